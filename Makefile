@@ -1,0 +1,47 @@
+# keyhole: everything a person or a CI machine types. Needs Python ≥ 3.11, make and a package registry.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# One thread per process: two test workers already use two cores.
+QUIET  := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+WORKERS ?= 2
+
+.PHONY: help install check format test test-thorough test-extras clean
+
+help:  ## show what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+install: $(VENV)/.installed  ## the environment in .venv, with keyhole and its test tools
+
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "keyhole needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 install")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+	@echo 'keyhole is installed: try $(BIN)/keyhole --help'
+
+$(VENV)/.extras: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,test-extras]'
+	@touch $@
+
+check: install  ## format, lint and strict types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: install  ## rewrite the sources as `make check` wants them
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: install  ## the core suite: no torch, no cluster, no browser
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS)
+
+test-thorough: install  ## the core suite with many more random examples
+	$(QUIET) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS)
+
+test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is one
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --extras
+
+clean:  ## remove the environment and every cache
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

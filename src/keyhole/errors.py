@@ -1,0 +1,30 @@
+"""What can go wrong, drawn as a tree.
+
+KeyholeError
+├── AssumptionError   a theorem was asked about inputs it does not cover
+├── FormulaError      a formula does not parse, or does not fit the context
+├── ShapeError        arrays that belong together do not fit together, or hold what is no number
+└── OutputError       a result cannot be written where it was asked to go
+
+Each message has up to three clauses: what was asked, what is so, what to do.
+"""
+
+
+class KeyholeError(Exception):
+    """Something could not be asked; the message says what, why, and what to do."""
+
+
+class AssumptionError(KeyholeError):
+    """A theorem was asked about inputs it does not cover."""
+
+
+class FormulaError(KeyholeError):
+    """A formula does not parse, or does not fit the context."""
+
+
+class ShapeError(KeyholeError):
+    """Arrays that belong together do not fit together, or hold what is no number."""
+
+
+class OutputError(KeyholeError):
+    """A result cannot be written where it was asked to go."""

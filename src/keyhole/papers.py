@@ -1,0 +1,83 @@
+"""Who proved what: the works this house rests on, and how well each statement is known here.
+
+A statement quoted from a work carries a status. Only what was read there is quoted as the work's own; what is
+recalled is described as following it; what is derived here is keyhole's own.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["read", "recalled", "ours", "standard"]
+
+STATUS_WORDS: dict[Status, str] = {
+    "read": "as stated in the work",
+    "recalled": "following the work, from memory: constants are not quoted as its own",
+    "ours": "derived here, with proof",
+    "standard": "textbook",
+}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A published work: enough to find it and to cite it."""
+
+    key: str
+    authors: str
+    title: str
+    venue: str
+    year: int
+    arxiv: str | None = None
+
+    @property
+    def short(self) -> str:
+        """Authors and year, as in running text."""
+        return f"{self.authors}, {self.year}"
+
+    @property
+    def bibtex(self) -> str:
+        """An entry for a bibliography."""
+        eprint = f",\n  eprint = {{{self.arxiv}}},\n  archivePrefix = {{arXiv}}" if self.arxiv else ""
+        fields = (
+            f"author = {{{self.authors}}},\n  title = {{{self.title}}},\n  howpublished = {{{self.venue}}}"
+        )
+        return f"@misc{{{self.key},\n  {fields},\n  year = {{{self.year}}}{eprint}\n}}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a statement comes from, and how well that is known here."""
+
+    status: Status
+    paper: Paper | None = None
+    place: str = ""
+
+    def __str__(self) -> str:
+        """One line: the work, the place in it, the status."""
+        who = ", ".join(part for part in (self.paper.short if self.paper else "keyhole", self.place) if part)
+        return f"{who} ({STATUS_WORDS[self.status]})"
+
+
+EDELMAN_2022 = Paper(
+    key="edelman2022inductive",
+    authors="Edelman, Goel, Kakade, Zhang",
+    title="Inductive Biases and Variable Creation in Self-Attention Mechanisms",
+    venue="ICML 2022, PMLR 162:5793–5831",
+    year=2022,
+    arxiv="2110.10090",
+)
+ZHANG_2022 = Paper(
+    key="zhang2022analysis",
+    authors="Zhang, Liu, Cai, Wang, Wang",
+    title="An Analysis of Attention via the Lens of Exchangeability and Latent Variable Models",
+    venue="arXiv",
+    year=2022,
+    arxiv="2212.14852",
+)
+ABBE_2023 = Paper(
+    key="abbe2023sgd",
+    authors="Abbe, Boix-Adserà, Misiakiewicz",
+    title="SGD learning on neural networks: leap complexity and saddle-to-saddle dynamics",
+    venue="COLT 2023",
+    year=2023,
+    arxiv="2302.11055",
+)

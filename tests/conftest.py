@@ -1,0 +1,32 @@
+"""How the suite runs: shapes checked, Hypothesis profiles, and what waits for `make test-extras`."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+from jaxtyping import install_import_hook
+
+# Every array that crosses a function's edge is checked against the shape its signature states.
+install_import_hook("keyhole", "beartype.beartype")
+
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("quick", max_examples=60, derandomize=True, **COMMON)
+settings.register_profile("thorough", max_examples=2000, **COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_addoption(parser):
+    """`--extras` runs the tests that need torch, a cluster or a browser, and only those."""
+    parser.addoption("--extras", action="store_true", help="run the tests marked `extra`, and only those")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Without `--extras` the marked tests are skipped with a reason; with it, the others are left out."""
+    if config.getoption("--extras"):
+        chosen = [item for item in items if item.get_closest_marker("extra")]
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
+        return
+    for item in items:
+        for mark in item.iter_markers("extra"):
+            item.add_marker(pytest.mark.skip(reason=f"needs {mark.args[0]}: run by `make test-extras`"))
