@@ -37,9 +37,7 @@ class Paper:
     def bibtex(self) -> str:
         """An entry for a bibliography."""
         eprint = f",\n  eprint = {{{self.arxiv}}},\n  archivePrefix = {{arXiv}}" if self.arxiv else ""
-        fields = (
-            f"author = {{{self.authors}}},\n  title = {{{self.title}}},\n  howpublished = {{{self.venue}}}"
-        )
+        fields = f"author = {{{self.authors}}},\n  title = {{{self.title}}},\n  howpublished = {{{self.venue}}}"
         return f"@misc{{{self.key},\n  {fields},\n  year = {{{self.year}}}{eprint}\n}}"
 
 

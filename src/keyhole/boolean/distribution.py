@@ -1,0 +1,80 @@
+"""Laws of the input bits, and inputs drawn from them reproducibly."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, UInt8
+
+from keyhole.boolean.function import SparseFunction
+from keyhole.boolean.influence import check_bias, probability
+from keyhole.errors import AssumptionError
+
+BLOCK = 1 << 22  # random numbers held at once
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """Independent bits, each 1 with probability p."""
+
+    p: float
+
+    def __post_init__(self) -> None:
+        check_bias(self.p)
+
+
+UNIFORM = Bernoulli(0.5)
+
+
+def balanced(function: SparseFunction) -> Bernoulli:
+    """The law under which the function is 1 half of the time.
+
+    Statement  For a conjunction of s positive literals p = 2^{−1/s}; for a parity p = ½. In general p is the root of
+               P_p(f = 1) = ½, which is unique when the function is monotone and not constant.
+    Source     The public reproductions of Edelman et al. (2022) balance a conjunction this way.
+
+    >>> from keyhole.boolean.families import conjunction
+    >>> round(balanced(conjunction((0, 1, 2))).p, 7)
+    0.7937005
+    """
+    if probability(function, 0.5) == 0.5:
+        return UNIFORM
+    below, above = (probability(function, p) - 0.5 for p in (0.0, 1.0))
+    if below * above >= 0:
+        raise AssumptionError(
+            f"A balanced law was asked for, but {function} has the same value on all-zero and all-one inputs, so no "
+            "root is certain. Give a probability p instead."
+        )
+    low, high = 0.0, 1.0
+    while low < (middle := (low + high) / 2) < high:  # until neighbouring floats: f(low) and f(high) differ in sign
+        if (probability(function, middle) - 0.5) * below > 0:
+            low = middle
+        else:
+            high = middle
+    return Bernoulli(middle)
+
+
+def sample(law: Bernoulli, n: int, context: int, seed: int) -> Bool[np.ndarray, "n T"]:
+    """Draw n inputs of T bits; one seed gives the same bits, packed or not, and fewer rows are a prefix of more."""
+    rows = [bits for bits, _ in _blocks(law, n, context, seed)]
+    return np.concatenate(rows) if rows else np.zeros((0, context), dtype=bool)
+
+
+def sample_packed(law: Bernoulli, n: int, context: int, seed: int) -> UInt8[np.ndarray, "n bytes"]:
+    """The bits of `sample`, eight to a byte, the first position in the lowest bit; unused bits are 0."""
+    packed = np.empty((n, -(-context // 8)), dtype=np.uint8)
+    for bits, start in _blocks(law, n, context, seed):
+        packed[start : start + len(bits)] = np.packbits(bits, axis=1, bitorder="little")
+    return packed
+
+
+def _blocks(law: Bernoulli, n: int, context: int, seed: int) -> Iterator[tuple[np.ndarray, int]]:
+    """Blocks of whole rows and the index of their first row, from one stream of random numbers."""
+    if n < 0 or context < 1:
+        raise AssumptionError(
+            f"{n} inputs of {context} bits were asked for; ask for at least 0 inputs of at least 1 bit."
+        )
+    rng = np.random.Generator(np.random.Philox(seed))
+    rows = max(1, BLOCK // context)
+    for start in range(0, n, rows):
+        yield rng.random((min(rows, n - start), context)) < law.p, start

@@ -1,0 +1,178 @@
+"""The Fourier expansion of a function of bits: exact integers where a zero must be told from a small number.
+
+Characters are χ_S(b) = (−1)^{Σ_{i∈S} b_i}. A set S of the relevant positions is an integer mask whose binary digit i
+stands for the i-th position. Functions are 0/1-valued; the *sign form* of f is (−1)^f, whose weights sum to 1.
+"""
+
+from math import comb
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from keyhole.boolean.function import SparseFunction
+from keyhole.boolean.rules import MAX_TABLE, Levels, halves, pattern_counts
+from keyhole.errors import AssumptionError, FormulaError
+
+Coefficients = Float[np.ndarray, "sets"]
+Weights = Float[np.ndarray, "degrees"]
+
+
+def integer_spectrum(function: SparseFunction) -> Int[np.ndarray, "sets"]:
+    """2^s f̂(S) for every set S, as exact integers.
+
+    Statement  2^s f̂(S) = Σ_b f(b) χ_S(b), computed by s rounds of sums and differences: O(s 2^s) in all.
+    Source     Standard: Walsh–Hadamard.
+
+    >>> from keyhole.boolean.families import conjunction
+    >>> integer_spectrum(conjunction((0, 1))).tolist()
+    [1, -1, -1, 1]
+    """
+    spectrum = _table_of(function).astype(np.int32)  # |entries| ≤ 2^24
+    for index in range(function.sparsity):
+        zero, one = halves(spectrum, index)
+        difference = zero - one
+        zero += one
+        one[...] = difference
+    return spectrum
+
+
+def spectrum(function: SparseFunction) -> Coefficients:
+    """f̂(S) = E[f χ_S] for every set S, under uniform bits; exact, since 2^s f̂(S) is an integer below 2^53."""
+    return integer_spectrum(function) / (1 << function.sparsity)
+
+
+def sign_spectrum(function: SparseFunction) -> Coefficients:
+    """The coefficients of (−1)^f = 1 − 2f under uniform bits."""
+    signs = -2.0 * spectrum(function)
+    signs[0] += 1
+    return signs
+
+
+def biased_spectrum(function: SparseFunction, p: float) -> Coefficients:
+    """f̂_p(S) = E[f φ_S] for every set S, under bits that are 1 with probability p.
+
+    Statement  φ_S = Π_{i∈S} (b_i − p)/√(p(1−p)) is orthonormal under Bernoulli(p) bits, and one position turns the
+               pair (f_0, f_1) into ((1−p) f_0 + p f_1, √(p(1−p)) (f_1 − f_0)).
+    Equality   At p = ½ it is `spectrum` up to the sign (−1)^|S|, because φ = −χ there.
+    Source     Standard; O'Donnell, Analysis of Boolean Functions, chapter 8.
+    """
+    _check_probability(p)
+    values = _table_of(function).astype(np.float64)
+    for index in range(function.sparsity):
+        zero, one = halves(values, index)
+        difference = (p * (1 - p)) ** 0.5 * (one - zero)
+        zero *= 1 - p
+        zero += p * one
+        one[...] = difference
+    return values
+
+
+def fourier_weight(function: SparseFunction) -> Weights:
+    """The weight of (−1)^f at each degree k: Σ_{|S|=k} of its squared coefficients, which sum to 1 (Parseval).
+
+    >>> from keyhole.boolean.families import majority
+    >>> fourier_weight(majority((0, 1, 2))).tolist()
+    [0.0, 0.75, 0.0, 0.25]
+    """
+    if isinstance(function.rule, Levels):
+        return _counting_weight(function.rule)
+    weight = np.bincount(_set_sizes(function.sparsity), weights=sign_spectrum(function) ** 2)
+    return np.asarray(weight, dtype=np.float64)
+
+
+def _counting_weight(rule: Levels) -> Weights:
+    """The weights of a function that counts its literals, in O(s²) time and O(s) memory.
+
+    Statement  Let u_k(j) = φ_k(j) √w_j, with w the law of the number j of true literals (binomial s, ½) and φ_k the
+               orthonormal polynomials of w. The weight at degree k is (Σ_j u_k(j) √w_j (−1)^{g(j)})². The u_k obey
+               b_{k+1} u_{k+1} = (s/2 − j) u_k − b_k u_{k−1} with b_k = √(k(s−k+1))/2, and u_{s−k}(j) = (−1)^j u_k(j).
+    Proof      The normalised sum of all χ_S with |S| = k is φ_k of the count (Krawtchouk). For k ≤ s/2 each u_k(j)
+               grows or oscillates with k, so the recurrence is stable there; the mirror gives the other half. Where
+               √w_j underflows, the term it multiplies is below any rounding.
+    Source     Standard (Krawtchouk polynomials). Negating literals changes signs of coefficients only.
+    """
+    s = len(rule.levels) - 1
+    counts = np.arange(s + 1)
+    root = np.sqrt(binomial_law(s, 0.5))
+    signs = np.where(rule.levels, -1.0, 1.0) * root
+    mirrored = signs * np.where(counts % 2, -1.0, 1.0)
+    coefficients = np.zeros(s + 1)
+    before, here, step_before = np.zeros(s + 1), root, 0.0
+    for k in range(s // 2 + 1):
+        coefficients[k], coefficients[s - k] = here @ signs, here @ mirrored
+        step = ((k + 1) * (s - k)) ** 0.5 / 2
+        if step > 0:
+            before, here = here, ((s / 2 - counts) * here - step_before * before) / step
+        step_before = step
+    return coefficients**2
+
+
+def degree(function: SparseFunction) -> int:
+    """The largest |S| with f̂(S) ≠ 0: the degree of the function as a polynomial; exact.
+
+    Statement  For a function g of the number of true literals it is the largest k with Δ^k g(0) ≠ 0.
+    Proof      g agrees on 0..s with one polynomial of that degree; averaging over permutations makes the
+               multilinear and the univariate degree equal. Negating literals is an affine change of bits.
+    Source     Standard (Minsky–Papert symmetrisation).
+    """
+    if isinstance(function.rule, Levels):
+        levels = function.rule.levels
+        return next((k for k in range(len(levels) - 1, 0, -1) if _difference(levels, k)), 0)
+    return int(_set_sizes(function.sparsity)[integer_spectrum(function) != 0].max())
+
+
+def _difference(levels: tuple[bool, ...], order: int) -> int:
+    """Δ^k g(0) = Σ_j (−1)^{k−j} C(k, j) g(j), as an exact integer."""
+    total, term = 0, 1  # term = C(order, j)
+    for j in range(order + 1):
+        if levels[j]:
+            total += -term if (order - j) % 2 else term
+        term = term * (order - j) // (j + 1)
+    return total
+
+
+def noise_stability(function: SparseFunction, correlation: float) -> float:
+    """E[F(b) F(b')] for F = (−1)^f and ρ-correlated uniform inputs: Σ_k ρ^k weight_k.
+
+    >>> from keyhole.boolean.families import parity
+    >>> noise_stability(parity((3, 8)), 0.5)
+    0.25
+    """
+    if not -1 <= correlation <= 1:
+        raise AssumptionError(f"A correlation of {correlation} was asked for; correlations lie in [−1, 1].")
+    weight = fourier_weight(function)
+    return float(weight @ np.power(float(correlation), np.arange(len(weight))))
+
+
+def binomial_law(trials: int, p: float) -> Float[np.ndarray, "counts"]:
+    """The probability of each number of successes, from exact integers where p = ½ and p-powers elsewhere."""
+    if p == 0.5:
+        return np.array([comb(trials, j) / (1 << trials) for j in range(trials + 1)])  # integer division rounds once
+    law = np.ones(1)
+    square, left = np.array([1 - p, p]), trials
+    while left:  # powers of the one-trial law by repeated squaring
+        if left & 1:
+            law = np.convolve(law, square)
+        square, left = np.convolve(square, square), left >> 1
+    return law
+
+
+def _table_of(function: SparseFunction) -> np.ndarray:
+    """The table, refused early where it would be too long."""
+    if function.sparsity > MAX_TABLE:
+        raise FormulaError(
+            f"The coefficients of a function of {function.sparsity} positions were asked for one by one; there are "
+            f"2^{function.sparsity}, and at most 2^{MAX_TABLE} are listed. Ask for the weight by degree instead."
+        )
+    return function.table
+
+
+def _set_sizes(size: int) -> np.ndarray:
+    return pattern_counts((False,) * size)
+
+
+def _check_probability(p: float) -> None:
+    if not 0 < p < 1:
+        raise AssumptionError(
+            f"Bits that are 1 with probability {p} were asked for; it must lie strictly between 0 and 1."
+        )

@@ -1,0 +1,253 @@
+"""A sparse function: its value depends on the bits at a few positions of a context of any length."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Integer, UInt8
+
+from keyhole.boolean.canonical import canonical_levels, canonical_table
+from keyhole.boolean.printing import write
+from keyhole.boolean.rules import MAX_LEVELS, MAX_TABLE, Levels, Rule, Table, Values, tabulate
+from keyhole.errors import FormulaError
+
+
+@dataclass(frozen=True)
+class SparseFunction:
+    """A function {0,1}^T → {0,1} of the bits at `positions`; the context length T is nowhere stored.
+
+    Always in canonical form: made by `from_table`, `from_levels`, a family, a formula, or from others by
+    `&`, `|`, `^`, `~`. Two functions are equal exactly when they agree on every input.
+    """
+
+    positions: tuple[int, ...]
+    rule: Rule
+
+    @property
+    def sparsity(self) -> int:
+        """How many positions matter: s."""
+        return len(self.positions)
+
+    @property
+    def table(self) -> Values:
+        """The value of every pattern; the first position is the least significant bit."""
+        return tabulate(self.rule)
+
+    def __call__(self, bits: Bool[np.ndarray, "... T"] | Integer[np.ndarray, "... T"]) -> Bool[np.ndarray, "..."]:
+        """The values on inputs of shape (…, T)."""
+        check_context(self, bits.shape[-1])
+        return decide(self.rule, bits[..., list(self.positions)].astype(bool))
+
+    def __invert__(self) -> "SparseFunction":
+        if isinstance(self.rule, Table):
+            return SparseFunction(self.positions, Table(~self.rule.values))
+        levels = tuple(not level for level in self.rule.levels)
+        return from_levels(self.positions, levels, self.rule.negated)
+
+    def __and__(self, other: "SparseFunction") -> "SparseFunction":
+        return _merge_conjunctions(self, other) or _pointwise(self, other, np.logical_and)
+
+    def __or__(self, other: "SparseFunction") -> "SparseFunction":
+        return ~(~self & ~other)
+
+    def __xor__(self, other: "SparseFunction") -> "SparseFunction":
+        return _merge_parities(self, other) or _pointwise(self, other, np.logical_xor)
+
+    def __str__(self) -> str:
+        return write(self.positions, self.rule)
+
+    def __repr__(self) -> str:
+        text = str(self)
+        return f"SparseFunction({text if len(text) <= 200 else text[:197] + '...'!r})"
+
+
+def from_table(positions: tuple[int, ...], values: Values) -> SparseFunction:
+    """The function with this table; the first listed position is the least significant bit.
+
+    >>> from_table((4, 9), np.array([False, True, True, False]))
+    SparseFunction('x4 ^ x9')
+    """
+    check_positions(positions)
+    if len(positions) > MAX_TABLE or len(values) != 1 << len(positions):
+        raise FormulaError(
+            f"A table of {len(values)} entries on {len(positions)} positions was asked for; "
+            f"{len(positions)} positions need 2^{len(positions)} entries, and at most {MAX_TABLE} positions fit."
+        )
+    return SparseFunction(*canonical_table(positions, values))
+
+
+def from_levels(
+    positions: tuple[int, ...], levels: tuple[bool, ...], negated: tuple[bool, ...] | None = None
+) -> SparseFunction:
+    """The function whose value depends on how many literals are true.
+
+    >>> from_levels((1, 2, 5), (False, False, True, True))
+    SparseFunction('maj(x1, x2, x5)')
+    """
+    check_positions(positions)
+    if len(positions) > MAX_LEVELS:
+        raise FormulaError(
+            f"A function of {len(positions)} positions was asked for; at most {MAX_LEVELS} are held. Use fewer."
+        )
+    signs = (False,) * len(positions) if negated is None else negated
+    if len(levels) != len(positions) + 1 or len(signs) != len(positions):
+        raise FormulaError(
+            f"{len(levels)} levels and {len(signs)} signs were given for {len(positions)} positions; "
+            f"they need {len(positions) + 1} levels, one for each possible count, and one sign each."
+        )
+    return SparseFunction(*canonical_levels(positions, Levels(levels, signs)))
+
+
+def literal(position: int) -> SparseFunction:
+    """The bit at one position."""
+    return from_levels((position,), (False, True))
+
+
+def constant(value: bool) -> SparseFunction:  # noqa: FBT001  (the value is the function)
+    """The function that ignores its input."""
+    return from_levels((), (value,))
+
+
+def check_positions(positions: tuple[int, ...]) -> None:
+    """Positions are distinct and count from 0."""
+    if len(set(positions)) != len(positions):
+        raise FormulaError(f"The positions {positions} repeat one; name each position once.")
+    if any(position < 0 for position in positions):
+        raise FormulaError(f"The positions {positions} hold a negative one; positions count from 0.")
+
+
+def check_context(function: SparseFunction, context: int) -> None:
+    """A context must reach every position the function reads."""
+    if context < 1:
+        raise FormulaError(f"A context of length {context} was asked for; a context has at least 1 position.")
+    if function.positions and function.positions[-1] >= context:
+        last = function.positions[-1]
+        raise FormulaError(
+            f"The function reads position {last}, but a context of length {context} ends at position "
+            f"{context - 1}. Use a context of at least {last + 1}, or move the function onto earlier positions."
+        )
+
+
+def decide(rule: Rule, relevant: Bool[np.ndarray, "... s"]) -> Bool[np.ndarray, "..."]:
+    """The values of a rule on the relevant bits, in the order of its positions."""
+    if isinstance(rule, Levels):
+        literals = relevant ^ np.array(rule.negated, dtype=bool)
+        return np.asarray(np.array(rule.levels)[literals.sum(axis=-1)])
+    weights = np.left_shift(1, np.arange(relevant.shape[-1], dtype=np.int64))
+    return np.asarray(rule.values[relevant @ weights])
+
+
+def evaluate_packed(function: SparseFunction, packed: UInt8[np.ndarray, "n bytes"]) -> Bool[np.ndarray, "n"]:
+    """The values on inputs packed eight bits to a byte, the first position in the lowest bit."""
+    check_context(function, 8 * packed.shape[1])
+    places = np.array(function.positions, dtype=np.int64)
+    bits = (packed[:, places >> 3] >> (places & 7).astype(np.uint8)) & 1
+    return decide(function.rule, bits.astype(bool))
+
+
+def restrict(function: SparseFunction, fixed: Mapping[int, bool]) -> SparseFunction:
+    """The function with some positions fixed; fixing a position that does not matter changes nothing.
+
+    >>> restrict(literal(3) & literal(5), {3: True})
+    SparseFunction('x5')
+    """
+    kept = tuple(place for place in function.positions if place not in fixed)
+    if isinstance(function.rule, Levels):
+        levels, signs = (
+            function.rule.levels,
+            dict(zip(function.positions, function.rule.negated, strict=True)),
+        )
+        for place in set(fixed) & set(signs):
+            levels = levels[1:] if fixed[place] ^ signs[place] else levels[:-1]
+        return from_levels(kept, levels, tuple(signs[place] for place in kept))
+    values = function.rule.values.reshape((2,) * function.sparsity)
+    chosen = tuple(int(fixed[place]) if place in fixed else slice(None) for place in reversed(function.positions))
+    return from_table(kept, values[chosen].reshape(-1))
+
+
+def move(function: SparseFunction, positions: tuple[int, ...]) -> SparseFunction:
+    """The same rule read at other positions, the first old position going to the first new one."""
+    if len(positions) != function.sparsity:
+        raise FormulaError(
+            f"{len(positions)} new positions were given for a function of {function.sparsity}; name one for each."
+        )
+    if isinstance(function.rule, Levels):
+        return from_levels(positions, function.rule.levels, function.rule.negated)
+    return from_table(positions, function.rule.values)
+
+
+def conjunction_pattern(rule: Rule) -> tuple[bool, ...] | None:
+    """The one pattern of relevant bits on which the rule is true, or None if it is not a conjunction.
+
+    >>> conjunction_pattern((literal(0) & ~literal(1)).rule)
+    (True, False)
+    """
+    if not isinstance(rule, Levels) or sum(rule.levels) != 1:
+        return None
+    if rule.levels[-1]:
+        return tuple(not flip for flip in rule.negated)
+    return rule.negated if rule.levels[0] else None
+
+
+def _merge_conjunctions(left: SparseFunction, right: SparseFunction) -> SparseFunction | None:
+    """The conjunction of two conjunctions of literals, without a table; None if one is something else."""
+    if (ours := conjunction_pattern(left.rule)) is None or (theirs := conjunction_pattern(right.rule)) is None:
+        return constant(value=False) if constant(value=False) in (left, right) else None
+    wanted = dict(zip(left.positions, ours, strict=True))
+    for place, bit in zip(right.positions, theirs, strict=True):
+        if wanted.setdefault(place, bit) != bit:
+            return constant(value=False)
+    places = tuple(wanted)
+    return from_levels(places, (False,) * len(places) + (True,), tuple(not wanted[place] for place in places))
+
+
+def _merge_parities(left: SparseFunction, right: SparseFunction) -> SparseFunction | None:
+    """The sum of two parities, without a table; None if one is something else."""
+    ours, theirs = left.rule, right.rule
+    if not (isinstance(ours, Levels) and isinstance(theirs, Levels) and ours.alternating and theirs.alternating):
+        return None
+    places = tuple(set(left.positions) ^ set(right.positions))
+    start = ours.levels[0] ^ theirs.levels[0]
+    return from_levels(places, tuple(start ^ (count % 2 == 1) for count in range(len(places) + 1)))
+
+
+def _pointwise(
+    left: SparseFunction, right: SparseFunction, joined: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> SparseFunction:
+    """Two functions joined value by value: level by level where they count the same literals, else by table."""
+    for ours, theirs in ((left, right), (right, left)):  # both & and ^ commute
+        aligned = _aligned(ours, theirs)
+        if aligned is not None and isinstance(ours.rule, Levels):
+            levels = joined(np.array(ours.rule.levels), np.array(aligned))
+            return from_levels(ours.positions, tuple(levels.tolist()), ours.rule.negated)
+    places = tuple(sorted({*left.positions, *right.positions}))
+    if len(places) > MAX_TABLE:
+        raise FormulaError(
+            f"The function joins {len(places)} positions and is neither a conjunction, a disjunction, a parity "
+            "nor a function that counts one set of literals, so it needs a table, which holds at most "
+            f"{MAX_TABLE} positions. Use fewer positions."
+        )
+    return from_table(places, joined(spread(left, places), spread(right, places)))
+
+
+def _aligned(left: SparseFunction, right: SparseFunction) -> tuple[bool, ...] | None:
+    """The right function's levels in terms of the left one's literals, where both count the same literals."""
+    ours, theirs = left.rule, right.rule
+    if not isinstance(ours, Levels) or not isinstance(theirs, Levels):
+        return None
+    if not right.positions:
+        return theirs.levels * len(ours.levels)
+    if left.positions != right.positions:
+        return None
+    if theirs.alternating:  # any literals will do, the value of the empty count following their negations
+        start = theirs.levels[0] ^ (sum(ours.negated) % 2 == 1)
+        return tuple(start ^ (count % 2 == 1) for count in range(len(ours.levels)))
+    return theirs.levels if ours.negated == theirs.negated else None
+
+
+def spread(function: SparseFunction, positions: tuple[int, ...]) -> Values:
+    """The function's table over more positions, in increasing order."""
+    table = function.table.reshape((2,) * function.sparsity)
+    shape = tuple(2 if place in function.positions else 1 for place in reversed(positions))
+    full = np.broadcast_to(table.reshape(shape), (2,) * len(positions))
+    return np.ascontiguousarray(full).reshape(-1)

@@ -1,0 +1,153 @@
+"""What shape a function has: symmetric, monotone, a threshold of a weighted sum.
+
+Symmetry and monotonicity are decided exactly. A threshold function is proved by integer weights that are checked on
+every pattern, and refuted by a combination of patterns, in exact integers, that no weights can separate.
+"""
+
+from fractions import Fraction
+from itertools import pairwise
+from math import gcd, lcm
+
+import numpy as np
+
+from keyhole.boolean.function import SparseFunction
+from keyhole.boolean.rules import Levels, halves
+from keyhole.certificate import Certificate, Evidence, Verdict
+
+MAX_THRESHOLD = 14  # positions of a table whose threshold question is put to a linear program
+
+
+CLAIM = "a threshold of a weighted sum of its bits"
+
+
+def is_symmetric(function: SparseFunction) -> bool:
+    """Whether permuting the relevant positions never changes the value."""
+    return isinstance(function.rule, Levels) and not any(function.rule.negated)
+
+
+def counts_literals(function: SparseFunction) -> bool:
+    """Whether the function is symmetric once some of its bits are negated."""
+    return isinstance(function.rule, Levels)
+
+
+def is_monotone(function: SparseFunction) -> bool:
+    """Whether turning a 0 into a 1 never turns the value from 1 to 0."""
+    if isinstance(function.rule, Levels):
+        return not any(function.rule.negated) and _rises(function.rule.levels)
+    cofactors = (halves(function.rule.values, index) for index in range(function.sparsity))
+    return all(bool(np.all(zero <= one)) for zero, one in cofactors)
+
+
+def threshold_certificate(function: SparseFunction) -> Certificate:
+    """Whether f(b) = 1[Σ w_i b_i ≥ θ] for some weights, with what proves or refutes it.
+
+    Statement  A function g of the number of true literals is a threshold function if and only if g is monotone.
+               Any function is one if and only if no convex combination of its true patterns equals one of its false.
+    Proof      Average the weights over permutations of the literals: equal weights remain, so g is a threshold of the
+               count. The second is separation of two polytopes.
+    Source     Standard.
+
+    >>> from keyhole.boolean.families import majority, parity
+    >>> threshold_certificate(majority((0, 1, 2))).evidence["weights"], threshold_certificate(parity((0, 1))).verdict
+    ((1, 1, 1), 'refuted')
+    """
+    if isinstance(function.rule, Levels):
+        return _settle_counting(function.rule)
+    values, size = function.rule.values, function.sparsity
+    for index in range(size):
+        zero, one = halves(values, index)
+        if np.any(zero & ~one) and np.any(one & ~zero):
+            return _settled(
+                "refuted", f"raising x{function.positions[index]} raises the value here and lowers it there"
+            )
+    if size > MAX_THRESHOLD:
+        return _settled("undecided", f"not asked beyond {MAX_THRESHOLD} positions")
+    return _separate(values, size)
+
+
+def _settled(verdict: Verdict, method: str, weights: tuple[int, ...] = (), threshold: int = 0) -> Certificate:
+    evidence: dict[str, Evidence] = {"weights": weights, "threshold": threshold} if verdict == "proved" else {}
+    return Certificate(CLAIM, verdict, method, "every pattern of the relevant bits", evidence)
+
+
+def _rises(levels: tuple[bool, ...]) -> bool:
+    return all(here <= there for here, there in pairwise(levels))
+
+
+def _settle_counting(rule: Levels) -> Certificate:
+    if rule.constant:
+        return _settled("proved", "constant", (), 0 if rule.levels[0] else 1)
+    if _rises(rule.levels):
+        needed, sign = rule.levels.index(True), 1
+    elif _rises(rule.levels[::-1]):
+        needed, sign = -(len(rule.levels) - 1 - rule.levels[::-1].index(True)), -1  # −count ≥ −(last true level)
+    else:
+        return _settled("refuted", "the value both rises and falls with the number of true literals")
+    # a negated literal counts 1 − b_i, so its weight changes sign and the threshold moves by one
+    weights = tuple(-sign if flip else sign for flip in rule.negated)
+    return _settled("proved", "it counts literals, monotonically", weights, needed - sign * sum(rule.negated))
+
+
+def _separate(values: np.ndarray, size: int) -> Certificate:
+    """Largest-margin separation by linear programming, its answer turned into exact integers and checked."""
+    from scipy.optimize import linprog  # noqa: PLC0415  (wakes scipy only for this question)
+
+    patterns = (np.arange(1 << size)[:, None] >> np.arange(size)) & 1
+    signs = np.where(values, 1, -1)
+    rows = signs[:, None] * np.concatenate([patterns, -np.ones((len(values), 1), dtype=int)], axis=1)
+    # maximise t subject to rows @ (w, θ) ≥ t, |w_i| ≤ 1, |θ| ≤ size + 1, t ≤ 1
+    answer = linprog(
+        c=[0.0] * (size + 1) + [-1.0],
+        A_ub=np.concatenate([-rows, np.ones((len(values), 1))], axis=1),
+        b_ub=np.zeros(len(values)),
+        bounds=[(-1, 1)] * size + [(-size - 1, size + 1), (0, 1)],
+        method="highs-ds",
+    )
+    if answer.status == 0 and answer.x[-1] > 1e-9:
+        scaled = [Fraction(float(w)).limit_denominator(10**6) for w in answer.x[:size]]
+        unit = lcm(*(w.denominator for w in scaled))
+        weights = np.array([int(w * unit) for w in scaled], dtype=np.int64)
+        sums = patterns @ weights
+        lowest_true, highest_false = int(sums[values].min()), int(sums[~values].max())
+        if lowest_true > highest_false:  # checked on every pattern, in integers
+            common = gcd(*(abs(int(w)) for w in weights))
+            exact = tuple(int(w) // common for w in weights)
+            return _settled("proved", "weights checked on every pattern", exact, -(-lowest_true // common))
+    if answer.status == 0:
+        chosen = np.flatnonzero(answer.ineqlin.marginals < -1e-12)
+        if _cancels(rows[chosen]):
+            return _settled("refuted", f"{len(chosen)} patterns combine so that no weights can separate them")
+    return _settled("undecided", "the linear program gave no answer that exact arithmetic confirms")
+
+
+def _cancels(rows: np.ndarray) -> bool:
+    """Whether a non-negative combination of the rows, not all zero, vanishes: said only of a one-dimensional kernel."""
+    kernel = _kernel([[Fraction(int(entry)) for entry in column] for column in rows.T])
+    return len(kernel) == 1 and (all(c >= 0 for c in kernel[0]) or all(c <= 0 for c in kernel[0]))
+
+
+def _kernel(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
+    """A basis of the vectors that a matrix sends to zero, by elimination in exact fractions."""
+    width = len(matrix[0]) if matrix else 0
+    pivots: list[int] = []
+    for column in range(width):
+        rank = len(pivots)
+        found = next((r for r in range(rank, len(matrix)) if matrix[r][column]), None)
+        if found is None:
+            continue
+        matrix[rank], matrix[found] = matrix[found], matrix[rank]
+        lead = matrix[rank][column]
+        matrix[rank] = [entry / lead for entry in matrix[rank]]
+        for r, row in enumerate(matrix):
+            if r != rank and row[column]:
+                factor = row[column]
+                matrix[r] = [a - factor * b for a, b in zip(row, matrix[rank], strict=True)]
+        pivots.append(column)
+    basis = []
+    for free in set(range(width)) - set(pivots):
+        vector = [Fraction(0)] * width
+        vector[free] = Fraction(1)
+        for rank, column in enumerate(pivots):
+            vector[column] = -matrix[rank][free]
+        basis.append(vector)
+    return basis
