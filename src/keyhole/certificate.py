@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal
 
 Verdict = Literal["proved", "refuted", "undecided"]
 Evidence = int | float | str | tuple[int, ...]
-
-NOTHING: Mapping[str, Evidence] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -19,7 +16,7 @@ class Certificate:
     verdict: Verdict
     method: str  # how it was settled, or why it was not
     covers: str  # the inputs the verdict speaks of
-    evidence: Mapping[str, Evidence] = field(default=NOTHING, hash=False)
+    evidence: Mapping[str, Evidence] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
         return f"{self.claim}: {self.verdict} ({self.method}; {self.covers})"

@@ -4,6 +4,7 @@ Characters are χ_S(b) = (−1)^{Σ_{i∈S} b_i}. A set S of the relevant positi
 stands for the i-th position. Functions are 0/1-valued; the *sign form* of f is (−1)^f, whose weights sum to 1.
 """
 
+from itertools import accumulate
 from math import comb
 
 import numpy as np
@@ -13,11 +14,13 @@ from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.rules import MAX_TABLE, Levels, halves, pattern_counts
 from keyhole.errors import AssumptionError, FormulaError
 
-Coefficients = Float[np.ndarray, "sets"]
-Weights = Float[np.ndarray, "degrees"]
+Coefficients = Float[np.ndarray, "_sets"]
+Weights = Float[np.ndarray, "_degrees"]
+
+MAX_EXACT = 256  # positions up to which the weights of a counting rule come from exact integers
 
 
-def integer_spectrum(function: SparseFunction) -> Int[np.ndarray, "sets"]:
+def integer_spectrum(function: SparseFunction) -> Int[np.ndarray, "_sets"]:
     """2^s f̂(S) for every set S, as exact integers.
 
     Statement  2^s f̂(S) = Σ_b f(b) χ_S(b), computed by s rounds of sums and differences: O(s 2^s) in all.
@@ -75,12 +78,30 @@ def fourier_weight(function: SparseFunction) -> Weights:
     [0.0, 0.75, 0.0, 0.25]
     """
     if isinstance(function.rule, Levels):
-        return _counting_weight(function.rule)
+        return _short_weight(function.rule) if function.sparsity <= MAX_EXACT else _long_weight(function.rule)
     weight = np.bincount(_set_sizes(function.sparsity), weights=sign_spectrum(function) ** 2)
     return np.asarray(weight, dtype=np.float64)
 
 
-def _counting_weight(rule: Levels) -> Weights:
+def _short_weight(rule: Levels) -> Weights:
+    """The weights of a function that counts its literals, each rounded once from an exact fraction.
+
+    Statement  On the C(s, k) sets of size k the coefficient of (−1)^g is, up to sign, the same:
+               2^{−s} Σ_j (−1)^{g(j)} [z^j] (1 − z)^k (1 + z)^{s−k}.
+    Source     Standard (Krawtchouk polynomials). Negating literals changes signs of coefficients only.
+    """
+    s = len(rule.levels) - 1
+    signs = [-1 if level else 1 for level in rule.levels]
+    row, weight = [comb(s, j) for j in range(s + 1)], np.zeros(s + 1)
+    for k in range(s + 1):
+        total = sum(term * sign for term, sign in zip(row, signs, strict=True))
+        weight[k] = comb(s, k) * total**2 / (1 << (2 * s))
+        quotient = list(accumulate(row, lambda before, term: term - before))  # divided by 1 + z, exactly
+        row = [here - before for here, before in zip(quotient, [0, *quotient[:-1]], strict=True)]
+    return weight
+
+
+def _long_weight(rule: Levels) -> Weights:
     """The weights of a function that counts its literals, in O(s²) time and O(s) memory.
 
     Statement  Let u_k(j) = φ_k(j) √w_j, with w the law of the number j of true literals (binomial s, ½) and φ_k the
@@ -89,7 +110,7 @@ def _counting_weight(rule: Levels) -> Weights:
     Proof      The normalised sum of all χ_S with |S| = k is φ_k of the count (Krawtchouk). For k ≤ s/2 each u_k(j)
                grows or oscillates with k, so the recurrence is stable there; the mirror gives the other half. Where
                √w_j underflows, the term it multiplies is below any rounding.
-    Source     Standard (Krawtchouk polynomials). Negating literals changes signs of coefficients only.
+    Source     Standard (Krawtchouk polynomials).
     """
     s = len(rule.levels) - 1
     counts = np.arange(s + 1)

@@ -10,7 +10,7 @@ from keyhole.errors import FormulaError
 MAX_TABLE = 24  # positions of a table: 2^24 entries are 16 MB
 MAX_LEVELS = 10_000  # positions of a counting rule
 
-Values = Bool[np.ndarray, "patterns"]  # entry Σ_i b_i 2^i: the first position is the least significant bit
+Values = Bool[np.ndarray, "_patterns"]  # entry Σ_i b_i 2^i: the first position is the least significant bit
 
 
 @dataclass(frozen=True, eq=False)
