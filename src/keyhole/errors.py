@@ -1,6 +1,7 @@
 """What can go wrong, drawn as a tree.
 
 KeyholeError
+├── ArgumentError     an argument of a command is not of the form it takes
 ├── AssumptionError   a theorem was asked about inputs it does not cover
 ├── FormulaError      a formula does not parse, or does not fit the context
 ├── ShapeError        arrays that belong together do not fit together, or hold what is no number
@@ -12,6 +13,10 @@ Each message has up to three clauses: what was asked, what is so, what to do.
 
 class KeyholeError(Exception):
     """Something could not be asked; the message says what, why, and what to do."""
+
+
+class ArgumentError(KeyholeError):
+    """An argument of a command is not of the form it takes."""
 
 
 class AssumptionError(KeyholeError):

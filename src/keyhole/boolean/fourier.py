@@ -5,7 +5,6 @@ stands for the i-th position. Functions are 0/1-valued; the *sign form* of f is 
 """
 
 from itertools import accumulate
-from math import comb
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -92,10 +91,10 @@ def _short_weight(rule: Levels) -> Weights:
     """
     s = len(rule.levels) - 1
     signs = [-1 if level else 1 for level in rule.levels]
-    row, weight = [comb(s, j) for j in range(s + 1)], np.zeros(s + 1)
+    row, sets, weight = binomial_row(s), binomial_row(s), np.zeros(s + 1)
     for k in range(s + 1):
         total = sum(term * sign for term, sign in zip(row, signs, strict=True))
-        weight[k] = comb(s, k) * total**2 / (1 << (2 * s))
+        weight[k] = sets[k] * total**2 / (1 << (2 * s))
         quotient = list(accumulate(row, lambda before, term: term - before))  # divided by 1 + z, exactly
         row = [here - before for here, before in zip(quotient, [0, *quotient[:-1]], strict=True)]
     return weight
@@ -144,12 +143,8 @@ def degree(function: SparseFunction) -> int:
 
 def _difference(levels: tuple[bool, ...], order: int) -> int:
     """Δ^k g(0) = Σ_j (−1)^{k−j} C(k, j) g(j), as an exact integer."""
-    total, term = 0, 1  # term = C(order, j)
-    for j in range(order + 1):
-        if levels[j]:
-            total += -term if (order - j) % 2 else term
-        term = term * (order - j) // (j + 1)
-    return total
+    signed = (-count if (order - j) % 2 else count for j, count in enumerate(binomial_row(order)))
+    return sum(count for count, level in zip(signed, levels[: order + 1], strict=True) if level)
 
 
 def noise_stability(function: SparseFunction, correlation: float) -> float:
@@ -165,10 +160,18 @@ def noise_stability(function: SparseFunction, correlation: float) -> float:
     return float(weight @ np.power(float(correlation), np.arange(len(weight))))
 
 
+def binomial_row(n: int) -> list[int]:
+    """C(n, 0), …, C(n, n), as exact integers."""
+    row = [1]
+    for j in range(n):
+        row.append(row[-1] * (n - j) // (j + 1))
+    return row
+
+
 def binomial_law(trials: int, p: float) -> Float[np.ndarray, "counts"]:
     """The probability of each number of successes, from exact integers where p = ½ and p-powers elsewhere."""
     if p == 0.5:
-        return np.array([comb(trials, j) / (1 << trials) for j in range(trials + 1)])  # integer division rounds once
+        return np.array([count / (1 << trials) for count in binomial_row(trials)])  # integer division rounds once
     law = np.ones(1)
     square, left = np.array([1 - p, p]), trials
     while left:  # powers of the one-trial law by repeated squaring

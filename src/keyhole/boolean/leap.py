@@ -1,10 +1,8 @@
 """Leap: how many new positions a learner must find at once, at the worst step of the best order."""
 
-from math import comb
-
 import numpy as np
 
-from keyhole.boolean.fourier import integer_spectrum
+from keyhole.boolean.fourier import binomial_row, integer_spectrum
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.rules import Levels
 
@@ -62,7 +60,7 @@ def _counting_leap(rule: Levels) -> int:
 
 def _coefficient(levels: tuple[bool, ...], s: int, size: int) -> int:
     """2^s f̂(S) for |S| = size, literals positive: Σ_j g(j) [z^j] (1 − z)^size (1 + z)^{s−size}, an exact integer."""
-    row = [comb(s - size, j) for j in range(s - size + 1)]
+    row = binomial_row(s - size)
     for _ in range(size):
         row = [here - before for here, before in zip([*row, 0], [0, *row], strict=True)]
     return sum(term for term, level in zip(row, levels, strict=True) if level)

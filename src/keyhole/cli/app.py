@@ -1,17 +1,38 @@
 """The command line as a whole: its verbs, its version, and how it says no."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from keyhole import __version__
+from keyhole.cli.describe import describe_command
+from keyhole.errors import KeyholeError
+
+
+class Courteous(TyperGroup):
+    """Shows our own errors as sentences with exit code 2, and everyone else's as tracebacks; Ctrl-C exits with 130."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            typer.echo("keyhole: interrupted", err=True)
+            raise typer.Exit(130) from stop
+        except KeyholeError as error:
+            typer.echo(f"keyhole: {error}", err=True)
+            raise typer.Exit(2) from error
+
 
 app = typer.Typer(
+    cls=Courteous,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("describe", rich_help_panel="Understand a function")(describe_command)
 
 
 def show_version(wanted: bool) -> None:
@@ -21,10 +42,10 @@ def show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(epilog='Try: keyhole describe "x3 & ~x17 | maj(x1,x2,x5)"')
 def keyhole(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and stop.", callback=show_version, is_eager=True)
     ] = False,
 ) -> None:
     """What self-attention can represent, infer and learn, and how much data that takes."""

@@ -1,0 +1,79 @@
+"""`keyhole describe`: what a sparse function is."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from keyhole.cli.arguments import count
+
+if TYPE_CHECKING:
+    from keyhole.verbs.describe import Description
+
+EXAMPLES = """
+Examples:
+
+  keyhole describe "x3 & ~x17 | maj(x1,x2,x5)"
+
+  keyhole describe parity:4 --context 1e6
+
+  keyhole describe "atleast(2; x1, x5, x9)" --json
+
+  keyhole describe majority:101 --out weight.svg
+"""
+
+
+def describe_command(
+    formula: Annotated[
+        str,
+        typer.Argument(
+            metavar="FORMULA",
+            help="A formula such as 'x3 & ~x17', or a family such as and:3, parity:4, majority:5, random:3.",
+        ),
+    ],
+    context: Annotated[
+        int | None,
+        typer.Option(help="Context length T, such as 512 or 1e9: adds what depends on it.", parser=count, metavar="T"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Draws the table of random:s.", min=0)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a file: .json for the description; .svg, .png, .html or .csv for the figure.", metavar="FILE"
+        ),
+    ] = None,
+) -> None:
+    """What FORMULA is: positions, Fourier weight, influences, leap, and what the theory says of it.
+
+    Operators ~ & ^ | bind as in Python; positions count from 0.
+
+    Functions: and(…), or(…), parity(…), maj(…), atleast(2; …), symmetric(0110; …), table(0110; x4, x9).
+    """
+    from keyhole.files.record import to_json
+    from keyhole.verbs.describe import describe
+
+    description = describe(formula, context=context, seed=seed)
+    text = to_json("describe/1", description.record())
+    if json:
+        typer.echo(text)
+    else:
+        from keyhole.cli.describe_table import show
+
+        show(description)
+    if out is not None:
+        typer.echo(f"wrote {save(description, text, out)}", err=True)
+
+
+describe_command.__doc__ = f"{describe_command.__doc__}\n{EXAMPLES}"
+
+
+def save(description: "Description", text: str, out: Path) -> Path:
+    """Write the description or its figure, as the file's ending asks."""
+    if out.suffix.lower() == ".json":
+        from keyhole.files.writing import write_file
+
+        return write_file(out, f"{text}\n".encode())
+    from keyhole.page.site import save_figure
+
+    return save_figure(description.figure(), out)

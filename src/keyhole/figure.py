@@ -1,0 +1,61 @@
+"""A figure as a value: what is shown, not how it is drawn.
+
+Rooms return figures; `page/chart` draws them. A figure is always also a table: its rows hold every number shown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from keyhole.errors import AssumptionError
+
+Cell = str | int | float | bool | None
+Row = Mapping[str, Cell]
+Kind = Literal["lines", "points", "bars", "heatmap", "tree"]
+Scale = Literal["linear", "log", "category"]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Which column is shown along an axis or by colour, under which title, on which scale."""
+
+    column: str
+    title: str
+    scale: Scale = "linear"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Rows and how their columns are read.
+
+    `lines` joins points of one colour in the order of x; with `low` and `high` it has a band. `points` may have
+    intervals by the same two columns. `bars` stand on a category axis. `heatmap` colours the cells of two category
+    axes. `tree` reads x as a node's name and y as its parent's (None at the root), and labels it by the colour column.
+    """
+
+    title: str
+    kind: Kind
+    rows: tuple[Row, ...]
+    x: Axis
+    y: Axis
+    colour: Axis | None = None
+    low: str | None = None
+    high: str | None = None
+    subtitle: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise AssumptionError(f"The figure {self.title!r} has no rows; give it at least one.")
+        if (self.low is None) != (self.high is None):
+            raise AssumptionError(f"The figure {self.title!r} names one end of a band; name both low and high.")
+        if self.kind in ("heatmap", "tree") and self.colour is None:
+            raise AssumptionError(f"The figure {self.title!r} is a {self.kind}, which needs a colour column.")
+        for column in self.columns:
+            if any(column not in row for row in self.rows):
+                raise AssumptionError(f"The figure {self.title!r} shows {column!r}, which some row lacks.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are shown."""
+        axes = (self.x, self.y, *([self.colour] if self.colour else []))
+        return tuple(dict.fromkeys([*(axis.column for axis in axes), *filter(None, (self.low, self.high))]))

@@ -1,0 +1,37 @@
+"""Results as JSON: one envelope for every command, and no number that JSON cannot hold."""
+
+import json
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from keyhole import __version__
+
+
+def to_json(schema: str, fields: Mapping[str, Any]) -> str:
+    """The envelope {"keyhole": version, "schema": …, fields…}; what is not finite becomes null with a reason.
+
+    >>> to_json("example/1", {"bound": float("inf")}).splitlines()[-3:]
+    ['  "bound": null,', '  "bound_reason": "infinite"', '}']
+    """
+    return json.dumps({"keyhole": __version__, "schema": schema, **_plain(fields)}, indent=2, ensure_ascii=False)
+
+
+def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested values as JSON has them; beside each null that stands for a number, why."""
+    plain: dict[str, Any] = {}
+    for name, value in fields.items():
+        plain[name] = _value(value)
+        if isinstance(value, float) and not isfinite(value):
+            plain[f"{name}_reason"] = "not a number" if value != value else "infinite"  # noqa: PLR0124
+    return plain
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return _plain({str(name): inner for name, inner in value.items()})
+    if isinstance(value, list | tuple):
+        return [_value(inner) for inner in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return value
