@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
 # Every array that crosses a function's edge is checked against the shape its signature states.
-install_import_hook("keyhole", "beartype.beartype")
+install_import_hook("keyhole", "typechecking.checked")
 
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("quick", max_examples=60, derandomize=True, **COMMON)

@@ -219,7 +219,9 @@ class Reader:
         while place < len(self.text):
             found = TOKEN.match(self.text, place)
             if found is None:
-                self._refuse(Token("bad", self.text[place], place), f"{self.text[place]!r} is not part of a formula")
+                stray = Token("stray", self.text[place], place)
+                after_x = place > 0 and self.text[place - 1] == "x"
+                self._refuse(stray, NO_POSITION if after_x else f"{stray.text!r} is not part of a formula")
             kind = str(found.lastgroup)
             if kind != "space":
                 tokens.append(Token(kind, found[kind], place))

@@ -35,11 +35,12 @@ app = typer.Typer(
 app.command("describe", rich_help_panel="Understand a function")(describe_command)
 
 
-def show_version(wanted: bool) -> None:
-    """Print the version and stop."""
+def show_version(wanted: bool) -> bool:
+    """Print the version and stop, if that is wanted."""
     if wanted:
         typer.echo(f"keyhole {__version__}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback(epilog='Try: keyhole describe "x3 & ~x17 | maj(x1,x2,x5)"')

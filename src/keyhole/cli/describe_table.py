@@ -92,4 +92,5 @@ def show_bars(console: Console, title: str, rows: list[tuple[str, float]]) -> No
     console.print(f"\n[bold]{title}[/bold]{left_out}")
     largest = max(value for _, value in shown) or 1
     for name, value in shown:
-        console.print(f"  {name:>8}  {value:<10.4g} {'█' * max(1, round(BAR * value / largest)) if value else ''}")
+        bar = "█" * max(1, round(BAR * value / largest)) if value else ""
+        console.print(f"  {name:>8}  {value:<10.4g} {bar}".rstrip())

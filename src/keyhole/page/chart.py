@@ -1,5 +1,6 @@
 """A Figure drawn with Altair: as SVG, as PNG, and as a page that needs neither a browser plug-in nor a network."""
 
+import json
 from html import escape
 from typing import Any
 
@@ -11,13 +12,22 @@ PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 WIDTH, HEIGHT = 560, 320
 HEAT_CELL = 26
 TREE_ROW = 24
+SHIELD = "\ue000"  # a private character no text uses
 
 CONFIG: dict[str, Any] = {
     "background": "white",
     "font": "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif",
     "view": {"stroke": None},
     "axis": {"labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "gridColor": "#e8e8e8"},
-    "legend": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "orient": "bottom"},
+    "axisX": {"labelAngle": 0, "labelOverlap": True},
+    "mark": {"color": PALETTE[0]},
+    "legend": {
+        "symbolOpacity": 1,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "orient": "bottom",
+    },
     "title": {"anchor": "start", "fontSize": 15, "subtitleFontSize": 12, "subtitleColor": "#555", "offset": 12},
     "range": {"category": PALETTE},
 }
@@ -51,16 +61,20 @@ def to_html(figure: Figure) -> str:
     """The figure as one interactive page with everything it needs inside: hover shows each row's numbers."""
     import vl_convert  # noqa: PLC0415
 
-    page = str(vl_convert.vegalite_to_html(to_spec(figure), bundle=True, renderer="svg"))
+    # a text with "</script>" in it must not end the page's script; JavaScript reads "<\/script>" as the same text
+    shielded = json.dumps(to_spec(figure), ensure_ascii=False).replace("</", f"{SHIELD}/")
+    page = str(vl_convert.vegalite_to_html(shielded, bundle=True, renderer="svg")).replace(f"{SHIELD}/", r"<\/")
     head = f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(figure.title)}</title>'
     return page.replace("<head>", f"<head>{head}", 1)
 
 
 def _flat(figure: Figure, alt: Any) -> Any:
     """Lines, points, bars and heat maps: one mark for the data, one for its band or intervals."""
-    base = alt.Chart(alt.Data(values=[dict(row) for row in figure.rows])).encode(
-        x=_channel(figure.x, alt.X, alt), tooltip=_tooltips(figure, alt)
-    )
+    across = _channel(figure.x, alt.X, alt)
+    if figure.kind == "bars" and figure.x.scale == "linear":
+        across = across.scale(nice=False, padding=8)
+    data = alt.Data(values=[dict(row) for row in figure.rows])
+    base = alt.Chart(data).encode(x=across, tooltip=_tooltips(figure, alt))
     if figure.kind == "heatmap":
         colour = alt.Color(figure.colour.column, type="quantitative", title=figure.colour.title)  # type: ignore[union-attr]
         cells = base.mark_rect().encode(y=_channel(figure.y, alt.Y, alt), color=colour.scale(scheme="viridis"))
@@ -114,7 +128,8 @@ def _channel(axis: Axis, channel: Any, alt: Any) -> Any:
     if axis.scale == "category":
         return channel(axis.column, type="nominal", title=axis.title, sort=None)
     scale = alt.Scale(type=axis.scale, zero=False) if axis.scale == "log" else alt.Scale(type=axis.scale)
-    return channel(axis.column, type="quantitative", title=axis.title, scale=scale)
+    shown = {"axis": alt.Axis(format="~s")} if axis.scale == "log" else {}
+    return channel(axis.column, type="quantitative", title=axis.title, scale=scale, **shown)
 
 
 def _tooltips(figure: Figure, alt: Any) -> list[Any]:
