@@ -68,6 +68,13 @@ def to_html(figure: Figure) -> str:
     return page.replace("<head>", f"<head>{head}", 1)
 
 
+def javascript() -> str:
+    """The drawing library as one script, for a page that draws several figures itself."""
+    import vl_convert  # noqa: PLC0415
+
+    return str(vl_convert.javascript_bundle(None))
+
+
 def _flat(figure: Figure, alt: Any) -> Any:
     """Lines, points, bars and heat maps: one mark for the data, one for its band or intervals."""
     across = _channel(figure.x, alt.X, alt)

@@ -1,0 +1,81 @@
+"""`keyhole reproduce` and `keyhole claims`: the ledger run, and the ledger read."""
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Scale(StrEnum):
+    """How much is computed."""
+
+    quick = "quick"
+    paper = "paper"
+
+
+def reproduce_command(
+    scale: Annotated[
+        Scale, typer.Option(help="quick: a laptop's minutes. paper: more contexts, more draws.")
+    ] = Scale.quick,
+    only: Annotated[
+        str, typer.Option(help="Claims to look at, by id, with commas; keyhole claims lists them.", metavar="ID,…")
+    ] = "",
+    out: Annotated[Path, typer.Option(help="Folder of the page, the findings and the figures.", metavar="DIR")] = Path(
+        "report"
+    ),
+    seed: Annotated[int, typer.Option(help="Seeds every random draw.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as one JSON object.")] = False,
+) -> None:
+    """Look at every claim and write a page with a verdict for each; what is done already is not done again.
+
+    Examples:
+
+      keyhole reproduce
+
+      keyhole reproduce --only softmax-smoothness,floor --out /tmp/report
+
+      keyhole reproduce --scale paper
+    """
+    from keyhole.cli.reproduce_table import show, watched
+    from keyhole.page.report import write_report
+    from keyhole.studies.ledger import NOT_COVERED
+    from keyhole.studies.run import reproduce
+
+    chosen = tuple(name.strip() for name in only.split(",") if name.strip())
+    with watched() as watch:
+        findings = reproduce(
+            chosen, scale=scale.value, seed=seed, folder=out, workers=workers or os.cpu_count() or 1, watch=watch
+        )
+    page = write_report(findings, NOT_COVERED, out)
+    if json:
+        typer.echo((out / "findings.json").read_text("utf8").rstrip())
+    else:
+        show(findings)
+        typer.echo(f"\npage: {page}")
+
+
+def claims_command(
+    json: Annotated[bool, typer.Option("--json", help="Print the ledger as one JSON object.")] = False,
+) -> None:
+    """List the claims with their predictions, without running anything, and what is not covered yet.
+
+    Examples:
+
+      keyhole claims
+
+      keyhole claims --json
+    """
+    from dataclasses import asdict
+
+    from keyhole.cli.reproduce_table import show_claims
+    from keyhole.files.record import to_json
+    from keyhole.studies.ledger import NOT_COVERED, STUDIES
+
+    if json:
+        claims = [asdict(study.claim) for study in STUDIES]
+        typer.echo(to_json("claims/1", {"claims": claims, "not_covered": [list(row) for row in NOT_COVERED]}))
+    else:
+        show_claims([study.claim for study in STUDIES], NOT_COVERED)

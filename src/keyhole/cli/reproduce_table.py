@@ -1,0 +1,54 @@
+"""The ledger on a terminal: progress while it runs, then a verdict per claim."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from keyhole.studies.finding import Claim, Finding
+from keyhole.studies.run import Progress as Step
+from keyhole.studies.run import Watch
+
+TONES = {"holds": "green", "holds with a caveat": "yellow", "fails here": "red"}
+
+
+@contextmanager
+def watched() -> Iterator[Watch]:
+    """A progress bar with the time left, on stderr; nothing where stderr is no terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("looking", total=None)
+
+        def watch(step: Step) -> None:
+            bar.update(task, total=step.of, completed=step.done, description=step.claim)
+
+        yield watch
+
+
+def show(findings: Sequence[Finding]) -> None:
+    """A row per finding: evidence first, then what is proved."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("claim", overflow="fold")
+    table.add_column("kind")
+    table.add_column("verdict")
+    table.add_column("seconds", justify="right")
+    for finding in sorted(findings, key=lambda one: one.claim.proved):
+        verdict = finding.outcome.verdict
+        shown = f"[{TONES[verdict]}]{verdict}[/]" if verdict in TONES else verdict
+        table.add_row(finding.claim.id, finding.claim.kind, shown, f"{finding.seconds:.1f}")
+    Console().print(table)
+
+
+def show_claims(claims: Sequence[Claim], not_covered: Sequence[tuple[str, str]]) -> None:
+    """Each claim with its prediction, then what no study covers."""
+    console = Console(highlight=False)
+    for claim in claims:
+        console.print(f"[bold]{claim.id}[/bold]  {claim.title} ({claim.kind})", soft_wrap=False)
+        console.print(f"    predicts: {claim.prediction}", markup=False)
+        console.print(f"    could fail: {claim.could_fail}", markup=False)
+    console.print("\n[bold]not covered yet[/bold]")
+    for name, why in not_covered:
+        console.print(f"    {name}: {why}", markup=False)

@@ -1,0 +1,105 @@
+"""A claim stated before it is looked at, and the finding that came of looking.
+
+What is proved and checked (an identity, an inequality) and what is evidence (a measurement, a replication) are told
+apart by the claim's kind, everywhere.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from keyhole.figure import Axis, Figure
+from keyhole.papers import Paper
+
+Kind = Literal["identity", "inequality", "measurement", "replication"]
+Verdict = Literal["holds", "holds with a caveat", "fails here", "undecided at this scale"]
+Scale = Literal["quick", "paper"]
+
+PROVED: tuple[Kind, ...] = ("identity", "inequality")
+NUMERICS = 1  # raised whenever a study's numbers change
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed, by whom, and what would speak against it: all of it written before measuring."""
+
+    id: str
+    title: str
+    statement: str
+    formula: str  # in LaTeX
+    kind: Kind
+    source: str
+    prediction: str  # a number, a law or an inequality
+    could_fail: str
+    papers: tuple[Paper, ...] = ()
+
+    @property
+    def proved(self) -> bool:
+        """Whether the claim has a proof, so that looking can only check it."""
+        return self.kind in PROVED
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a study saw."""
+
+    verdict: Verdict
+    measurement: str
+    numbers: Mapping[str, float]
+    interval: str  # of what was measured, or why there is none
+    figures: tuple[Figure, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Study:
+    """A claim and the way to look at it: seed and scale in, an outcome out."""
+
+    claim: Claim
+    look: Callable[[Scale, int], Outcome]
+
+    def identity(self, scale: Scale, seed: int) -> str:
+        """The name of a run: a hash of everything that decides its numbers."""
+        fields = {"claim": asdict(self.claim), "scale": scale, "seed": seed, "numerics": NUMERICS}
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim, what was seen of it, and how to see it again."""
+
+    claim: Claim
+    outcome: Outcome
+    run: str  # the run's identity
+    scale: Scale
+    seed: int
+    seconds: float
+    versions: Mapping[str, str]
+
+    @property
+    def command(self) -> str:
+        """The command that makes this finding alone."""
+        return f"keyhole reproduce --only {self.claim.id} --scale {self.scale} --seed {self.seed}"
+
+    def record(self) -> dict[str, Any]:
+        """The finding as plain values."""
+        return asdict(self)
+
+
+def from_record(record: Mapping[str, Any]) -> Finding:
+    """The finding a record was made of."""
+    claim = {**record["claim"], "papers": tuple(Paper(**paper) for paper in record["claim"]["papers"])}
+    outcome = {
+        **record["outcome"],
+        "figures": tuple(_figure(figure) for figure in record["outcome"]["figures"]),
+        "caveats": tuple(record["outcome"]["caveats"]),
+    }
+    rest = {name: record[name] for name in ("run", "scale", "seed", "seconds", "versions")}
+    return Finding(claim=Claim(**claim), outcome=Outcome(**outcome), **rest)
+
+
+def _figure(record: Mapping[str, Any]) -> Figure:
+    axes = {name: Axis(**record[name]) for name in ("x", "y", "colour") if record[name] is not None}
+    return Figure(**{**record, **axes, "rows": tuple(record["rows"])})

@@ -1,0 +1,23 @@
+"""The claims ledger: every study there is, in the order a reader meets them; and what no study covers yet."""
+
+from keyhole.errors import ArgumentError
+from keyhole.studies.finding import Study
+
+STUDIES: tuple[Study, ...] = ()
+
+NOT_COVERED: tuple[tuple[str, str], ...] = (
+    ("sample size of trained heads", "m*(T) of gradient descent, with the comparison of growth laws: needs training."),
+    ("parity after a plateau", "Sparse parity learned by gradient descent: needs training."),
+    ("what a trained head computes", "Extraction and certificates of trained weights: needs trained models."),
+    ("latent posteriors", "Attention as inference of a latent variable; pretraining independent of length."),
+    ("published heads", "Heads of real checkpoints."),
+)
+
+
+def find(name: str) -> Study:
+    """The study of a claim, by its id."""
+    for study in STUDIES:
+        if study.claim.id == name:
+            return study
+    known = ", ".join(study.claim.id for study in STUDIES)
+    raise ArgumentError(f"There is no claim {name!r}; there are {known}.")
