@@ -72,7 +72,7 @@ def javascript() -> str:
     """The drawing library as one script, for a page that draws several figures itself."""
     import vl_convert  # noqa: PLC0415
 
-    return str(vl_convert.javascript_bundle(None))
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
 def _flat(figure: Figure, alt: Any) -> Any:
