@@ -5,7 +5,8 @@ The letters: T tokens, d the width of a key, k the width of a value, n queries.
 
 from typing import Any, TypeAlias
 
-from array_api_compat import array_namespace
+import numpy as np
+from array_api_compat import array_namespace, is_torch_array
 from jaxtyping import Float, Shaped
 
 from keyhole.errors import ShapeError
@@ -32,3 +33,8 @@ def require_numbers(**named: Array) -> None:
             continue
         if not numbers:
             raise ShapeError(f"{name} holds NaN or infinity; every entry must be a finite number")
+
+
+def numbers_of(array: Array) -> Any:
+    """The values of an array as numpy's, in double precision: where arrays become numbers."""
+    return np.asarray(array.detach().cpu() if is_torch_array(array) else array).astype(np.float64)
