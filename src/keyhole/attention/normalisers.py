@@ -29,9 +29,7 @@ class Normaliser(ABC):
     def __call__(self, scores: Scores) -> Mixture:
         """The weights of these scores, along the last axis."""
         if scores.ndim == 0 or scores.shape[-1] == 0:
-            raise ShapeError(
-                f"{self.name} was asked to weigh no scores; give at least one along the last axis"
-            )
+            raise ShapeError(f"{self.name} was asked to weigh no scores; give at least one along the last axis")
         return self.weigh(scores, array_namespace(scores))
 
     @property
