@@ -3,6 +3,7 @@
 KeyholeError
 ├── ArgumentError     an argument of a command is not of the form it takes
 ├── AssumptionError   a theorem was asked about inputs it does not cover
+├── CompileError      no weights of the requested kind compute the function
 ├── FormulaError      a formula does not parse, or does not fit the context
 ├── ShapeError        arrays that belong together do not fit together, or hold what is no number
 └── OutputError       a result cannot be written where it was asked to go
@@ -21,6 +22,10 @@ class ArgumentError(KeyholeError):
 
 class AssumptionError(KeyholeError):
     """A theorem was asked about inputs it does not cover."""
+
+
+class CompileError(KeyholeError):
+    """No weights of the requested kind compute the function."""
 
 
 class FormulaError(KeyholeError):

@@ -1,0 +1,67 @@
+"""A plan: what a construction decides, before it becomes weights.
+
+Only what differs from position to position is kept: the logits and values of the relevant positions, and those that all
+the others share. The query is fixed at [CLS], whose own logit and value are 0; logits do not depend on the symbol.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.boolean.function import SparseFunction
+
+Output = Literal["signs", "bits"]  # a true function reads 1; a false one −1 or 0
+Levels = Float[np.ndarray, "_levels"]
+
+
+@dataclass(frozen=True, eq=False)
+class HeadPlan:
+    """One head: logits and values at the relevant positions and elsewhere."""
+
+    focus: Float[np.ndarray, "s"]  # logits at the relevant positions
+    values: Float[np.ndarray, "s 2 k"]  # what unit j reads there, by symbol
+    rest_logits: Float[np.ndarray, "_others"] | float  # of every other position: one number, or one each
+    rest_values: Float[np.ndarray, "2 k"]  # of every other position, by symbol
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Heads summed before the activation, ReLU units, and a read-out: f = Σ_j w_j ReLU(Σ_h head_h[j])."""
+
+    function: SparseFunction
+    context: int
+    output: Output
+    construction: str  # as the theory names it: A1 … A6, B1, B2, B′
+    heads: tuple[HeadPlan, ...]
+    readout: Float[np.ndarray, "k"]
+    units: tuple[str, ...]  # what each unit detects
+    dimension: int  # d, of the embedding the construction lives in
+    parameters: Mapping[str, float]  # β, a, γ or ρ: as the construction names them
+    codes_seed: int | None = None  # random position codes, drawn from this seed
+
+    @property
+    def width(self) -> int:
+        """The number of ReLU units."""
+        return len(self.units)
+
+    @property
+    def path_inf(self) -> float:
+        """P_∞ = Σ_j |w_j| Σ_h max |value|: what Theorem T charges for the plan."""
+        reach = sum(
+            np.maximum(np.abs(head.values).max(axis=(0, 1), initial=0.0), np.abs(head.rest_values).max(axis=0))
+            for head in self.heads
+        )
+        return float(np.abs(self.readout) @ reach)
+
+
+def wanted(truth: bool, output: Output) -> float:  # noqa: FBT001  (a truth value is what it takes)
+    """The number a function's value is to appear as."""
+    return 1.0 if truth else (-1.0 if output == "signs" else 0.0)
+
+
+def half_gap(output: Output) -> float:
+    """The distance of a perfect output from the threshold between true and false."""
+    return 1.0 if output == "signs" else 0.5

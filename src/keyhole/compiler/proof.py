@@ -1,0 +1,263 @@
+"""The proof: how far a plan's output can be from what is wanted, over all 2^T inputs.
+
+The stored numbers are taken as they are and the model is evaluated on them in enclosing arithmetic, so the statement
+is about these weights in exact arithmetic. Which inputs can differ is the construction's argument, and each premise
+of it is checked on the stored numbers: that logits do not depend on symbols holds by the form of a plan; that
+irrelevant values are zero, or that values do not depend on the position, is compared entry by entry.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyhole.boolean.function import decide
+from keyhole.boolean.rules import Levels
+from keyhole.compiler.enclosure import Enclosure, exactly, exponentials, relu, total, weighted_sum
+from keyhole.compiler.plan import HeadPlan, Plan, half_gap, wanted
+from keyhole.errors import CompileError
+
+CHUNK = 2**22  # entries of a matrix of patterns and units held at once
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was shown of a plan, over all inputs."""
+
+    error: float  # largest |output − wanted|, rounded up
+    margin: float  # smallest distance of the output from the threshold on its right side, rounded down
+    leak: float  # largest attention on all irrelevant tokens and [CLS], rounded up
+    method: str
+
+
+@dataclass(frozen=True, eq=False)
+class Masses:
+    """The attention of one head, as shares of its normaliser: each focus, all the others together, [CLS]."""
+
+    focus: Enclosure  # (s,)
+    rest: Enclosure  # ()
+    cls: Enclosure  # ()
+
+
+def prove(plan: Plan) -> Proof:
+    """Enclose the output on every input, by whichever argument the plan's numbers allow."""
+    masses = [shares(head, plan) for head in plan.heads]
+    if len(plan.heads) > 1:
+        error, method = _by_boxes(plan, masses), "every pattern, each head's leak anywhere in its range"
+    elif not plan.heads[0].rest_values.any():
+        error, method = _by_patterns(plan, masses[0])
+    elif np.array_equal(plan.heads[0].values, np.broadcast_to(plan.heads[0].rest_values, plan.heads[0].values.shape)):
+        error, method = _by_gathered_mass(plan, masses[0]), "every level, the leak anywhere in its range"
+    else:
+        raise CompileError("The plan fits none of the arguments that prove a construction; nothing was shown of it.")
+    margin = float(np.nextafter(half_gap(plan.output) - error, -np.inf))
+    leak = max(float((mass.rest + mass.cls).high) for mass in masses)
+    return Proof(error, margin, leak, method)
+
+
+def shares(head: HeadPlan, plan: Plan) -> Masses:
+    """Each token's exp(logit) over their sum: the same for every input, since logits ignore symbols."""
+    focus, cls = exponentials(head.focus.tolist()), exactly(1.0)
+    others = plan.context - plan.function.sparsity
+    if isinstance(head.rest_logits, np.ndarray):
+        rest = total(exponentials(head.rest_logits.tolist())) if others else exactly(0.0)
+    else:
+        rest = exponentials([head.rest_logits])[0] * exactly(float(others))
+    normaliser = total(focus) + rest + cls
+    return Masses(focus.over(normaliser), rest.over(normaliser), cls.over(normaliser))
+
+
+def _by_patterns(plan: Plan, masses: Masses) -> tuple[float, str]:
+    """Irrelevant tokens add nothing: the output is a function of the relevant bits, and each pattern is evaluated."""
+    head, s = plan.heads[0], plan.function.sparsity
+    read = Enclosure(masses.focus.low[:, None, None], masses.focus.high[:, None, None]) * exactly(head.values)
+    flat = Enclosure(read.low.reshape(2 * s, -1), read.high.reshape(2 * s, -1))
+    by_count = _counts_only(plan)
+    patterns = _representatives(plan) if by_count else _all_patterns(s)
+    worst = 0.0
+    for bits in _chunks(patterns, plan.width):
+        chosen = np.zeros((len(bits), s, 2))
+        np.put_along_axis(chosen, bits[:, :, None].astype(np.int64), 1.0, axis=2)
+        output = _read_out(plan, relu(weighted_sum(chosen.reshape(len(bits), 2 * s), flat)))
+        worst = max(worst, _worst(output, _wanted(plan, bits)))
+    return worst, "every count of true literals" if by_count else "every pattern of the relevant bits"
+
+
+def _counts_only(plan: Plan) -> bool:
+    """Whether all relevant positions are alike once negated literals are turned round, in function and numbers."""
+    rule, head = plan.function.rule, plan.heads[0]
+    if not isinstance(rule, Levels):
+        return False
+    turned = np.stack([rows[::-1] if flip else rows for rows, flip in zip(head.values, rule.negated, strict=True)])
+    return bool((turned == turned[0]).all() and (head.focus == head.focus[0]).all())
+
+
+def _representatives(plan: Plan) -> np.ndarray:
+    """For each number of true literals, one pattern that has it."""
+    rule = plan.function.rule
+    negated = np.array(rule.negated if isinstance(rule, Levels) else ())
+    true = np.tri(len(negated) + 1, len(negated), -1, dtype=bool)  # row j: the first j literals true
+    return np.asarray(true ^ negated)
+
+
+def _all_patterns(s: int) -> np.ndarray:
+    return ((np.arange(1 << s)[:, None] >> np.arange(s)) & 1).astype(bool)
+
+
+def _chunks(patterns: np.ndarray, width: int) -> Iterator[np.ndarray]:
+    step = max(1, CHUNK // max(1, width))
+    yield from (patterns[start : start + step] for start in range(0, len(patterns), step))
+
+
+def _read_out(plan: Plan, hidden: Enclosure) -> Enclosure:
+    """Σ_j w_j h_j for each row of hidden units."""
+    turned = Enclosure(np.ascontiguousarray(hidden.low.T), np.ascontiguousarray(hidden.high.T))
+    return weighted_sum(plan.readout[None, :], turned)[0]
+
+
+def _wanted(plan: Plan, bits: np.ndarray) -> np.ndarray:
+    """The wanted output of each pattern of relevant bits."""
+    return np.where(decide(plan.function.rule, bits), 1.0, wanted(truth=False, output=plan.output))
+
+
+def _worst(output: Enclosure, target: np.ndarray) -> float:
+    """The largest distance of an enclosed output from its target, rounded up."""
+    return float((output - exactly(target)).size.max())
+
+
+def _by_gathered_mass(plan: Plan, masses: Masses) -> float:
+    """Values depend on the symbol alone, so the output is a function of one number: the attention x on ones.
+
+    Statement  The pre-activations are x v_1 + (ω − x) v_0, ω = 1 − [CLS]'s share, so the output is piecewise linear in
+               x, and on an interval its extremes are at the ends or at bends inside.
+    Proof      Attention on tokens that show 0 is ω − x.
+    """
+    everything = total(masses.focus) + masses.rest
+    lows, highs, targets = _level_ranges(plan, masses)
+    one, zero = plan.heads[0].rest_values[1], plan.heads[0].rest_values[0]
+    slope = exactly(one) - exactly(zero)
+    bends = _bends(everything, zero, slope)
+    inside = Enclosure(
+        np.clip(bends.low, 0.0, float(everything.high)), np.clip(bends.high, 0.0, float(everything.high))
+    )
+    points = Enclosure(
+        np.concatenate([lows.low, highs.low, inside.low]), np.concatenate([lows.high, highs.high, inside.high])
+    )
+    low, high = (np.concatenate(parts) for parts in zip(*_outputs(plan, points, everything, one, zero), strict=True))
+    count = len(targets)
+    worst = 0.0
+    for part in (slice(0, count), slice(count, 2 * count)):
+        worst = max(worst, _worst(Enclosure(low[part], high[part]), targets))
+    order = np.argsort(lows.low)
+    for x_low, x_high, f_low, f_high in zip(inside.low, inside.high, low[2 * count :], high[2 * count :], strict=True):
+        # a bend matters to every level whose range it may touch
+        touched = order[: np.searchsorted(lows.low[order], x_high, side="right")]
+        touched = touched[highs.high[touched] >= x_low]
+        if len(touched):
+            worst = max(worst, _worst(exactly([[f_low], [f_high]]), targets[touched][None, :]))
+    return worst
+
+
+def _bends(everything: Enclosure, zero: np.ndarray, slope: Enclosure) -> Enclosure:
+    """Where each unit's pre-activation passes zero: x = −ω v_0/(v_1 − v_0), for units whose slope has a sign."""
+    turned = Enclosure(np.where(slope.low > 0, slope.low, -slope.high), np.where(slope.low > 0, slope.high, -slope.low))
+    crossing = np.flatnonzero(turned.low > 0)
+    sign = np.where(slope.low > 0, -1.0, 1.0)[crossing]
+    return (everything * exactly(sign * zero[crossing])).over(turned[crossing])
+
+
+def _outputs(
+    plan: Plan, points: Enclosure, everything: Enclosure, one: np.ndarray, zero: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The enclosed output at each point x, a block of points at a time."""
+    step = max(1, CHUNK // max(1, plan.width))
+    for start in range(0, len(points.low), step):
+        x = points[np.arange(start, min(start + step, len(points.low)))]
+        x = Enclosure(x.low[:, None], x.high[:, None])
+        pre = x * exactly(one[None, :]) + (everything - x) * exactly(zero[None, :])
+        output = _read_out(plan, relu(pre))
+        yield output.low, output.high
+
+
+def _level_ranges(plan: Plan, masses: Masses) -> tuple[Enclosure, Enclosure, np.ndarray]:
+    """For each level the least and the largest attention on ones, and the wanted output."""
+    rule, s = plan.function.rule, plan.function.sparsity
+    if isinstance(rule, Levels) and not any(rule.negated):
+        counts = np.tri(s + 1, s, -1)
+        rising, falling = np.sort(masses.focus.low), np.sort(masses.focus.high)[::-1]
+        # j ones gather at least the j smallest shares and at most the j largest
+        low = weighted_sum(counts, exactly(rising))
+        high = weighted_sum(counts, exactly(np.ascontiguousarray(falling)))
+        gathered = Enclosure(low.low, high.high)
+        targets = np.array([wanted(level, plan.output) for level in rule.levels])
+    else:
+        bits = _all_patterns(s)
+        gathered = weighted_sum(bits.astype(np.float64), masses.focus)
+        targets = _wanted(plan, bits)
+    least = Enclosure(gathered.low, gathered.low)
+    most = exactly(gathered.high) + Enclosure(masses.rest.low, masses.rest.high)
+    return least, most, targets
+
+
+def _by_boxes(plan: Plan, masses: list[Masses]) -> float:
+    """One head per position: each head's attention on ones lies in its own range, and steps are pairs of units.
+
+    Statement  w[ReLU(U) − ReLU(U + D)] is monotone in U, so a step's extremes are at the extremes of U.
+    Proof      Its slope is w, or 0, or w minus w.
+    """
+    s = plan.function.sparsity
+    bits = _all_patterns(s)
+    _check_pairs(plan)
+    worst = 0.0
+    pair = np.arange(0, plan.width, 2)
+    for block in _chunks(bits, plan.width * s):
+        rising: Enclosure = exactly(np.zeros((len(block), len(pair))))
+        gap: Enclosure = exactly(np.zeros((len(block), len(pair))))
+        for i, (head, mass) in enumerate(zip(plan.heads, masses, strict=True)):
+            x = _own_range(block[:, i], i, mass)
+            everything = total(mass.focus) + mass.rest
+            one, zero = head.rest_values[1], head.rest_values[0]
+            rising += _affine(x, everything, exactly(one[pair]), exactly(zero[pair]))
+            gap += _affine(x, everything, _moved(one, pair), _moved(zero, pair))
+        weight = np.abs(plan.readout[pair])
+        low = relu(exactly(rising.low)) - relu(exactly(rising.low) + exactly(gap.high))
+        high = relu(exactly(rising.high)) - relu(exactly(rising.high) + exactly(gap.low))
+        step = Enclosure(low.low, high.high)
+        signed = np.sign(plan.readout[pair]) * weight
+        turned = Enclosure(np.ascontiguousarray(step.low.T), np.ascontiguousarray(step.high.T))
+        worst = max(worst, _worst(weighted_sum(signed[None, :], turned)[0], _wanted(plan, block)))
+    return worst
+
+
+def _check_pairs(plan: Plan) -> None:
+    """Units come in pairs with opposite read-out, and every head's values ignore the position."""
+    opposite = np.array_equal(plan.readout[::2], -plan.readout[1::2])
+    alike = all(
+        np.array_equal(head.values, np.broadcast_to(head.rest_values, head.values.shape)) for head in plan.heads
+    )
+    if not (opposite and alike):
+        raise CompileError("The plan's units are not pairs of opposite ramps; the argument for steps does not apply.")
+
+
+def _own_range(bits: np.ndarray, index: int, mass: Masses) -> Enclosure:
+    """The attention on ones: a head's own position by its bit, and anything up to all of the others' share."""
+    own = mass.focus[index]
+    others = np.delete(mass.focus.high, index)
+    leak = total(exactly(np.append(others, float(mass.rest.high))))
+    low = np.where(bits, own.low, 0.0)
+    high = np.nextafter(np.where(bits, own.high, 0.0) + leak.high, np.inf)
+    return Enclosure(low[:, None], high[:, None])
+
+
+def _moved(values: np.ndarray, pair: np.ndarray) -> Enclosure:
+    """How the second unit of each pair differs from the first."""
+    return exactly(values[pair + 1]) - exactly(values[pair])
+
+
+def _affine(x: Enclosure, everything: Enclosure, one: Enclosure, zero: Enclosure) -> Enclosure:
+    """The range of x v_1 + (ω − x) v_0 = ω v_0 + x (v_1 − v_0) while x runs through its range."""
+    return _row(everything * zero) + x * _row(one - zero)
+
+
+def _row(x: Enclosure) -> Enclosure:
+    return Enclosure(x.low[None, :], x.high[None, :])
