@@ -36,6 +36,7 @@ class BlockNorms:
     heads: tuple[HeadNorms, ...]
     output: MatrixNorms | None = None
     residual: bool = False
+    concatenated: bool = False  # heads side by side before W_C, rather than summed
 
 
 @dataclass(frozen=True)
@@ -57,3 +58,5 @@ class NormProfile:
     spread: float | None = None  # R, largest difference of one position's scores over its symbols
     readout_nonnegative: bool = False  # every read-out weight ≥ 0
     positions11: float | None = None  # ‖P‖_{1,1} of trained position codes
+    projected: bool = False  # rows are projected on the unit ball after every block
+    normaliser_floor: float | None = None  # smallest z_h on the sample: Z_h over its largest possible value
