@@ -87,7 +87,7 @@ def _any(table: Table, shared: tuple[int, ...], fresh: int, cells_of: tuple[int,
 def _essential(
     table: Table, shared: tuple[int, ...], fresh: int, cells_of: tuple[int, ...], law: Law
 ) -> tuple[tuple[float, int], ...]:
-    """As `_any`, but only functions that depend on every one of their variables: the others are taken away."""
+    """As `_any`, but only functions that depend on each of their variables: the others are taken away."""
     counts = _any(table, shared, fresh, cells_of, law)
     for kept in range(len(shared) + 1):
         for fewer in combinations(shared, kept):
@@ -181,8 +181,8 @@ def smallest_samples(spectrum: tuple[Rivals, ...], delta: Real) -> int:
 def identification_size(context: int, sparsity: int, delta: float = 0.01) -> int:
     """Samples at which a fitting junta, all of whose cells were seen, is the target: m_id, for uniform bits.
 
-    Statement  For every target on ≤ s of T uniform bits, the probability that some rival fits m ≥ m_id samples
-               and has all its cells seen among them is ≤ δ.
+    Statement  For every target on ≤ s of T uniform bits, some rival fits m ≥ m_id samples and has all its
+               cells seen among them with probability ≤ δ.
     Assumes    The target is a junta on at most s variables; the sample cannot tell whether that is so.
     Proof      Union over the rivals that can be issued at all, at their distances, for the worst target, all
                being tried up to permuting and negating inputs. For s > 3: |H|(1 − 2^{−s})^m ≤ δ, since
