@@ -70,7 +70,7 @@ class Cover:
     def log_size(self, accuracy: Real) -> float:
         """The size log N(ε) in whole steps, each term at its share of Rule 1; never above C/ε²."""
         parts = zip(self.terms, self.split(accuracy), strict=True)
-        return sum(term.size(epsilon) for term, epsilon in parts if term.root > 0)
+        return float(sum([term.size(epsilon) for term, epsilon in parts if term.root > 0]))
 
     def sharpened(self, name: str, size: Callable[[float], float]) -> "Cover":
         """The same cover with another size allowed for the named term, where that is smaller."""
@@ -151,7 +151,8 @@ def concatenated(covers: Iterable[Cover], name: str = "concatenated parts") -> C
 
     def size(accuracy: float) -> float:
         given = zip(each, roots, strict=True)
-        return sum(cover.log_size(accuracy * sqrt(root / total)) for cover, root in given if root > 0)
+        sizes = [cover.log_size(accuracy * sqrt(root / total)) for cover, root in given if root > 0]
+        return float(sum(sizes))
 
     parts = tuple(
         cover.step.of(root / total if total else 0.0) for cover, root in zip(each, roots, strict=True)
