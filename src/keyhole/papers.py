@@ -79,3 +79,40 @@ ABBE_2023 = Paper(
     year=2023,
     arxiv="2302.11055",
 )
+TRAUGER_2023 = Paper(
+    key="trauger2023sequence",
+    authors="Trauger, Tewari",
+    title="Sequence Length Independent Norm-Based Generalization Bounds for Transformers",
+    venue="AISTATS 2024",
+    year=2023,
+    arxiv="2310.13088",
+)
+ZHANG_2002 = Paper(
+    key="zhang2002covering",
+    authors="Zhang",
+    title="Covering Number Bounds of Certain Regularized Linear Function Classes",
+    venue="JMLR 2",
+    year=2002,
+)
+LOTFI_2023 = Paper(
+    key="lotfi2023nonvacuous",
+    authors="Lotfi, Finzi, Kuang, Rudner, Goldblum, Wilson",
+    title="Non-Vacuous Generalization Bounds for Large Language Models",
+    venue="arXiv",
+    year=2023,
+    arxiv="2312.17173",
+)
+MCALLESTER_1999 = Paper(
+    key="mcallester1999pac",
+    authors="McAllester",
+    title="PAC-Bayesian Model Averaging",
+    venue="COLT 1999",
+    year=1999,
+)
+CATONI_2007 = Paper(
+    key="catoni2007pac",
+    authors="Catoni",
+    title="PAC-Bayesian Supervised Classification: The Thermodynamics of Statistical Learning",
+    venue="IMS Lecture Notes 56",
+    year=2007,
+)

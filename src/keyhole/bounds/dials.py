@@ -1,0 +1,114 @@
+"""The norms of a profile by name: list them, read one, turn one."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from keyhole.profile import BlockNorms, HeadNorms, NormProfile
+
+
+class Dial(NamedTuple):
+    """One number of a profile: the way to it, and the name people use."""
+
+    way: tuple[str | int, ...]
+    label: str
+
+    def read(self, profile: NormProfile) -> float:
+        """The number."""
+        found: Any = profile
+        for key in self.way:
+            found = found[key] if isinstance(key, int) else getattr(found, key)
+        return float(found)
+
+    def turn(self, profile: NormProfile, value: float) -> NormProfile:
+        """The profile with this number replaced, the others untouched."""
+        turned: NormProfile = _replaced(profile, self.way, value)
+        return turned
+
+
+def _replaced(record: Any, way: tuple[str | int, ...], value: float) -> Any:
+    if not way:
+        return value
+    key, rest = way[0], way[1:]
+    if isinstance(key, int):
+        return (*record[:key], _replaced(record[key], rest, value), *record[key + 1 :])
+    return replace(record, **{key: _replaced(getattr(record, key), rest, value)})
+
+
+def _plain(profile: NormProfile, **labels: str) -> list[Dial]:
+    return [Dial((name,), label) for name, label in labels.items() if getattr(profile, name) is not None]
+
+
+def _of_heads(profile: NormProfile, pick: Callable[[HeadNorms], dict[tuple[str, ...], str]]) -> list[Dial]:
+    found = []
+    for b, block in enumerate(profile.blocks):
+        for h, head in enumerate(block.heads):
+            where = _where(profile, block, b, h)
+            for way, label in pick(head).items():
+                found.append(Dial(("blocks", b, "heads", h, *way), label + where))
+    return found
+
+
+def _where(profile: NormProfile, block: BlockNorms, b: int, h: int) -> str:
+    layer = f" of layer {b + 1}" if len(profile.blocks) > 1 else ""
+    return layer + (f", head {h + 1}" if len(block.heads) > 1 else "")
+
+
+def _of_outputs(profile: NormProfile, *, with_sum: bool) -> list[Dial]:
+    found = []
+    for b, block in enumerate(profile.blocks):
+        if block.output is not None:
+            layer = f" of layer {b + 1}" if len(profile.blocks) > 1 else ""
+            found.append(Dial(("blocks", b, "output", "spectral"), "‖W_C‖₂" + layer))
+            if with_sum:
+                found.append(Dial(("blocks", b, "output", "columns21"), "‖W_C‖₂₁" + layer))
+    return found
+
+
+def tabulated_dials(profile: NormProfile) -> list[Dial]:
+    """What Theorem T reads."""
+    return _plain(profile, path_inf="P_∞", spread="the spread R")
+
+
+def path_dials(profile: NormProfile) -> list[Dial]:
+    """What Theorem P reads."""
+
+    def pick(head: HeadNorms) -> dict[tuple[str, ...], str]:
+        fixed: dict[tuple[str, ...], str] = {} if head.query is None else {("query",): "‖q‖"}
+        return {("score", "spectral"): "‖M‖₂", **fixed}
+
+    own = _plain(profile, path="P", token_radius="B_X", query_radius="B_Z", token_diameter="D_X")  # noqa: S106
+    return own + _of_heads(profile, pick)
+
+
+def scalar_dials(profile: NormProfile) -> list[Dial]:
+    """What Theorems S and M and Corollary E read."""
+
+    def pick(head: HeadNorms) -> dict[tuple[str, ...], str]:
+        fixed: dict[tuple[str, ...], str] = {} if head.query is None else {("query",): "‖q‖"}
+        positions: dict[tuple[str, ...], str] = (
+            {} if profile.positions11 is None else {("score", "spectral"): "‖M‖₂"}
+        )
+        return {
+            ("score", "frobenius"): "‖M‖_F",
+            ("value", "spectral"): "‖W_V‖₂",
+            ("value", "columns21"): "‖W_V‖₂₁",
+            **fixed,
+            **positions,
+        }
+
+    labels = {"readout": "‖w‖₂", "token_radius": "B_X", "query_radius": "B_Z", "token_diameter": "D_X"}
+    own = _plain(profile, **labels, positions11="‖P‖₁₁")
+    return own + _of_heads(profile, pick) + _of_outputs(profile, with_sum=False)
+
+
+def deep_dials(profile: NormProfile) -> list[Dial]:
+    """What Theorem D reads."""
+    ways: dict[tuple[str, ...], str] = {
+        ("score", "frobenius"): "‖M‖_F",
+        ("score", "spectral"): "‖M‖₂",
+        ("value", "spectral"): "‖W_V‖₂",
+        ("value", "columns21"): "‖W_V‖₂₁",
+    }
+    own = _plain(profile, readout="‖w‖₂", token_radius="B_X")  # noqa: S106
+    return own + _of_heads(profile, lambda _: ways) + _of_outputs(profile, with_sum=True)
