@@ -85,9 +85,7 @@ def test_depth_multiplies_what_came_before():
 @given(st.floats(0.05, 3))
 def test_whole_steps_never_cost_more_than_the_smooth_form(accuracy):
     """The size of a cover counted in steps is at most C/ε²."""
-    cover = (
-        matrix_cover(2.0, 1.0, 4, 50) + bilinear_cover(5.0, 1.0, 1.0, 50).through(2.0) + scalar_cover(3, 1, 9)
-    )
+    cover = matrix_cover(2.0, 1.0, 4, 50) + bilinear_cover(5.0, 1.0, 1.0, 50).through(2.0) + scalar_cover(3, 1, 9)
     assert cover.log_size(accuracy) <= cover.capacity / accuracy**2 * (1 + 1e-9)
 
 

@@ -44,9 +44,7 @@ def test_vectors(profile, lipschitz, capacity):
 def test_terms_of_one_layer():
     """Weights, scales and logarithms of the three terms, radii other than one."""
     profile = replace(profile_of(1, projected=False), activation_lipschitz=2.0)
-    scores, values, output = block_cover(
-        profile.blocks[0], profile, 1000, 3.0, queries=17, label="layer 1"
-    ).terms
+    scores, values, output = block_cover(profile.blocks[0], profile, 1000, 3.0, queries=17, label="layer 1").terms
     assert scores[2:5] == pytest.approx((2 * 3.0, 2 * 9.0, log(2 * 1000 * 17 * 17 + 1)))
     assert values[2:5] == pytest.approx((2.0, sqrt(2) * 3 * 3, log(8 * (2 * 17000 + 1) + 1)))
     assert output[2:5] == pytest.approx((1.0, sqrt(2) * 3 * 2 * 3, log(8 * (2 * 17000 + 1) + 1)))
@@ -83,10 +81,7 @@ def test_a_network_moves_no_more_than_the_recursion_says(seed, residual, size):
     for _ in range(2):
         M, V, C = (rng.normal(size=(d, d)) * 0.6 for _ in range(3))
         M_hat, V_hat, C_hat = (W + size * rng.normal(size=(d, d)) for W in (M, V, C))
-        norms = [
-            matrix(d, d, spectral=float(np.linalg.norm(W, 2)), frobenius=9.0, columns21=9.0)
-            for W in (M, V, C)
-        ]
+        norms = [matrix(d, d, spectral=float(np.linalg.norm(W, 2)), frobenius=9.0, columns21=9.0) for W in (M, V, C)]
         block = BlockNorms((HeadNorms(norms[0], norms[1]),), output=norms[2], residual=residual)
         profile = NormProfile((block,), T, 1.0, radius, radius)
         scores = np.abs(X_hat @ (M_hat - M).T @ X_hat.T).max()
@@ -101,9 +96,7 @@ def test_a_network_moves_no_more_than_the_recursion_says(seed, residual, size):
         X, X_hat = layer(X, M, V, C, residual=residual), layer(X_hat, M_hat, V_hat, C_hat, residual=residual)
         # cover outputs are projected on the ball that holds the true rows
         radius = block_reach(block, profile, radius)
-        X_hat = X_hat * np.minimum(
-            1, radius / np.maximum(np.linalg.norm(X_hat, axis=1, keepdims=True), 1e-12)
-        )
+        X_hat = X_hat * np.minimum(1, radius / np.maximum(np.linalg.norm(X_hat, axis=1, keepdims=True), 1e-12))
         assert np.linalg.norm(X, axis=1).max() <= radius + 1e-9
         assert np.linalg.norm(X - X_hat, axis=1).max() <= e * (1 + 1e-9) + 1e-9
 

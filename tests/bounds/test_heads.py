@@ -62,9 +62,7 @@ def test_opposite_values_attain_the_score_weight():
     """Equality to first order: two tokens with opposite values and a small change of scores."""
     change = 1e-4
     X = np.array([[1.0], [-1.0]])
-    moved = abs(
-        (X.T @ (softmax(np.array([change, -change]) / 2) - softmax(np.array([-change, change]) / 2))).item()
-    )
+    moved = abs((X.T @ (softmax(np.array([change, -change]) / 2) - softmax(np.array([-change, change]) / 2))).item())
     cover = attention_cover(plain(1, 1, 1, "scores"), plain(1, 1, 1, "values"), value_radius=1.0)
     assert moved == pytest.approx(cover.terms[1].weight * change, rel=1e-6)
 
@@ -93,9 +91,7 @@ def test_vectors_of_the_scalar_model():
 @given(st.floats(0.1, 5), st.floats(0.1, 5), st.floats(0.1, 5), st.integers(2, 10**8), st.integers(1, 1000))
 def test_the_closed_forms_are_the_terms_with_one_logarithm(readout, value, score, tokens, samples):
     """Putting the common Λ in every term of the cover gives the closed form, for every T and m."""
-    profile = hypothetical(
-        tokens=tokens, value21=2 * value, value=value, score=score, width=4, readout=readout
-    )
+    profile = hypothetical(tokens=tokens, value21=2 * value, value=value, score=score, width=4, readout=readout)
     cover = scalar_model_cover(profile, samples)
     nats = common_nats(4, samples, tokens)
     common = sum(((t.weight * t.scale) ** 2) ** (1 / 3) for t in cover.terms) ** 3
@@ -129,9 +125,7 @@ def test_a_fixed_query_replaces_the_score_matrix():
     profile = replace(hypothetical(tokens=50, **VECTOR, width=4), query_radius=2.0)
     head = profile.blocks[0].heads[0]
     fixed = replace(head, query=3.0)
-    scales = [
-        {t.name: t.scale for t in head_cover(h, profile, 10).terms}["scores"] for h in (head, fixed)
-    ]
+    scales = [{t.name: t.scale for t in head_cover(h, profile, 10).terms}["scores"] for h in (head, fixed)]
     assert scales == [10.0, 3.0]
 
 

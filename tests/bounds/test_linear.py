@@ -28,9 +28,7 @@ SLACK = 1e-9  # sums of at most a few hundred products of numbers below 100 roun
 def on_ball(rng, shape, radius):
     """Random points of a ball."""
     points = rng.normal(size=shape)
-    return (
-        radius * points / np.linalg.norm(points, axis=-1, keepdims=True) * rng.uniform(0, 1, (*shape[:-1], 1))
-    )
+    return radius * points / np.linalg.norm(points, axis=-1, keepdims=True) * rng.uniform(0, 1, (*shape[:-1], 1))
 
 
 def corrections(w, points, radius, accuracy):
@@ -271,6 +269,4 @@ def test_refusals():
     with pytest.raises(AssumptionError, match="accuracy must be above 0"):
         volumetric_size(1, 1, 4, 0.0)
     with pytest.raises(AssumptionError, match="at least one point"):
-        smallest_matrix_size(
-            columns21=1, entries11=1, frobenius=1, radius=1, shape=(1, 1), points=0.5, accuracy=0.1
-        )
+        smallest_matrix_size(columns21=1, entries11=1, frobenius=1, radius=1, shape=(1, 1), points=0.5, accuracy=0.1)

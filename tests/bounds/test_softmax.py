@@ -50,9 +50,7 @@ def test_two_tokens_attain_the_pooled_bound():
     assert moved == pytest.approx(pooled_drift(0.8, 5.0), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("change", "value"), [(0.1, 0.0999167), (0.5, 0.4898373), (1.0, 0.9242343), (2.0, 1.5231883)]
-)
+@pytest.mark.parametrize(("change", "value"), [(0.1, 0.0999167), (0.5, 0.4898373), (1.0, 0.9242343), (2.0, 1.5231883)])
 def test_vectors(change, value):
     """The theory's numbers to their last digit."""
     assert round(drift(change), 7) == value

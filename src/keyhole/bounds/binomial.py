@@ -18,8 +18,7 @@ def log_lower_tail(errors: int, trials: int, chance: float) -> float:
         return -inf
     log_p, log_q, whole_log = log(chance), log1p(-chance), lgamma(trials + 1)
     logs = [
-        whole_log - lgamma(j + 1) - lgamma(trials - j + 1) + j * log_p + (trials - j) * log_q
-        for j in range(errors + 1)
+        whole_log - lgamma(j + 1) - lgamma(trials - j + 1) + j * log_p + (trials - j) * log_q for j in range(errors + 1)
     ]
     top = max(logs)
     return min(0.0, top + log(sum(exp(term - top) for term in logs)))

@@ -112,11 +112,7 @@ def complexity_of(cover: Cover, samples: Real, bound: Real = 1.0) -> Complexity:
     if chain.depth == 0 and chain.value > 0:
         # every chain is longer than the range of f: the bound is that range, whatever the capacity
         capped = Lemma("Theorem G, capped", "R_m ≤ A, because |f| ≤ A")
-        return Complexity(
-            chain.value, Step("complexity R_m", chain.value, capped, (("A", chain.value),), (step,))
-        )
+        return Complexity(chain.value, Step("complexity R_m", chain.value, capped, (("A", chain.value),), (step,)))
     share = links / chain.value if chain.value else 0.0
     rest = Step("finest cover", chain.rest, THEOREM_G, (), (), 1 - share)
-    return Complexity(
-        chain.value, Step("complexity R_m", chain.value, THEOREM_G, inputs, (step.of(share), rest))
-    )
+    return Complexity(chain.value, Step("complexity R_m", chain.value, THEOREM_G, inputs, (step.of(share), rest)))

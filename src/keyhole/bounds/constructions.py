@@ -29,9 +29,7 @@ def hypothetical(
     9
     """
     scores = matrix(dimension, dimension, spectral=score, frobenius=score, columns21=score)
-    values = matrix(
-        dimension, width, spectral=value, frobenius=min(value21, sqrt(width) * value), columns21=value21
-    )
+    values = matrix(dimension, width, spectral=value, frobenius=min(value21, sqrt(width) * value), columns21=value21)
     return NormProfile(
         blocks=(BlockNorms((HeadNorms(scores, values),)),),
         tokens=tokens,
@@ -94,8 +92,7 @@ def pair_construction(target: str, context: int, sparsity: int, leak: float = 0.
     subset_size(context, sparsity)
     if target not in TARGETS or sparsity < 1:
         raise AssumptionError(
-            f"Norms in closed form exist for {', '.join(TARGETS)} of at least one position; "
-            f"got {target} of {sparsity}."
+            f"Norms in closed form exist for {', '.join(TARGETS)} of at least one position; got {target} of {sparsity}."
         )
     if not 0 < leak < 1:
         raise AssumptionError(f"The leak γ is the attention that misses, so 0 < γ < 1; got {leak}.")
@@ -104,9 +101,7 @@ def pair_construction(target: str, context: int, sparsity: int, leak: float = 0.
     spectral, frobenius, columns, peaks, readouts = _units(target, s)
     scale = s / (1 - leak)  # 1/a
     query = beta * sqrt(2 * s)
-    score = matrix(
-        d, d, spectral=query, frobenius=query, columns21=query, rows21=2 * s * beta, entries11=2 * s * beta
-    )
+    score = matrix(d, d, spectral=query, frobenius=query, columns21=query, rows21=2 * s * beta, entries11=2 * s * beta)
     rows = sqrt(2 * s)  # only 2s rows of W_V are not zero
     value = matrix(
         d, len(columns), spectral=spectral, frobenius=frobenius, columns21=sum(columns),

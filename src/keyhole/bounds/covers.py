@@ -63,9 +63,7 @@ class Cover:
         """The accuracy each term is given, so that Σ c_j ε_j = ε at least cost."""
         epsilon = positive("the accuracy", accuracy)
         total = sum(term.root for term in self.terms)
-        return tuple(
-            epsilon * term.root / (total * term.weight) if term.root > 0 else 0.0 for term in self.terms
-        )
+        return tuple(epsilon * term.root / (total * term.weight) if term.root > 0 else 0.0 for term in self.terms)
 
     def log_size(self, accuracy: Real) -> float:
         """The size log N(ε) in whole steps, each term at its share of Rule 1; never above C/ε²."""
@@ -77,10 +75,7 @@ class Cover:
         if name not in {term.name for term in self.terms}:
             raise AssumptionError(f"This cover has no term named {name!r}; it has {self.names}.")
         return Cover(
-            tuple(
-                term._replace(size=_smaller(term.size, size)) if term.name == name else term
-                for term in self.terms
-            )
+            tuple(term._replace(size=_smaller(term.size, size)) if term.name == name else term for term in self.terms)
         )
 
     @property
@@ -154,9 +149,7 @@ def concatenated(covers: Iterable[Cover], name: str = "concatenated parts") -> C
         sizes = [cover.log_size(accuracy * sqrt(root / total)) for cover, root in given if root > 0]
         return float(sum(sizes))
 
-    parts = tuple(
-        cover.step.of(root / total if total else 0.0) for cover, root in zip(each, roots, strict=True)
-    )
+    parts = tuple(cover.step.of(root / total if total else 0.0) for cover, root in zip(each, roots, strict=True))
     return Cover((Term(name, RULE_2, 1.0, total, 1.0, (), size, parts),))
 
 

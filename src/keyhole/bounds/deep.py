@@ -32,8 +32,7 @@ def block_lipschitz(block: BlockNorms, profile: NormProfile, radius: Real) -> fl
     """
     c = smoothness(profile.normaliser_constant, profile.normaliser)
     inner = sum(
-        head.value.spectral * (1 + 2 * c * radius * radius * norm("‖M‖₂", head.score.spectral))
-        for head in block.heads
+        head.value.spectral * (1 + 2 * c * radius * radius * norm("‖M‖₂", head.score.spectral)) for head in block.heads
     )
     return block_gain(block, profile) * inner
 
@@ -50,9 +49,7 @@ def block_cover(
     Source     Ours (Theorem D).
     """
     if not block.heads:
-        raise AssumptionError(
-            "A layer of attention needs at least one head, and this profile has none in it."
-        )
+        raise AssumptionError("A layer of attention needs at least one head, and this profile has none in it.")
     c = smoothness(profile.normaliser_constant, profile.normaliser)
     points, gain = samples * profile.tokens, block_gain(block, profile)
     cover = Cover(())
@@ -64,9 +61,7 @@ def block_cover(
     if block.output is None:
         return cover
     hidden = profile.activation_lipschitz * radius * sum(head.value.spectral for head in block.heads)
-    return cover + matrix_cover(
-        block.output.columns21, hidden, block.output.columns, points, f"output, {label}"
-    )
+    return cover + matrix_cover(block.output.columns21, hidden, block.output.columns, points, f"output, {label}")
 
 
 def deep_cover(profile: NormProfile, samples: Real, *, every_query: bool = False) -> Cover:

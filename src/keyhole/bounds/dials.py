@@ -86,9 +86,7 @@ def scalar_dials(profile: NormProfile) -> list[Dial]:
 
     def pick(head: HeadNorms) -> dict[tuple[str, ...], str]:
         fixed: dict[tuple[str, ...], str] = {} if head.query is None else {("query",): "‖q‖"}
-        positions: dict[tuple[str, ...], str] = (
-            {} if profile.positions11 is None else {("score", "spectral"): "‖M‖₂"}
-        )
+        positions: dict[tuple[str, ...], str] = {} if profile.positions11 is None else {("score", "spectral"): "‖M‖₂"}
         return {
             ("score", "frobenius"): "‖M‖_F",
             ("value", "spectral"): "‖W_V‖₂",

@@ -40,9 +40,7 @@ def expected_rivals(context: int, sparsity: int, samples: int) -> float:
     subset_size(context, sparsity)
     p = 2 ** (-1 / max(1, sparsity))
     return sum(
-        comb(sparsity, j)
-        * comb(context - sparsity, sparsity - j)
-        * exp(samples * log(2 * p ** (2 * sparsity - j)))
+        comb(sparsity, j) * comb(context - sparsity, sparsity - j) * exp(samples * log(2 * p ** (2 * sparsity - j)))
         for j in range(sparsity)
     )
 

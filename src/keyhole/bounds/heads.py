@@ -69,9 +69,7 @@ def head_cover(head: HeadNorms, profile: NormProfile, samples: Real, label: str 
     spectral = norm("‖W_V‖₂", head.value.spectral)
     return attention_cover(
         _scores(head, profile, points, label),
-        matrix_cover(
-            head.value.columns21, profile.token_radius, head.value.columns, points, "values" + label
-        ),
+        matrix_cover(head.value.columns21, profile.token_radius, head.value.columns, points, "values" + label),
         value_radius=spectral * _pooling_radius(profile),
         constant=profile.normaliser_constant,
         normaliser=profile.normaliser,
@@ -89,13 +87,10 @@ def heads_cover(block: BlockNorms, profile: NormProfile, samples: Real) -> tuple
     Source     Ours (Theorem M).
     """
     if not block.heads:
-        raise AssumptionError(
-            "A layer of attention needs at least one head, and this profile has none in it."
-        )
+        raise AssumptionError("A layer of attention needs at least one head, and this profile has none in it.")
     many = len(block.heads) > 1
     covers = [
-        head_cover(head, profile, samples, f", head {h}" if many else "")
-        for h, head in enumerate(block.heads, 1)
+        head_cover(head, profile, samples, f", head {h}" if many else "") for h, head in enumerate(block.heads, 1)
     ]
     spectral = [head.value.spectral for head in block.heads]
     reach = profile.activation_lipschitz * profile.token_radius
@@ -151,9 +146,7 @@ def position_cover(profile: NormProfile) -> Cover:
         raise AssumptionError("The price of trained positions needs ‖P‖_{1,1}: give positions11.")
     block = single_layer(profile)
     c, pooling = smoothness(profile.normaliser_constant, profile.normaliser), _pooling_radius(profile)
-    moved = sum(
-        head.value.spectral * (1 + c * pooling * fixed_query_norm(head, profile)) for head in block.heads
-    )
+    moved = sum(head.value.spectral * (1 + c * pooling * fixed_query_norm(head, profile)) for head in block.heads)
     d = block.heads[0].value.rows
     codes = sparse_matrix_cover(profile.positions11, 1.0, (profile.tokens - 1) * d, "positions")
     return codes.through(readout_norm(profile) * profile.activation_lipschitz * moved)
@@ -184,9 +177,7 @@ def head_capacity(
     1622.759343
     """
     values = cbrt(2 * norm("‖W_V‖₂₁", value21) ** 2)
-    scores = cbrt(
-        (constant * norm("‖W_V‖₂", value) * norm("‖M‖_F", score) * token_radius * query_radius) ** 2
-    )
+    scores = cbrt((constant * norm("‖W_V‖₂", value) * norm("‖M‖_F", score) * token_radius * query_radius) ** 2)
     return float((lipschitz * token_radius) ** 2 * (values + scores) ** 3)
 
 
@@ -204,8 +195,6 @@ def scalar_capacity(
     25450.98883
     """
     values = cbrt(2 * norm("‖W_V‖₂₁", value21) ** 2)
-    scores = cbrt(
-        (constant * norm("‖W_V‖₂", value) * norm("‖M‖_F", score) * token_radius * query_radius) ** 2
-    )
+    scores = cbrt((constant * norm("‖W_V‖₂", value) * norm("‖M‖_F", score) * token_radius * query_radius) ** 2)
     scale = norm("‖v‖₂", readout) * lipschitz * token_radius
     return float(scale**2 * (cbrt(float(value) ** 2) + values + scores) ** 3)

@@ -39,9 +39,7 @@ def check_table(table: Table) -> int:
     """The number of variables of a table."""
     variables = len(table).bit_length() - 1
     if len(table) != 2**variables or set(table) - {0, 1}:
-        raise AssumptionError(
-            f"A table has 2^n entries, each 0 or 1; got {len(table)} of {sorted(set(table))}."
-        )
+        raise AssumptionError(f"A table has 2^n entries, each 0 or 1; got {len(table)} of {sorted(set(table))}.")
     return variables
 
 
@@ -138,11 +136,7 @@ def rival_chance(spectrum: tuple[Rivals, ...], samples: int) -> float:
     >>> round(rival_chance(rival_spectrum((0, 0, 0, 1), 8, 2), 28), 4)
     0.009
     """
-    fitting = [
-        rivals.functions * exp(samples * log1p(-rivals.distance))
-        for rivals in spectrum
-        if rivals.distance < 1
-    ]
+    fitting = [rivals.functions * exp(samples * log1p(-rivals.distance)) for rivals in spectrum if rivals.distance < 1]
     return float(sum(fitting))
 
 
@@ -194,9 +188,7 @@ def identification_size(context: int, sparsity: int, delta: float = 0.01) -> int
     """
     subset_size(context, sparsity)
     if sparsity > EXACT_UP_TO:
-        nats = sum(
-            exp(juntas(context, j).log_size - juntas(context, sparsity).log_size) for j in range(sparsity + 1)
-        )
+        nats = sum(exp(juntas(context, j).log_size - juntas(context, sparsity).log_size) for j in range(sparsity + 1))
         size = juntas(context, sparsity).log_size + log(nats) - log(failure(delta))
         return ceil(size / -log1p(-(2.0**-sparsity)))
     return max(

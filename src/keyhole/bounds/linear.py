@@ -151,9 +151,7 @@ def volumetric_size(frobenius: Real, radius: Real, entries: Real, accuracy: Real
     return positive("the number of entries", entries) * log1p(2 * f * b / positive("the accuracy", accuracy))
 
 
-def bilinear_cover(
-    frobenius: Real, token_radius: Real, query_radius: Real, pairs: Real, name: str = "scores"
-) -> Cover:
+def bilinear_cover(frobenius: Real, token_radius: Real, query_radius: Real, pairs: Real, name: str = "scores") -> Cover:
     """Covers attention scores xᵀMz by the Frobenius norm of M alone.
 
     Statement  ‖M‖_F ≤ F gives log N(ε) ≤ (F B_X B_Z/ε)² log(2N+1) on N (token, query) pairs.

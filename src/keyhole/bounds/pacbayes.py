@@ -66,9 +66,7 @@ def description_gap(bits: Real, samples: Real, delta: Real, loss_range: Real = 1
     return positive("the range of the loss", loss_range) * sqrt(nats / (2 * sample_size(samples)))
 
 
-def lotfi(
-    bits: Real, samples: Real, delta: Real, *, vocabulary: int | None = None, smoothing: Real = 0.1
-) -> float:
+def lotfi(bits: Real, samples: Real, delta: Real, *, vocabulary: int | None = None, smoothing: Real = 0.1) -> float:
     """Gap of a compressed language model, following Lotfi et al. as recalled.
 
     Statement  R ≤ R̂ + Δ √((K ln 2 + 2 ln K + ln(1/δ))/(2m)); for log-loss in bits over V symbols after mixing

@@ -12,15 +12,11 @@ from keyhole.profile import NormProfile
 
 DEEPEST = 60
 THEOREM_P = Lemma("Theorem P", "R_m(F) ≤ 2 P L R_m(G)")
-UNIT_HEADS = Lemma(
-    "Theorem P, chain", "R_m(G) ≤ B_X/√m + α_J + Σ_j (α_j + α_{j−1})(1 + √(2(ℓ_j + ℓ_{j−1})))/√m"
-)
+UNIT_HEADS = Lemma("Theorem P, chain", "R_m(G) ≤ B_X/√m + α_J + Σ_j (α_j + α_{j−1})(1 + √(2(ℓ_j + ℓ_{j−1})))/√m")
 
 
 @lru_cache(maxsize=4096)
-def unit_head_chain(
-    query: float, token_radius: float, diameter: float, tokens: float, samples: float
-) -> Chain:
+def unit_head_chain(query: float, token_radius: float, diameter: float, tokens: float, samples: float) -> Chain:
     """Bounds the Rademacher complexity of all single units v ↦ vᵀXᵀ softmax(Xq), ‖v‖ ≤ 1, ‖q‖ ≤ Q.
 
     Statement  R_m(G) ≤ B_X/√m + α_J + Σ_{j≤J} ((α_j + α_{j−1})/√m)(1 + √(2(ℓ_j + ℓ_{j−1}))), and ≤ B_X, where
@@ -74,9 +70,7 @@ def path_complexity(profile: NormProfile, samples: Real) -> Complexity:
     """
     block = single_layer(profile)
     if profile.path is None:
-        raise AssumptionError(
-            "Theorem P needs the path norm P = Σ_j |w_j| ‖v_j‖, and the profile has none: give path."
-        )
+        raise AssumptionError("Theorem P needs the path norm P = Σ_j |w_j| ‖v_j‖, and the profile has none: give path.")
     query = max((fixed_query_norm(head, profile) for head in block.heads), default=inf)
     diameter = 2 * profile.token_radius if profile.token_diameter is None else profile.token_diameter
     chain = unit_heads(query, profile.token_radius, diameter, profile.tokens, samples)

@@ -25,9 +25,7 @@ def risk_shape(capacity: Real, samples: Real, delta: Real, lipschitz: Real = 1.0
     return lipschitz * rate * (1 + max(0.0, log(bound / rate))) + bound * sqrt(-log(delta) / samples)
 
 
-def general_theorem(
-    scores: Cover, values: Cover, *, value_radius: Real, output_lipschitz: Real = 1.0
-) -> float:
+def general_theorem(scores: Cover, values: Cover, *, value_radius: Real, output_lipschitz: Real = 1.0) -> float:
     """R2, C of the general attention theorem as recalled: C_Norm = 2, best split between scores and values.
 
     Statement  log N(ε) ≤ inf_α log N_score(αε/(2 L B_in B_X)) + log N_in((1−α)ε/L), T only in the points.
@@ -37,9 +35,7 @@ def general_theorem(
     >>> round(general_theorem(plain(1, 1, 1), plain(1, 1, 1), value_radius=1.0), 6)
     17.321729
     """
-    cover = attention_cover(
-        scores, values, value_radius=value_radius, constant=2.0, output_lipschitz=output_lipschitz
-    )
+    cover = attention_cover(scores, values, value_radius=value_radius, constant=2.0, output_lipschitz=output_lipschitz)
     return cover.capacity
 
 

@@ -48,9 +48,7 @@ def deviation(samples: Real, delta: Real, ceiling: Real = 1.0, *, two_sided: boo
     0.05147
     """
     sides = 2 if two_sided else 1
-    return positive("the loss's ceiling", ceiling) * sqrt(
-        log(sides / failure(delta)) / (2 * sample_size(samples))
-    )
+    return positive("the loss's ceiling", ceiling) * sqrt(log(sides / failure(delta)) / (2 * sample_size(samples)))
 
 
 def risk_step(

@@ -133,9 +133,7 @@ def counted_log_size(profile: NormProfile, accuracy: Real) -> float:
     block, b_x, lip = single_layer(profile), profile.token_radius, profile.activation_lipschitz
     v, c = readout_norm(profile), profile.normaliser_constant
     if c is None:
-        raise AssumptionError(
-            f"Parameter counting needs a smooth normaliser, and {profile.normaliser} is not."
-        )
+        raise AssumptionError(f"Parameter counting needs a smooth normaliser, and {profile.normaliser} is not.")
     part = positive("the accuracy", accuracy) / (2 * len(block.heads) + 1)
     hidden = lip * b_x * sum(head.value.spectral for head in block.heads)
     total = volumetric_size(v, hidden, block.heads[0].value.columns, part) if v else 0.0
@@ -187,9 +185,7 @@ def rivals(profile: NormProfile, samples: Real, delta: Real = 0.01) -> tuple[Riv
     def linear() -> float:
         head = first_head()
         reach = profile.token_radius * profile.query_radius
-        return zhang_log_size(
-            head.score.frobenius, reach, m * profile.tokens, head.score.frobenius * reach / 10
-        )
+        return zhang_log_size(head.score.frobenius, reach, m * profile.tokens, head.score.frobenius * reach / 10)
 
     def general() -> float:
         loose = replace(profile, normaliser_constant=2.0)
@@ -200,9 +196,7 @@ def rivals(profile: NormProfile, samples: Real, delta: Real = 0.01) -> tuple[Riv
     standard, stored = Source("standard"), f"every parameter stored in {STORED_BITS} bits"
     compression = Rival("R11", "compression", one, "bound", Source("recalled", LOTFI_2023), remark=stored)
     described = Rival("description", "description length", one, "bound", standard, remark=stored)
-    averaged = replace(
-        described, key="McAllester", name="PAC-Bayes", source=Source("standard", MCALLESTER_1999)
-    )
+    averaged = replace(described, key="McAllester", name="PAC-Bayes", source=Source("standard", MCALLESTER_1999))
     tempered = replace(
         averaged, key="Catoni", quantity="risk at no training error", source=Source("standard", CATONI_2007)
     )

@@ -10,9 +10,7 @@ from keyhole.errors import AssumptionError
 from keyhole.profile import NormProfile
 
 THEOREM_T = Lemma("Theorem T", "R_m ≤ 2 L P_∞ Φ(R) r_m")
-MASSART = Lemma(
-    "Massart over one-position functions", "r_m = √(2 ln N_A / m), N_A = (2^A − 2)T + 2", STANDARD
-)
+MASSART = Lemma("Massart over one-position functions", "r_m = √(2 ln N_A / m), N_A = (2^A − 2)T + 2", STANDARD)
 SPREAD = Lemma("Theorem T, content-dependent scores", "Φ = min(Φ_a, Φ_b, 1/r_m), Φ(0) = 1")
 LARGEST_SPREAD = 700.0  # e^R is a float up to here; the cap 1/r_m is long since in force
 
