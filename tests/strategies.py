@@ -56,6 +56,8 @@ def functions(most=6, last=FAR):
     """Sparse functions of every kind."""
     return st.one_of(
         st.booleans().map(quietly(constant)),
+        tables(min(3, most), most, last).map(lambda drawn: quietly(from_table)(*drawn)),
+        countings(min(3, most), most, last).map(lambda drawn: quietly(from_levels)(*drawn)),
         literals(last),
         tables(0, most, last).map(lambda drawn: quietly(from_table)(*drawn)),
         countings(0, most, last).map(lambda drawn: quietly(from_levels)(*drawn)),

@@ -26,7 +26,7 @@ from keyhole.boolean.function import (
 )
 from keyhole.errors import FormulaError
 
-from oracles import bit
+from oracles import bit, table_from_number
 from strategies import FAR, countings, functions, literals, tables
 
 NEAR = 5  # functions of the positions 0..5 overlap often, and all 64 inputs can be tried
@@ -118,6 +118,28 @@ def test_restriction_fixes_bits(f, fixed):
     for place, value in fixed.items():
         inputs[:, place] = value
     assert restrict(f, fixed)(INPUTS).tolist() == f(inputs).tolist()
+
+
+def test_all_restrictions_of_three_bits(unchecked):
+    """Every function of three bits with every choice of fixed bits; many of them count negated literals."""
+    del unchecked
+    inputs = np.array(list(product((False, True), repeat=3)))
+    choices = list(product((None, False, True), repeat=3))
+    for number in range(256):
+        f = from_table((0, 1, 2), np.array(table_from_number(number, 3)))
+        for choice in choices:
+            fixed = {place: value for place, value in enumerate(choice) if value is not None}
+            there = np.array([[bits[i] if v is None else v for i, v in enumerate(choice)] for bits in inputs])
+            assert restrict(f, fixed)(inputs).tolist() == f(there).tolist()
+
+
+def test_restricting_long_counting_functions():
+    """Fixing a literal true lowers the count still needed by one; fixing it false lowers what is left."""
+    signs = (False, *(place % 2 == 1 for place in range(1, 100)))
+    f = from_levels(tuple(range(100)), tuple(j >= 40 for j in range(101)), signs)
+    fixed = {1: False, 2: True, 3: False, 4: False}  # literals true, true, true, false
+    places = (0, *range(5, 100))
+    assert restrict(f, fixed) == from_levels(places, tuple(j >= 37 for j in range(97)), tuple(signs[i] for i in places))
 
 
 @given(near, st.permutations(range(20, 30)))
