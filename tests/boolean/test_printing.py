@@ -1,6 +1,6 @@
 """Printing: the formula of a function reads back as the same function."""
 
-from itertools import cycle, permutations
+from itertools import cycle, permutations, product
 
 import numpy as np
 import pytest
@@ -63,6 +63,16 @@ def test_counts_read_back(drawn, more, data):
     step = tuple((j >= turn) == rising for j in range(more + 1))
     for chosen in (tuple(levels), step):
         function = from_levels(places, chosen, tuple(signs))
+        assert parse(str(function)) == function
+
+
+@pytest.mark.parametrize("size", range(1, 9))
+def test_all_thresholds_read_back(size, unchecked):
+    """At least k and fewer than k of up to eight literals, none, some, most or all of them negated."""
+    del unchecked
+    for least, negatives, rising in product(range(size + 2), range(size + 1), (True, False)):
+        levels = tuple((j >= least) == rising for j in range(size + 1))
+        function = from_levels(tuple(range(size)), levels, tuple(i >= negatives for i in range(size)))
         assert parse(str(function)) == function
 
 
