@@ -7,6 +7,7 @@ from typer.core import TyperGroup
 
 from keyhole import __version__
 from keyhole.cli.describe import describe_command
+from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.errors import KeyholeError
 
 
@@ -33,6 +34,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("describe", rich_help_panel="Understand a function")(describe_command)
+app.command("reproduce", rich_help_panel="See the claims")(reproduce_command)
+app.command("claims", rich_help_panel="See the claims")(claims_command)
 
 
 def show_version(wanted: bool) -> bool:

@@ -19,14 +19,22 @@ FORMATS = (".svg", ".png", ".csv")
 
 
 def write_report(findings: Sequence[Finding], not_covered: Iterable[tuple[str, str]], folder: Path) -> Path:
-    """Write index.html, findings.json and every figure as SVG, PNG and CSV; return the page's path."""
+    """Write index.html, findings.json and every figure as SVG, PNG and CSV; return the page's path.
+
+    Where the folder holds the page of the same findings already, nothing is written.
+    """
+    page, kept = folder / "index.html", folder / "findings.json"
+    records = {"findings": [finding.record() for finding in findings]}
+    content = f"{to_json('findings/1', records)}\n".encode()
+    if page.exists() and kept.exists() and kept.read_bytes() == content:
+        return page
     for finding in findings:
         for name, figure in named_figures(finding):
             for ending in FORMATS:
                 save_figure(figure, folder / "figures" / f"{name}{ending}")
-    records = {"findings": [finding.record() for finding in findings]}
-    write_file(folder / "findings.json", f"{to_json('findings/1', records)}\n".encode())
-    return write_file(folder / "index.html", render(findings, not_covered).encode())
+    write_file(page, render(findings, not_covered).encode())
+    write_file(kept, content)
+    return page
 
 
 def named_figures(finding: Finding) -> list[tuple[str, Figure]]:

@@ -1,9 +1,32 @@
 """The claims ledger: every study there is, in the order a reader meets them; and what no study covers yet."""
 
 from keyhole.errors import ArgumentError
+from keyhole.studies import (
+    bound_growth,
+    bound_rivals,
+    bound_shape,
+    floor,
+    joined,
+    normaliser_constants,
+    representation,
+    sharpness,
+    softmax_smoothness,
+    theorem_t,
+)
 from keyhole.studies.finding import Study
 
-STUDIES: tuple[Study, ...] = ()
+STUDIES: tuple[Study, ...] = (
+    joined.STUDY,
+    floor.STUDY,
+    theorem_t.STUDY,
+    softmax_smoothness.STUDY,
+    normaliser_constants.STUDY,
+    sharpness.STUDY,
+    representation.STUDY,
+    bound_growth.STUDY,
+    bound_rivals.STUDY,
+    bound_shape.STUDY,
+)
 
 NOT_COVERED: tuple[tuple[str, str], ...] = (
     ("sample size of trained heads", "m*(T) of gradient descent, with the comparison of growth laws: needs training."),
