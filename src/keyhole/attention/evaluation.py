@@ -13,7 +13,7 @@ from typing import Any
 from array_api_compat import array_namespace
 from jaxtyping import Float, Shaped
 
-from keyhole.attention.arrays import Array
+from keyhole.attention.arrays import Array, numbers_of
 from keyhole.attention.embedding import require_symbols
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tabulation import Tabulated, TabulatedHead, dense
@@ -80,8 +80,8 @@ def is_safe(tabulated: Tabulated) -> bool:
             return False
         low, high = score_range(head)
         try:
-            width = float(high - low) / head.normaliser.temperature
-            largest = float(_largest_value(head))
+            width = float(numbers_of(high - low)) / head.normaliser.temperature
+            largest = float(numbers_of(_largest_value(head)))
         except TypeError:  # a traced array has no values yet
             return False
         if not width < safe_width(_format(head), tabulated.tokens, largest):
