@@ -180,7 +180,7 @@ def test_values_of_any_size_are_safe():
 
 MILLION = """
 import resource, sys, numpy as np
-from keyhole.attention.embedding import AdditiveEmbedding, OneHotPairs
+from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs
 from keyhole.attention.evaluation import evaluate, evaluate_by_softmax
 from keyhole.attention.instances import query_score, tf_scalar
 from keyhole.attention.positions import SignCodes

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.attention.activations import GELU
-from keyhole.attention.embedding import AdditiveEmbedding, OneHotPairs, PairEmbedding
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward import forward
 from keyhole.attention.instances import query_score, tf_block, tf_scalar
@@ -23,6 +22,7 @@ from keyhole.attention.positions import SignCodes
 from keyhole.attention.rowwise import Affine
 from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tabulation import tabulate
+from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs, PairEmbedding
 from keyhole.attention.weights import Head
 from keyhole.errors import AssumptionError
 from random_models import Plan, deeper, plans, random_model, random_sequences

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from keyhole.attention.activations import GELU, ReLU
-from keyhole.attention.embedding import AdditiveEmbedding
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward import forward, transform
 from keyhole.attention.norms import profile
@@ -12,6 +11,7 @@ from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.rowwise import Affine, FeedForward, LayerNorm
 from keyhole.attention.score import FactoredScore
 from keyhole.attention.tabulation import tabulate
+from keyhole.attention.tokens import AdditiveEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 
 NEEDS_TORCH = pytest.mark.extra("torch")  # noqa: S610  (a mark, no database)

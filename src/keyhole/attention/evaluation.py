@@ -14,9 +14,9 @@ from array_api_compat import array_namespace
 from jaxtyping import Float, Shaped
 
 from keyhole.attention.arrays import Array, numbers_of
-from keyhole.attention.embedding import require_symbols
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tabulation import Tabulated, TabulatedHead, dense
+from keyhole.attention.tokens import require_symbols
 from keyhole.errors import AssumptionError
 
 BLOCK = 2**23  # numbers held at once beside the tables

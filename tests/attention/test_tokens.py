@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.attention.embedding import AdditiveEmbedding, OneHotPairs, PairEmbedding, embed
 from keyhole.attention.positions import LearnedPositions, OneHotPositions, SignCodes, SinusoidalPositions
+from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs, PairEmbedding, embed_tokens
 from keyhole.errors import ShapeError
 
 LIKE = np.zeros(())
@@ -93,7 +93,7 @@ def test_images_are_those_of_the_rows(embedding, monkeypatch):
     weight = RNG.normal(size=(embedding.width, 2))
     expected = embedding.rows(0, 5) @ weight
     np.testing.assert_allclose(embedding.image(weight), expected, rtol=1e-12, atol=1e-14)
-    monkeypatch.setattr("keyhole.attention.embedding.BLOCK", 1)  # now a block is one position
+    monkeypatch.setattr("keyhole.attention.tokens.BLOCK", 1)  # now a block is one position
     assert len(embedding.blocks()) == 5
     np.testing.assert_allclose(embedding.image(weight), expected, rtol=1e-12, atol=1e-14)
 
@@ -104,8 +104,10 @@ def test_rows_of_a_sequence(embedding):
     sequence = np.array([2, 0, 1, 1, 2])
     table = np.concatenate([embedding.rows(0, 2), embedding.rows(2, 5)])
     expected = [*(table[t, a] for t, a in enumerate(sequence)), embedding.cls]
-    np.testing.assert_array_equal(embed(embedding, sequence), np.array(expected))
-    np.testing.assert_array_equal(embed(embedding, sequence[None])[0], embed(embedding, sequence))
+    np.testing.assert_array_equal(embed_tokens(embedding, sequence), np.array(expected))
+    np.testing.assert_array_equal(
+        embed_tokens(embedding, sequence[None])[0], embed_tokens(embedding, sequence)
+    )
 
 
 def test_additive_is_token_plus_position():
