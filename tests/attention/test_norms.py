@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.attention.activations import GELU
+from keyhole.attention.activations import GELU, ReLU
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward import forward
 from keyhole.attention.instances import query_score, tf_block, tf_scalar
@@ -19,11 +19,11 @@ from keyhole.attention.normalisers import Softmax, Sparsemax
 from keyhole.attention.norms import profile
 from keyhole.attention.paths import units_of
 from keyhole.attention.positions import SignCodes
-from keyhole.attention.rowwise import Affine
+from keyhole.attention.rowwise import Affine, FeedForward
 from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tabulation import tabulate
 from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs, PairEmbedding
-from keyhole.attention.weights import Head
+from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError
 from random_models import Plan, deeper, plans, random_model, random_sequences
 
@@ -242,6 +242,25 @@ def test_path_inf_by_hand():
         tf_scalar(embedding, [(one, np.array([[1.0, -2.0]]))] * 2, np.array([3.0, -1.0]), summed="after")
     )
     assert after.path_inf == pytest.approx(2 * (3 * 3 + 6.0))
+
+
+def test_constants_and_residuals_by_hand():
+    """Residual connections and biases are constants of the units and one more unit without activation."""
+    table, w = np.array([[[1.0], [-2.0]], [[0.5], [3.0]]]), np.array([-2.0])
+    head = Head(DenseScore(np.zeros((1, 1))), Affine(np.ones((1, 1))))
+    first, last = np.array([[2.0, -1.0]]), np.array([[1.0], [3.0]])
+    biased = FeedForward(Affine(first, np.array([0.5, -4.0])), ReLU(), Affine(last, np.array([7.0])))
+    block = Block((head,), Wiring(feedforward=biased, residual="each"))
+    found = profile(Model(PairEmbedding(table, np.ones(1)), (block,), ReadOut(w, np.array(10.0))))
+    # x_CLS = 1: c = (2.5, −5), V = (2.5 + 6, 5 + 3), w = (−2, −6); past the units −2·o and 10 − 2 − 14
+    assert found.path_inf == pytest.approx(2 * 8.5 + 6 * 8 + 2 * 3 + 6)
+    assert found.path is None
+    plain = Block(
+        (head,), Wiring(feedforward=FeedForward(Affine(first), ReLU(), Affine(last)), residual="each")
+    )
+    found = profile(Model(PairEmbedding(table, np.zeros(1)), (plain,), ReadOut(w)))
+    assert found.path_inf == pytest.approx(2 * 6 + 6 * 3 + 2 * 3)
+    assert found.path == pytest.approx(2 * 2 + 6 * 1 + 2)
 
 
 def test_temperature_counts_in_the_spread():
