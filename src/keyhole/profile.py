@@ -36,6 +36,9 @@ class BlockNorms:
     heads: tuple[HeadNorms, ...]
     output: MatrixNorms | None = None
     residual: bool = False
+    hidden: MatrixNorms | None = None  # W_1 of shape (d, units) before the activation, where there is one
+    layernorm: bool = False  # a LayerNorm stands somewhere in the block: not Lipschitz
+    projected: bool = False  # outgoing rows lie in the unit ball
 
 
 @dataclass(frozen=True)

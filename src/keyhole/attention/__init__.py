@@ -1,0 +1,22 @@
+"""Attention itself: scores, how they become weights, and what is averaged with them.
+
+Everything is written once against the array namespace of its arguments: numpy, jax or torch arrays serve.
+"""
+
+from keyhole.attention.evaluation import evaluate as evaluate
+from keyhole.attention.forward import attend as attend
+from keyhole.attention.forward import forward as forward
+from keyhole.attention.normalisers import Entmax15 as Entmax15
+from keyhole.attention.normalisers import Hardmax as Hardmax
+from keyhole.attention.normalisers import Linear as Linear
+from keyhole.attention.normalisers import Normaliser as Normaliser
+from keyhole.attention.normalisers import Sigmoid as Sigmoid
+from keyhole.attention.normalisers import Softmax as Softmax
+from keyhole.attention.normalisers import Sparsemax as Sparsemax
+from keyhole.attention.normalisers import Uniform as Uniform
+from keyhole.attention.norms import profile as profile
+from keyhole.attention.tabulation import Tabulated as Tabulated
+from keyhole.attention.tabulation import tabulate as tabulate
+from keyhole.attention.weights import Block as Block
+from keyhole.attention.weights import Head as Head
+from keyhole.attention.weights import Model as Model

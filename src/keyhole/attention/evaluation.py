@@ -1,0 +1,248 @@
+"""A batch of sequences through tables: one matrix product where scores allow it, a softmax where not.
+
+With e = exp(s − shift) a softmax head is (Σ_t e[t, b_t] v[t, b_t])/(Σ_t e[t, b_t]): for a one-hot batch of
+shape (n, T·A) both sums, of all heads, are one product with [e·v, e]. There are no keys and no weights of
+shape (n, T). Numerator and mass are sums over pairs (t, a), never a difference of tables, so the mass is a
+sum of positive terms and nothing cancels.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from array_api_compat import array_namespace
+from jaxtyping import Float, Shaped
+
+from keyhole.attention.arrays import Array, numbers_of
+from keyhole.attention.normalisers import Softmax
+from keyhole.attention.tabulation import Tabulated, TabulatedHead, dense
+from keyhole.attention.tokens import require_symbols
+from keyhole.errors import AssumptionError
+
+BLOCK = 2**23  # numbers held at once beside the tables
+
+
+def evaluate(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch"]:
+    """The model's number for one sequence (T,) or each of a batch (n, T), by whichever route is safe.
+
+    The product is taken when the tables are known to lie in its safe range. Under a jax transformation
+    nothing is known of them, and the softmax at [CLS] is taken; who knows better calls
+    `evaluate_by_product`.
+    """
+    if is_safe(tabulated):
+        return evaluate_by_product(tabulated, sequences)
+    return evaluate_by_softmax(tabulated, sequences)
+
+
+def evaluate_by_product(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch"]:
+    """The factorised evaluation; right where `is_safe` holds, which it does not ask."""
+    if not all(isinstance(head.normaliser, Softmax) for head in tabulated.heads):
+        raise AssumptionError(
+            "only softmax factorises into one matrix product, and a head here has another normaliser; "
+            "use `evaluate`"
+        )
+    batch = _as_batch(tabulated, sequences)
+    xp = array_namespace(tabulated.stream)
+    entries = [_exponentials(head) for head in tabulated.heads]
+    table = xp.concat([rows for rows, _ in entries], axis=-1)
+    total = xp.concat([cls for _, cls in entries], axis=-1)[None, :]
+    total = total + _counted_product(tabulated, batch, table)
+    mixed, start = [], 0
+    for head in tabulated.heads:
+        width = head.cls_value.shape[0]
+        sums, mass = total[:, start : start + width], total[:, start + width : start + width + 1]
+        mixed.append(head.activation(sums / mass))
+        start += width + 1
+    return _finish(tabulated, tuple(mixed), sequences)
+
+
+def evaluate_by_softmax(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch"]:
+    """Each sequence's own scores, normalised with [CLS]'s: any normaliser and any range of scores."""
+    batch = _as_batch(tabulated, sequences)
+    if tabulated.positions is not None and not all(
+        isinstance(head.normaliser, Softmax) for head in tabulated.heads
+    ):
+        tabulated = dense(tabulated)  # equal tokens can be counted under softmax only
+    xp = array_namespace(tabulated.stream)
+    step = max(1, BLOCK // tabulated.tokens)
+    parts = [batch[start : start + step, :] for start in range(0, batch.shape[0], step)] or [batch]
+    mixed = [
+        xp.concat([head.activation(_attended(tabulated, head, part)) for part in parts], axis=0)
+        for head in tabulated.heads
+    ]
+    return _finish(tabulated, tuple(mixed), sequences)
+
+
+def is_safe(tabulated: Tabulated) -> bool:
+    """Whether every head is a softmax whose scores are known to lie within the safe range of the product."""
+    for head in tabulated.heads:
+        if not isinstance(head.normaliser, Softmax):
+            return False
+        low, high = score_range(head)
+        try:
+            width = float(numbers_of(high - low)) / head.normaliser.temperature
+            largest = float(numbers_of(_largest_value(head)))
+        except TypeError:  # a traced array has no values yet
+            return False
+        if not width < safe_width(_format(head), tabulated.tokens, largest):
+            return False
+    return True
+
+
+def score_range(head: TabulatedHead) -> tuple[Float[Any, ""], Float[Any, ""]]:
+    """The ends lo and M between which the largest score of every sequence lies.
+
+    Statement  For every sequence b, lo ≤ max(s_cls, max_t s[t, b_t]) ≤ M, where M is the largest score of
+               all and lo = max(s_cls, max_t min_a s[t, a]).
+    Proof      At the position that attains lo every symbol scores at least as much.
+    Equality   M by a sequence that shows the largest score; lo by one that shows the least at every position.
+    Source     Ours.
+    """
+    xp = array_namespace(head.scores)
+    least = xp.max(xp.min(head.scores, axis=1))
+    return xp.maximum(least, head.cls_score), xp.maximum(xp.max(head.scores), head.cls_score)
+
+
+def safe_width(number_format: Any, tokens: int, largest_value: float = 1.0) -> float:
+    """The largest M − lo at which the product with shift (M + lo)/2 is as accurate as its number format.
+
+    Statement  If M − lo < 2 min(log(ε/(tiny·(T+1))), log(max/((T+1)·V))), V = max(1, |v|), then no sum
+               overflows and what underflows is less than ε of the mass.
+    Proof      Shifted scores are at most (M − lo)/2, so the T + 1 terms of a sum stay below
+               (T + 1) V e^((M−lo)/2) ≤ max. A sequence's own largest score is at least −(M − lo)/2, so its
+               mass is at least e^(−(M−lo)/2), and T + 1 terms below tiny lose at most (T + 1)·tiny ≤ ε of
+               it.
+    Source     Ours. In single precision and T = 1 it is 141.4.
+
+    >>> import numpy as np
+    >>> round(safe_width(np.finfo(np.float32), 1), 1), round(safe_width(np.finfo(np.float64), 1))
+    (141.4, 1343)
+    """
+    terms = math.log(tokens + 1)
+    tiny, top, eps = (
+        math.log(float(bound))
+        for bound in (number_format.smallest_normal, number_format.max, number_format.eps)
+    )
+    return 2 * min(eps - tiny - terms, top - terms - math.log(max(1.0, largest_value)))
+
+
+def _format(head: TabulatedHead) -> Any:
+    return array_namespace(head.scores).finfo(head.scores.dtype)
+
+
+def _largest_value(head: TabulatedHead) -> Array:
+    xp = array_namespace(head.values)
+    return xp.maximum(xp.max(xp.abs(head.values)), xp.max(xp.abs(head.cls_value)))
+
+
+def _exponentials(head: TabulatedHead) -> tuple[Float[Any, "rows A k1"], Float[Any, "k1"]]:
+    """[e·v, e] for every stored row and for [CLS], shifted by (M + lo)/2."""
+    xp = array_namespace(head.scores)
+    low, high = score_range(head)
+    shift = (low + high) / 2
+    temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
+    mass = xp.exp((head.scores - shift) / temperature)[..., None]
+    cls_mass = xp.exp((head.cls_score - shift) / temperature)[None]
+    return xp.concat([mass * head.values, mass], axis=-1), xp.concat([cls_mass * head.cls_value, cls_mass])
+
+
+def _counted_product(tabulated: Tabulated, batch: Array, table: Array) -> Float[Any, "n columns"]:
+    """Σ_t table[t, b_t, :] for each sequence, the rows served by the last one being counted."""
+    xp = array_namespace(table)
+    if tabulated.positions is None:
+        return _one_hot_product(batch, table)
+    relevant = _relevant(tabulated, batch)
+    counts = xp.astype(_counts(batch, tabulated.symbols) - _counts(relevant, tabulated.symbols), table.dtype)
+    return _one_hot_product(relevant, table[:-1, :, :]) + counts @ table[-1, :, :]
+
+
+def _one_hot_product(batch: Array, table: Array) -> Float[Any, "n columns"]:
+    """The one-hot batch (n, T·A) times the table (T·A, columns), a block of positions at a time."""
+    xp = array_namespace(table)
+    symbols, columns = table.shape[1:]
+    total: Array = 0
+    for start, stop in _blocks(batch, symbols):
+        part = batch[:, start:stop]
+        shown = xp.concat([xp.astype(part == symbol, table.dtype) for symbol in range(symbols)], axis=1)
+        rows = xp.reshape(xp.permute_dims(table[start:stop, :, :], (1, 0, 2)), (-1, columns))
+        total = total + shown @ rows
+    return total
+
+
+def _counts(batch: Array, symbols: int) -> Shaped[Any, "n A"]:
+    """How often each symbol occurs in each sequence."""
+    xp = array_namespace(batch)
+    total: Array = 0
+    for start, stop in _blocks(batch, 1):
+        part = batch[:, start:stop]
+        total = total + xp.stack([xp.sum(part == symbol, axis=1) for symbol in range(symbols)], axis=1)
+    return total
+
+
+def _blocks(batch: Array, symbols: int) -> Iterator[tuple[int, int]]:
+    """Consecutive ranges of positions, small enough to be spelt out for the whole batch; at least one."""
+    sequences, positions = batch.shape
+    step = max(1, BLOCK // max(1, sequences * symbols))
+    yield from ((start, min(start + step, positions)) for start in range(0, max(1, positions), step))
+
+
+def _relevant(tabulated: Tabulated, batch: Array) -> Array:
+    """The symbols at the listed positions."""
+    xp = array_namespace(batch)
+    return xp.take(batch, xp.asarray(tabulated.positions, dtype=xp.arange(1).dtype), axis=1)
+
+
+def _attended(tabulated: Tabulated, head: TabulatedHead, batch: Array) -> Float[Any, "n k"]:
+    """One head's mixture of values, before its map out, by normalising scores."""
+    xp = array_namespace(head.scores)
+    cls = xp.broadcast_to(head.cls_score, (batch.shape[0], 1))
+    if tabulated.positions is None:
+        weights = head.normaliser(xp.concat([_chosen(head.scores, batch), cls], axis=1))
+        return _mixed(weights[:, :-1], batch, head.values) + weights[:, -1:] * head.cls_value
+    relevant = _relevant(tabulated, batch)
+    scores, values = head.scores[:-1, :], head.values[:-1, :, :]
+    counts = _counts(batch, tabulated.symbols) - _counts(relevant, tabulated.symbols)
+    # N tokens with score s weigh as much as one with score s + τ log N; none at all weighs nothing
+    present = xp.astype(xp.where(counts > 0, counts, xp.ones_like(counts)), head.scores.dtype)
+    temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
+    others = head.scores[-1, :] + xp.where(counts > 0, temperature * xp.log(present), -math.inf)
+    weights = head.normaliser(xp.concat([_chosen(scores, relevant), others, cls], axis=1))
+    listed = len(tabulated.positions)
+    mixture = _mixed(weights[:, :listed], relevant, values) + weights[:, listed:-1] @ head.values[-1, :, :]
+    return mixture + weights[:, -1:] * head.cls_value
+
+
+def _chosen(scores: Array, batch: Array) -> Float[Any, "n T"]:
+    """s[t, b_t] for each sequence."""
+    xp = array_namespace(scores)
+    rows, symbols = scores.shape
+    first = xp.arange(rows) * symbols
+    index = xp.reshape(first + xp.astype(batch, first.dtype), (-1,))
+    return xp.reshape(xp.take(xp.reshape(scores, (-1,)), index, axis=0), tuple(batch.shape))
+
+
+def _mixed(weights: Array, batch: Array, values: Array) -> Float[Any, "n k"]:
+    """Σ_t weight_t v[t, b_t], symbol by symbol: no array of shape (n, T, k)."""
+    xp = array_namespace(weights)
+    nothing = xp.zeros_like(weights)
+    parts = [
+        xp.where(batch == symbol, weights, nothing) @ values[:, symbol, :]
+        for symbol in range(values.shape[1])
+    ]
+    return sum(parts[1:], parts[0])
+
+
+def _as_batch(tabulated: Tabulated, sequences: Array) -> Shaped[Any, "n T"]:
+    """The sequences as a batch of the tables' library, checked."""
+    require_symbols(sequences, tabulated.tokens, tabulated.symbols)
+    xp = array_namespace(tabulated.stream)
+    return xp.reshape(xp.asarray(sequences), (-1, tabulated.tokens))
+
+
+def _finish(tabulated: Tabulated, mixed: tuple[Array, ...], sequences: Array) -> Float[Any, "*batch"]:
+    """The rest of the model at [CLS], in the shape the sequences were asked in."""
+    xp = array_namespace(tabulated.stream)
+    count = mixed[0].shape[0]
+    stream = xp.broadcast_to(tabulated.stream, (count, tabulated.stream.shape[0]))
+    values = tabulated.readout(tabulated.wiring.finish(stream, mixed))
+    return xp.reshape(values, tuple(sequences.shape[:-1]))

@@ -1,0 +1,36 @@
+"""The forward pass: rows in, rows out, through any number of blocks, at every query."""
+
+from typing import Any
+
+from jaxtyping import Float, Shaped
+
+from keyhole.attention.arrays import Array
+from keyhole.attention.tokens import embed_tokens
+from keyhole.attention.weights import Block, Head, Model
+from keyhole.errors import ShapeError
+
+
+def attend(head: Head, tokens: Float[Any, "*batch T d"], queries: Float[Any, "*batch Q d"]) -> Array:
+    """One head at each query, φ_out(Σ_t weight_t φ_in(x_t)): shape (…, Q, k)."""
+    if tokens.shape[-2] == 0:
+        raise ShapeError("attention over an empty context was asked for; give at least one token")
+    weights = head.normaliser(head.score(tokens, queries))
+    return head.activation(weights @ head.value(tokens))
+
+
+def apply_block(block: Block, rows: Float[Any, "*batch T d"]) -> Float[Any, "*batch T d_out"]:
+    """One layer at every row, each row being a query over all rows."""
+    seen = block.wiring.enter(rows)
+    return block.wiring.finish(rows, tuple(attend(head, seen, seen) for head in block.heads))
+
+
+def transform(blocks: tuple[Block, ...], rows: Float[Any, "*batch T d"]) -> Float[Any, "*batch T d_out"]:
+    """The rows after all blocks, in order."""
+    for block in blocks:
+        rows = apply_block(block, rows)
+    return rows
+
+
+def forward(model: Model, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch"]:
+    """The number that a model reads off [CLS], for one sequence (T,) or each of a batch (n, T)."""
+    return model.readout(transform(model.blocks, embed_tokens(model.embedding, sequences))[..., -1, :])

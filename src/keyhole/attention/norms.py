@@ -1,0 +1,155 @@
+"""Norms: the one place where arrays become the numbers that bounds speak of.
+
+A bias counts as one more row of its matrix, read by a coordinate that is 1 in every token; where a head has
+one, the radii of tokens and queries count that coordinate too.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from keyhole.attention.activations import Activation, Identity
+from keyhole.attention.arrays import Array, numbers_of
+from keyhole.attention.matrices import matrix_norms, product_norms
+from keyhole.attention.paths import path, path_inf, spread, units_of
+from keyhole.attention.positions import LearnedPositions
+from keyhole.attention.radii import radii
+from keyhole.attention.rowwise import Affine
+from keyhole.attention.score import DenseScore, FactoredScore
+from keyhole.attention.tabulation import tabulate
+from keyhole.attention.tokens import AdditiveEmbedding
+from keyhole.attention.weights import Block, Head, Model
+from keyhole.errors import AssumptionError
+from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
+
+
+def profile(model: Model) -> NormProfile:
+    """The numbers that theorems read off a model with a scalar read-out at [CLS]."""
+    embedding, first = model.embedding, model.blocks[0]
+    radius, query, diameter = radii(embedding, first.wiring)
+    constant = 1.0 if _biased(first) else 0.0
+    heads = [head for block in model.blocks for head in block.heads]
+    constants = [head.normaliser.constant for head in heads]
+    known = [constant for constant in constants if constant is not None]
+    single = len(model.blocks) == 1
+    tabulated = tabulate(model) if single else None
+    units = units_of(tabulated) if tabulated else None
+    learned = embedding.positions if isinstance(embedding, AdditiveEmbedding) else None
+    return NormProfile(
+        blocks=tuple(_block_norms(block) for block in model.blocks)
+        if not single
+        else (_block_norms(first, first.wiring.enter(embedding.cls)),),
+        tokens=embedding.tokens + 1,
+        readout=float(np.linalg.norm(numbers_of(model.readout.weight))),
+        token_radius=math.hypot(radius, constant),
+        query_radius=math.hypot(query, constant),
+        token_diameter=diameter,
+        activation_lipschitz=max(_lipschitz(block) for block in model.blocks),
+        normaliser=", ".join(sorted({head.normaliser.name for head in heads})),
+        normaliser_constant=max(known) if len(known) == len(constants) else None,
+        symbols=embedding.symbols,
+        path=path(units, first) if tabulated and units else None,
+        path_inf=path_inf(tabulated, units) if tabulated and units else None,
+        spread=spread(tabulated) if tabulated else None,
+        readout_nonnegative=units is not None and bool(np.all(units.weights >= 0)),
+        positions11=float(np.abs(numbers_of(learned.table)).sum())
+        if isinstance(learned, LearnedPositions)
+        else None,
+    )
+
+
+def _block_norms(block: Block, query: Array | None = None) -> BlockNorms:
+    wiring, fed = block.wiring, block.wiring.feedforward
+    biased = _biased(block)
+    return BlockNorms(
+        heads=tuple(_head_norms(block, index, query, biased=biased) for index in range(len(block.heads))),
+        output=matrix_norms(_with_bias(fed.outer)) if fed and fed.outer else None,
+        residual=wiring.residual != "none",
+        hidden=matrix_norms(_with_bias(fed.inner)) if fed and fed.inner else None,
+        layernorm=wiring.attention_norm is not None or wiring.feedforward_norm is not None,
+        projected=wiring.projected,
+    )
+
+
+def _head_norms(block: Block, index: int, query: Array | None, *, biased: bool) -> HeadNorms:
+    head = block.heads[index]
+    value = _with_bias(_affine(head), row=biased)
+    after = output_slice(block, index)
+    asked = None if query is None else float(np.linalg.norm(numbers_of(_bilinear(head).folded(query)[0])))
+    return HeadNorms(
+        score=_score_norms(_bilinear(head), biased=biased),
+        value=matrix_norms(value) if after is None else product_norms(value, after.T),
+        query=asked,
+    )
+
+
+def _score_norms(score: DenseScore | FactoredScore, *, biased: bool) -> MatrixNorms:
+    if isinstance(score, DenseScore):
+        matrix = numbers_of(score.matrix)
+        return matrix_norms(np.pad(matrix, ((0, 1), (0, 1))) if biased else matrix)
+    key = _with_bias(Affine(score.key, score.key_bias), row=biased)
+    query = _with_bias(Affine(score.query, score.query_bias), row=biased)
+    return product_norms(key / math.sqrt(query.shape[1]), query)
+
+
+def output_slice(block: Block, index: int) -> Any:
+    """The rows of the output map that one head's values go through, or None where there is no such map."""
+    if block.wiring.output is None:
+        return None
+    weight = numbers_of(block.wiring.output.weight)
+    if block.wiring.join == "sum":
+        return weight
+    widths = [_affine(head).outputs for head in block.heads]
+    start = sum(widths[:index])
+    return weight[start : start + widths[index]]
+
+
+def _with_bias(part: Affine, *, row: bool | None = None) -> Any:
+    """The matrix with its bias as a further row; with `row` that row is there even if it is zero."""
+    weight = numbers_of(part.weight)
+    if part.bias is None:
+        return np.pad(weight, ((0, 1), (0, 0))) if row else weight
+    return np.concatenate([weight, numbers_of(part.bias)[None, :]])
+
+
+def _biased(block: Block) -> bool:
+    """Whether some head of the block adds a constant to a query, key or value."""
+    return any(
+        _affine(head).bias is not None
+        or getattr(head.score, "query_bias", None) is not None
+        or getattr(head.score, "key_bias", None) is not None
+        for head in block.heads
+    )
+
+
+def _affine(head: Head) -> Affine:
+    if not isinstance(head.value, Affine):
+        raise AssumptionError(
+            f"norms are those of an affine value map, and this head has {type(head.value).__name__}; "
+            "use an Affine"
+        )
+    return head.value
+
+
+def _bilinear(head: Head) -> DenseScore | FactoredScore:
+    if not isinstance(head.score, DenseScore | FactoredScore):
+        raise AssumptionError(
+            f"norms are those of a bilinear score, and this head has {type(head.score).__name__}; use a "
+            "DenseScore or a FactoredScore"
+        )
+    return head.score
+
+
+def _lipschitz(block: Block) -> float:
+    """L_σ of a block: of the heads' own maps out, times that of the feed-forward part."""
+    fed = block.wiring.feedforward
+    constants = []
+    for activation in (*(head.activation for head in block.heads), fed.activation if fed else Identity()):
+        if not isinstance(activation, Activation):
+            raise AssumptionError(
+                f"norms need the Lipschitz constant of {type(activation).__name__}, which is unknown; "
+                "use an Activation"
+            )
+        constants.append(activation.lipschitz)
+    return max(constants[:-1]) * constants[-1]
