@@ -147,6 +147,7 @@ def test_torch_agrees_on_kernels(kernel):
     tensors = torch.tensor(left), torch.tensor(right)
     np.testing.assert_allclose(kernel(*tensors).numpy(), kernel(left, right), rtol=1e-12)
     np.testing.assert_allclose(kernel.diagonal(tensors[0]).numpy(), kernel.diagonal(left), rtol=1e-12)
+    assert kernel(tensors[0].to("meta"), tensors[1].to("meta")).device.type == "meta"  # it stays where it is
     if kernel.positive:
         both = kernel + Gaussian(1.0)
         np.testing.assert_allclose(both.logarithm(*tensors).numpy(), both.logarithm(left, right), atol=1e-12)

@@ -1,5 +1,7 @@
 """Laws of kernel smoothing: an average of values, softmax attention as an instance, leaving one out."""
 
+from dataclasses import dataclass, field
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from keyhole.attention.kernel_families import Constant, Exponential, Gaussian, linear_kernel, sphere_kernel
+from keyhole.attention.kernels import Kernel
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.smoothing import smooth, smooth_left_out, smoothing_weights
 from keyhole.errors import AssumptionError, ShapeError
@@ -72,6 +75,39 @@ def test_blocks_do_not_matter(kernel, context, block):
     """Any number of queries at a time gives the same answers."""
     whole = smooth(kernel, *context)
     np.testing.assert_allclose(smooth(kernel, *context, block=block), whole, rtol=0, atol=1e-14)
+
+
+@dataclass(frozen=True)
+class Witness(Kernel):
+    """A constant kernel that notes the shape of every matrix it is asked for."""
+
+    seen: list = field(default_factory=list)
+    positive = True
+
+    def between(self, left, right, xp):
+        """Ones."""
+        self.seen.append((len(left), len(right)))
+        return xp.ones(self.seen[-1])
+
+    def alone(self, points, xp):
+        """Ones."""
+        return xp.ones(len(points))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda kernel: smooth(kernel, np.ones((6, 1)), np.ones((6, 1)), np.ones((10, 1)), block=4),
+        lambda kernel: smooth_left_out(kernel, np.ones((6, 1)), np.ones((6, 1)), block=4),
+    ],
+    ids=["smooth", "left out"],
+)
+def test_no_more_than_a_block_is_held(ask):
+    """Whatever the number of queries, no matrix has more rows than the block."""
+    witness = Witness()
+    ask(witness)
+    assert len(witness.seen) > 1
+    assert max(queries for queries, _ in witness.seen) == 4
 
 
 @each

@@ -18,7 +18,7 @@ Mixture: TypeAlias = Float[Any, "*batch T"]  # one weight per score; a probabili
 Keys: TypeAlias = Float[Any, "T d"]
 Values: TypeAlias = Float[Any, "T_values k"]
 Queries: TypeAlias = Float[Any, "n d_queries"]
-Weights: TypeAlias = Float[Any, "n T"]  # one row of weights per query
+Mixtures: TypeAlias = Float[Any, "n T"]  # one row of weights per query
 Answers: TypeAlias = Float[Any, "n k"]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from jaxtyping import Float
 
 from keyhole.attention.arrays import Answers, Array, Keys, Queries, Values, require_context, require_positive
@@ -68,7 +68,7 @@ class MeanEmbedding:
         if self.keys.shape[0] < 2:
             raise ShapeError("a context of one token leaves nothing when it is left out; give at least two")
         xp = array_namespace(self.keys)
-        unit = xp.eye(self.keys.shape[0], dtype=self.system.dtype)
+        unit = xp.eye(self.keys.shape[0], dtype=self.system.dtype, device=device(self.system))
         diagonal = xp.sum(unit * xp.linalg.solve(self.system, unit), axis=-1)
         return self.values - self.coefficients / diagonal[:, None]
 
@@ -95,7 +95,7 @@ def embed(kernel: Kernel, keys: Keys, values: Values, *, ridge: float) -> MeanEm
     require_positive("a ridge", ridge)
     xp = array_namespace(keys, values)
     gram = kernel(keys, keys)
-    system = gram + ridge * xp.eye(keys.shape[0], dtype=gram.dtype)
+    system = gram + ridge * xp.eye(keys.shape[0], dtype=gram.dtype, device=device(gram))
     return MeanEmbedding(kernel, keys, values, ridge, system, xp.linalg.solve(system, values))
 
 
@@ -120,5 +120,5 @@ def feature_attention(
     require_positive("a ridge", ridge)
     xp = array_namespace(keys, values, queries)
     image = features(keys)
-    system = image.T @ image + ridge * xp.eye(image.shape[1], dtype=image.dtype)
+    system = image.T @ image + ridge * xp.eye(image.shape[1], dtype=image.dtype, device=device(image))
     return features(queries) @ xp.linalg.solve(system, image.T @ values)

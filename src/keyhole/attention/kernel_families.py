@@ -3,9 +3,10 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, log
+from math import inf
 from typing import Any
 
+from array_api_compat import device
 from jaxtyping import Float
 
 from keyhole.attention.arrays import Array, require_positive
@@ -41,11 +42,11 @@ class Gaussian(_ByLogarithm):
 
     def log_between(self, left: Left, right: Right, xp: Any) -> Gram:
         """Coordinate by coordinate: expanding the square would lose the distance of near points."""
-        square = xp.zeros((left.shape[0], right.shape[0]), dtype=xp.result_type(left, right))
+        square = _filled(0.0, left, right, xp)
         for column in range(left.shape[1]):
-            gap = left[:, column][:, None] - right[:, column][None, :]
+            gap = (left[:, column][:, None] - right[:, column][None, :]) / self.bandwidth
             square = square + gap * gap
-        return -square / (2 * self.bandwidth**2)
+        return -square / 2
 
     def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
         """One."""
@@ -106,18 +107,18 @@ class Polynomial(Kernel):
 
 
 @dataclass(frozen=True)
-class Constant(_ByLogarithm):
+class Constant(Kernel):
     """The same positive number for every pair."""
 
     value: float = 1.0
+    positive = True
 
     def __post_init__(self) -> None:
         require_positive("a constant kernel", self.value)
 
-    def log_between(self, left: Left, right: Right, xp: Any) -> Gram:
-        """One logarithm everywhere."""
-        shape = (left.shape[0], right.shape[0])
-        return xp.full(shape, log(self.value), dtype=xp.result_type(left, right))
+    def between(self, left: Left, right: Right, xp: Any) -> Gram:
+        """The number everywhere."""
+        return _filled(self.value, left, right, xp)
 
     def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
         """The number."""
@@ -154,3 +155,8 @@ def sphere_kernel(temperature: float) -> Exponential:
 def linear_kernel() -> Polynomial:
     """The product aᵀb."""
     return Polynomial(degree=1, offset=0.0)
+
+
+def _filled(number: float, left: Left, right: Right, xp: Any) -> Gram:
+    shape = (left.shape[0], right.shape[0])
+    return xp.full(shape, number, dtype=xp.result_type(left, right), device=device(left))

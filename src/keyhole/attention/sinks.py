@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf, log
 from typing import Any
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from jaxtyping import Float
 
 from keyhole.attention.arrays import Array, Scores, require_numbers, require_positive
@@ -55,10 +55,8 @@ def _prepend_logit(sink: Sink, scores: Scores) -> Array:
     xp = array_namespace(scores)
     # Padding may be masked by a score of −∞, but an undefined score would spread to every answer.
     require_numbers(scores=xp.where(scores == -inf, 0.0, scores))
-    logit = (
-        xp.zeros((*scores.shape[:-1], 1), dtype=scores.dtype) + sink.logit
-    )  # a sum, so that it can be learned
-    return xp.concat([logit, scores], axis=-1)
+    nothing = xp.zeros((*scores.shape[:-1], 1), dtype=scores.dtype, device=device(scores))
+    return xp.concat([nothing + sink.logit, scores], axis=-1)  # a sum, so that the logit can be learned
 
 
 def polya_sink(concentration: Float[Any, "k"]) -> Sink:

@@ -2,9 +2,9 @@
 
 from math import inf
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
-from keyhole.attention.arrays import Answers, Keys, Queries, Values, Weights, require_context
+from keyhole.attention.arrays import Answers, Keys, Mixtures, Queries, Values, require_context
 from keyhole.attention.kernels import Kernel
 from keyhole.attention.normalisers import Softmax
 from keyhole.errors import AssumptionError, ShapeError
@@ -23,7 +23,7 @@ def in_blocks(rows: int, block: int) -> list[slice]:
     return [slice(start, min(start + block, rows)) for start in range(0, max(rows, 1), block)]
 
 
-def smoothing_weights(kernel: Kernel, keys: Keys, queries: Queries) -> Weights:
+def smoothing_weights(kernel: Kernel, keys: Keys, queries: Queries) -> Mixtures:
     """The weight k(q, k_t)/Σ_t k(q, k_t) of every key for every query, by logarithms."""
     return Softmax()(kernel.logarithm(queries, keys))
 
@@ -63,7 +63,7 @@ def smooth_left_out(kernel: Kernel, keys: Keys, values: Values, *, block: int = 
     if tokens < 2:
         raise ShapeError("a context of one token leaves nothing when it is left out; give at least two")
     xp = array_namespace(keys, values)
-    index = xp.arange(tokens)
+    index = xp.arange(tokens, device=device(keys))
     blocks = []
     for some in in_blocks(tokens, block):
         own = index[some][:, None] == index[None, :]
