@@ -186,6 +186,13 @@ def test_hardmax_has_no_constant(gap):
     assert Hardmax().constant_at(2) == math.inf
 
 
+@pytest.mark.parametrize("tokens", [1, 2, 100])
+def test_uniform_weights_never_move(tokens):
+    """Scores are not read, so the constant is 0 for every T."""
+    np.testing.assert_array_equal(Uniform()(np.arange(float(tokens))), np.full(tokens, 1 / tokens))
+    assert Uniform().constant == Uniform().constant_at(tokens) == 0
+
+
 @pytest.mark.parametrize("tokens", [2, 3, 10, 100])
 def test_softmax_keeps_one_constant_for_every_length(tokens):
     """The stretch of softmax at its steepest scores is 1/τ for every T."""
