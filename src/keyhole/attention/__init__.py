@@ -3,8 +3,8 @@
 Everything is written once against the array namespace of its arguments: numpy, jax or torch arrays serve.
 """
 
-from keyhole.attention.embedding import cme_attention as cme_attention
-from keyhole.attention.embedding import embed as embed
+from keyhole.attention.conditional_mean import cme_attention as cme_attention
+from keyhole.attention.conditional_mean import embed_mean as embed_mean
 from keyhole.attention.kernel_families import Exponential as Exponential
 from keyhole.attention.kernel_families import Gaussian as Gaussian
 from keyhole.attention.kernels import Kernel as Kernel

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keyhole.attention.embedding import cme_attention, embed, feature_attention
+from keyhole.attention.conditional_mean import cme_attention, embed_mean, feature_attention
 from keyhole.attention.kernel_families import (
     Exponential,
     Features,
@@ -67,7 +67,7 @@ def posterior(keys, values, query, prior, noise):
 def test_it_is_the_posterior_of_the_linear_gaussian_model(context, prior, noise):
     """With λ = σ²/τ² the mean is E[v | q, K, V] and the variance Var(v_j | q, K, V)."""
     keys, values, queries = context
-    answered = embed(Features(lifted), keys, values, ridge=noise / prior)
+    answered = embed_mean(Features(lifted), keys, values, ridge=noise / prior)
     means, variances = answered.mean(queries), answered.variance(queries, noise=noise)
     for query, mean, variance in zip(queries, means, variances, strict=True):
         expected_mean, expected_variance = posterior(keys, values, query[None, :], prior, noise)
@@ -112,7 +112,7 @@ def test_leaving_out_is_leaving_out(kernel, context, ridge):
         for t in range(len(keys))
     ]
     np.testing.assert_allclose(
-        embed(kernel, keys, values, ridge=ridge).left_out(), expected, rtol=0, atol=SOLVED
+        embed_mean(kernel, keys, values, ridge=ridge).left_out(), expected, rtol=0, atol=SOLVED
     )
 
 
@@ -121,7 +121,7 @@ def test_leaving_out_is_leaving_out(kernel, context, ridge):
 def test_blocks_do_not_matter(kernel, context, ridge, block):
     """Any number of queries at a time gives the same means and variances."""
     keys, values, queries = context
-    answered = embed(kernel, keys, values, ridge=ridge)
+    answered = embed_mean(kernel, keys, values, ridge=ridge)
     np.testing.assert_allclose(
         answered.mean(queries, block=block), answered.mean(queries), rtol=0, atol=SOLVED
     )
@@ -135,9 +135,9 @@ def test_seeing_a_token_never_widens_the_answer(kernel, context, ridge):
     """The variance lies between the noise and the prior's, and one more token does not raise it."""
     keys, values, queries = context
     noise, prior = 0.5, 0.5 / ridge
-    before = embed(kernel, keys, values, ridge=ridge).variance(queries, noise=noise)
+    before = embed_mean(kernel, keys, values, ridge=ridge).variance(queries, noise=noise)
     more = np.concatenate([keys, queries[:1]]), np.concatenate([values, values[:1]])
-    after = embed(kernel, *more, ridge=ridge).variance(queries, noise=noise)
+    after = embed_mean(kernel, *more, ridge=ridge).variance(queries, noise=noise)
     tolerance = SOLVED * (1 + prior)
     assert (after <= before + tolerance).all()
     assert (after >= noise - tolerance).all()
@@ -151,7 +151,7 @@ def test_jax_traces_the_embedding(kernel):
     keys, values, queries = (generator.uniform(-1, 1, size=shape) for shape in [(5, 2), (5, 1), (3, 2)])
 
     def readings(*context):
-        answered = embed(kernel, *context[:2], ridge=0.5)
+        answered = embed_mean(kernel, *context[:2], ridge=0.5)
         return answered.mean(context[2]), answered.variance(context[2], noise=0.3), answered.left_out()
 
     with jax.enable_x64(new_val=True):
@@ -174,8 +174,8 @@ def test_torch_agrees_on_the_embedding(kernel):
 
     generator = np.random.default_rng(1)
     keys, values, queries = (generator.uniform(-1, 1, size=shape) for shape in [(5, 2), (5, 1), (3, 2)])
-    plain = embed(kernel, keys, values, ridge=0.5)
-    tensors = embed(kernel, torch.tensor(keys), torch.tensor(values), ridge=0.5)
+    plain = embed_mean(kernel, keys, values, ridge=0.5)
+    tensors = embed_mean(kernel, torch.tensor(keys), torch.tensor(values), ridge=0.5)
     asked = torch.tensor(queries)
     np.testing.assert_allclose(tensors.mean(asked).numpy(), plain.mean(queries), rtol=0, atol=SOLVED)
     variance = tensors.variance(asked, noise=0.3).numpy()
@@ -188,11 +188,11 @@ def test_ridge_and_noise_are_positive(number):
     """Without a ridge the system may have no solution."""
     keys = np.ones((2, 1))
     with pytest.raises(AssumptionError, match="a ridge must be positive"):
-        embed(linear_kernel(), keys, keys, ridge=number)
+        embed_mean(linear_kernel(), keys, keys, ridge=number)
     with pytest.raises(AssumptionError, match="a ridge must be positive"):
         feature_attention(np.asarray, keys, keys, keys, ridge=number)
     with pytest.raises(AssumptionError, match="a noise variance must be positive"):
-        embed(linear_kernel(), keys, keys, ridge=1.0).variance(keys, noise=number)
+        embed_mean(linear_kernel(), keys, keys, ridge=1.0).variance(keys, noise=number)
 
 
 @pytest.mark.parametrize(
@@ -224,13 +224,13 @@ def test_undefined_entries_are_refused(which):
 def test_nothing_is_left_of_one_token():
     """One token cannot be left out."""
     with pytest.raises(ShapeError, match="leaves nothing when it is left out"):
-        embed(linear_kernel(), np.ones((1, 1)), np.ones((1, 1)), ridge=1.0).left_out()
+        embed_mean(linear_kernel(), np.ones((1, 1)), np.ones((1, 1)), ridge=1.0).left_out()
 
 
 def test_vector_of_the_linear_kernel():
     """Keys 1, 2, 3, values 1, 2, 2, λ = ½, q = 2: mean 22/14.5, variance 0.6379310 at σ² = ½."""
     keys, values, query = (np.array(column)[:, None] for column in ([1.0, 2.0, 3.0], [1.0, 2.0, 2.0], [2.0]))
-    answered = embed(linear_kernel(), keys, values, ridge=0.5)
+    answered = embed_mean(linear_kernel(), keys, values, ridge=0.5)
     assert answered.mean(query)[0, 0] == pytest.approx(22 / 14.5, rel=1e-13)
     assert answered.variance(query, noise=0.5)[0] == pytest.approx(0.6379310, abs=5e-8)
 

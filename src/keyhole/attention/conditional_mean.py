@@ -73,7 +73,7 @@ class MeanEmbedding:
         return self.values - self.coefficients / diagonal[:, None]
 
 
-def embed(kernel: Kernel, keys: Keys, values: Values, *, ridge: float) -> MeanEmbedding:
+def embed_mean(kernel: Kernel, keys: Keys, values: Values, *, ridge: float) -> MeanEmbedding:
     """Solve a context once, so that any number of queries can be answered.
 
     Statement  With λ = σ²/τ² the mean it answers is E[v | q, K, V].
@@ -85,7 +85,7 @@ def embed(kernel: Kernel, keys: Keys, values: Values, *, ridge: float) -> MeanEm
     >>> import numpy as np
     >>> from keyhole.attention.kernel_families import linear_kernel
     >>> keys, values = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
-    >>> context = embed(linear_kernel(), keys, values, ridge=0.5)
+    >>> context = embed_mean(linear_kernel(), keys, values, ridge=0.5)
     >>> context.mean(np.array([[2.0]])).round(7).tolist()
     [[1.5172414]]
     >>> context.variance(np.array([[2.0]]), noise=0.5).round(7).tolist()
@@ -104,7 +104,7 @@ def cme_attention(
 ) -> Answers:
     """Vᵀ(𝔎(K, K) + λI)⁻¹𝔎(K, q) for every query: one solve, then a block of queries at a time."""
     require_context(keys, values, queries)
-    return embed(kernel, keys, values, ridge=ridge).mean(queries, block=block)
+    return embed_mean(kernel, keys, values, ridge=ridge).mean(queries, block=block)
 
 
 def feature_attention(
