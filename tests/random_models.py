@@ -77,9 +77,7 @@ def random_model(plan, convert=lambda array: array):
     for _ in range(plan.depth):
         heads = tuple(
             Head(
-                FactoredScore(draw(d, k), draw(d, k), draw(k), draw(k))
-                if plan.factored
-                else DenseScore(draw(d, d)),
+                FactoredScore(draw(d, k), draw(d, k), draw(k), draw(k)) if plan.factored else DenseScore(draw(d, d)),
                 Affine(draw(d, k), draw(k)),
                 Softmax(0.5 + rng.random()),
             )

@@ -77,9 +77,7 @@ def test_the_product_is_right_up_to_the_edge(seed, share):
     head = tabulated.heads[0]
     low, high = score_range(head)
     widened = share * safe_width(SINGLE, 40, 1.5) / float(high - low)
-    moved = replace(
-        head, scores=head.scores * np.float32(widened), cls_score=head.cls_score * np.float32(widened)
-    )
+    moved = replace(head, scores=head.scores * np.float32(widened), cls_score=head.cls_score * np.float32(widened))
     tabulated = replace(tabulated, heads=(moved,))
     assert is_safe(tabulated)
     batch = np.stack([np.argmin(moved.scores, axis=1), np.argmax(moved.scores, axis=1)])
@@ -112,9 +110,7 @@ def test_either_library_either_side(library, gap):
         for part in (head.scores, head.values, head.cls_score, head.cls_value)
     ]
     head = TabulatedHead(*moved)
-    turned = replace(
-        tabulated, heads=(head,), stream=moved[3], readout=ReadOut(library.asarray(np.float32([1])))
-    )
+    turned = replace(tabulated, heads=(head,), stream=moved[3], readout=ReadOut(library.asarray(np.float32([1]))))
     batch = np.random.default_rng(0).integers(0, 2, (8, 40))
     # a product that underflows or overflows in silence would miss this by far more than 1e-5
     np.testing.assert_allclose(
@@ -167,15 +163,11 @@ def test_values_of_any_size_are_safe():
     """Huge values shrink the safe range instead of overflowing."""
     tabulated = peaked(2, 125.0)
     assert is_safe(tabulated)
-    large = replace(
-        tabulated.heads[0], values=tabulated.heads[0].values * np.float32(1e30), activation=Identity()
-    )
+    large = replace(tabulated.heads[0], values=tabulated.heads[0].values * np.float32(1e30), activation=Identity())
     assert not is_safe(replace(tabulated, heads=(large,)))
     batch = np.random.default_rng(2).integers(0, 2, (6, 40))
     tabulated = replace(tabulated, heads=(large,))
-    np.testing.assert_allclose(
-        evaluate(tabulated, batch), [exact(tabulated, one) for one in batch], rtol=1e-5
-    )
+    np.testing.assert_allclose(evaluate(tabulated, batch), [exact(tabulated, one) for one in batch], rtol=1e-5)
 
 
 MILLION = """

@@ -33,9 +33,7 @@ def slow_block(block, rows):
     """One block by the formula, a query at a time, a token at a time."""
     wiring, out = block.wiring, []
     pre = wiring.placement == "pre"
-    seen = (
-        [slow_norm(wiring.attention_norm, x) for x in rows] if pre and wiring.attention_norm else list(rows)
-    )
+    seen = [slow_norm(wiring.attention_norm, x) for x in rows] if pre and wiring.attention_norm else list(rows)
     for x, z in zip(rows, seen, strict=True):
         mixed = []
         for head in block.heads:
@@ -139,9 +137,7 @@ def test_tf_layer_and_tf_scalar(summed):
     inside = [v.T @ X.T @ softmax(X @ m @ X[-1]) for m, v in pairs]
     hidden = relu(sum(inside)) if summed == "before" else sum(map(relu, inside))
     heads = [(DenseScore(m), v) for m, v in pairs]
-    np.testing.assert_allclose(
-        transform((tf_layer(heads, W_C, summed=summed),), X)[-1], W_C.T @ hidden, rtol=ROUNDING
-    )
+    np.testing.assert_allclose(transform((tf_layer(heads, W_C, summed=summed),), X)[-1], W_C.T @ hidden, rtol=ROUNDING)
     embedding = PairEmbedding(np.stack([X[:-1], X[:-1] + 1], axis=1), X[-1])
     model = tf_scalar(embedding, heads, np.array([1.0, -2.0, 3.0]), summed=summed)
     assert forward(model, np.zeros(5, dtype=int)) == pytest.approx(hidden @ [1.0, -2.0, 3.0], rel=ROUNDING)
@@ -265,9 +261,7 @@ def test_heads_of_two_widths_cannot_be_summed():
     with pytest.raises(ShapeError, match="cannot be summed"):
         Model(PairEmbedding(E, np.zeros(3)), (Block(heads),), ReadOut(np.ones(2)))
     joined = Block(heads, Wiring(join="concatenate"))
-    assert (
-        forward(Model(PairEmbedding(E, np.zeros(3)), (joined,), ReadOut(np.ones(3))), np.zeros(4, int)) == 0
-    )
+    assert forward(Model(PairEmbedding(E, np.zeros(3)), (joined,), ReadOut(np.ones(3))), np.zeros(4, int)) == 0
 
 
 def test_an_eps_that_is_no_number_is_refused():

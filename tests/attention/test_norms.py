@@ -222,9 +222,7 @@ def test_path_inf_by_hand():
     """Two heads, one symbol-blind, constants and a residual: V_j and P_∞ added up on paper."""
     embedding = PairEmbedding(np.array([[[1.0], [-2.0]], [[0.5], [3.0]]]), np.array([1.0]))
     one, two = (DenseScore(np.array([[x]])) for x in (0.0, 1.0))
-    model = tf_scalar(
-        embedding, [(one, np.array([[1.0, -1.0]])), (two, np.array([[2.0, 0.0]]))], np.array([3.0, -1.0])
-    )
+    model = tf_scalar(embedding, [(one, np.array([[1.0, -1.0]])), (two, np.array([[2.0, 0.0]]))], np.array([3.0, -1.0]))
     found = profile(model)
     # largest |token| is 3: V = (3 + 6, 3 + 0); P_∞ = 3·9 + 1·3; P = 3·(1 + 2) + 1·(1 + 0)
     assert found.path_inf == pytest.approx(30.0)
@@ -232,15 +230,11 @@ def test_path_inf_by_hand():
     # scores of the second head are x_CLS·x: position 0 has 1 and −2, position 1 has ½ and 3
     assert found.spread == pytest.approx(3.0)
     assert not found.readout_nonnegative
-    smooth = profile(
-        tf_scalar(embedding, [(one, np.array([[1.0, -2.0]]))], np.array([3.0, -1.0]), activation=GELU())
-    )
+    smooth = profile(tf_scalar(embedding, [(one, np.array([[1.0, -2.0]]))], np.array([3.0, -1.0]), activation=GELU()))
     assert smooth.path_inf == pytest.approx(4 * 6.0)  # ‖w‖₁ max_j V_j
     assert smooth.path == pytest.approx(4 * 2.0)
     assert smooth.activation_lipschitz == GELU().lipschitz
-    after = profile(
-        tf_scalar(embedding, [(one, np.array([[1.0, -2.0]]))] * 2, np.array([3.0, -1.0]), summed="after")
-    )
+    after = profile(tf_scalar(embedding, [(one, np.array([[1.0, -2.0]]))] * 2, np.array([3.0, -1.0]), summed="after"))
     assert after.path_inf == pytest.approx(2 * (3 * 3 + 6.0))
 
 
@@ -255,9 +249,7 @@ def test_constants_and_residuals_by_hand():
     # x_CLS = 1: c = (2.5, −5), V = (2.5 + 6, 5 + 3), w = (−2, −6); past the units −2·o and 10 − 2 − 14
     assert found.path_inf == pytest.approx(2 * 8.5 + 6 * 8 + 2 * 3 + 6)
     assert found.path is None
-    plain = Block(
-        (head,), Wiring(feedforward=FeedForward(Affine(first), ReLU(), Affine(last)), residual="each")
-    )
+    plain = Block((head,), Wiring(feedforward=FeedForward(Affine(first), ReLU(), Affine(last)), residual="each"))
     found = profile(Model(PairEmbedding(table, np.zeros(1)), (plain,), ReadOut(w)))
     assert found.path_inf == pytest.approx(2 * 6 + 6 * 3 + 2 * 3)
     assert found.path == pytest.approx(2 * 2 + 6 * 1 + 2)
@@ -321,9 +313,7 @@ def test_a_profile_is_dense_computation(plan):
     assert found.spread == pytest.approx(max(ranges), rel=1e-12)
     assert found.readout == pytest.approx(np.linalg.norm(model.readout.weight))
     learned = plan.embedding == "learned"
-    assert found.positions11 == (
-        pytest.approx(np.abs(model.embedding.positions.table).sum()) if learned else None
-    )
+    assert found.positions11 == (pytest.approx(np.abs(model.embedding.positions.table).sum()) if learned else None)
     assert (found.tokens, found.symbols) == (plan.tokens + 1, plan.symbols)
 
 
@@ -331,9 +321,7 @@ def test_where_theorems_do_not_reach():
     """A norm or a projection after attention, another normaliser, depth: no path norm is claimed."""
     plain = Plan(norms=False)
     assert profile(random_model(plain)).path_inf is not None
-    assert (
-        profile(random_model(plain)).path is None
-    )  # biases are constants, which the ℓ2 path norm does not know
+    assert profile(random_model(plain)).path is None  # biases are constants, which the ℓ2 path norm does not know
     for plan in (Plan(norms=True), Plan(norms=False, final_norm=True), Plan(norms=False, projected=True)):
         assert profile(random_model(plan)).path_inf is None
     deep = profile(random_model(deeper(plain, 2)))

@@ -24,7 +24,7 @@ from random_models import Plan, deeper, plans, random_model, random_sequences
 
 AGREE = 1e-12  # the promise, relative for values above one; some hundred roundings of 1e-16 lie well below it
 DOUBLE = partial(jax.enable_x64, True)  # noqa: FBT003  (jax's way)
-NEEDS_TORCH = pytest.mark.extra("torch")  # noqa: S610  (a mark, no database)
+NEEDS_TORCH = pytest.mark.extra("torch")
 ROUTES = [evaluate, evaluate_by_product, evaluate_by_softmax]
 
 
@@ -48,9 +48,7 @@ def test_tables_agree_with_the_forward_pass_in_jax(plan, shape):
         batch = jnp.asarray(random_sequences(plan, 4))
         tabulated, expected = tabulate(model), forward(model, batch)
         assert expected.dtype == jnp.float64
-        np.testing.assert_allclose(
-            expected, forward(random_model(plan), np.asarray(batch)), rtol=AGREE, atol=AGREE
-        )
+        np.testing.assert_allclose(expected, forward(random_model(plan), np.asarray(batch)), rtol=AGREE, atol=AGREE)
         for route in ROUTES:
             np.testing.assert_allclose(route(tabulated, batch), expected, rtol=AGREE, atol=AGREE)
 
@@ -60,7 +58,7 @@ def test_tables_agree_with_the_forward_pass_in_jax(plan, shape):
 @given(plans)
 def test_tables_agree_with_the_forward_pass_in_torch(plan):
     """The same in torch."""
-    import torch  # noqa: PLC0415  (an extra)
+    import torch
 
     model = random_model(plan, torch.asarray)
     batch = torch.asarray(random_sequences(plan, 4))
@@ -111,17 +109,14 @@ def test_any_head_has_tables():
     wiring = Wiring(placement="pre", attention_norm=model.blocks[0].wiring.attention_norm)
     model = Model(model.embedding, (Block((head, head), wiring),), model.readout)
     batch = random_sequences(plan, 5)
-    np.testing.assert_allclose(
-        evaluate(tabulate(model), batch), forward(model, batch), rtol=AGREE, atol=AGREE
-    )
+    np.testing.assert_allclose(evaluate(tabulate(model), batch), forward(model, batch), rtol=AGREE, atol=AGREE)
 
 
 def mostly_alike(tabulated, listed):
     """A table whose rows are all the last one, but for the first `listed` odd positions."""
     positions = tuple(range(1, 2 * listed, 2))
     heads = tuple(
-        replace(head, scores=head.scores[: listed + 1], values=head.values[: listed + 1])
-        for head in tabulated.heads
+        replace(head, scores=head.scores[: listed + 1], values=head.values[: listed + 1]) for head in tabulated.heads
     )
     return replace(tabulated, heads=heads, positions=positions)
 
@@ -227,7 +222,7 @@ def test_gradients_in_jax_are_finite_differences(plan):
 @pytest.mark.parametrize("route", [*ROUTES, None])
 def test_gradients_in_torch_are_finite_differences(plan, route):
     """The same in torch."""
-    import torch  # noqa: PLC0415  (an extra)
+    import torch
 
     model, batch = random_model(plan, torch.asarray), torch.asarray(random_sequences(plan, 4))
     rng = np.random.default_rng(8)

@@ -105,9 +105,7 @@ def test_rows_of_a_sequence(embedding):
     table = np.concatenate([embedding.rows(0, 2), embedding.rows(2, 5)])
     expected = [*(table[t, a] for t, a in enumerate(sequence)), embedding.cls]
     np.testing.assert_array_equal(embed_tokens(embedding, sequence), np.array(expected))
-    np.testing.assert_array_equal(
-        embed_tokens(embedding, sequence[None])[0], embed_tokens(embedding, sequence)
-    )
+    np.testing.assert_array_equal(embed_tokens(embedding, sequence[None])[0], embed_tokens(embedding, sequence))
 
 
 def test_additive_is_token_plus_position():

@@ -14,13 +14,13 @@ from keyhole.attention.tabulation import tabulate
 from keyhole.attention.tokens import AdditiveEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 
-NEEDS_TORCH = pytest.mark.extra("torch")  # noqa: S610  (a mark, no database)
+NEEDS_TORCH = pytest.mark.extra("torch")
 T, A, D, HEADS, HIDDEN = 11, 3, 8, 4, 13
 
 
 def random_layer(norm_first, activation, seed):
     """An encoder layer in double precision with every weight and bias drawn, norms included."""
-    import torch  # noqa: PLC0415  (an extra)
+    import torch
 
     torch.manual_seed(seed)
     layer = torch.nn.TransformerEncoderLayer(
@@ -71,16 +71,14 @@ def block_of(layer, convert):
 @pytest.mark.parametrize("library", ["torch", "numpy"])
 def test_equal_to_the_encoder_layer(norm_first, activation, library):
     """Every row of the layer by the general pass; [CLS] read off by the general pass and by tables."""
-    import torch  # noqa: PLC0415  (an extra)
+    import torch
 
     def convert(tensor):
         return tensor.detach() if library == "torch" else tensor.detach().numpy()
 
     layer = random_layer(norm_first, activation, seed=3)
     rng = np.random.default_rng(4)
-    tokens, positions, cls, weight = (
-        torch.asarray(rng.normal(size=shape)) for shape in [(A, D), (T, D), (D,), (D,)]
-    )
+    tokens, positions, cls, weight = (torch.asarray(rng.normal(size=shape)) for shape in [(A, D), (T, D), (D,), (D,)])
     batch = torch.asarray(rng.integers(0, A, (6, T)))
     rows = torch.cat([tokens[batch] + positions, cls.expand(6, 1, D)], dim=1)
     expected = layer(rows).detach().numpy()

@@ -38,8 +38,7 @@ def evaluate_by_product(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]
     """The factorised evaluation; right where `is_safe` holds, which it does not ask."""
     if not all(isinstance(head.normaliser, Softmax) for head in tabulated.heads):
         raise AssumptionError(
-            "only softmax factorises into one matrix product, and a head here has another normaliser; "
-            "use `evaluate`"
+            "only softmax factorises into one matrix product, and a head here has another normaliser; use `evaluate`"
         )
     batch = _as_batch(tabulated, sequences)
     xp = array_namespace(tabulated.stream)
@@ -59,9 +58,7 @@ def evaluate_by_product(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]
 def evaluate_by_softmax(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch"]:
     """Each sequence's own scores, normalised with [CLS]'s: any normaliser and any range of scores."""
     batch = _as_batch(tabulated, sequences)
-    if tabulated.positions is not None and not all(
-        isinstance(head.normaliser, Softmax) for head in tabulated.heads
-    ):
+    if tabulated.positions is not None and not all(isinstance(head.normaliser, Softmax) for head in tabulated.heads):
         tabulated = dense(tabulated)  # equal tokens can be counted under softmax only
     xp = array_namespace(tabulated.stream)
     step = max(1, BLOCK // tabulated.tokens)
@@ -120,8 +117,7 @@ def safe_width(number_format: Any, tokens: int, largest_value: float = 1.0) -> f
     """
     terms = math.log(tokens + 1)
     tiny, top, eps = (
-        math.log(float(bound))
-        for bound in (number_format.smallest_normal, number_format.max, number_format.eps)
+        math.log(float(bound)) for bound in (number_format.smallest_normal, number_format.max, number_format.eps)
     )
     return 2 * min(eps - tiny - terms, top - terms - math.log(max(1.0, largest_value)))
 
@@ -225,10 +221,7 @@ def _mixed(weights: Array, batch: Array, values: Array) -> Float[Any, "n k"]:
     """Σ_t weight_t v[t, b_t], symbol by symbol: no array of shape (n, T, k)."""
     xp = array_namespace(weights)
     nothing = xp.zeros_like(weights)
-    parts = [
-        xp.where(batch == symbol, weights, nothing) @ values[:, symbol, :]
-        for symbol in range(values.shape[1])
-    ]
+    parts = [xp.where(batch == symbol, weights, nothing) @ values[:, symbol, :] for symbol in range(values.shape[1])]
     return sum(parts[1:], parts[0])
 
 

@@ -43,9 +43,7 @@ def product_norms(left: Array, right: Array) -> MatrixNorms:
     small_one: Any = np.linalg.qr(one, mode="r")
     small_two: Any = np.linalg.qr(two, mode="r")
     core = small_one @ small_two.T
-    entries = sum(
-        float(np.abs(one[start : start + ROWS] @ two.T).sum()) for start in range(0, one.shape[0], ROWS)
-    )
+    entries = sum(float(np.abs(one[start : start + ROWS] @ two.T).sum()) for start in range(0, one.shape[0], ROWS))
     return MatrixNorms(
         one.shape[0],
         two.shape[0],

@@ -53,9 +53,7 @@ def profile(model: Model) -> NormProfile:
         path_inf=path_inf(tabulated, units) if tabulated and units else None,
         spread=spread(tabulated) if tabulated else None,
         readout_nonnegative=units is not None and bool(np.all(units.weights >= 0)),
-        positions11=float(np.abs(numbers_of(learned.table)).sum())
-        if isinstance(learned, LearnedPositions)
-        else None,
+        positions11=float(np.abs(numbers_of(learned.table)).sum()) if isinstance(learned, LearnedPositions) else None,
     )
 
 
@@ -126,8 +124,7 @@ def _biased(block: Block) -> bool:
 def _affine(head: Head) -> Affine:
     if not isinstance(head.value, Affine):
         raise AssumptionError(
-            f"norms are those of an affine value map, and this head has {type(head.value).__name__}; "
-            "use an Affine"
+            f"norms are those of an affine value map, and this head has {type(head.value).__name__}; use an Affine"
         )
     return head.value
 
@@ -148,8 +145,7 @@ def _lipschitz(block: Block) -> float:
     for activation in (*(head.activation for head in block.heads), fed.activation if fed else Identity()):
         if not isinstance(activation, Activation):
             raise AssumptionError(
-                f"norms need the Lipschitz constant of {type(activation).__name__}, which is unknown; "
-                "use an Activation"
+                f"norms need the Lipschitz constant of {type(activation).__name__}, which is unknown; use an Activation"
             )
         constants.append(activation.lipschitz)
     return max(constants[:-1]) * constants[-1]

@@ -106,10 +106,7 @@ def path_inf(tabulated: Tabulated, units: Units) -> float:
                ReLU lets V_j pass into the weight.
     Source     Ours: Theorem T.
     """
-    columns = [
-        np.concatenate([one, line[:, None]], axis=1)
-        for one, line in zip(units.maps, units.lines, strict=True)
-    ]
+    columns = [np.concatenate([one, line[:, None]], axis=1) for one, line in zip(units.maps, units.lines, strict=True)]
     largest = sum(_largest(head, column) for head, column in zip(tabulated.heads, columns, strict=True))
     return _weighed(units, np.abs(units.constants) + largest[:-1]) + abs(units.shift) + float(largest[-1])
 

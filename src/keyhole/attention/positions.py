@@ -135,9 +135,7 @@ class SignCodes(_Rule):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.seed < 2**128:
-            raise ShapeError(
-                f"a seed is a whole number from 0 to 2¹²⁸ − 1, the generator's key; got {self.seed}"
-            )
+            raise ShapeError(f"a seed is a whole number from 0 to 2¹²⁸ − 1, the generator's key; got {self.seed}")
 
     def numbers(self, places: Any) -> Any:
         """Bits of the keyed counter, read as signs."""
@@ -145,9 +143,7 @@ class SignCodes(_Rule):
         if len(places) == 0:
             return np.zeros((0, self.size))
         generator = np.random.Philox(key=self.seed, counter=int(places[0]) * counts)
-        words = (
-            generator.random_raw(len(places) * counts * COUNT_WORDS).astype("<u8").reshape(len(places), -1)
-        )
+        words = generator.random_raw(len(places) * counts * COUNT_WORDS).astype("<u8").reshape(len(places), -1)
         bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little", count=self.size)
         return (1.0 - 2.0 * bits) / math.sqrt(self.size)
 

@@ -32,9 +32,7 @@ def _diameter(rows: Any, cls: Any) -> float:
     """The largest distance of two rows that one sequence can show: at two positions, or to [CLS]."""
     tokens, symbols, width = rows.shape
     vectors = np.concatenate([rows.reshape(-1, width), cls[None, :]])
-    vectors = vectors - vectors.mean(
-        axis=0
-    )  # then no vector is longer than the distances, and little cancels
+    vectors = vectors - vectors.mean(axis=0)  # then no vector is longer than the distances, and little cancels
     place = np.append(np.repeat(np.arange(tokens), symbols), tokens)
     square = (vectors**2).sum(axis=1)
     distance = square[:, None] + square[None, :] - 2 * vectors @ vectors.T

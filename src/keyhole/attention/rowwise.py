@@ -18,9 +18,7 @@ class Affine:
     bias: Array | None = None  # (outputs,)
 
     def __post_init__(self) -> None:
-        require_weights(
-            weight=(self.weight, ("inputs", "outputs")), bias=optional(self.bias, side(self.weight, 1))
-        )
+        require_weights(weight=(self.weight, ("inputs", "outputs")), bias=optional(self.bias, side(self.weight, 1)))
 
     @property
     def inputs(self) -> int:
@@ -49,9 +47,7 @@ class LayerNorm:
     def __post_init__(self) -> None:
         require_weights(gain=(self.gain, ("d",)), bias=optional(self.bias, side(self.gain, 0)))
         if not self.eps > 0:  # refuses NaN too
-            raise AssumptionError(
-                f"a LayerNorm divides by √(variance + eps), so eps must be > 0; got {self.eps}"
-            )
+            raise AssumptionError(f"a LayerNorm divides by √(variance + eps), so eps must be > 0; got {self.eps}")
 
     @property
     def inputs(self) -> int:

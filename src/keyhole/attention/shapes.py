@@ -19,14 +19,11 @@ def require_shape(name: str, array: Any, *sides: int | str) -> None:
         return
     shape = tuple(array.shape)
     fits = len(shape) == len(sides) and all(
-        length == side if isinstance(side, int) else length >= 1
-        for length, side in zip(shape, sides, strict=True)
+        length == side if isinstance(side, int) else length >= 1 for length, side in zip(shape, sides, strict=True)
     )
     if not fits:
         wanted = ", ".join(map(str, sides))
-        raise ShapeError(
-            f"{name} has shape {shape}, but ({wanted}) is what fits here; reshape or transpose it"
-        )
+        raise ShapeError(f"{name} has shape {shape}, but ({wanted}) is what fits here; reshape or transpose it")
 
 
 def require_weights(**named: tuple[Any, tuple[int | str, ...]] | None) -> None:

@@ -66,11 +66,7 @@ class Tabulated:
             if side(head.scores, 0) not in {rows, "?"}:
                 raise ShapeError(
                     f"a table of {side(head.scores, 0)} rows was given where {rows} are needed: "
-                    + (
-                        "one per position"
-                        if listed is None
-                        else "one per listed position and one for the rest"
-                    )
+                    + ("one per position" if listed is None else "one per listed position and one for the rest")
                 )
         if listed is not None and any(
             later <= sooner for sooner, later in zip((-1, *listed), (*listed, self.tokens), strict=True)
@@ -171,6 +167,4 @@ def _rows_of(tabulated: Tabulated, rows: Any) -> tuple[TabulatedHead, ...]:
     def chosen(part: Array) -> Array:
         return xp.take(part, index, axis=0)
 
-    return tuple(
-        replace(head, scores=chosen(head.scores), values=chosen(head.values)) for head in tabulated.heads
-    )
+    return tuple(replace(head, scores=chosen(head.scores), values=chosen(head.values)) for head in tabulated.heads)

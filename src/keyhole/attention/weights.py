@@ -185,6 +185,4 @@ class Model:
 def _fit(name: str, reads: int | LayerNorm | None, arrives: int) -> None:
     reads = reads.inputs if isinstance(reads, LayerNorm) else reads
     if reads is not None and reads != arrives:
-        raise ShapeError(
-            f"{name} is for width {reads}, but rows of width {arrives} arrive; make the two equal"
-        )
+        raise ShapeError(f"{name} is for width {reads}, but rows of width {arrives} arrive; make the two equal")
