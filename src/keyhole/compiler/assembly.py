@@ -3,7 +3,7 @@
 import numpy as np
 
 from keyhole.attention.activations import Identity, ReLU
-from keyhole.attention.embedding import AdditiveEmbedding, Embedding, OneHotPairs
+from keyhole.attention.tokens import AdditiveEmbedding, Embedding, OneHotPairs
 from keyhole.attention.positions import OneHotPositions, SignCodes
 from keyhole.attention.rowwise import Affine, FeedForward
 from keyhole.attention.score import FactoredScore

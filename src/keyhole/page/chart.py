@@ -23,6 +23,8 @@ CONFIG: dict[str, Any] = {
     "mark": {"color": PALETTE[0]},
     "legend": {
         "symbolOpacity": 1,
+        "labelLimit": 0,
+        "columns": 3,
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": "normal",

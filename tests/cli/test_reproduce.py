@@ -1,0 +1,67 @@
+"""The ledger at the keyboard."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from keyhole.cli.app import app
+from keyhole.studies.ledger import NOT_COVERED, STUDIES
+
+
+def run(*arguments: str):
+    """The command run in this process."""
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_claims_lists_the_ledger_without_running():
+    """Every claim with its prediction, and what is not covered; nothing is written."""
+    answer = run("claims")
+    assert answer.exit_code == 0
+    for study in STUDIES:
+        assert study.claim.id in answer.stdout
+    assert all(name in answer.stdout for name, _ in NOT_COVERED)
+
+
+def test_claims_as_json():
+    """The golden keys of claims/1."""
+    facts = json.loads(run("claims", "--json").stdout)
+    assert list(facts) == ["keyhole", "schema", "claims", "not_covered"]
+    assert list(facts["claims"][0]) == [
+        "id", "title", "statement", "formula", "kind", "source", "prediction", "could_fail", "papers",
+    ]  # fmt: skip
+
+
+def test_reproduce_writes_a_page_and_a_table(tmp_path):
+    """The table shows each verdict, the last line the page's path; the second run says the same."""
+    arguments = ("reproduce", "--only", "sharpness,bound-shape", "--out", str(tmp_path), "--workers", "1")
+    answer = run(*arguments)
+    assert answer.exit_code == 0, answer.output
+    assert answer.stdout.count("holds") == 2
+    assert answer.stdout.splitlines()[-1] == f"page: {tmp_path / 'index.html'}"
+    assert run(*arguments).stdout == answer.stdout
+
+
+def test_reproduce_as_json(tmp_path):
+    """--json prints findings.json and nothing else."""
+    answer = run("reproduce", "--only", "sharpness", "--out", str(tmp_path), "--json")
+    facts = json.loads(answer.stdout)
+    assert facts["schema"] == "findings/1"
+    assert facts == json.loads((tmp_path / "findings.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--only", "nothing"], "There is no claim 'nothing'"),
+        (["--out", "FILE/inside"], "cannot be written"),
+    ],
+)
+def test_bad_questions_get_a_sentence(tmp_path, arguments, complaint):
+    """An unknown claim or an impossible folder is refused with exit code 2."""
+    (tmp_path / "file").write_text("")
+    arguments = [argument.replace("FILE", str(tmp_path / "file")) for argument in arguments]
+    answer = run("reproduce", "--only", "sharpness", "--workers", "1", *arguments)
+    assert answer.exit_code == 2
+    assert complaint in answer.stderr
+    assert "Traceback" not in answer.output

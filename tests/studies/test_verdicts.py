@@ -1,0 +1,94 @@
+"""Every study holds as it stands, and turns when its physics is broken."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from keyhole.attention.normalisers import Entmax15, Softmax
+from keyhole.studies import (
+    bound_growth,
+    bound_rivals,
+    bound_shape,
+    floor,
+    joined,
+    representation,
+    sharpness,
+    softmax_smoothness,
+    theorem_t,
+)
+from keyhole.studies.ledger import STUDIES
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.claim.id)
+def test_every_claim_holds_at_quick_scale(study):
+    """The quick scale decides every claim, on a seed that no text was written from."""
+    outcome = study.look("quick", 20)
+    assert outcome.verdict == "holds", outcome.measurement
+    assert outcome.figures
+    assert all(math.isfinite(value) for value in outcome.numbers.values())
+
+
+def weaker_softmax(self, scores, xp):  # noqa: ARG001  (a method in place of another)
+    """A softmax of twice the scores: twice as steep."""
+    shifted = 2 * (scores - xp.max(scores, axis=-1, keepdims=True))
+    return xp.exp(shifted) / xp.sum(xp.exp(shifted), axis=-1, keepdims=True)
+
+
+def bent(plans):
+    """Plans whose first read-out weight is off by one part in a million."""
+
+    def make(*args):
+        return [
+            replace(plan, readout=plan.readout * np.where(np.arange(plan.width) == 0, 1 + 1e-6, 1))
+            for plan in plans(*args)
+        ]
+
+    return make
+
+
+BREAKS = {
+    "softmax-smoothness: a smaller constant": (softmax_smoothness, "drift", lambda size: 1.9 * math.tanh(size / 2)),
+    "softmax-smoothness: a larger constant": (softmax_smoothness, "drift", lambda size: 2.1 * math.tanh(size / 2)),
+    "softmax-smoothness: a steeper softmax": (Softmax, "weigh", weaker_softmax),
+    "normaliser-constants: a steeper softmax": (Softmax, "weigh", weaker_softmax),
+    "normaliser-constants: entmax promised flat": (Entmax15, "best", lambda _self, _tokens: 1.0),
+    "sharpness: a bent read-out": (sharpness, "pair_plans", bent(sharpness.pair_plans)),
+    "sharpness: a higher floor": (sharpness, "logit_range_floor", lambda *_args: 100.0),
+    "representation: a bent read-out": (representation, "pair_plans", bent(representation.pair_plans)),
+    "representation: another formula": (representation, "compiled_path_inf", lambda s, _leak, **_kind: 2.0**s),
+    "bound-growth: faster in T": (
+        bound_growth,
+        "pair_construction",
+        lambda kind, context, s: replace(
+            (profile := ORIGINAL_PAIR(kind, context, s)), path_inf=profile.path_inf * math.log(context)
+        ),
+    ),
+    "bound-rivals: ours loosened": (
+        bound_rivals,
+        "SCALAR",
+        replace(bound_rivals.SCALAR, complexity=lambda *_args: Big()),
+    ),
+    "bound-shape: a dimension that counts": (bound_shape, "capacity", lambda depth, dimension: 9.0**depth * dimension),
+    "bound-shape: a spread that costs nothing more": (bound_shape, "spread_price", lambda spread: math.exp(2 * spread)),
+    "joined: a larger path norm": (joined, "joined_samples", lambda T, _s, **_rest: 5e6 * math.log(T)),
+    "theorem-t: a smaller rate": (theorem_t, "one_position_rate", lambda T, m: math.sqrt(math.log(2 * T + 2) / m)),
+    "floor: too few samples": (floor, "first_moment_size", lambda _T: 20),
+}
+ORIGINAL_PAIR = bound_growth.pair_construction
+
+
+class Big:
+    """A complexity above every other."""
+
+    value = 1e9
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_broken_physics_turns_the_verdict(name, monkeypatch):
+    """With one fact replaced by a wrong one the study no longer holds."""
+    owner, fact, wrong = BREAKS[name]
+    monkeypatch.setattr(owner, fact, wrong)
+    study = next(study for study in STUDIES if study.claim.id == name.split(":")[0])
+    assert study.look("quick", 0).verdict in ("fails here", "undecided at this scale")
