@@ -51,9 +51,9 @@ class Enclosure:
         return Enclosure(np.asarray(self.low[index]), np.asarray(self.high[index]))
 
 
-def outward(low: np.ndarray, high: np.ndarray) -> Enclosure:
+def outward(low: Any, high: Any) -> Enclosure:
     """Ends that were rounded to nearest, moved one step apart."""
-    return Enclosure(np.nextafter(low, -np.inf), np.nextafter(high, np.inf))
+    return Enclosure(np.asarray(np.nextafter(low, -np.inf)), np.asarray(np.nextafter(high, np.inf)))
 
 
 def exactly(numbers: object) -> Enclosure:
@@ -64,7 +64,7 @@ def exactly(numbers: object) -> Enclosure:
 
 def relu(x: Enclosure) -> Enclosure:
     """max(0, ·), which is monotone and exact."""
-    return Enclosure(np.maximum(x.low, 0.0), np.maximum(x.high, 0.0))
+    return Enclosure(np.asarray(np.maximum(x.low, 0.0)), np.asarray(np.maximum(x.high, 0.0)))
 
 
 def weighted_sum(rows: Float[np.ndarray, "n k"], x: Enclosure) -> Enclosure:
