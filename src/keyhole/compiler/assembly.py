@@ -9,7 +9,7 @@ from keyhole.attention.rowwise import Affine, FeedForward
 from keyhole.attention.score import FactoredScore
 from keyhole.attention.tabulation import Tabulated, TabulatedHead
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
-from keyhole.compiler.additive import TOKENS, code_products
+from keyhole.compiler.additive import TOKENS, relevant_products
 from keyhole.compiler.plan import HeadPlan, Plan
 
 
@@ -49,7 +49,7 @@ def key_vector(plan: Plan, head: HeadPlan) -> np.ndarray:
         q[places] = head.focus
     else:
         codes = SignCodes(plan.context, plan.dimension - TOKENS, plan.codes_seed)
-        own = code_products(codes, plan.function.positions)[places]
+        own = relevant_products(codes, plan.function.positions)
         relevant = np.concatenate([codes.rows(i, i + 1, np.zeros(())) for i in plan.function.positions])
         q[: codes.width] = np.linalg.solve(own, head.focus) @ relevant
     return q
