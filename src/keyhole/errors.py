@@ -3,6 +3,7 @@
 KeyholeError
 ├── AssumptionError   a theorem was asked about inputs it does not cover
 ├── FormulaError      a formula does not parse, or does not fit the context
+├── DataError         a table or text is not what the question needs
 ├── ShapeError        arrays that belong together do not fit together, or hold what is no number
 └── OutputError       a result cannot be written where it was asked to go
 
@@ -20,6 +21,10 @@ class AssumptionError(KeyholeError):
 
 class FormulaError(KeyholeError):
     """A formula does not parse, or does not fit the context."""
+
+
+class DataError(KeyholeError):
+    """A table or text is not what the question needs."""
 
 
 class ShapeError(KeyholeError):

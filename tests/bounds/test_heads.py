@@ -129,9 +129,7 @@ def test_a_fixed_query_replaces_the_score_matrix():
     profile = replace(hypothetical(tokens=50, **VECTOR, width=4), query_radius=2.0)
     head = profile.blocks[0].heads[0]
     fixed = replace(head, query=3.0)
-    scales = [
-        {t.name: t.scale for t in head_cover(h, profile, 10).terms}["scores"] for h in (head, fixed)
-    ]
+    scales = [{t.name: t.scale for t in head_cover(h, profile, 10).terms}["scores"] for h in (head, fixed)]
     assert scales == [10.0, 3.0]
 
 

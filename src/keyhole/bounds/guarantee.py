@@ -115,8 +115,12 @@ class Guarantee:
         """One sentence."""
         return rendering.sentence(self.statement)
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """The derivation as HTML."""
         return rendering.html(self.statement)
+
+    def _repr_html_(self) -> str:
+        return self.html()
 
 
 def guarantee(

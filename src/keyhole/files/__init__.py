@@ -1,0 +1,1 @@
+"""Models, norms and tables on disk: paths and formats, and no mathematics."""
