@@ -68,3 +68,15 @@ def test_refuses_a_profile_without_a_path_norm():
     """The path norm must be given."""
     with pytest.raises(AssumptionError, match="give path"):
         path_complexity(replace(pair_construction("and", 100, 3), path=None), 100)
+
+
+def test_temperature_scales_the_query_and_other_normalisers_are_refused():
+    """Softmax at temperature ½ with ‖q‖ is softmax with 2‖q‖; another normaliser has no such theorem."""
+    profile = pair_construction("and", 100, 3)
+    hot = replace(profile, normaliser_constant=2.0)
+    head = profile.blocks[0].heads[0]
+    assert path_complexity(hot, 1e9).value == pytest.approx(
+        2 * profile.path * unit_heads(2 * head.query, 1, sqrt(2), 101, 1e9).value
+    )
+    with pytest.raises(AssumptionError, match="this profile has sparsemax"):
+        path_complexity(replace(profile, normaliser="sparsemax", normaliser_constant=None), 100)

@@ -274,5 +274,7 @@ def test_refusals():
         tabulated_log_size(0.0, 10, 10, 1.5)
     with pytest.raises(AssumptionError, match="0 < γ < 1"):
         compiled_path_inf(3, 1.0)
+    with pytest.raises(AssumptionError, match="this profile has sparsemax"):
+        tabulated_complexity(replace(profile, normaliser="sparsemax"), 10)
     with pytest.raises(AssumptionError, match="\\[CLS\\] included"):
         tabulated_complexity(replace(profile, tokens=1), 10)

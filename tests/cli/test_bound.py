@@ -33,7 +33,8 @@ def test_explain_prints_trees_sensitivity_and_rivals():
         "├─",
         "dominating:",
         "valid if",
-        "halve one norm",
+        "change of the gap",
+        "change of the samples for a gap of 0.5",
         "P_∞: -47 %",
         "R4  head",
         "not a bound",
@@ -44,7 +45,7 @@ def test_explain_prints_trees_sensitivity_and_rivals():
 
 GOLDEN = {
     "keyhole", "schema", "source", "best", "vacuous", "guarantees", "samples_for_gap", "refused",
-    "rivals", "growth",
+    "rivals", "growth", "finite_classes",
 }  # fmt: skip
 GOLDEN_GUARANTEE = {
     "route", "title", "value", "vacuous", "samples", "delta", "two_sided", "measured", "dominating",

@@ -25,6 +25,13 @@ def test_theorem_t_is_shown_first_for_one_layer():
     assert answer._repr_html_().count("keyhole-guarantee") == 4
 
 
+def test_finite_classes_stand_beside_a_named_function():
+    """Occam, identification and the floor of 3-juntas of 100 bits at m = 200; none for a bare profile."""
+    finite = [value for _, value in bound("and:3", 200, 100).finite]
+    assert finite == pytest.approx([0.118, 85, 17.30], abs=5e-3)
+    assert bound(pair_construction("and", 100, 3), 200).finite == ()
+
+
 def test_a_file_and_a_profile_say_the_same(tmp_path):
     """A profile, its JSON and its name agree; a context given beside them is the number of positions."""
     path = tmp_path / "norms.json"

@@ -6,11 +6,20 @@ from math import isfinite, log
 from pathlib import Path
 from typing import Any
 
-from keyhole.bounds import ROUTES, Guarantee, guarantee, pair_construction, rivals
+from keyhole.bounds import (
+    ROUTES,
+    Guarantee,
+    guarantee,
+    identification_size,
+    information_floor,
+    pair_construction,
+    rivals,
+)
 from keyhole.bounds.assumptions import Real
 from keyhole.bounds.constructions import TARGETS
 from keyhole.bounds.derivation import Step
-from keyhole.bounds.guarantee import with_tokens
+from keyhole.bounds.guarantee import Sensitivity, with_tokens
+from keyhole.bounds.occam import certificate_nats, exact_error
 from keyhole.bounds.rivals import Rival
 from keyhole.errors import AssumptionError, DataError
 from keyhole.files.norms import read_norms
@@ -47,6 +56,7 @@ class Bound:
     gap: Real | None = None
     samples_needed: tuple[tuple[str, int], ...] = ()
     growth: tuple[Growth, ...] = ()
+    finite: tuple[tuple[str, float], ...] = ()  # for a named function: what finite classes say
 
     @property
     def best(self) -> Guarantee:
@@ -65,6 +75,7 @@ class Bound:
             f"{name}: {count:,} samples for a gap of {self.gap:g}" for name, count in self.samples_needed
         ]
         lines += [f"{title}: not asked. {reason}" for title, reason in self.refused]
+        lines += [f"{name}: {value:.4g}" for name, value in self.finite]
         if self.vacuous:
             lines.append(f"Every bound here is vacuous. {self.guarantees[0].route.note}")
         return "\n\n".join(["\n".join(lines), *map(str, self.growth)])
@@ -73,8 +84,9 @@ class Bound:
         """Everything: derivations, what halving each norm does, the rivals with their standing."""
         lines = []
         for found in self.guarantees:
-            lines += ["", found.explain(), "", "halve one norm, as a mere number"]
-            lines += [f"  {label}: {100 * change:+.0f} %" for label, change in found.sensitivity()]
+            of, changes = _sensitivity(found)
+            lines += ["", found.explain(), "", f"halve one norm, as a mere number: change of {of}"]
+            lines += [f"  {change.label}: {100 * change.change:+.0f} %" for change in changes]
         lines += ["", "rivals on the same norms"]
         for rival in self.rivals:
             value = f"{rival.value:.4g}" if rival.value is not None else "no number"
@@ -108,6 +120,7 @@ class Bound:
                 }
                 for rival in self.rivals
             ],
+            "finite_classes": [{"name": name, **_number("value", value)} for name, value in self.finite],
             "growth": [
                 {
                     "theorem": grown.theorem,
@@ -141,8 +154,16 @@ def _step_record(step: Step) -> dict[str, Any]:
     }
 
 
+def _sensitivity(found: Guarantee) -> tuple[str, tuple[Sensitivity, ...]]:
+    """What halving each norm does: to the gap, or, where it is vacuous, to the samples for half the range."""
+    if not found.vacuous:
+        return "the gap", found.sensitivity()
+    half = found.statement.loss.ceiling / 2
+    return f"the samples for a gap of {half:g}", found.sensitivity(half)
+
+
 def _guarantee_record(found: Guarantee) -> dict[str, Any]:
-    stated = found.statement
+    stated, (of, changes) = found.statement, _sensitivity(found)
     return {
         "route": found.route.key,
         "title": stated.title,
@@ -154,7 +175,7 @@ def _guarantee_record(found: Guarantee) -> dict[str, Any]:
         "measured": stated.measured,
         "dominating": found.dominating.name,
         "valid_if": list(stated.valid_if),
-        "sensitivity": [{"norm": s.label, "halved": s.change} for s in found.sensitivity()],
+        "sensitivity": {"of": of, "halved": {change.label: change.change for change in changes}},
         "derivation": _step_record(stated.derivation),
         "note": stated.note,
     }
@@ -221,7 +242,30 @@ def bound(
         rivals=rivals(profile, samples, delta),
         gap=gap,
         samples_needed=needed,
+        finite=_finite(source, context, samples, delta),
         growth=_growths(source, profile, guarantees, contexts, gap or 0.2) if contexts else (),
+    )
+
+
+def _finite(
+    source: str | Path | NormProfile, context: int | None, samples: Real, delta: Real
+) -> tuple[tuple[str, float], ...]:
+    """What finite classes say of a function named by its sparsity: these bounds are not vacuous."""
+    named = None if isinstance(source, NormProfile) else named_norms(str(source))
+    if named is None or context is None:
+        return ()
+    s, m = named[1], int(samples)
+    nats = certificate_nats(context, s, delta)
+    return (
+        (f"Occam: error of any {s}-junta that fits {m:,} samples, at most", exact_error(nats, m)),
+        (
+            f"identification: uniform bits, the target assumed a junta on at most {s} of them, samples",
+            float(identification_size(context, s, float(delta))),
+        ),
+        (
+            "information floor: no learner names the positions from fewer samples than",
+            information_floor(context, s),
+        ),
     )
 
 
