@@ -8,7 +8,7 @@ import typer
 
 from keyhole import __version__
 from keyhole.cli.lists import whole_number, whole_numbers
-from keyhole.errors import DataError, OutputError
+from keyhole.errors import DataError
 
 SOURCE = "A JSON of norms (see --template), or a compiled function: and:3, signed-and:3, parity:3, junta:3."
 VARY = "Growth: the word context and a list, such as 100,1000 or 1e2..1e8 (doublings)."
@@ -50,6 +50,7 @@ def bound(
 
         typer.echo(norms_template())
         return
+    from keyhole.files.text import write_text
     from keyhole.verbs.bound import bound as ask
 
     if not source or not samples:
@@ -76,10 +77,5 @@ def bound(
         text = answer.explain() if explain else str(answer)
     if out is None:
         typer.echo(text)
-        return
-    try:
-        out.write_text(text + "\n", "utf8")
-    except OSError as error:
-        raise OutputError(
-            f"{out} cannot be written: {error.strerror or error}. Choose another --out."
-        ) from error
+    else:
+        write_text(out, text)
