@@ -6,6 +6,7 @@ KeyholeError
 ├── CheckpointError   a file is not the model it is taken for
 ├── CompileError      no weights of the requested kind compute the function
 ├── FormulaError      a formula does not parse, or does not fit the context
+├── DataError         a table or text is not what the question needs
 ├── ShapeError        arrays that belong together do not fit together, or hold what is no number
 └── OutputError       a result cannot be written where it was asked to go
 
@@ -35,6 +36,10 @@ class CompileError(KeyholeError):
 
 class FormulaError(KeyholeError):
     """A formula does not parse, or does not fit the context."""
+
+
+class DataError(KeyholeError):
+    """A table or text is not what the question needs."""
 
 
 class ShapeError(KeyholeError):

@@ -24,8 +24,8 @@ WEIGHTS = Figure(
 def finding(name, kind, verdict="holds", **outcome):
     """A finding with little in it."""
     claim = Claim(
-        id=name, title=f"The claim {name}", statement="It is <so> & more.", formula=r"a\le b", kind=kind, source="keyhole",
-        prediction="it holds", could_fail="if not", papers=(EDELMAN_2022,),
+        id=name, title=f"The claim {name}", statement="It is <so> & more.", formula=r"a\le b", kind=kind,
+        source="keyhole", prediction="it holds", could_fail="if not", papers=(EDELMAN_2022,),
     )  # fmt: skip
     seen = Outcome(
         **{"verdict": verdict, "measurement": "seen </script>", "numbers": {"x": 1.5}, "interval": "none", **outcome}

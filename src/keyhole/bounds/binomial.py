@@ -49,8 +49,8 @@ def error_ceiling(errors: int, trials: int, nats: Real) -> float:
         return 1.0
     if errors == 0:
         return 1 - exp(-nats / trials)
-    low, high = errors / trials, 1.0
-    for _ in range(60):  # halvings of [k/m, 1]; the ends meet in a float before that
+    low, high = 0.0, 1.0
+    for _ in range(60):  # halvings of [0, 1]; the ends meet in a float before that
         middle = (low + high) / 2
         low, high = (middle, high) if log_lower_tail(errors, trials, middle) >= -nats else (low, middle)
     return high

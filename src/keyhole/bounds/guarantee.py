@@ -1,6 +1,7 @@
 """A guarantee: a number, the conditions under which it holds, and the derivation that gives it."""
 
 from dataclasses import dataclass, field, replace
+from math import sqrt
 from typing import NamedTuple
 
 from keyhole.bounds import rendering
@@ -86,21 +87,27 @@ class Guarantee:
             low, high = (low, middle) if self.again(samples=middle).value <= wanted else (middle, high)
         return high
 
+    def fewer(self, gap: float, enough: float) -> float:
+        """Samples for a gap, to a thousandth, when `enough` are known to do: halve, then close in."""
+        while enough > 1 and self.again(samples=max(1.0, enough / 2)).value <= gap:
+            enough = max(1.0, enough / 2)
+        low = enough / 2
+        for _ in range(10):  # a factor of two halved ten times in its logarithm: below 1.001
+            middle = sqrt(low * enough)
+            fits = middle >= 1 and self.again(samples=middle).value <= gap
+            low, enough = (low, middle) if fits else (middle, enough)
+        return enough
+
     def sensitivity(self, gap: Real | None = None) -> tuple[Sensitivity, ...]:
         """What halving each norm, as a mere number, does: to the value, or to the samples for a gap."""
-
-        def measure(asked: Guarantee) -> float:
-            return asked.value if gap is None else float(asked.samples_for(gap))
-
-        now = measure(self)
-        dials = [dial for dial in self.route.dials(self.profile) if dial.read(self.profile) > 0]
-        changes = [
-            Sensitivity(
-                dial.label,
-                measure(self.again(profile=dial.turn(self.profile, dial.read(self.profile) / 2))) / now - 1,
-            )
-            for dial in dials
-        ]
+        now = self.value if gap is None else float(self.samples_for(gap))
+        changes = []
+        for dial in self.route.dials(self.profile):
+            norm = dial.read(self.profile)
+            if norm > 0:
+                halved = self.again(profile=dial.turn(self.profile, norm / 2))
+                then = halved.value if gap is None else halved.fewer(float(gap), now)
+                changes.append(Sensitivity(dial.label, then / now - 1))
         return tuple(sorted(changes, key=lambda found: found.change))
 
     def explain(self) -> str:
@@ -115,8 +122,12 @@ class Guarantee:
         """One sentence."""
         return rendering.sentence(self.statement)
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """The derivation as HTML."""
         return rendering.html(self.statement)
+
+    def _repr_html_(self) -> str:
+        return self.html()
 
 
 def guarantee(

@@ -7,6 +7,7 @@ from keyhole.bounds.assumptions import Real, norm, sample_size
 from keyhole.bounds.chaining import BASES, Chain
 from keyhole.bounds.derivation import Complexity, Lemma, Step
 from keyhole.bounds.heads import fixed_query_norm, single_layer
+from keyhole.bounds.softmax import smoothness
 from keyhole.errors import AssumptionError
 from keyhole.profile import NormProfile
 
@@ -64,14 +65,17 @@ def path_complexity(profile: NormProfile, samples: Real) -> Complexity:
 
     Statement  F = {Σ_j w_j σ(v_jᵀXᵀsoftmax(Xq_j))}, ‖q_j‖ ≤ Q, has R_m(F) ≤ 2 P L R_m(G), where
                P = Σ_j |w_j|‖v_j‖ for ReLU and ‖w‖₁ max_j‖v_j‖ for other σ with σ(0) = 0.
-    Assumes    A query that does not depend on the input.
+    Assumes    Softmax, and a query that does not depend on the input; a temperature scales Q.
     Proof      A convex hull keeps R_m; 0 ∈ G gives the factor 2 for signed weights; contraction for σ.
     Source     Ours (Theorem P).
     """
     block = single_layer(profile)
     if profile.path is None:
         raise AssumptionError("Theorem P needs the path norm P = Σ_j |w_j| ‖v_j‖, and the profile has none: give path.")
-    query = max((fixed_query_norm(head, profile) for head in block.heads), default=inf)
+    if profile.normaliser != "softmax":
+        raise AssumptionError(f"Theorem P is about softmax, and this profile has {profile.normaliser}.")
+    scale = smoothness(profile.normaliser_constant, profile.normaliser)  # 1/τ at temperature τ
+    query = scale * max((fixed_query_norm(head, profile) for head in block.heads), default=inf)
     diameter = 2 * profile.token_radius if profile.token_diameter is None else profile.token_diameter
     chain = unit_heads(query, profile.token_radius, diameter, profile.tokens, samples)
     path = norm("the path norm", profile.path)

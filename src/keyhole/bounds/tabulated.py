@@ -100,6 +100,8 @@ def tabulated_complexity(profile: NormProfile, samples: Real) -> Complexity:
     Source     Ours (Theorem T).
     """
     single_layer(profile)
+    if profile.normaliser != "softmax":
+        raise AssumptionError(f"Theorem T is about softmax, and this profile has {profile.normaliser}.")
     if profile.path_inf is None or profile.spread is None:
         missing = " and ".join(k for k in ("path_inf", "spread") if getattr(profile, k) is None)
         raise AssumptionError(

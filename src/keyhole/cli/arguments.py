@@ -1,19 +1,49 @@
-"""How arguments are spelled: whole numbers, with powers of ten for long ones."""
+"""How arguments are spelled: whole numbers with powers of ten, and lists of them as 25,50,100 or 25..800."""
 
 import re
 
 from keyhole.errors import ArgumentError
 
+MOST = 10_000  # more is a typing error
+
 
 def count(text: str) -> int:
-    """A whole number, written out or as in 1e9.
+    """A whole number, written out (also as 1_000) or as in 1e9.
 
     >>> count("1e9"), count("64")
     (1000000000, 64)
     """
-    if re.fullmatch(r"[+-]?[0-9]{1,30}", text):
-        return int(text)
-    found = re.fullmatch(r"([0-9]{1,9})e\+?([0-9]{1,2})", text)
+    digits = text.strip().replace("_", "")
+    if re.fullmatch(r"[+-]?[0-9]{1,30}", digits):
+        return int(digits)
+    found = re.fullmatch(r"([0-9]{1,9})e\+?([0-9]{1,2})", digits)
     if found is None:
-        raise ArgumentError(f"{text!r} is not a whole number; write it out, or as in 1e9.")
+        raise ArgumentError(f"{text!r} is not a whole number; write 100, 1_000 or 1e9.")
     return int(found[1] + "0" * int(found[2]))
+
+
+def counts(text: str) -> list[int]:
+    """The list: numbers between commas, or first..last by doublings, the last included.
+
+    >>> counts("25,50,1e2"), counts("25..800"), counts("100..250")
+    ([25, 50, 100], [25, 50, 100, 200, 400, 800], [100, 200, 250])
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, dots, last = part.strip().partition("..")
+        found += _doublings(count(first), count(last), part) if dots else [count(first)]
+    if any(value < 1 for value in found):
+        raise ArgumentError(f"{text!r} holds a number below 1; sizes count from 1.")
+    return found
+
+
+def _doublings(first: int, last: int, text: str) -> list[int]:
+    if first < 1 or last < first:
+        raise ArgumentError(
+            f"{text!r} runs backwards or starts below 1; write the smaller size first, such as 25..800."
+        )
+    sizes: list[int] = []
+    while first < last and len(sizes) < MOST:
+        sizes.append(first)
+        first *= 2
+    return [*sizes, last]

@@ -1,0 +1,133 @@
+"""A profile of norms as JSON: every entry named as in the profile, none guessed."""
+
+import json
+from dataclasses import MISSING, asdict, fields
+from math import isfinite, sqrt
+from pathlib import Path
+from typing import Any
+
+from keyhole.errors import DataError
+from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
+
+SCHEMA = "norms/1"
+ROUNDING = 1e-5  # norms computed in float32 may miss ‖W‖₂ ≤ ‖W‖_F by this much
+WHOLE = {"rows", "columns", "tokens", "symbols"}
+FLAGS = {"residual", "concatenated", "readout_nonnegative", "projected"}
+WORDS = {"normaliser"}
+
+
+def template() -> str:
+    """A file of norms to edit: one layer, one head, 100 positions and [CLS]."""
+    score = MatrixNorms(64, 64, spectral=3.0, frobenius=5.0, columns21=30.0, rows21=30.0, entries11=200.0)
+    value = MatrixNorms(64, 16, spectral=1.0, frobenius=2.0, columns21=6.0, rows21=10.0, entries11=40.0)
+    profile = NormProfile(
+        blocks=(BlockNorms((HeadNorms(score, value, query=4.0),)),),
+        tokens=101,
+        readout=3.0,
+        token_radius=1.0,
+        query_radius=1.0,
+        token_diameter=2.0,
+        path=10.0,
+        path_inf=8.0,
+        spread=0.0,
+    )
+    return dumps(profile)
+
+
+def dumps(profile: NormProfile) -> str:
+    """A profile as the text of a file."""
+    return json.dumps({"schema": SCHEMA, **asdict(profile)}, indent=2, ensure_ascii=False)
+
+
+def read_norms(path: Path, tokens: int | None = None) -> NormProfile:
+    """The profile in a file; `tokens` replaces the file's own."""
+    try:
+        record = json.loads(path.read_text("utf8"))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}. Give a JSON file of norms.") from error
+    except ValueError as error:  # neither text nor JSON
+        raise DataError(
+            f"{path} is not a JSON file of norms. Model files come with `keyhole compile`; "
+            "`keyhole bound --template` prints a file of norms to edit."
+        ) from error
+    if not isinstance(record, dict) or record.get("schema", SCHEMA) != SCHEMA:
+        raise DataError(f"{path} is not a file of norms (schema {SCHEMA}); `keyhole bound --template` prints one.")
+    if tokens is not None:
+        record["tokens"] = tokens
+    return parse_norms({k: v for k, v in record.items() if k != "schema"}, str(path))
+
+
+def parse_norms(record: dict[str, Any], where: str = "the norms") -> NormProfile:
+    """A profile from plain lists and dictionaries, every entry checked."""
+    blocks = record.get("blocks")
+    if not isinstance(blocks, list) or not blocks:
+        raise DataError(f"{where} must list at least one layer under blocks; see `keyhole bound --template`.")
+    layers = tuple(_block(block, f"{where}: blocks[{i}]") for i, block in enumerate(blocks))
+    return NormProfile(**_entries(NormProfile, {**record, "blocks": layers}, where))
+
+
+def _block(record: Any, where: str) -> BlockNorms:
+    heads = record.get("heads") if isinstance(record, dict) else None
+    if not isinstance(heads, list) or not heads:
+        raise DataError(f"{where} must list at least one head under heads; see `keyhole bound --template`.")
+    found = tuple(_head(head, f"{where}.heads[{i}]") for i, head in enumerate(heads))
+    output = record.get("output")
+    joined = None if output is None else _matrix(output, f"{where}.output")
+    return BlockNorms(**_entries(BlockNorms, {**record, "heads": found, "output": joined}, where))
+
+
+def _head(record: Any, where: str) -> HeadNorms:
+    if not isinstance(record, dict):
+        raise DataError(f"{where} must be a record with score and value; see `keyhole bound --template`.")
+    parts = {name: _matrix(record[name], f"{where}.{name}") for name in ("score", "value") if name in record}
+    return HeadNorms(**_entries(HeadNorms, {**record, **parts}, where))
+
+
+def _matrix(record: Any, where: str) -> MatrixNorms:
+    if not isinstance(record, dict):
+        raise DataError(f"{where} must be a record of norms; see `keyhole bound --template`.")
+    found = MatrixNorms(**_entries(MatrixNorms, record, where))
+    slack, rank = 1 + ROUNDING, min(found.rows, found.columns)
+    smaller = [
+        ("spectral", found.spectral, "frobenius", found.frobenius),
+        ("frobenius", found.frobenius, "columns21", found.columns21),
+        ("frobenius", found.frobenius, "rows21", found.rows21),
+        ("columns21", found.columns21, "entries11", found.entries11),
+        ("rows21", found.rows21, "entries11", found.entries11),
+        ("frobenius", found.frobenius, "√rank · spectral", sqrt(rank) * found.spectral),
+    ]  # fmt: skip
+    for low_name, low, high_name, high in smaller:
+        if low > high * slack:
+            raise DataError(f"{where}: no matrix has {low_name} = {low:g} above {high_name} = {high:g}; measure again.")
+    return found
+
+
+def _entries(kind: type, record: dict[str, Any], where: str) -> dict[str, Any]:
+    known = {field.name: field for field in fields(kind)}
+    unknown = sorted(set(record) - set(known))
+    if unknown:
+        raise DataError(f"{where} has {', '.join(unknown)}, which no bound reads; the names are {', '.join(known)}.")
+    needed = [name for name, field in known.items() if field.default is MISSING and record.get(name) is None]
+    if needed:
+        raise DataError(f"{where} lacks {' and '.join(needed)}; `keyhole bound --template` prints every entry.")
+    optional = {name for name, field in known.items() if field.default is None}
+    return {name: _entry(name, value, where) for name, value in record.items() if value is not None or name in optional}
+
+
+def _entry(name: str, value: Any, where: str) -> Any:
+    if value is None or isinstance(value, (tuple, MatrixNorms)):
+        return value
+    if name in FLAGS or name in WORDS:
+        wanted: type = bool if name in FLAGS else str
+        if not isinstance(value, wanted):
+            raise DataError(
+                f"{where}: {name} must be {'true or false' if wanted is bool else 'a word'}; got {value!r}."
+            )
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value) or value < 0:
+        raise DataError(f"{where}: {name} is a norm or a count, so it must be a number ≥ 0; got {value!r}.")
+    if name in WHOLE:
+        if value != int(value) or value < 1:
+            raise DataError(f"{where}: {name} must be a whole number ≥ 1; got {value!r}.")
+        return int(value)
+    return float(value)

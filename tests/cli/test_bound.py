@@ -1,0 +1,119 @@
+"""`keyhole bound` at the keyboard."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from keyhole import __version__
+from keyhole.cli.app import app
+
+
+def run(*words):
+    """The command line with these words."""
+    return CliRunner().invoke(app, ["bound", *words])
+
+
+ASK = ("and:3", "--samples", "1e5", "--context", "100")
+
+
+def test_one_sentence_per_theorem():
+    """Theorem T first; vacuous bounds say so; the answer is exit code 0 even when vacuous."""
+    result = run(*ASK)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T")
+    assert sum("VACUOUS" in line for line in lines) == 3
+
+
+def test_explain_prints_trees_sensitivity_and_rivals():
+    """Every derivation, what halving does, every rival with its standing."""
+    shown = run(*ASK, "--explain").stdout
+    for words in (
+        "├─",
+        "dominating:",
+        "valid if",
+        "change of the gap",
+        "change of the samples for a gap of 0.5",
+        "P_∞: -47 %",
+        "R4  head",
+        "not a bound",
+        "R11",
+    ):
+        assert words in shown
+
+
+GOLDEN = {
+    "keyhole", "schema", "source", "best", "vacuous", "guarantees", "samples_for_gap", "refused",
+    "rivals", "growth", "finite_classes",
+}  # fmt: skip
+GOLDEN_GUARANTEE = {
+    "route", "title", "value", "vacuous", "samples", "delta", "two_sided", "measured", "dominating",
+    "valid_if", "sensitivity", "derivation", "note",
+}  # fmt: skip
+
+
+def test_json_alone_on_stdout_with_its_schema():
+    """The envelope, its keys, and numbers that JSON can hold."""
+    record = json.loads(run(*ASK, "--json", "--gap", "0.2", "--vary", "context", "10..40").stdout)
+    assert (record["keyhole"], record["schema"]) == (__version__, "bound/1")
+    assert set(record) == GOLDEN
+    assert set(record["guarantees"][0]) == GOLDEN_GUARANTEE
+    assert record["growth"][0]["contexts"] == [10, 20, 40]
+
+
+def test_growth_is_printed_with_its_limit():
+    """A table per theorem, at fixed norms and compiled, the limit of the exponent named."""
+    shown = run(*ASK, "--vary", "context", "1e2..1e3").stdout
+    assert shown.count("limit of the exponent: 1") == 5
+    assert shown.count("limit of the exponent: 3") == 3
+    assert "compiled at each context" in shown
+
+
+def test_template_round_trip(tmp_path):
+    """The printed template is a source."""
+    path = tmp_path / "norms.json"
+    path.write_text(run("--template").stdout, "utf8")
+    result = run(str(path), "--samples", "1000")
+    assert result.exit_code == 0
+    assert "Theorem S" in result.stdout
+
+
+@pytest.mark.parametrize(("name", "opening"), [("a.html", "<!doctype html>"), ("a.txt", "gap ≤"), ("a.json", "{")])
+def test_out_writes_a_file(tmp_path, name, opening):
+    """A page, a text, a record; nothing on stdout."""
+    options = ("--json",) if name.endswith("json") else ()
+    result = run(*ASK, *options, "--out", str(tmp_path / name))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert (tmp_path / name).read_text("utf8").startswith(opening)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "needs a SOURCE of norms and --samples"),
+        (("and:3", "--samples", "0", "--context", "9"), "at least one sample; got 0"),
+        (("and:3", "--samples", "many", "--context", "9"), "'many' is not a whole number"),
+        (("and:3", "--samples", "10", "--context", "9", "--delta", "0"), "0 < δ < 1; got 0"),
+        (("and:3", "--samples", "10"), "give --context"),
+        (("nowhere.json", "--samples", "10"), "cannot be read"),
+        ((*ASK, "--vary", "width", "1..4"), "Only the context can be varied"),
+        ((*ASK, "--vary", "context", "8..4"), "runs backwards"),
+        ((*ASK, "--gap", "-1"), "gap must be above 0"),
+        ((*ASK, "--out", "/nowhere/at/all.txt"), "cannot be written"),
+        (("model.safetensors", "--samples", "10"), "is a model"),
+    ],
+)
+def test_refusals_are_one_sentence_and_exit_code_two(words, sentence):
+    """On stderr, alone, without a traceback."""
+    result = run(*words)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert result.stderr.startswith("keyhole: ")
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert result.stdout == ""
+
+
+def test_help_has_an_example():
+    """`--help` shows what to type."""
+    assert "keyhole bound and:3 --samples 1e6" in run("--help").stdout

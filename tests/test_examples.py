@@ -1,0 +1,29 @@
+"""The examples run, and say what they claim."""
+
+import runpy
+from math import log
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from keyhole.bounds.constructions import hypothetical
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def test_gated_head():
+    """One more term for the gate: weight ‖v‖·radius/4, scale ‖u‖B_Z, log(2m+1)."""
+    example = runpy.run_path(str(EXAMPLES / "gated_head.py"))
+    profile = hypothetical(tokens=101, value21=2.0, value=1.0, score=5.0, width=4, readout=3.0)
+    terms = {term.name: term for term in example["gated_cover"](profile, 2.0, 100.0).terms}
+    assert set(terms) == {"scores", "values", "gate", "read-out"}
+    assert terms["gate"][2:5] == pytest.approx((3.0 / 4, 2.0, log(201)))
+    assert "not refuted in 4000 tries" in example["report"]()
+
+
+def test_the_hunt_refutes_a_wrong_gate():
+    """With the slope of the sigmoid taken 10 % too small, the hunt finds a counterexample."""
+    example = runpy.run_path(str(EXAMPLES / "gated_head.py"))
+    assert example["hunt"](Random(1), steepest=0.225).refuted  # noqa: S311
+    assert not example["hunt"](Random(1)).refuted  # noqa: S311
