@@ -36,10 +36,9 @@ class BlockNorms:
     heads: tuple[HeadNorms, ...]
     output: MatrixNorms | None = None
     residual: bool = False
+    concatenated: bool = False  # heads side by side before W_C, rather than summed
     hidden: MatrixNorms | None = None  # W_1 of shape (d, units) before the activation, where there is one
     layernorm: bool = False  # a LayerNorm stands somewhere in the block: not Lipschitz
-    projected: bool = False  # outgoing rows lie in the unit ball
-    concatenated: bool = False  # heads side by side before W_C, rather than summed
 
 
 @dataclass(frozen=True)
@@ -62,4 +61,5 @@ class NormProfile:
     readout_nonnegative: bool = False  # every read-out weight ≥ 0
     positions11: float | None = None  # ‖P‖_{1,1} of trained position codes
     projected: bool = False  # rows are projected on the unit ball after every block
+    readout_bias: float = 0.0  # |b|, added to the read-out
     normaliser_floor: float | None = None  # smallest z_h on the sample: Z_h over its largest possible value

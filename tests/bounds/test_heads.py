@@ -186,3 +186,26 @@ def test_refusals():
         position_cover(profile)
     with pytest.raises(AssumptionError, match="≥ 0 and finite; got nan"):
         scalar_model_cover(replace(profile, readout=float("nan")), 10)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"layernorm": True}, "do not speak of a LayerNorm"),
+        ({"hidden": matrix(4, 4, spectral=1.0, frobenius=1.0, columns21=1.0)}, "do not speak of an MLP"),
+        ({"residual": True}, "Theorem S has no residual connection"),
+    ],
+)
+def test_layers_outside_the_class_are_refused(change, sentence):
+    """A cover bound of a layer it was not proved for is refused, not computed."""
+    profile = hypothetical(tokens=9, value21=2.0, value=1.0, score=5.0, width=4)
+    block = replace(profile.blocks[0], **change)
+    with pytest.raises(AssumptionError, match=sentence):
+        scalar_model_cover(replace(profile, blocks=(block,)), 100)
+
+
+def test_a_read_out_bias_is_refused():
+    """A trained offset is one more parameter, which no term of the cover pays for."""
+    profile = replace(hypothetical(tokens=9, value21=2.0, value=1.0, score=5.0, width=4), readout_bias=0.5)
+    with pytest.raises(AssumptionError, match="do not speak of a bias at the read-out"):
+        scalar_model_cover(profile, 100)

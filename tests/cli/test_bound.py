@@ -100,7 +100,7 @@ def test_out_writes_a_file(tmp_path, name, opening):
         ((*ASK, "--vary", "width", "1..4"), "Only the context can be varied"),
         ((*ASK, "--vary", "context", "8..4"), "runs backwards"),
         ((*ASK, "--gap", "-1"), "gap must be above 0"),
-        ((*ASK, "--out", "/nowhere/at/all.txt"), "cannot be written"),
+        ((*ASK, "--out", "/dev/null/all.txt"), "cannot be written"),
         (("model.safetensors", "--samples", "10"), "is a model"),
     ],
 )

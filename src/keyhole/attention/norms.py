@@ -52,6 +52,8 @@ def profile(model: Model) -> NormProfile:
         path=path(units, first) if tabulated and units else None,
         path_inf=path_inf(tabulated, units) if tabulated and units else None,
         spread=spread(tabulated) if tabulated else None,
+        projected=all(block.wiring.projected for block in model.blocks),
+        readout_bias=0.0 if model.readout.bias is None else abs(float(numbers_of(model.readout.bias))),
         readout_nonnegative=units is not None and bool(np.all(units.weights >= 0)),
         positions11=float(np.abs(numbers_of(learned.table)).sum()) if isinstance(learned, LearnedPositions) else None,
     )
@@ -66,7 +68,7 @@ def _block_norms(block: Block, query: Array | None = None) -> BlockNorms:
         residual=wiring.residual != "none",
         hidden=matrix_norms(_with_bias(fed.inner)) if fed and fed.inner else None,
         layernorm=wiring.attention_norm is not None or wiring.feedforward_norm is not None,
-        projected=wiring.projected,
+        concatenated=wiring.join == "concatenate" and wiring.output is None and len(block.heads) > 1,
     )
 
 

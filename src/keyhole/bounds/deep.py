@@ -2,6 +2,7 @@
 
 from keyhole.bounds.assumptions import Real, norm, sample_size, whole
 from keyhole.bounds.covers import Cover, deepened
+from keyhole.bounds.heads import require_covered
 from keyhole.bounds.linear import bilinear_cover, matrix_cover, scalar_cover
 from keyhole.bounds.softmax import smoothness
 from keyhole.errors import AssumptionError
@@ -50,6 +51,7 @@ def block_cover(
     """
     if not block.heads:
         raise AssumptionError("A layer of attention needs at least one head, and this profile has none in it.")
+    require_covered(block, profile)
     c = smoothness(profile.normaliser_constant, profile.normaliser)
     points, gain = samples * profile.tokens, block_gain(block, profile)
     cover = Cover(())

@@ -102,6 +102,17 @@ def heads_cover(block: BlockNorms, profile: NormProfile, samples: Real) -> tuple
     return joined, reach * sum(spectral)
 
 
+def require_covered(block: BlockNorms, profile: NormProfile) -> None:
+    """Refuse what no cover here speaks of: a LayerNorm, an MLP's inner matrix, a bias at the read-out."""
+    for there, what in (
+        (block.layernorm, "a LayerNorm, which is not Lipschitz near zero variance"),
+        (block.hidden is not None, "an MLP with an inner matrix of its own"),
+        (profile.readout_bias != 0, "a bias at the read-out"),
+    ):
+        if there:
+            raise AssumptionError(f"The covers do not speak of {what}; Theorem T does where the profile has path_inf.")
+
+
 def single_layer(profile: NormProfile) -> BlockNorms:
     """The one layer of a profile, refused when there are more or none."""
     if len(profile.blocks) != 1:
@@ -127,6 +138,9 @@ def scalar_model_cover(profile: NormProfile, samples: Real) -> Cover:
                Lemma A to the m projected points, separately for each element.
     Source     Ours (Theorem S, Theorem M, Corollary E).
     """
+    require_covered(single_layer(profile), profile)
+    if single_layer(profile).residual:
+        raise AssumptionError("Theorem S has no residual connection; Theorem T or the deep bound covers one.")
     heads, radius = heads_cover(single_layer(profile), profile, samples)
     v = readout_norm(profile)
     cover = heads.through(v) + scalar_cover(v, radius, sample_size(samples))

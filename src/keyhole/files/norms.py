@@ -12,7 +12,7 @@ from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
 SCHEMA = "norms/1"
 ROUNDING = 1e-5  # norms computed in float32 may miss ‖W‖₂ ≤ ‖W‖_F by this much
 WHOLE = {"rows", "columns", "tokens", "symbols"}
-FLAGS = {"residual", "concatenated", "readout_nonnegative", "projected"}
+FLAGS = {"residual", "concatenated", "layernorm", "readout_nonnegative", "projected"}
 WORDS = {"normaliser"}
 
 
@@ -71,9 +71,9 @@ def _block(record: Any, where: str) -> BlockNorms:
     if not isinstance(heads, list) or not heads:
         raise DataError(f"{where} must list at least one head under heads; see `keyhole bound --template`.")
     found = tuple(_head(head, f"{where}.heads[{i}]") for i, head in enumerate(heads))
-    output = record.get("output")
-    joined = None if output is None else _matrix(output, f"{where}.output")
-    return BlockNorms(**_entries(BlockNorms, {**record, "heads": found, "output": joined}, where))
+    given = {name: record[name] for name in ("output", "hidden") if record.get(name) is not None}
+    parts = {name: _matrix(matrix, f"{where}.{name}") for name, matrix in given.items()}
+    return BlockNorms(**_entries(BlockNorms, {**record, "heads": found, **parts}, where))
 
 
 def _head(record: Any, where: str) -> HeadNorms:
