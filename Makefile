@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 QUIET  := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
 
-.PHONY: help install check format test test-thorough test-extras clean
+.PHONY: help install reproduce check format test test-thorough test-extras clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -23,6 +23,9 @@ $(VENV)/.installed: pyproject.toml
 $(VENV)/.extras: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,test-extras]'
 	@touch $@
+
+reproduce: install  ## look at every claim and write report/index.html
+	$(BIN)/keyhole reproduce --out report
 
 check: install  ## format, lint and strict types
 	$(BIN)/ruff format --check .

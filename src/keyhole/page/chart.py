@@ -66,7 +66,10 @@ def to_html(figure: Figure) -> str:
     # a text with "</script>" in it must not end the page's script; JavaScript reads "<\/script>" as the same text
     shielded = json.dumps(to_spec(figure), ensure_ascii=False).replace("</", f"{SHIELD}/")
     page = str(vl_convert.vegalite_to_html(shielded, bundle=True, renderer="svg")).replace(f"{SHIELD}/", r"<\/")
-    head = f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(figure.title)}</title>'
+    head = (
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
+        f"<title>{escape(figure.title)}</title>"
+    )
     return page.replace("<head>", f"<head>{head}", 1)
 
 
