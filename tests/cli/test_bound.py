@@ -102,7 +102,6 @@ def test_out_writes_a_file(tmp_path, name, opening):
         ((*ASK, "--vary", "width", "1..4"), "Only the context can be varied"),
         ((*ASK, "--vary", "context", "8..4"), "runs backwards"),
         ((*ASK, "--gap", "-1"), "gap must be above 0"),
-        ((*ASK, "--out", "/nowhere/at/all.txt"), "cannot be written"),
         (("model.safetensors", "--samples", "10"), "is a model"),
     ],
 )
@@ -114,6 +113,14 @@ def test_refusals_are_one_sentence_and_exit_code_two(words, sentence):
     assert result.stderr.startswith("keyhole: ")
     assert len(result.stderr.strip().splitlines()) == 1
     assert result.stdout == ""
+
+
+def test_an_answer_that_cannot_be_written_is_refused(tmp_path):
+    """A folder that is not there: one sentence, exit code 2, and nothing is made."""
+    result = run(*ASK, "--out", str(tmp_path / "no" / "answer.txt"))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "cannot be written: No such file" in result.stderr
+    assert not (tmp_path / "no").exists()
 
 
 def test_help_has_an_example():
