@@ -55,6 +55,13 @@ def test_first_moment_between(T, size):
     assert first_moment_size(T) == size
 
 
+@pytest.mark.parametrize("T", range(10, 60))
+def test_the_first_moment_size_is_the_smallest(T):
+    """At most half a rival is expected there, and more than half one sample earlier."""
+    size = first_moment_size(T)
+    assert expected_rivals(T, 3, size) <= 0.5 < expected_rivals(T, 3, size - 1)
+
+
 @pytest.mark.parametrize(("T", "s"), [(5, 2), (6, 3)])
 def test_expected_rivals_by_enumeration(T, s):
     """Every pair of ANDs, every input: the mean number of rivals that fit is the formula's."""

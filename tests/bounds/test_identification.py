@@ -1,7 +1,7 @@
 """Exact identification: the spectrum of rivals, the sample size, and δ kept in simulation."""
 
 from itertools import combinations, product
-from math import sqrt
+from math import ceil, comb, log, sqrt
 
 import numpy as np
 import pytest
@@ -117,7 +117,8 @@ def test_many_variables_use_the_crude_size():
     """S = 4: |H|(1 − 1/16)^m ≤ δ, larger than any exact size would be."""
     crude = identification_size(100, 4)
     exact = smallest_samples(rival_spectrum((0,) * 15 + (1,), 100, 4, witnessed=True), 0.01)
-    assert exact < crude < 600
+    functions = sum(comb(100, j) * 2**2**j for j in range(5))
+    assert exact < crude == ceil(log(functions / 0.01) / -log(15 / 16))
 
 
 def test_refusals():

@@ -61,6 +61,7 @@ def test_the_ramp_is_as_lipschitz_as_said(margin, u, v):
 
     assert abs(ramp(u) - ramp(v)) <= margin_loss(margin).lipschitz * abs(u - v) + 1e-12
     assert (u <= 0) <= ramp(u) <= (u < margin)
+    assert ramp(0) - ramp(margin / 2) == pytest.approx(margin_loss(margin).lipschitz * margin / 2)  # equality
     assert margin_loss(margin).ceiling == 1
 
 
