@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from compiler.plans import all_inputs, every_plan, float_allowance, functions_of, targets
 
+from compiled_plans import all_inputs, every_plan, float_allowance, functions_of, targets
 from keyhole.attention import evaluate, forward
 from keyhole.attention.embedding import embed
 from keyhole.boolean.families import conjunction, majority, parity, random_junta
