@@ -5,7 +5,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from compiler.plans import all_inputs
+from compiled_plans import all_inputs
 from keyhole.attention import evaluate, forward
 from keyhole.boolean.families import conjunction, parity
 from keyhole.compiler.additive import additive_plan, coded_plan
@@ -179,7 +179,7 @@ def test_logit_scales():
 
 @pytest.mark.parametrize("context", [60, 200, 1000])
 def test_code_width(context):
-    """d_p = (2/Δ²) log(2sT/δ'), Δ = 1/9, δ' = .01: only relevant × all products count, so fewer than for pairs."""
+    """d_p = (2/Δ²) log(2sT/δ'), Δ = 1/9, δ' = .01: only relevant × all products count, fewer than for pairs."""
     plan = coded_plan(conjunction((0, 1, 2)), context, 0.5, "bits", 0)
     assert plan.dimension - 3 == int(np.ceil(162 * log(6 * context / 0.01)))
     assert plan.dimension - 3 < {60: 2073, 200: 2463, 1000: 2985}[context]

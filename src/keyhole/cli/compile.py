@@ -1,15 +1,14 @@
 """`keyhole compile`: a function into weights, with a proof for every input."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from keyhole.cli.arguments import count
 
 if TYPE_CHECKING:
-    from keyhole.compiler.choice import Construction
-    from keyhole.compiler.plan import Output
+    from keyhole.compiler.compiled import Compiled
 
 EXAMPLES = """
 Examples:
@@ -64,10 +63,10 @@ def compile_command(
     compiled = compile_function(
         formula,
         context,
-        construction=cast("Construction", construction),
+        construction=construction,
         gamma=gamma,
         rho=rho,
-        output=cast("Output", output),
+        output=output,
         seed=seed,
         minimise=minimise,
         carry=carry,
@@ -86,7 +85,7 @@ def compile_command(
 compile_command.__doc__ = f"{compile_command.__doc__}\n{EXAMPLES}"
 
 
-def save_as(compiled: Any, text: str, out: Path) -> Path:
+def save_as(compiled: "Compiled", text: str, out: Path) -> Path:
     """Write the model or its record, as the file's ending asks."""
     from keyhole.errors import OutputError
 

@@ -16,7 +16,7 @@ from keyhole.attention.positions import SignCodes
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.rules import Levels, tabulate
 from keyhole.boolean.shape import is_symmetric
-from keyhole.compiler.plan import HeadPlan, Output, Plan, wanted
+from keyhole.compiler.plan import HeadPlan, Output, Plan, fits, wanted
 from keyhole.errors import AssumptionError, CompileError
 
 MAX_BINARY = 10  # relevant positions with binary weights: 2^10 levels
@@ -149,6 +149,11 @@ def _ramps(
                 columns.append((-share * start, 1 - share * start))
                 readout.append(sign * step / ((1 - leak) * attention))
                 units.append(f"level above {start:g}")
+    if not fits(function.sparsity, len(units)):
+        raise CompileError(
+            f"The function steps between {len(units) // 2} pairs of levels of {function.sparsity} positions, and those "
+            "tables are too large; use fewer positions."
+        )
     values = np.array(columns).T  # (symbol, unit)
     head = HeadPlan(gathering.focus, np.tile(values, (function.sparsity, 1, 1)), gathering.rest, values)
     parameters = {"beta": gathering.beta, "attention": attention, "rho": leak, "target": gathering.target}

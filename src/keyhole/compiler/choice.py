@@ -3,19 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, log
-from typing import Literal
+from typing import cast
 
 from keyhole.boolean.function import SparseFunction, check_context
 from keyhole.compiler.additive import additive_plan, check_leak, coded_plan
 from keyhole.compiler.norms import plan_profile
 from keyhole.compiler.pair import pair_plans
-from keyhole.compiler.plan import Output, Plan
+from keyhole.compiler.plan import MAX_POSITIONS, Output, Plan
 from keyhole.compiler.separate import separate_plan
 from keyhole.errors import AssumptionError, CompileError
 from keyhole.profile import NormProfile
 
-Construction = Literal["auto", "pair", "additive", "codes", "heads"]
-CONSTRUCTIONS: tuple[Construction, ...] = ("auto", "pair", "additive", "codes", "heads")
+CONSTRUCTIONS = ("auto", "pair", "additive", "codes", "heads")
 LEAST = 1e-3  # the attention mass off the relevant positions is searched for between this and one minus this
 GOLDEN = 0.6180339887498949
 Charge = Callable[[NormProfile], float]
@@ -35,8 +34,8 @@ class Wish:
 
     function: SparseFunction
     context: int
-    output: Output = "signs"
-    construction: Construction = "auto"
+    output: str = "signs"  # or "bits"
+    construction: str = "auto"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -47,6 +46,11 @@ class Wish:
             )
         if self.output not in ("signs", "bits"):
             raise CompileError(f"There is no output {self.output!r}; choose signs (1 and −1) or bits (1 and 0).")
+        if self.function.sparsity > MAX_POSITIONS:
+            raise CompileError(
+                f"The function reads {self.function.sparsity} positions; at most {MAX_POSITIONS} relevant ones are "
+                "compiled. Use fewer."
+            )
         if not self.function.sparsity:
             raise CompileError(
                 "The function is constant, and no head is needed for it; compile one that reads at least one position."
@@ -78,7 +82,7 @@ def choose(wish: Wish, gamma: float = 0.5, rho: float = 0.5) -> Choice:
 
 def candidates(wish: Wish, name: str, gamma: float, rho: float) -> list[Plan]:
     """Every plan of one construction."""
-    function, context, output = wish.function, wish.context, wish.output
+    function, context, output = wish.function, wish.context, cast("Output", wish.output)
     if name == "pair":
         return pair_plans(function, context, gamma, output)
     if name == "additive":

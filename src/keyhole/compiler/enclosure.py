@@ -33,7 +33,7 @@ class Enclosure:
         return outward(self.low + other.low, self.high + other.high)
 
     def __neg__(self) -> "Enclosure":
-        return Enclosure(-self.high, -self.low)
+        return Enclosure(np.asarray(-self.high), np.asarray(-self.low))
 
     def __sub__(self, other: "Enclosure") -> "Enclosure":
         return self + -other

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +26,11 @@ class NumberFormat:
         """e_min, the smallest positive normal number."""
         return 2.0**self.least
 
-    def round(self, numbers: np.ndarray) -> np.ndarray:
+    def round(self, numbers: Any) -> np.ndarray:
         """The nearest numbers of the format, held as doubles; what is too large becomes infinite."""
+        numbers = np.asarray(numbers, dtype=np.float64)
         if self.digits == 53:
-            return numbers
+            return np.asarray(numbers)
         _, exponent = np.frexp(numbers)
         last = np.maximum(exponent, self.least + 1) - self.digits
         rounded = np.ldexp(np.rint(np.ldexp(numbers, -last)), last)
@@ -54,12 +56,12 @@ def repeated_sum(start: np.ndarray, term: np.ndarray, times: int, kind: NumberFo
     """
     total, term = np.broadcast_arrays(np.asarray(start, dtype=np.float64), np.asarray(term, dtype=np.float64))
     total, left = total.copy(), np.full(total.shape, times, dtype=np.int64)
-    while (active := left > 0).any():
+    while (active := (left > 0) & np.isfinite(total)).any():
         moved = np.where(active, kind.round(total + term), total)  # one plain step
         left -= active
-        step = kind.round(moved + term) - moved
-        still = active & (step == 0)
-        left[still] = 0
+        step = np.where(np.isfinite(moved), kind.round(moved + term) - np.where(np.isfinite(moved), moved, 0.0), 0.0)
+        left[active & (step == 0)] = 0
+        step = np.where(np.isfinite(step), step, 0.0)  # the next step leaves the format's range
         inside = active & (step != 0) & (np.frexp(moved)[1] == np.frexp(total)[1])  # the plain step crossed no power
         room = np.where(inside, _steps_inside(moved, np.where(inside, step, 1.0)), 0)
         jump = np.minimum(left, room)

@@ -77,7 +77,7 @@ def _by_patterns(plan: Plan, masses: Masses) -> tuple[float, str]:
     by_count = _counts_only(plan)
     patterns = _representatives(plan) if by_count else _all_patterns(s)
     worst = 0.0
-    for bits in _chunks(patterns, plan.width):
+    for bits in _chunks(patterns, max(plan.width, 2 * s)):
         chosen = np.zeros((len(bits), s, 2))
         np.put_along_axis(chosen, bits[:, :, None].astype(np.int64), 1.0, axis=2)
         output = _read_out(plan, relu(weighted_sum(chosen.reshape(len(bits), 2 * s), flat)))

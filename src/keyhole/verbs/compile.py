@@ -2,9 +2,8 @@
 
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.text import read_function
-from keyhole.compiler.choice import Charge, Construction, Wish, cheapest, choose, path_inf
+from keyhole.compiler.choice import Charge, Wish, cheapest, choose, path_inf
 from keyhole.compiler.compiled import Compiled, certified
-from keyhole.compiler.plan import Output
 from keyhole.errors import ArgumentError
 
 CHARGES = {"path_inf": path_inf}
@@ -14,10 +13,10 @@ def compile(  # noqa: A001  (the verb's own name)
     function: str | SparseFunction,
     context: int,
     *,
-    construction: Construction = "auto",
+    construction: str = "auto",
     gamma: float = 0.5,
     rho: float = 0.5,
-    output: Output = "signs",
+    output: str = "signs",
     seed: int = 0,
     minimise: str | Charge | None = None,
     carry: str | None = None,
