@@ -4,7 +4,9 @@ KeyholeError
 ├── ArgumentError     an argument of a command is not of the form it takes
 ├── AssumptionError   a theorem was asked about inputs it does not cover
 ├── CompileError      no weights of the requested kind compute the function
+├── DataError         a table or text is not what the question needs
 ├── FormulaError      a formula does not parse, or does not fit the context
+├── MissingError      a package that the question needs is not installed
 ├── ShapeError        arrays that belong together do not fit together, or hold what is no number
 └── OutputError       a result cannot be written where it was asked to go
 
@@ -28,8 +30,16 @@ class CompileError(KeyholeError):
     """No weights of the requested kind compute the function."""
 
 
+class DataError(KeyholeError):
+    """A table or text is not what the question needs."""
+
+
 class FormulaError(KeyholeError):
     """A formula does not parse, or does not fit the context."""
+
+
+class MissingError(KeyholeError):
+    """A package that the question needs is not installed."""
 
 
 class ShapeError(KeyholeError):

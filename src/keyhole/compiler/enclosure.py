@@ -33,7 +33,7 @@ class Enclosure:
         return outward(self.low + other.low, self.high + other.high)
 
     def __neg__(self) -> "Enclosure":
-        return Enclosure(-self.high, -self.low)
+        return Enclosure(np.asarray(-self.high), np.asarray(-self.low))
 
     def __sub__(self, other: "Enclosure") -> "Enclosure":
         return self + -other
@@ -51,9 +51,9 @@ class Enclosure:
         return Enclosure(np.asarray(self.low[index]), np.asarray(self.high[index]))
 
 
-def outward(low: np.ndarray, high: np.ndarray) -> Enclosure:
+def outward(low: np.ndarray | np.floating[Any], high: np.ndarray | np.floating[Any]) -> Enclosure:
     """Ends that were rounded to nearest, moved one step apart."""
-    return Enclosure(np.nextafter(low, -np.inf), np.nextafter(high, np.inf))
+    return Enclosure(np.asarray(np.nextafter(low, -np.inf)), np.asarray(np.nextafter(high, np.inf)))
 
 
 def exactly(numbers: object) -> Enclosure:
