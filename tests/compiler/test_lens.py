@@ -92,9 +92,9 @@ def test_patching_a_gathered_direction_flips_the_output():
         return stream
 
     tokens = torch.from_numpy(token_ids(block, np.ones((1, CONTEXT))))
-    assert float(model(tokens)[0, -1, 0]) == pytest.approx(1.0, abs=1e-9)
+    assert model(tokens)[0, -1, 0].item() == pytest.approx(1.0, abs=1e-9)
     patched = model.run_with_hooks(tokens, fwd_hooks=[("blocks.0.hook_resid_mid", patch)])
-    assert float(patched[0, -1, 0]) == pytest.approx(-1.0, abs=1e-9)
+    assert patched[0, -1, 0].item() == pytest.approx(-1.0, abs=1e-9)
 
 
 def test_state_has_the_shapes_the_configuration_states():

@@ -37,7 +37,7 @@ def with_distractor(plan: Plan, decoys: tuple[int, ...], leak: float) -> Plan:
         construction=_named(plan.construction, _count(plan) + 1),
         heads=(*(_widened(head, len(others)) for head in plan.heads), distractor),
         readout=np.append(plan.readout, 0.0),
-        units=(*plan.units, f"ones at the decoys {', '.join(f'x{place}' for place in decoys)}: read by nothing"),
+        units=(*plan.units, f"read by nothing: ones at {', '.join(f'x{place}' for place in decoys)}"),
     )
 
 
