@@ -7,6 +7,7 @@ from typer.core import TyperGroup
 
 from keyhole import __version__
 from keyhole.cli.describe import describe_command
+from keyhole.cli.score import score_command
 from keyhole.errors import KeyholeError
 
 
@@ -33,6 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("describe", rich_help_panel="Understand a function")(describe_command)
+app.command("score", rich_help_panel="Judge a method")(score_command)
 
 
 def show_version(wanted: bool) -> bool:
