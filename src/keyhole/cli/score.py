@@ -66,15 +66,17 @@ def show(scores: "Scores") -> None:
 
     table = Table(box=None, pad_edge=False)
     for column in ("model", "precision", "recall", "AUC", "AUC per input"):
-        table.add_column(column, justify="left" if column == "model" else "right")
+        table.add_column(column, min_width=None if column == "model" else 14)
     for entry in scores.models:
         found = entry.score
         numbers = (found.precision, found.recall, found.auc, found.auc_per_input)
-        table.add_row(entry.file, *(f"{n.value:.3f} [{n.low:.3f}, {n.high:.3f}]" for n in numbers))
+        table.add_row(Path(entry.file).stem, *(f"{n.value:.2f} {n.low:.2f}–{n.high:.2f}" for n in numbers))
     if len(scores.models) > 1:
-        means = [f"{scores.mean(measure):.3f}" for measure in ("precision", "recall", "auc", "auc_per_input")]
+        means = [f"{scores.mean(measure):.2f}" for measure in ("precision", "recall", "auc", "auc_per_input")]
         table.add_row("average", *means)
-    console = Console(width=None if Console().is_terminal else 120, highlight=False, markup=False)
-    console.print(table)
+    console = Console(highlight=False, markup=False)
+    with console.capture() as drawn:
+        console.print(table)
+    typer.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()))
     first = scores.models[0].score
-    console.print(f"intervals: 95 of 100 among {first.resamples} resamples of the inputs, seed {first.seed}")
+    typer.echo(f"intervals: 95 of 100 among {first.resamples} resamples of the inputs, seed {first.seed}")
