@@ -2,7 +2,7 @@
 
 The head's output is multiplied by one gate, sigmoid(⟨u, z⟩), before it is read out. A gate lies in [0, 1] and
 sigmoid is ¼-Lipschitz, so |γh − γ̂ĥ| ≤ ‖h − ĥ‖ + radius · ¼ |⟨u − û, z⟩|: one more term, and no more theory.
-"""  # noqa: INP001  (an example is no package)
+"""
 
 from math import exp, hypot, inf
 from random import Random
@@ -69,4 +69,4 @@ def report(samples: float = 1e10) -> str:
 
 
 if __name__ == "__main__":
-    print(report())  # noqa: T201
+    print(report())

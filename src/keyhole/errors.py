@@ -5,8 +5,9 @@ KeyholeError
 ├── AssumptionError   a theorem was asked about inputs it does not cover
 ├── CheckpointError   a file is not the model it is taken for
 ├── CompileError      no weights of the requested kind compute the function
-├── FormulaError      a formula does not parse, or does not fit the context
 ├── DataError         a table or text is not what the question needs
+├── FormulaError      a formula does not parse, or does not fit the context
+├── MissingError      a package that the question needs is not installed
 ├── ShapeError        arrays that belong together do not fit together, or hold what is no number
 └── OutputError       a result cannot be written where it was asked to go
 
@@ -34,12 +35,16 @@ class CompileError(KeyholeError):
     """No weights of the requested kind compute the function."""
 
 
+class DataError(KeyholeError):
+    """A table or text is not what the question needs."""
+
+
 class FormulaError(KeyholeError):
     """A formula does not parse, or does not fit the context."""
 
 
-class DataError(KeyholeError):
-    """A table or text is not what the question needs."""
+class MissingError(KeyholeError):
+    """A package that the question needs is not installed."""
 
 
 class ShapeError(KeyholeError):

@@ -1,6 +1,7 @@
 """A plan as weights: the tables that every room speaks, and the model they are tables of."""
 
 import numpy as np
+from jaxtyping import Float
 
 from keyhole.attention.activations import Identity, ReLU
 from keyhole.attention.positions import OneHotPositions, SignCodes
@@ -15,20 +16,20 @@ from keyhole.compiler.plan import HeadPlan, Plan
 
 def to_tabulated(plan: Plan) -> Tabulated:
     """The plan's tables: relevant rows and one row for all others; a row each where random codes tell them apart."""
-    coded = isinstance(plan.heads[0].rest_logits, np.ndarray)
+    listed = not any(isinstance(head.rest_logits, np.ndarray) for head in plan.heads)
     return Tabulated(
         tokens=plan.context,
-        heads=tuple(_tables(head, plan) for head in plan.heads),
+        heads=tuple(_tables(head, plan, listed=listed) for head in plan.heads),
         stream=np.zeros(1),
         wiring=_wiring(plan),
         readout=ReadOut(plan.readout),
-        positions=None if coded else plan.function.positions,
+        positions=plan.function.positions if listed else None,
     )
 
 
 def to_model(plan: Plan) -> Model:
     """The plan as embedding, query–key and value matrices: T rows of the plan's own dimension."""
-    embedding = _embedding(plan)
+    embedding = embedding_of(plan)
     heads = tuple(
         Head(
             score=FactoredScore(query=embedding.cls[:, None], key=key_vector(plan, head)[:, None]),
@@ -42,21 +43,30 @@ def to_model(plan: Plan) -> Model:
 
 def key_vector(plan: Plan, head: HeadPlan) -> np.ndarray:
     """The vector q whose product with a token is its logit: M = q x_CLSᵀ."""
-    q, places = np.zeros(plan.dimension), np.array(plan.function.positions)
-    if _is_pair(plan):
-        q[2 * places] = q[2 * places + 1] = head.focus
-    elif plan.codes_seed is None:
-        q[places] = head.focus
-    else:
+    q = np.zeros(plan.dimension)
+    if plan.codes_seed is not None:
         codes = SignCodes(plan.context, plan.dimension - TOKENS, plan.codes_seed)
         own = relevant_products(codes, plan.function.positions)
         relevant = np.concatenate([codes.rows(i, i + 1, np.zeros(())) for i in plan.function.positions])
         q[: codes.width] = np.linalg.solve(own, head.focus) @ relevant
+    elif is_pair(plan):
+        q[:-1] = np.repeat(logits(plan, head), 2)
+    else:
+        q[: plan.context] = logits(plan, head)
     return q
 
 
-def _embedding(plan: Plan) -> Embedding:
-    if _is_pair(plan):
+def logits(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "T"]:
+    """The head's logit at every position, in order."""
+    every, places = np.empty(plan.context), list(plan.function.positions)
+    every[np.delete(np.arange(plan.context), places)] = head.rest_logits
+    every[places] = head.focus
+    return every
+
+
+def embedding_of(plan: Plan) -> Embedding:
+    """One-hot pairs, or tokens with position codes."""
+    if is_pair(plan):
         return OneHotPairs(plan.context, 2, np.zeros(()))
     width = plan.dimension - TOKENS
     codes = (
@@ -69,26 +79,27 @@ def _embedding(plan: Plan) -> Embedding:
 
 
 def _value_matrix(plan: Plan, head: HeadPlan) -> np.ndarray:
-    """W_V: nonzero on the relevant pairs, or on the two token coordinates."""
+    """W_V: a row for every pair, or for the two token coordinates."""
     matrix = np.zeros((plan.dimension, plan.width))
-    if _is_pair(plan):
+    if is_pair(plan):
         places = np.array(plan.function.positions)
+        matrix[0:-1:2], matrix[1:-1:2] = head.rest_values
         matrix[2 * places], matrix[2 * places + 1] = head.values[:, 0], head.values[:, 1]
     else:
         matrix[plan.dimension - TOKENS : plan.dimension - 1] = head.rest_values
     return matrix
 
 
-def _tables(head: HeadPlan, plan: Plan) -> TabulatedHead:
-    rest, s = head.rest_logits, plan.function.sparsity
-    rows = plan.context - s if isinstance(rest, np.ndarray) else 1
-    logits = np.concatenate([head.focus, np.broadcast_to(np.asarray(rest), (rows,))])
-    values = np.concatenate([head.values, np.broadcast_to(head.rest_values, (rows, 2, plan.width))])
-    if isinstance(rest, np.ndarray):
-        others = np.delete(np.arange(plan.context), list(plan.function.positions))
-        order = np.argsort(np.concatenate([np.array(plan.function.positions), others]))
-        logits, values = logits[order], values[order]
-    scores = np.stack([logits, logits], axis=1)
+def _tables(head: HeadPlan, plan: Plan, *, listed: bool) -> TabulatedHead:
+    """The relevant rows and one for the rest where the rest is alike; otherwise a row for every position."""
+    if listed:
+        every = np.append(head.focus, head.rest_logits)
+        values = np.concatenate([head.values, head.rest_values[None]])
+    else:
+        every = logits(plan, head)
+        values = np.tile(head.rest_values, (plan.context, 1, 1))
+        values[list(plan.function.positions)] = head.values
+    scores = np.stack([every, every], axis=1)
     return TabulatedHead(scores, values, np.zeros(()), np.zeros(plan.width), activation=_activation(plan))
 
 
@@ -101,6 +112,6 @@ def _wiring(plan: Plan) -> Wiring:
     return Wiring() if len(plan.heads) == 1 else Wiring(feedforward=FeedForward(activation=ReLU()))
 
 
-def _is_pair(plan: Plan) -> bool:
+def is_pair(plan: Plan) -> bool:
     """Construction A: one coordinate per (position, symbol) and one for [CLS]."""
     return plan.construction.startswith("A")

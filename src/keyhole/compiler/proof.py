@@ -14,6 +14,7 @@ import numpy as np
 
 from keyhole.boolean.function import decide
 from keyhole.boolean.rules import Levels
+from keyhole.compiler.distractors import live
 from keyhole.compiler.enclosure import Enclosure, exactly, exponentials, reading, relu, total, weighted_sum
 from keyhole.compiler.plan import HeadPlan, Plan, half_gap, wanted
 from keyhole.errors import CompileError
@@ -42,7 +43,8 @@ class Masses:
 
 
 def prove(plan: Plan) -> Proof:
-    """Enclose the output on every input, by whichever argument the plan's numbers allow."""
+    """Enclose the output on every input, by whichever argument the numbers allow; what nothing reads is left out."""
+    plan = live(plan)
     masses = [shares(head, plan) for head in plan.heads]
     if len(plan.heads) > 1:
         error, method = _by_boxes(plan, masses), "every pattern, each head's leak anywhere in its range"

@@ -89,6 +89,8 @@ def _flat(figure: Figure, alt: Any) -> Any:
     base = alt.Chart(data).encode(x=across, tooltip=_tooltips(figure, alt))
     if figure.kind == "heatmap":
         colour = alt.Color(figure.colour.column, type="quantitative", title=figure.colour.title)  # type: ignore[union-attr]
+        if figure.x.scale == "category":  # cells are narrower than names, and every name is wanted
+            base = base.encode(x=across.axis(labelAngle=-90, labelOverlap=False))
         cells = base.mark_rect().encode(y=_channel(figure.y, alt.Y, alt), color=colour.scale(scheme="viridis"))
         return cells.properties(width=alt.Step(HEAT_CELL), height=alt.Step(HEAT_CELL))
     if figure.colour is not None:
