@@ -101,7 +101,9 @@ def test_out_writes_a_file(tmp_path, name, opening):
         ((*ASK, "--vary", "context", "8..4"), "runs backwards"),
         ((*ASK, "--gap", "-1"), "gap must be above 0"),
         ((*ASK, "--out", "/dev/null/all.txt"), "cannot be written"),
-        (("model.safetensors", "--samples", "10"), "is a model"),
+        (("model.npz", "--samples", "10"), "is no file that bounds are read from"),
+        (("nothing.safetensors", "--samples", "10"), "nothing.safetensors"),
+        ((*ASK, "--out", "growth.svg"), "without contexts"),
     ],
 )
 def test_refusals_are_one_sentence_and_exit_code_two(words, sentence):

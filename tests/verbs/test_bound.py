@@ -8,6 +8,7 @@ import pytest
 
 import keyhole
 from keyhole.bounds import pair_construction
+from keyhole.compiler.storing import save
 from keyhole.errors import AssumptionError, DataError
 from keyhole.files.norms import dumps
 from keyhole.profile import BlockNorms
@@ -89,11 +90,26 @@ def test_a_record_is_plain_and_finite():
     assert len(record["growth"]) == 4
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "model.npz"])
-def test_model_files_are_refused_for_now(name):
-    """Models are read by another room: say so."""
-    with pytest.raises(DataError, match="is a model, and bounds of model files come with the room"):
-        bound(name, 100, 10)
+def test_other_models_are_refused():
+    """A file of weights that is not ours is named, with what can be given instead."""
+    with pytest.raises(DataError, match="is no file that bounds are read from"):
+        bound("model.npz", 100, 10)
+
+
+def test_a_compiled_file_has_the_bound_of_its_norms(tmp_path):
+    """A model on disk, the plan it holds and the closed form say the same gap."""
+    path = save(keyhole.compile("x3 & x17 & x40", 1000, output="bits"), tmp_path / "and.safetensors")
+    stored, closed = bound(path, 1e6), bound("and:3", 1e6, 1000)
+    for ours, theirs in zip(stored.guarantees, closed.guarantees, strict=True):
+        assert ours.value == pytest.approx(theirs.value, rel=1e-9)  # logarithms and square roots round differently
+
+
+def test_the_figure_shows_every_sample_size():
+    """One row per theorem, kind of norms and context; without contexts there is none."""
+    answer = bound("and:3", 1e6, 1000, contexts=(100, 1000))
+    assert [row["m"] for row in answer.figure().rows] == [m for grown in answer.growth for m in grown.samples]
+    with pytest.raises(AssumptionError, match="without contexts"):
+        bound("and:3", 1e6, 1000).figure()
 
 
 def test_refusals():

@@ -8,7 +8,10 @@ import typer
 from keyhole.cli.arguments import count, counts
 from keyhole.errors import ArgumentError
 
-SOURCE = "A JSON of norms (see --template), or a compiled function: and:3, signed-and:3, parity:3, junta:3."
+SOURCE = (
+    "A model that keyhole compile wrote, a JSON of norms (see --template), or and:3, signed-and:3, parity:3, junta:3."
+)
+OUT = "Write the answer to a file: .html for a page; .svg, .png or .csv for the growth that --vary asks for."
 VARY = "Growth: the word context and a list, such as 100,1000 or 1e2..1e8 (doublings)."
 
 
@@ -27,7 +30,10 @@ def bound_command(
     vary: Annotated[tuple[str, str] | None, typer.Option(help=VARY, metavar="context LIST")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     template: Annotated[bool, typer.Option("--template", help="Print a JSON of norms to edit.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the answer to this file (.html for a page).")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help=OUT),
+    ] = None,
 ) -> None:
     """Say what the norms of SOURCE guarantee after M samples, by every theorem that applies.
 
@@ -63,6 +69,13 @@ def bound_command(
         measured=measured,
         contexts=counts(vary[1]) if vary else (),
     )
+    if out is not None and out.suffix.lower() in (".svg", ".png", ".csv"):
+        from keyhole.page.site import save_figure
+
+        path = save_figure(answer.figure(), out)
+        typer.echo(str(answer))
+        typer.echo(f"wrote {path}", err=True)
+        return
     if out is not None and out.suffix == ".html":
         text = f"<!doctype html><meta charset='utf-8'><title>keyhole bound</title>{answer.html()}"
     elif as_json:

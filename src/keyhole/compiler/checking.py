@@ -8,13 +8,13 @@ import numpy as np
 
 from keyhole.boolean.function import check_context
 from keyhole.compiler.additive import additive_plan, coded_plan
-from keyhole.compiler.figures import named_norms, theorem_figures
 from keyhole.compiler.norms import plan_profile
 from keyhole.compiler.pair import pair_plans
 from keyhole.compiler.plan import Plan
 from keyhole.compiler.precision import judge
 from keyhole.compiler.proof import Proof, prove
 from keyhole.compiler.separate import separate_plan
+from keyhole.compiler.stated import named_norms, theorem_figures
 from keyhole.compiler.storing import DENSE_BYTES, dense_matrices, dense_size, load_plan, tables
 from keyhole.errors import KeyholeError
 from keyhole.files.model import StoredModel, description_digest, digest

@@ -12,11 +12,11 @@ from keyhole.attention.weights import Model
 from keyhole.bounds.necessity import logit_range_floor
 from keyhole.compiler.assembly import to_model, to_tabulated
 from keyhole.compiler.choice import Choice
-from keyhole.compiler.figures import Figure, named_norms, theorem_figures
 from keyhole.compiler.norms import logit_range, plan_profile, value_radius
 from keyhole.compiler.plan import Plan, half_gap
 from keyhole.compiler.precision import ORDER, FormatVerdict, judge
 from keyhole.compiler.proof import Proof, prove
+from keyhole.compiler.stated import StatedNorm, named_norms, theorem_figures
 from keyhole.errors import CompileError
 from keyhole.profile import NormProfile
 
@@ -42,7 +42,7 @@ class Compiled:
         return named_norms(self.profile)
 
     @property
-    def theorem(self) -> Mapping[str, Figure]:
+    def theorem(self) -> Mapping[str, StatedNorm]:
         """The construction's own figure for each norm it speaks of."""
         return theorem_figures(self.plan)
 

@@ -21,9 +21,15 @@ from keyhole.bounds.derivation import Step
 from keyhole.bounds.guarantee import Sensitivity, with_tokens
 from keyhole.bounds.occam import certificate_nats, exact_error
 from keyhole.bounds.rivals import Rival
+from keyhole.compiler.norms import plan_profile
+from keyhole.compiler.storing import load_plan
 from keyhole.errors import AssumptionError, DataError
+from keyhole.figure import Axis, Figure
+from keyhole.files.model import read_model
 from keyhole.files.norms import read_norms
 from keyhole.profile import NormProfile
+
+GROWTH_GAP = 0.2  # of the growth table, where no gap is asked for
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,25 @@ class Bound:
     samples_needed: tuple[tuple[str, int], ...] = ()
     growth: tuple[Growth, ...] = ()
     finite: tuple[tuple[str, float], ...] = ()  # for a named function: what finite classes say
+
+    def figure(self) -> Figure:
+        """Samples needed against the context, a line per theorem; refused where no growth was asked for."""
+        if not self.growth:
+            raise AssumptionError("A figure of growth was asked for without contexts; give --vary context 1e2..1e8.")
+        rows: list[dict[str, Any]] = [
+            {"T": context, "m": samples, "bound": f"{grown.theorem.split(':')[0]}, norms {grown.norms}"}
+            for grown in self.growth
+            for context, samples in zip(grown.contexts, grown.samples, strict=True)
+        ]
+        return Figure(
+            title="Samples a bound asks for",
+            subtitle=f"two-sided gap {self.gap or GROWTH_GAP:g}",
+            kind="lines",
+            rows=tuple(rows),
+            x=Axis("T", "context length T", "log"),
+            y=Axis("m", "samples m", "log"),
+            colour=Axis("bound", "", "category"),
+        )
 
     @property
     def best(self) -> Guarantee:
@@ -186,7 +211,7 @@ def named_norms(source: str) -> tuple[str, int] | None:
 
 
 def norms_of(source: str | Path | NormProfile, context: int | None) -> NormProfile:
-    """The norms of a source at a context: a profile, a JSON file, or a compiled function such as and:3."""
+    """The norms of a source at a context: a profile, a model of ours, a JSON file, or a name such as and:3."""
     if context is not None and context < 1:
         raise AssumptionError(f"A context has at least one position; got {context}.")
     tokens = None if context is None else context + 1  # [CLS] is one more row
@@ -198,10 +223,13 @@ def norms_of(source: str | Path | NormProfile, context: int | None) -> NormProfi
             raise DataError(f"The norms of {source} depend on the number of positions: give --context.")
         return pair_construction(named[0], context, named[1])
     path = Path(source)
-    if path.suffix in {".safetensors", ".npz", ".pt", ".bin"} or path.is_dir():
+    if path.suffix == ".safetensors":
+        stored = plan_profile(load_plan(read_model(path)))
+        return stored if tokens is None else with_tokens(stored, tokens)
+    if path.suffix in {".npz", ".pt", ".bin"} or path.is_dir():
         raise DataError(
-            f"{source} is a model, and bounds of model files come with the room that reads them; "
-            "give a JSON of norms (see --template) or a name such as and:3."
+            f"{source} is no file that bounds are read from; give a model that `keyhole compile` wrote, a JSON of "
+            "norms (see --template) or a name such as and:3."
         )
     return read_norms(path, tokens)
 
@@ -241,7 +269,7 @@ def bound(
         gap=gap,
         samples_needed=needed,
         finite=_finite(source, context, samples, delta),
-        growth=_growths(source, profile, guarantees, contexts, gap or 0.2) if contexts else (),
+        growth=_growths(source, profile, guarantees, contexts, gap or GROWTH_GAP) if contexts else (),
     )
 
 

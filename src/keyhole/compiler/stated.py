@@ -11,7 +11,7 @@ from keyhole.profile import NormProfile
 
 
 @dataclass(frozen=True)
-class Figure:
+class StatedNorm:
     """A theorem's figure for one norm: equal to it, or not below it."""
 
     relation: Literal["=", "≤"]
@@ -38,7 +38,7 @@ def named_norms(profile: NormProfile) -> dict[str, float]:
     return named | {"path": profile.path or 0.0, "path_inf": profile.path_inf or 0.0}
 
 
-def theorem_figures(plan: Plan) -> Mapping[str, Figure]:
+def theorem_figures(plan: Plan) -> Mapping[str, StatedNorm]:
     """The construction's own figure for each norm it speaks of.
 
     Source     Ours: the exact norms of Constructions A, B and B′, as their statements give them.
@@ -48,15 +48,15 @@ def theorem_figures(plan: Plan) -> Mapping[str, Figure]:
     return _separate_figures(plan) if plan.construction == "B′" else _additive_figures(plan)
 
 
-def _pair_figures(plan: Plan) -> dict[str, Figure]:
+def _pair_figures(plan: Plan) -> dict[str, StatedNorm]:
     """‖M‖_F = |β|√(2s), ‖Mᵀ‖_{2,1} = 2s|β|; then by target, in units of s/(1−γ) for the read-out."""
     s, beta = plan.function.sparsity, abs(plan.parameters["beta"])
     scale = s / (1 - plan.parameters["gamma"])
     size = sqrt(2 * s) * beta
     figures = {
-        "score_frobenius": Figure("=", size),
-        "score_21": Figure("=", size),
-        "score_transposed_21": Figure("=", 2 * s * beta),
+        "score_frobenius": StatedNorm("=", size),
+        "score_21": StatedNorm("=", size),
+        "score_transposed_21": StatedNorm("=", 2 * s * beta),
     }
     pattern, constant = sqrt((1 + (s - 1) ** 2) / s), sqrt(2 / s)
     gap = 1 - wanted(truth=False, output=plan.output)
@@ -64,43 +64,43 @@ def _pair_figures(plan: Plan) -> dict[str, Figure]:
         full = plan.width == 1 << s
         spectral = sqrt(2.0**s) * max(1 / sqrt(2), abs(s - 2) / sqrt(2 * s))
         return figures | {
-            "value_21": Figure("=", plan.width * pattern),
-            "value_spectral": Figure("=" if full else "≤", spectral),
-            "readout": Figure("=", scale * sqrt(plan.width)),
-            "path": Figure("=", scale * plan.width * pattern),
-            "path_inf": Figure("=", plan.width * max(1, s - 1) * scale / s),
+            "value_21": StatedNorm("=", plan.width * pattern),
+            "value_spectral": StatedNorm("=" if full else "≤", spectral),
+            "readout": StatedNorm("=", scale * sqrt(plan.width)),
+            "path": StatedNorm("=", scale * plan.width * pattern),
+            "path_inf": StatedNorm("=", plan.width * max(1, s - 1) * scale / s),
         }
     if plan.construction in ("A2", "A3"):
         level = abs(wanted(truth=False, output=plan.output)) if plan.construction == "A2" else 1.0
         constants = constant if level else 0.0
         return figures | {
-            "value_21": Figure("=", pattern + constants),
-            "readout": Figure("=", scale * sqrt(gap**2 + level**2)),
-            "path": Figure("=", scale * (gap * pattern + level * constants)),
-            "path_inf": Figure("=", scale / s * (gap * max(1, s - 1) + level)),
+            "value_21": StatedNorm("=", pattern + constants),
+            "readout": StatedNorm("=", scale * sqrt(gap**2 + level**2)),
+            "path": StatedNorm("=", scale * (gap * pattern + level * constants)),
+            "path_inf": StatedNorm("=", scale / s * (gap * max(1, s - 1) + level)),
         }
     return figures | _counting_figures(plan, scale)
 
 
-def _counting_figures(plan: Plan, scale: float) -> dict[str, Figure]:
+def _counting_figures(plan: Plan, scale: float) -> dict[str, StatedNorm]:
     """A4: two ramps and a constant, columns ≤ √s. A5: s ramps and a constant; a ±1 parity attains ‖w‖."""
     s, rule = plan.function.sparsity, plan.function.rule
     parity = isinstance(rule, Levels) and rule.alternating and plan.output == "signs" and s > 1
     if plan.construction == "A4":
         gap = 1 - wanted(truth=False, output=plan.output)
         return {
-            "value_21": Figure("≤", 2 * sqrt(s) + sqrt(2 / s)),
-            "readout": Figure("≤", scale * sqrt(2 * gap**2 + 1)),
-            "path_inf": Figure("≤", 4 * s * scale),
+            "value_21": StatedNorm("≤", 2 * sqrt(s) + sqrt(2 / s)),
+            "readout": StatedNorm("≤", scale * sqrt(2 * gap**2 + 1)),
+            "path_inf": StatedNorm("≤", 4 * s * scale),
         }
     return {
-        "value_21": Figure("≤", sqrt(2 / s) + s * sqrt(s)),
-        "readout": Figure("=" if parity else "≤", scale * sqrt(16 * s - 11)),
-        "path_inf": Figure("≤", 4 * s * scale),
+        "value_21": StatedNorm("≤", sqrt(2 / s) + s * sqrt(s)),
+        "readout": StatedNorm("=" if parity else "≤", scale * sqrt(16 * s - 11)),
+        "path_inf": StatedNorm("≤", 4 * s * scale),
     }
 
 
-def _additive_figures(plan: Plan) -> dict[str, Figure]:
+def _additive_figures(plan: Plan) -> dict[str, StatedNorm]:
     """‖M‖_F = (Σ(β + log ω_i)²)^½ for one-hot codes; ‖W_V‖ and ‖w‖ by the number n of steps between levels."""
     s, rho, beta = plan.function.sparsity, plan.parameters["rho"], plan.parameters["beta"]
     share = plan.parameters["attention"]
@@ -115,20 +115,20 @@ def _additive_figures(plan: Plan) -> dict[str, Figure]:
     steps = (plan.width - first) // 2
     gap = 1 - wanted(truth=False, output=plan.output)
     return {
-        "score_frobenius": Figure(relation, score),
-        "score_21": Figure(relation, score),
-        "value_21": Figure("≤", 2 * steps + sqrt(2) * kappa),
-        "value_spectral": Figure("≤", sqrt(2 * steps + 2 * kappa**2)),
-        "readout": Figure("=", sqrt(first + 2 * steps * gap**2 / (1 - rho) ** 2) / share),
+        "score_frobenius": StatedNorm(relation, score),
+        "score_21": StatedNorm(relation, score),
+        "value_21": StatedNorm("≤", 2 * steps + sqrt(2) * kappa),
+        "value_spectral": StatedNorm("≤", sqrt(2 * steps + 2 * kappa**2)),
+        "readout": StatedNorm("=", sqrt(first + 2 * steps * gap**2 / (1 - rho) ** 2) / share),
     }
 
 
-def _separate_figures(plan: Plan) -> dict[str, Figure]:
+def _separate_figures(plan: Plan) -> dict[str, StatedNorm]:
     """‖M_h‖_F = |β| for each head; ‖w‖ by the number of patterns, two units each."""
     s, rho, beta = plan.function.sparsity, plan.parameters["rho"], abs(plan.parameters["beta"])
     return {
-        "score_frobenius": Figure("=", beta),
-        "score_21": Figure("=", beta),
-        "score_transposed_21": Figure("=", beta),
-        "readout": Figure("=", sqrt(plan.width) / ((1 - s * rho) * plan.parameters["attention"])),
+        "score_frobenius": StatedNorm("=", beta),
+        "score_21": StatedNorm("=", beta),
+        "score_transposed_21": StatedNorm("=", beta),
+        "readout": StatedNorm("=", sqrt(plan.width) / ((1 - s * rho) * plan.parameters["attention"])),
     }
