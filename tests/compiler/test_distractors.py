@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiled_plans import CONTEXT, FORMULAS, all_plans, every_input, wanted_outputs
+from every_construction import CONTEXT, FORMULAS, all_plans, every_input, wanted_outputs
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward import forward
 from keyhole.attention.tabulation import dense, tabulate

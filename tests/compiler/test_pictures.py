@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from compiled_plans import CONTEXT, FORMULAS, all_plans, wanted_outputs
+from every_construction import CONTEXT, FORMULAS, all_plans, wanted_outputs
 from keyhole.boolean.text import read_function
 from keyhole.compiler.additive import additive_plan
 from keyhole.compiler.distractors import with_distractor

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiled_plans import CONTEXT, FORMULAS, all_plans, every_input, wanted_outputs
+from every_construction import CONTEXT, FORMULAS, all_plans, every_input, wanted_outputs
 from keyhole.attention.embedding import embed
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward import attend, forward, transform

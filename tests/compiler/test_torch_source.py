@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from compiled_plans import CONTEXT, all_plans, every_input, wanted_outputs
+from every_construction import CONTEXT, all_plans, every_input, wanted_outputs
 from keyhole.attention.evaluation import evaluate
 from keyhole.boolean.text import read_function
 from keyhole.compiler.additive import additive_plan
