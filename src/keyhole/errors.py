@@ -3,6 +3,7 @@
 KeyholeError
 ├── ArgumentError     an argument of a command is not of the form it takes
 ├── AssumptionError   a theorem was asked about inputs it does not cover
+├── CheckpointError   a file is not the model it is taken for
 ├── CompileError      no weights of the requested kind compute the function
 ├── DataError         a table or text is not what the question needs
 ├── FormulaError      a formula does not parse, or does not fit the context
@@ -24,6 +25,10 @@ class ArgumentError(KeyholeError):
 
 class AssumptionError(KeyholeError):
     """A theorem was asked about inputs it does not cover."""
+
+
+class CheckpointError(KeyholeError):
+    """A file is not the model it is taken for."""
 
 
 class CompileError(KeyholeError):

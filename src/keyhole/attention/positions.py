@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
-from jaxtyping import Float
+from jaxtyping import Float, UInt64
 
 from keyhole.attention.arrays import Array
 from keyhole.attention.shapes import require_weights
@@ -139,13 +139,30 @@ class SignCodes(_Rule):
 
     def numbers(self, places: Any) -> Any:
         """Bits of the keyed counter, read as signs."""
-        counts = math.ceil(self.size / (WORD_BITS * COUNT_WORDS))
         if len(places) == 0:
             return np.zeros((0, self.size))
-        generator = np.random.Philox(key=self.seed, counter=int(places[0]) * counts)
-        words = generator.random_raw(len(places) * counts * COUNT_WORDS).astype("<u8").reshape(len(places), -1)
+        words = self.words(int(places[0]), int(places[0]) + len(places)).astype("<u8")
         bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little", count=self.size)
         return (1.0 - 2.0 * bits) / math.sqrt(self.size)
+
+    def words(self, start: int, stop: int) -> UInt64[np.ndarray, "rows words"]:
+        """The codes of places start, …, stop − 1 as bits, 64 to a word, a 1 for a minus sign; spare bits are 0."""
+        counts = math.ceil(self.size / (WORD_BITS * COUNT_WORDS))
+        generator = np.random.Philox(key=self.seed, counter=start * counts)
+        words: Any = generator.random_raw((stop - start) * counts * COUNT_WORDS).reshape(stop - start, -1)
+        words = words[:, : math.ceil(self.size / WORD_BITS)].copy()
+        words[:, -1] &= np.uint64((1 << ((self.size - 1) % WORD_BITS + 1)) - 1)
+        return np.asarray(words)
+
+    def products(self, start: int, stop: int, others: tuple[int, ...]) -> Float[np.ndarray, "rows others"]:
+        """⟨p_t, p_i⟩ for places start, …, stop − 1 and each other place i.
+
+        Statement  ⟨p_t, p_i⟩ = 1 − 2 h/d, h the number of coordinates in which the two codes differ.
+        Proof      A coordinate adds 1/d where they agree and −1/d where they differ.
+        """
+        words = self.words(start, stop)
+        apart = [np.bitwise_count(words ^ self.words(i, i + 1)).sum(axis=1, dtype=np.int64) for i in others]
+        return 1.0 - 2.0 * np.stack(apart, axis=1) / self.size
 
 
 def kind(like: Array) -> dict[str, Any]:

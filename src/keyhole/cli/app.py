@@ -6,6 +6,8 @@ import typer
 from typer.core import TyperGroup
 
 from keyhole import __version__
+from keyhole.cli.check import check_command
+from keyhole.cli.compile import compile_command
 from keyhole.cli.describe import describe_command
 from keyhole.cli.score import score_command
 from keyhole.errors import KeyholeError
@@ -34,6 +36,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("describe", rich_help_panel="Understand a function")(describe_command)
+app.command("compile", rich_help_panel="Build a model")(compile_command)
+app.command("check", rich_help_panel="Build a model")(check_command)
 app.command("score", rich_help_panel="Judge a method")(score_command)
 
 

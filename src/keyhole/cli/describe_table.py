@@ -1,9 +1,8 @@
 """A description on a terminal: facts in two columns, weights and influences as small bars."""
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
+from keyhole.cli.facts import show_facts
 from keyhole.verbs.describe import Description
 
 MANY = 12  # rows shown of a long list
@@ -12,15 +11,8 @@ BAR = 24  # columns of the longest bar
 
 def show(description: Description) -> None:
     """Print the description, as wide as the terminal or 80 columns."""
+    show_facts(facts(description))
     console = Console(soft_wrap=False, highlight=False)
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in facts(description):
-        table.add_row(name, escape(value))
-    with console.capture() as captured:
-        console.print(table)
-    print(*(line.rstrip() for line in captured.get().splitlines()), sep="\n")  # noqa: T201  (this is the keyboard)
     show_bars(console, "Fourier weight by degree", weights(description))
     show_bars(console, "influence by position", [(f"x{at}", value) for at, value in description.influences.items()])
 

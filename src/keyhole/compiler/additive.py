@@ -16,12 +16,13 @@ from keyhole.attention.positions import SignCodes
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.rules import Levels, tabulate
 from keyhole.boolean.shape import is_symmetric
-from keyhole.compiler.plan import HeadPlan, Output, Plan, wanted
+from keyhole.compiler.plan import HeadPlan, Output, Plan, fits, wanted
 from keyhole.errors import AssumptionError, CompileError
 
 MAX_BINARY = 10  # relevant positions with binary weights: 2^10 levels
 TOKENS = 3  # coordinates e_0, e_1, e_CLS beside the position codes
 CODE_TRIES = 20
+BLOCK_BITS = 2**26  # of codes held at once: 8 MB
 CODE_FAILURE = 0.01  # chance that one draw of codes is too coherent
 
 
@@ -33,6 +34,7 @@ class Gathering:
     focus: np.ndarray
     rest: np.ndarray | float
     leak: float
+    target: float  # the leak ratio that was asked for
     dimension: int
     seed: int | None = None
 
@@ -43,7 +45,7 @@ def additive_plan(function: SparseFunction, context: int, rho: float, output: Ou
     weights, levels = _levels(function, output)
     s, others = function.sparsity, context - function.sparsity
     beta = log(others / rho) if others else 0.0
-    gathering = Gathering(beta, beta + np.log(weights), 0.0, rho if others else 0.0, context + TOKENS)
+    gathering = Gathering(beta, beta + np.log(weights), 0.0, rho if others else 0.0, rho, context + TOKENS)
     return _ramps(
         function, context, output, levels, float(weights.sum()), gathering, "B1" if s == weights.sum() else "B2"
     )
@@ -78,11 +80,14 @@ def coded_plan(function: SparseFunction, context: int, rho: float, output: Outpu
 
 def code_products(codes: SignCodes, positions: tuple[int, ...]) -> np.ndarray:
     """⟨p_t, p_i⟩ for every t and every relevant i, a block of codes at a time."""
-    like = np.zeros(())
-    relevant = np.concatenate([codes.rows(i, i + 1, like) for i in positions])
-    step = max(1, 2**22 // codes.width)
+    step = max(1, BLOCK_BITS // codes.width)
     starts = range(0, codes.tokens, step)
-    return np.concatenate([codes.rows(t, min(t + step, codes.tokens), like) @ relevant.T for t in starts])
+    return np.concatenate([codes.products(t, min(t + step, codes.tokens), positions) for t in starts])
+
+
+def relevant_products(codes: SignCodes, positions: tuple[int, ...]) -> np.ndarray:
+    """⟨p_i, p_j⟩ of the relevant positions alone."""
+    return np.concatenate([codes.products(i, i + 1, positions) for i in positions])
 
 
 def _focus(own: np.ndarray, off: np.ndarray, weights: np.ndarray, rho: float, width: int, seed: int) -> Gathering:
@@ -99,7 +104,7 @@ def _focus(own: np.ndarray, off: np.ndarray, weights: np.ndarray, rho: float, wi
         middle = (low + high) / 2
         low, high = (middle, high) if leak(middle) > rho else (low, middle)
     combined = high * slope + start
-    return Gathering(high, own @ combined, off @ combined, leak(high), width + TOKENS, seed)
+    return Gathering(high, own @ combined, off @ combined, leak(high), rho, width + TOKENS, seed)
 
 
 def _levels(function: SparseFunction, output: Output) -> tuple[np.ndarray, list[float]]:
@@ -144,9 +149,14 @@ def _ramps(
                 columns.append((-share * start, 1 - share * start))
                 readout.append(sign * step / ((1 - leak) * attention))
                 units.append(f"level above {start:g}")
+    if not fits(function.sparsity, len(units)):
+        raise CompileError(
+            f"The function steps between {len(units) // 2} pairs of levels of {function.sparsity} positions, and those "
+            "tables are too large; use fewer positions."
+        )
     values = np.array(columns).T  # (symbol, unit)
     head = HeadPlan(gathering.focus, np.tile(values, (function.sparsity, 1, 1)), gathering.rest, values)
-    parameters = {"beta": gathering.beta, "attention": attention, "rho": leak}
+    parameters = {"beta": gathering.beta, "attention": attention, "rho": leak, "target": gathering.target}
     return Plan(
         function, context, output, name, (head,), np.array(readout), tuple(units), gathering.dimension, parameters,
         gathering.seed,

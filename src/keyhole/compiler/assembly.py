@@ -10,7 +10,7 @@ from keyhole.attention.rowwise import Affine, FeedForward
 from keyhole.attention.score import FactoredScore
 from keyhole.attention.tabulation import Tabulated, TabulatedHead
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
-from keyhole.compiler.additive import TOKENS, code_products
+from keyhole.compiler.additive import TOKENS, relevant_products
 from keyhole.compiler.plan import HeadPlan, Plan
 
 
@@ -46,7 +46,7 @@ def key_vector(plan: Plan, head: HeadPlan) -> np.ndarray:
     q = np.zeros(plan.dimension)
     if plan.codes_seed is not None:
         codes = SignCodes(plan.context, plan.dimension - TOKENS, plan.codes_seed)
-        own = code_products(codes, plan.function.positions)[list(plan.function.positions)]
+        own = relevant_products(codes, plan.function.positions)
         relevant = np.concatenate([codes.rows(i, i + 1, np.zeros(())) for i in plan.function.positions])
         q[: codes.width] = np.linalg.solve(own, head.focus) @ relevant
     elif is_pair(plan):

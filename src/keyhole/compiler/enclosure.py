@@ -51,7 +51,7 @@ class Enclosure:
         return Enclosure(np.asarray(self.low[index]), np.asarray(self.high[index]))
 
 
-def outward(low: np.ndarray | np.floating[Any], high: np.ndarray | np.floating[Any]) -> Enclosure:
+def outward(low: Any, high: Any) -> Enclosure:
     """Ends that were rounded to nearest, moved one step apart."""
     return Enclosure(np.asarray(np.nextafter(low, -np.inf)), np.asarray(np.nextafter(high, np.inf)))
 
@@ -64,15 +64,29 @@ def exactly(numbers: object) -> Enclosure:
 
 def relu(x: Enclosure) -> Enclosure:
     """max(0, ·), which is monotone and exact."""
-    return Enclosure(np.maximum(x.low, 0.0), np.maximum(x.high, 0.0))
+    return Enclosure(np.asarray(np.maximum(x.low, 0.0)), np.asarray(np.maximum(x.high, 0.0)))
 
 
 def weighted_sum(rows: Float[np.ndarray, "n k"], x: Enclosure) -> Enclosure:
     """The product rows @ x for exact rows and x of shape (k,) or (k, m): the ends chosen by the sign of each entry."""
+    error = _summed_error(rows.shape[-1]) * (np.abs(rows) @ x.size) + TINY
+    if (rows >= 0).all():  # no entry turns an end round
+        return outward(rows @ x.low - error, rows @ x.high + error)
     up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
-    terms = 2 * rows.shape[-1] + 1
-    error = SLACK * terms * UNIT / (1 - terms * UNIT) * (np.abs(rows) @ x.size) + TINY
     return outward(up @ x.low + down @ x.high - error, up @ x.high + down @ x.low + error)
+
+
+def reading(x: Enclosure, weights: Float[np.ndarray, "k"]) -> Enclosure:
+    """The product x @ weights for x of shape (n, k) and exact weights: `weighted_sum` from the other side."""
+    up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
+    error = _summed_error(len(weights)) * (x.size @ np.abs(weights)) + TINY
+    return outward(x.low @ up + x.high @ down - error, x.high @ up + x.low @ down + error)
+
+
+def _summed_error(terms: int) -> float:
+    """γ_n of two sums of k products each and their sum, n = 2k + 1."""
+    steps = 2 * terms + 1
+    return SLACK * steps * UNIT / (1 - steps * UNIT)
 
 
 def total(x: Enclosure) -> Enclosure:

@@ -13,7 +13,7 @@ import numpy as np
 
 from keyhole.boolean.function import SparseFunction, conjunction_pattern
 from keyhole.boolean.rules import Levels
-from keyhole.compiler.plan import HeadPlan, Output, Plan, wanted
+from keyhole.compiler.plan import HeadPlan, Output, Plan, fits, wanted
 from keyhole.errors import AssumptionError, CompileError
 
 MAX_PATTERNS = 12  # relevant positions of a table: 2^12 units
@@ -54,8 +54,11 @@ def pair_plans(function: SparseFunction, context: int, gamma: float, output: Out
     ]
     if not plans:
         raise CompileError(
-            f"The function is a table of {s} positions, which needs 2^{s} units; at most {MAX_PATTERNS} positions of a "
-            "table are compiled. Use fewer, or a function that only counts its literals."
+            f"The function counts {s} literals with a unit for every bend, and those tables are too large; use fewer "
+            "positions."
+            if isinstance(function.rule, Levels)
+            else f"The function is a table of {s} positions, which needs 2^{s} units; at most {MAX_PATTERNS} positions "
+            "of a table are compiled. Use fewer, or a function that only counts its literals."
         )
     return plans
 
@@ -72,7 +75,8 @@ def _targets(function: SparseFunction, output: Output) -> Iterator[tuple[str, Un
         jumps = [j for j in range(1, s + 1) if levels[j] != levels[j - 1]]
         if len(jumps) == 1:
             yield "A4", _threshold(function.rule, levels, jumps[0])
-        yield "A5", _symmetric(function.rule, levels)
+        if fits(s, bends(levels)):
+            yield "A5", _symmetric(function.rule, levels)
     if s <= MAX_PATTERNS:
         truths = function.table.tolist()
         patterns = [tuple(bool(code >> i & 1) for i in range(s)) for code in range(1 << s)]
@@ -98,6 +102,14 @@ def _threshold(rule: Levels, levels: list[float], count: int) -> Units:
             (f"count above {count}", _line(rule, count), -jump if count < len(rule.negated) else 0.0),
         ]
     )
+
+
+def bends(levels: list[float]) -> int:
+    """How many ramps a piecewise linear function through the levels needs, a constant included."""
+    turns = sum(
+        after - here != here - before for before, here, after in zip(levels, levels[1:], levels[2:], strict=False)
+    )
+    return 2 + turns
 
 
 def _symmetric(rule: Levels, levels: list[float]) -> Units:

@@ -13,6 +13,8 @@ from jaxtyping import Float
 
 from keyhole.boolean.function import SparseFunction
 
+MAX_POSITIONS = 4096  # relevant ones
+MAX_ENTRIES = 2**24  # of a table of values: 128 MB
 Output = Literal["signs", "bits"]  # a true function reads 1; a false one −1 or 0
 Levels = Float[np.ndarray, "_levels"]
 
@@ -55,6 +57,11 @@ class Plan:
             for head in self.heads
         )
         return float(np.abs(self.readout) @ reach)
+
+
+def fits(sparsity: int, units: int) -> bool:
+    """Whether a table of values at so many relevant positions, for so many units, is held."""
+    return 2 * sparsity * units <= MAX_ENTRIES
 
 
 def wanted(truth: bool, output: Output) -> float:  # noqa: FBT001  (a truth value is what it takes)

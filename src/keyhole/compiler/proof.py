@@ -8,17 +8,19 @@ irrelevant values are zero, or that values do not depend on the position, is com
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf, isfinite
 
 import numpy as np
 
 from keyhole.boolean.function import decide
 from keyhole.boolean.rules import Levels
 from keyhole.compiler.distractors import live
-from keyhole.compiler.enclosure import Enclosure, exactly, exponentials, relu, total, weighted_sum
+from keyhole.compiler.enclosure import Enclosure, exactly, exponentials, reading, relu, total, weighted_sum
 from keyhole.compiler.plan import HeadPlan, Plan, half_gap, wanted
 from keyhole.errors import CompileError
 
-CHUNK = 2**22  # entries of a matrix of patterns and units held at once
+CHUNK = 2**17  # entries of a matrix of patterns and units held at once: what a cache holds
+MAX_PATTERNS = 16  # relevant positions whose patterns are gone through one by one
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def _by_patterns(plan: Plan, masses: Masses) -> tuple[float, str]:
     by_count = _counts_only(plan)
     patterns = _representatives(plan) if by_count else _all_patterns(s)
     worst = 0.0
-    for bits in _chunks(patterns, plan.width):
+    for bits in _chunks(patterns, max(plan.width, 2 * s)):
         chosen = np.zeros((len(bits), s, 2))
         np.put_along_axis(chosen, bits[:, :, None].astype(np.int64), 1.0, axis=2)
         output = _read_out(plan, relu(weighted_sum(chosen.reshape(len(bits), 2 * s), flat)))
@@ -103,6 +105,11 @@ def _representatives(plan: Plan) -> np.ndarray:
 
 
 def _all_patterns(s: int) -> np.ndarray:
+    if s > MAX_PATTERNS:
+        raise CompileError(
+            f"The numbers at the {s} relevant positions are not alike, so that 2^{s} patterns would have to be gone "
+            f"through; at most 2^{MAX_PATTERNS} are. Nothing was shown of the plan."
+        )
     return ((np.arange(1 << s)[:, None] >> np.arange(s)) & 1).astype(bool)
 
 
@@ -113,8 +120,7 @@ def _chunks(patterns: np.ndarray, width: int) -> Iterator[np.ndarray]:
 
 def _read_out(plan: Plan, hidden: Enclosure) -> Enclosure:
     """Σ_j w_j h_j for each row of hidden units."""
-    turned = Enclosure(np.ascontiguousarray(hidden.low.T), np.ascontiguousarray(hidden.high.T))
-    return weighted_sum(plan.readout[None, :], turned)[0]
+    return reading(hidden, plan.readout)
 
 
 def _wanted(plan: Plan, bits: np.ndarray) -> np.ndarray:
@@ -123,8 +129,9 @@ def _wanted(plan: Plan, bits: np.ndarray) -> np.ndarray:
 
 
 def _worst(output: Enclosure, target: np.ndarray) -> float:
-    """The largest distance of an enclosed output from its target, rounded up."""
-    return float((output - exactly(target)).size.max())
+    """The largest distance of an enclosed output from its target, rounded up; infinite where a number was lost."""
+    worst = float((output - exactly(target)).size.max())
+    return worst if isfinite(worst) else inf  # NaN would be smaller than nothing
 
 
 def _by_gathered_mass(plan: Plan, masses: Masses) -> float:
@@ -204,8 +211,9 @@ def _level_ranges(plan: Plan, masses: Masses) -> tuple[Enclosure, Enclosure, np.
 def _by_boxes(plan: Plan, masses: list[Masses]) -> float:
     """One head per position: each head's attention on ones lies in its own range, and steps are pairs of units.
 
-    Statement  w[ReLU(U) − ReLU(U + D)] is monotone in U, so a step's extremes are at the extremes of U.
-    Proof      Its slope is w, or 0, or w minus w.
+    Statement  ReLU(U) − ReLU(U + D) falls with D, and for a fixed D is monotone in U: over a box its extremes are at
+               corners.
+    Proof      Its slope in U is 0 or 1 where D ≤ 0, and 0 or −1 where D ≥ 0.
     """
     s = plan.function.sparsity
     bits = _all_patterns(s)
@@ -221,14 +229,17 @@ def _by_boxes(plan: Plan, masses: list[Masses]) -> float:
             one, zero = head.rest_values[1], head.rest_values[0]
             rising += _affine(x, everything, exactly(one[pair]), exactly(zero[pair]))
             gap += _affine(x, everything, _moved(one, pair), _moved(zero, pair))
-        weight = np.abs(plan.readout[pair])
-        low = relu(exactly(rising.low)) - relu(exactly(rising.low) + exactly(gap.high))
-        high = relu(exactly(rising.high)) - relu(exactly(rising.high) + exactly(gap.low))
-        step = Enclosure(low.low, high.high)
-        signed = np.sign(plan.readout[pair]) * weight
-        turned = Enclosure(np.ascontiguousarray(step.low.T), np.ascontiguousarray(step.high.T))
-        worst = max(worst, _worst(weighted_sum(signed[None, :], turned)[0], _wanted(plan, block)))
+        step = _step(rising, gap)
+        worst = max(worst, _worst(reading(step, plan.readout[pair]), _wanted(plan, block)))
     return worst
+
+
+def _step(rising: Enclosure, gap: Enclosure) -> Enclosure:
+    """The range of ReLU(U) − ReLU(U + D) over a box of U and D."""
+    ends = [exactly(rising.low), exactly(rising.high)]
+    least = [relu(end) - relu(end + exactly(gap.high)) for end in ends]
+    most = [relu(end) - relu(end + exactly(gap.low)) for end in ends]
+    return Enclosure(np.minimum(least[0].low, least[1].low), np.maximum(most[0].high, most[1].high))
 
 
 def _check_pairs(plan: Plan) -> None:

@@ -52,7 +52,7 @@ def separate_plan(function: SparseFunction, context: int, rho: float, output: Ou
         values = np.stack([moved, np.array(signs)[:, i] + moved])
         focus = np.where(np.arange(s) == i, beta, 0.0)
         heads.append(HeadPlan(focus, np.tile(values, (s, 1, 1)), 0.0, values))
-    parameters = {"beta": beta, "attention": attention, "rho": leak}
+    parameters = {"beta": beta, "attention": attention, "rho": leak, "target": rho}
     return Plan(
         function, context, output, "B′", tuple(heads), np.array(readout), tuple(units), context + TOKENS, parameters
     )

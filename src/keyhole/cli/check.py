@@ -1,0 +1,41 @@
+"""`keyhole check`: whether a model file is what it says."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """
+Examples:
+
+  keyhole check and.safetensors
+
+  keyhole check and.safetensors --json
+"""
+
+
+def check_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A model written by `keyhole compile --out`.")],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Check FILE from its own numbers: digests, construction, proof on all 2^T inputs, norms, formats.
+
+    Exit code 0 if everything is as claimed, 1 if something is not, 2 if the file is no model.
+    """
+    from keyhole.verbs.check import check
+
+    checked = check(file)
+    if json:
+        from keyhole.files.record import to_json
+
+        typer.echo(to_json("check/1", checked.record()))
+    else:
+        from keyhole.cli.facts import show_facts
+
+        rows = [(look.name, f"{'holds' if look.holds else 'FAILS'}: {look.says}") for look in checked.inspections]
+        show_facts([("file", f"{file}: {'as claimed' if checked.holds else 'NOT as claimed'}"), *rows])
+    if not checked.holds:
+        raise typer.Exit(1)
+
+
+check_command.__doc__ = f"{check_command.__doc__}\n{EXAMPLES}"

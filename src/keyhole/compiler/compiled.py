@@ -1,0 +1,137 @@
+"""A compiled function: its plan, and all that was shown of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from keyhole.attention.tabulation import Tabulated
+from keyhole.attention.weights import Model
+from keyhole.bounds.necessity import logit_range_floor
+from keyhole.compiler.assembly import to_model, to_tabulated
+from keyhole.compiler.choice import Choice
+from keyhole.compiler.figures import Figure, named_norms, theorem_figures
+from keyhole.compiler.norms import logit_range, plan_profile, value_radius
+from keyhole.compiler.plan import Plan, half_gap
+from keyhole.compiler.precision import ORDER, FormatVerdict, judge
+from keyhole.compiler.proof import Proof, prove
+from keyhole.errors import CompileError
+from keyhole.profile import NormProfile
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Compiled:
+    """Weights that compute a function, with their certificate."""
+
+    plan: Plan
+    proof: Proof
+    profile: NormProfile
+    formats: Mapping[str, FormatVerdict]
+    why: str
+
+    @property
+    def exact(self) -> bool:
+        """Whether every one of the 2^T inputs is proved to come out on its right side."""
+        return self.proof.margin > 0
+
+    @property
+    def norms(self) -> dict[str, float]:
+        """The norms that the theorems speak of, by name."""
+        return named_norms(self.profile)
+
+    @property
+    def theorem(self) -> Mapping[str, Figure]:
+        """The construction's own figure for each norm it speaks of."""
+        return theorem_figures(self.plan)
+
+    @property
+    def logit_scale(self) -> float:
+        """The length of the interval that holds the logits."""
+        return logit_range(self.plan)
+
+    @property
+    def logit_floor(self) -> float:
+        """What Lemma N1 asks of the logit scale, given these output norms; 0 where it says nothing."""
+        change = 2 * self.proof.margin  # some flip carries the output from one side to the other
+        radius = value_radius(self.plan)
+        return logit_range_floor(change, self.plan.context, float(np.linalg.norm(self.plan.readout)), radius)
+
+    @property
+    def model(self) -> Model:
+        """The weights as matrices of the plan's dimension."""
+        return to_model(self.plan)
+
+    @property
+    def tabulated(self) -> Tabulated:
+        """The weights as tables: relevant rows and one for all others."""
+        return to_tabulated(self.plan)
+
+    def record(self) -> dict[str, Any]:
+        """What was made and shown, as plain values, for JSON."""
+        plan = self.plan
+        return {
+            "function": str(plan.function),
+            "context": plan.context,
+            "construction": plan.construction,
+            "exact": self.exact,
+            "margin": self.proof.margin,
+            "error": self.proof.error,
+            "leak": self.proof.leak,
+            "logit_scale": self.logit_scale,
+            "logit_floor": self.logit_floor,
+            "width": plan.width,
+            "heads": len(plan.heads),
+            "dimension": plan.dimension,
+            "norms": self.norms,
+            "theorem": {name: {"relation": fig.relation, "value": fig.value} for name, fig in self.theorem.items()},
+            "formats": {name: verdict.outcome for name, verdict in self.formats.items()},
+            "rounding": {name: vars(verdict) for name, verdict in self.formats.items()},
+            "summation": ORDER,
+            "inputs_covered": f"2^{plan.context}",
+            "method": self.proof.method,
+            "output": plan.output,
+            "positions": plan.function.positions,
+            "parameters": dict(plan.parameters),
+            "codes_seed": plan.codes_seed,
+            "why": self.why,
+        }
+
+    def __repr__(self) -> str:
+        plan, shown = self.plan, str(self.plan.function)
+        shown = shown if len(shown) <= 60 else f"a function of {plan.function.sparsity} positions"
+        return (
+            f"Compiled({shown!r}, context={plan.context}, {plan.construction}, {plan.width} units, "
+            f"margin {self.proof.margin:.6g} on all 2^{plan.context} inputs)"
+        )
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
+            for name, value in self.record().items()
+            if value is not None and name != "rounding" and len(str(value)) <= 400
+        )
+        return f"<table>{cells}</table>"
+
+
+def certified(choice: Choice, carry: str | None = None) -> Compiled:
+    """Prove the chosen plan, or refuse it; with `carry` also where that format is not proved to keep the signs."""
+    plan = choice.plan
+    proof = prove(plan)
+    if not proof.margin > 0:
+        raise CompileError(
+            f"{plan.construction} would be off by up to {proof.error:.3g}, where {half_gap(plan.output):g} is the "
+            "distance to the threshold: double precision does not carry its weights. Use fewer positions, or another "
+            "construction."
+        )
+    formats = judge(plan, proof.margin)
+    if carry is not None and carry not in formats:
+        raise CompileError(f"There is no number format {carry!r}; choose one of {', '.join(formats)}.")
+    if carry is not None and formats[carry].outcome != "proved":
+        raise CompileError(
+            f"The margin was to be carried by {carry}, and that is not proved ({formats[carry]}). Use a wider format "
+            "or fewer positions."
+        )
+    return Compiled(plan, proof, plan_profile(plan), formats, choice.why)

@@ -1,0 +1,50 @@
+"""Check: whether a model file is what it says, from the file alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from keyhole.compiler.checking import Inspection, inspect
+from keyhole.files.model import read_model
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was looked at in a file, and whether all of it is as claimed."""
+
+    path: str
+    described: Mapping[str, Any]  # function, context, construction, as the file has them
+    inspections: tuple[Inspection, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything is as claimed."""
+        return all(look.holds for look in self.inspections)
+
+    def record(self) -> dict[str, Any]:
+        """The outcome as plain values, for JSON."""
+        return {
+            "file": self.path,
+            "holds": self.holds,
+            **self.described,
+            "inspections": [vars(look) for look in self.inspections],
+            "failures": [f"{look.name}: {look.says}" for look in self.inspections if not look.holds],
+        }
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{escape(look.name)}</th><td>{'holds' if look.holds else 'fails'}</td>"
+            f"<td>{escape(look.says)}</td></tr>"
+            for look in self.inspections
+        )
+        return f"<table>{cells}</table>"
+
+
+def check(path: str | Path) -> Checked:
+    """Rebuild the plan from the stored tables, prove it anew, and compare all that the file claims."""
+    stored = read_model(Path(path))
+    shown = {name: stored.description.get(name) for name in ("function", "context", "construction")}
+    return Checked(str(path), shown, tuple(inspect(stored)))

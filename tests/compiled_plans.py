@@ -1,0 +1,46 @@
+"""Plans of every construction for one function, and all inputs of a short context."""
+
+import numpy as np
+
+from keyhole.boolean.function import SparseFunction, from_table
+from keyhole.compiler.additive import additive_plan, coded_plan
+from keyhole.compiler.pair import pair_plans
+from keyhole.compiler.separate import separate_plan
+
+
+def every_plan(function, context, output="signs", mass=0.5):
+    """Each target of A, then B1 or B2, B with codes, and B′."""
+    return [
+        *pair_plans(function, context, mass, output),
+        additive_plan(function, context, mass, output),
+        coded_plan(function, context, mass, output, 0),
+        separate_plan(function, context, mass, output),
+    ]
+
+
+def all_inputs(context):
+    """Every input of the context, one per row."""
+    return ((np.arange(1 << context)[:, None] >> np.arange(context)) & 1).astype(bool)
+
+
+def functions_of(positions) -> list[SparseFunction]:
+    """Every function that depends on exactly these positions."""
+    patterns = 1 << len(positions)
+    tables = ((np.arange(1 << patterns)[:, None] >> np.arange(patterns)) & 1).astype(bool)
+    made = [from_table(positions, table) for table in tables]
+    return [function for function in made if function.sparsity == len(positions)]
+
+
+def targets(plan, bits):
+    """What the output is to be on each input."""
+    false = -1.0 if plan.output == "signs" else 0.0
+    return np.where(plan.function(bits), 1.0, false)
+
+
+def float_allowance(plan):
+    """What double precision adds to the proved error when tables are evaluated.
+
+    Numerators and normaliser are sums of T + 1 rounded terms, the read-out of k, and exp and the quotient round once
+    each: a relative (2(T+1) + k + 6) u at most, in units of P_∞ = Σ|w_j| max|v_j|; doubled, for second-order terms.
+    """
+    return 4 * (plan.context + plan.width + 8) * 2.0**-53 * plan.path_inf
