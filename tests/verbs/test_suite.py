@@ -7,11 +7,15 @@ from itertools import product
 import numpy as np
 import pytest
 
+import keyhole
 from keyhole.attention.evaluation import evaluate
 from keyhole.boolean.distribution import UNIFORM, sample
 from keyhole.boolean.formula import parse
 from keyhole.compiler.assembly import logits, to_tabulated
+from keyhole.compiler.choice import Choice
+from keyhole.compiler.compiled import certified
 from keyhole.compiler.distractors import live
+from keyhole.compiler.storing import save
 from keyhole.errors import AssumptionError
 from keyhole.verbs.suite import CONSTRUCTIONS, FAMILIES, LEAKS, make_suite, write_suite
 
@@ -85,3 +89,11 @@ def test_refuses_what_is_no_suite(count, context):
     """At least one model, and room for decoys."""
     with pytest.raises(AssumptionError, match="at least one model"):
         make_suite(count, context)
+
+
+def test_every_model_can_be_stored_and_checked(tmp_path):
+    """Written with its certificate, each model passes the check that speaks from the file alone, distractors too."""
+    write_suite(SUITE, tmp_path, lambda plan, _, path: save(certified(Choice(plan, "one of a suite")), path))
+    for member in SUITE:
+        faults = [seen.says for seen in keyhole.check(tmp_path / member.file).inspections if not seen.holds]
+        assert not faults, f"{member.plan.construction}: {faults}"
