@@ -65,9 +65,9 @@ def test_a_charge_with_logits_has_its_least_inside():
 
     wish = Wish(conjunction((0, 1, 2)), 100, "bits", "pair")
     found = cheapest(wish, cover).plan.parameters["gamma"]
-    grid = np.linspace(0.01, 0.99, 981)
+    grid = np.linspace(0.01, 0.99, 99)
     prices = [cover(plan_profile(choose(wish, gamma, gamma).plan)) for gamma in grid]
-    assert abs(found - grid[int(np.argmin(prices))]) <= 2e-3
+    assert abs(found - grid[int(np.argmin(prices))]) <= 0.01  # one step of the grid
     assert 0.02 < found < 0.98
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from compiled_plans import CONTEXT, FORMULAS, all_inputs, all_plans, targets
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward import forward
+from keyhole.attention.tabulation import dense, tabulate
 from keyhole.boolean.text import read_function
 from keyhole.compiler.additive import coded_plan
 from keyhole.compiler.assembly import logits, to_model, to_tabulated
@@ -32,6 +33,19 @@ def test_output_is_unchanged_on_every_input(formula):
             distracted = with_distractor(with_distractor(plan, (spare[0],), 0.1), tuple(spare[:2]), 0.7)
             for read in (evaluate(to_tabulated(distracted), bits), forward(to_model(distracted), bits)):
                 assert np.abs(read - targets(plan, bits)).max() < EXACT
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_model_and_tables_are_one(formula):
+    """Tabulating the distracted model gives the distracted tables, in units that nothing reads too."""
+    for plan in all_plans(formula):
+        if plan.codes_seed is None:
+            spare = next(t for t in range(CONTEXT) if t not in plan.function.positions)
+            distracted = with_distractor(plan, (spare,), 0.1)
+            stated = dense(to_tabulated(distracted))
+            for ours, made in zip(stated.heads, tabulate(to_model(distracted)).heads, strict=True):
+                assert ours.scores == pytest.approx(made.scores, abs=1e-15)
+                assert ours.values == pytest.approx(made.values, abs=1e-15)
 
 
 @given(st.floats(0.01, 0.99), st.sets(st.sampled_from([0, 2, 3, 5]), min_size=1))

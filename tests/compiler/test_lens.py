@@ -52,11 +52,15 @@ def test_hooks_show_the_attention_of_the_proof():
     plan = pair_plans(AND, LONG, 0.3, "signs")[0]
     block = to_residual(plan)
     bits = np.random.default_rng(1).integers(0, 2, (4, LONG))
-    _, cache = to_lens(block).run_with_cache(torch.from_numpy(token_ids(block, bits)))
+    model = to_lens(block)
+    assert model.cfg.dtype == torch.float64
+    _, cache = model.run_with_cache(torch.from_numpy(token_ids(block, bits)))
     pattern = cache["blocks.0.attn.hook_pattern"][:, 0, -1].numpy()
     assert pattern.dtype == np.float64
     assert pattern[:, [3, 117, 400]] == pytest.approx((1 - 0.3) / 3, rel=1e-12)
     assert (np.delete(pattern, [3, 117, 400], axis=1).sum(axis=1) <= prove(plan).leak + 1e-12).all()
+    others = cache["blocks.0.attn.hook_pattern"][:, 0, :-1].numpy()
+    assert others == pytest.approx(1 / (LONG + 1), rel=1e-12)  # any other query looks everywhere alike
 
 
 @pytest.mark.extra("transformer-lens")

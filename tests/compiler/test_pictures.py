@@ -11,6 +11,8 @@ from keyhole.compiler.pair import pair_plans
 from keyhole.compiler.pictures import BARS, attention_figure, pictures, query_figure, response_figure, value_figure
 from keyhole.page.chart import to_spec
 
+NAMES = ("all 0", "all 1")
+
 
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_attention_adds_to_one_for_each_head(formula):
@@ -44,14 +46,12 @@ def test_response_passes_through_the_function(formula):
                     assert row["output"] == pytest.approx(targets(plan, bits)[0], abs=1e-9)
 
 
-def test_response_bends_where_a_ramp_starts():
-    """Majority of 3 by B1 with ρ = ½: with the other bits 0 the ramp runs from 1.5 to 2, with them 1 from 1 to 1.5."""
-    rows = response_figure(additive_plan(read_function("maj(x1, x2, x5)"), CONTEXT, 0.5, "signs")).rows
-    bends = {name: [row["on"] for row in rows if row["others"] == name] for name in ("all 0", "all 1")}
-    assert any(on == pytest.approx(1.5, abs=1e-9) for on in bends["all 0"])
-    assert [row["output"] for row in rows if row["others"] == "all 1" and abs(row["on"] - 1.5) < 1e-9] == pytest.approx(
-        [1]
-    )
+def test_response_bends_where_a_ramp_does():
+    """Majority of 3 by B1 with ρ = 0.3: a ramp from 1.3 to 2 with the other bits 0, from 1 to 1.7 with them 1."""
+    rows = response_figure(additive_plan(read_function("maj(x1, x2, x5)"), CONTEXT, 0.3, "signs")).rows
+    points = {name: {round(row["on"], 9): row["output"] for row in rows if row["others"] == name} for name in NAMES}
+    assert points["all 0"][1.3] == pytest.approx(-1, abs=1e-9)
+    assert points["all 1"][1.7] == pytest.approx(1, abs=1e-9)
 
 
 def test_query_and_values_are_the_plans():

@@ -8,6 +8,7 @@ import numpy as np
 
 from keyhole.boolean.function import check_context
 from keyhole.compiler.additive import additive_plan, coded_plan
+from keyhole.compiler.distractors import without_distractors
 from keyhole.compiler.norms import plan_profile
 from keyhole.compiler.pair import pair_plans
 from keyhole.compiler.plan import Plan
@@ -68,7 +69,8 @@ def _digests(stored: StoredModel) -> Iterator[Inspection]:
 
 
 def _construction(plan: Plan, described: Mapping[str, Any]) -> tuple[str | None, str]:
-    """Every entry against the construction made anew."""
+    """Every entry against the construction made anew; what nothing reads is no part of it."""
+    plan = without_distractors(plan)
     fresh = tables(_again(plan))
     for name, array in tables(plan).items():
         if array.shape != fresh[name].shape:

@@ -60,6 +60,18 @@ def live(plan: Plan) -> Plan:
     return replace(plan, heads=heads, readout=plan.readout[read], units=tuple(plan.units[j] for j in read))
 
 
+def without_distractors(plan: Plan) -> Plan:
+    """The plan as it was before any distractor was added: live parts, one logit for all others, its own name."""
+    if not _count(plan):
+        return plan
+    kept = live(plan)
+    heads = tuple(
+        replace(head, rest_logits=float(rest[0]) if len(rest) and (rest == rest[0]).all() else rest)
+        for head, rest in ((head, np.atleast_1d(head.rest_logits)) for head in kept.heads)
+    )
+    return replace(kept, heads=heads, construction=plan.construction.partition(" with ")[0])
+
+
 def _check(plan: Plan, decoys: tuple[int, ...], leak: float) -> None:
     if not 0 < leak < 1:
         raise AssumptionError(f"A distractor's leak is its attention off the decoys, so 0 < leak < 1; got {leak}.")

@@ -77,7 +77,7 @@ def to_lens(block: ResidualBlock) -> "HookedTransformer":
         warnings.simplefilter("ignore", DeprecationWarning)
         model = HookedTransformer(HookedTransformerConfig.from_dict(lens_config(block))).double()
     like = model.embed.W_E
-    model.cfg.dtype = like.dtype  # attention is brought to this type
+    model.cfg.dtype = like.dtype  # what the configuration says of the model stays true
     state = {name: like.new_tensor(np.ascontiguousarray(array)) for name, array in lens_state(block).items()}
     # causal masks are buffers of the model itself; every parameter is ours
     masks = {name: tensor for name, tensor in model.state_dict().items() if name.endswith((".mask", ".IGNORE"))}

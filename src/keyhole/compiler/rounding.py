@@ -117,7 +117,8 @@ def _moves(
     counted = terms if homogeneous else rows
     return Moves(
         # softmax does not see a common shift, so half of the drift's range counts; and exp's own error
-        logits=float(np.ptp(drift)) / 2 - log1p(-2 * unit),
+        # (the drift is itself computed in doubles, which round by 2^−53 of the range)
+        logits=float(np.ptp(drift)) / 2 + 2.0**-52 * float(np.ptp(logits)) - log1p(-2 * unit),
         values=np.abs(values - table).max(axis=0),
         largest=np.abs(values).max(axis=0),
         theta=theta + 2 * counted * accumulation.smallest,

@@ -6,6 +6,7 @@ from math import log, sqrt
 from typing import Literal
 
 from keyhole.boolean.rules import Levels
+from keyhole.compiler.distractors import live
 from keyhole.compiler.plan import Plan, wanted
 from keyhole.profile import NormProfile
 
@@ -39,10 +40,12 @@ def named_norms(profile: NormProfile) -> dict[str, float]:
 
 
 def theorem_figures(plan: Plan) -> Mapping[str, StatedNorm]:
-    """The construction's own figure for each norm it speaks of.
+    """The construction's own figure for each norm it speaks of; of a plan with distractors none speaks.
 
     Source     Ours: the exact norms of Constructions A, B and B′, as their statements give them.
     """
+    if len(live(plan).heads) < len(plan.heads):
+        return {}
     if plan.construction.startswith("A"):
         return _pair_figures(plan)
     return _separate_figures(plan) if plan.construction == "B′" else _additive_figures(plan)
