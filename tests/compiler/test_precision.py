@@ -191,3 +191,22 @@ def test_many_positions_are_sampled():
     relevant, others = candidates(plan)
     assert 2 <= len(relevant) <= 256
     assert set(others.tolist()) == {False, True}
+
+
+def test_the_bound_by_hand():
+    """Lemma R for A2, s = 3, T = 5, all in float16, term by term: 0/1 output, and ±1 output up to a factor."""
+    u, least, places = 2.0**-11, 2.0**-14, (0, 1, 2)
+    bits, signs = (pair_plans(conjunction(places), 5, 0.5, output)[0] for output in ("bits", "signs"))
+    beta, third = bits.parameters["beta"], float(np.float16(1 / 3))
+    off = abs(beta - float(np.float16(beta))) / 2 + 2.0**-52 * beta - np.log1p(-2 * u)
+    wrong, reach = abs(float(np.float16(2 / 3)) - 2 / 3), float(np.float16(2 / 3))
+    error = reach * (2 * np.tanh(off / 2) + normaliser_error(6, FLOAT16) + 2 * 6 * least) + wrong + 2 * 7 * least
+    total = 6 * error + 6 * growth(1, u) * (reach + error) + 2 * least  # w = 6 is stored exactly
+    assert output_error(bits, FLOAT16, FLOAT16) == pytest.approx(total, rel=1e-8)
+    same = 2.0**-52 * beta - np.log1p(-2 * u)  # the relevant logits round alike
+    theta = (1 + growth(3, u)) * (1 + u) - 1 + 2 * 3 * least
+    total = 2 * 2 * least
+    for weight, size, exact in ((12, reach, 2 / 3), (6, third, 1 / 3)):
+        error = size * (2 * np.tanh(same / 2) + theta) + abs(size - exact) + 2 * 4 * least
+        total += weight * error + weight * growth(2, u) * (size + error)
+    assert output_error(signs, FLOAT16, FLOAT16) == pytest.approx(total, rel=1e-8)

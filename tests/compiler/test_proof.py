@@ -13,8 +13,9 @@ from keyhole.boolean.families import conjunction, majority, parity, random_junta
 from keyhole.boolean.text import read_function
 from keyhole.compiler.additive import additive_plan, coded_plan
 from keyhole.compiler.assembly import to_tabulated
+from keyhole.compiler.enclosure import Enclosure
 from keyhole.compiler.pair import pair_plans
-from keyhole.compiler.proof import prove
+from keyhole.compiler.proof import _step, prove
 from keyhole.compiler.separate import separate_plan
 from keyhole.errors import CompileError
 
@@ -184,3 +185,30 @@ def test_the_leak_is_what_attention_gives(make):
         masses = np.exp(np.concatenate([head.focus, np.broadcast_to(head.rest_logits, 6), [0.0]]))
         off = masses[3:].sum() / masses.sum()
         assert off * (1 - 1e-12) <= prove(plan).leak <= off * (1 + 1e-9)
+
+
+@given(st.floats(-3, 3), st.floats(0, 3), st.floats(-3, 3), st.floats(0, 3), st.floats(0, 1), st.floats(0, 1))
+def test_steps_over_a_box(low, width, gap, spread, u, d):
+    """ReLU(U) − ReLU(U + D) lies in its range for every U and D of a box, rising or falling."""
+    rising = Enclosure(np.array([low]), np.array([low + width]))
+    box = _step(rising, Enclosure(np.array([gap]), np.array([gap + spread])))
+    inside, moved = min(low + u * width, low + width), min(gap + d * spread, gap + spread)
+    value = max(inside, 0.0) - max(inside + moved, 0.0)
+    assert box.low[0] - 1e-15 <= value <= box.high[0] + 1e-15  # the value itself is rounded
+
+
+def test_a_bump_inside_a_level_shows():
+    """Units that cancel at both ends of a level's range, and not inside it, are found at their bends."""
+    plan = additive_plan(majority((0, 2, 5)), 7, 0.5, "signs")
+    share, scale = 1 / 3.5, 1 / plan.parameters["attention"]
+    thresholds = np.array([0.1, 0.25, 0.4])  # a tent over the leak's range [0, ½] at level 0
+    columns = np.stack([-share * thresholds, 1 - share * thresholds])
+    head = plan.heads[0]
+    values = np.concatenate([head.rest_values, columns], axis=1)
+    bumped = replace(
+        with_head(plan, rest_values=values, values=np.tile(values, (3, 1, 1))),
+        readout=np.concatenate([plan.readout, 4 * scale * np.array([1.0, -2.0, 1.0])]),
+        units=(*plan.units, "rise", "turn", "end"),
+    )
+    assert measured(bumped) > 0.1
+    assert measured(bumped) <= prove(bumped).error + 1e-9
