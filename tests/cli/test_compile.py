@@ -121,3 +121,39 @@ def test_help_has_examples(verb):
     assert answer.exit_code == 0
     assert f"keyhole {verb}" in answer.stdout
     assert "Examples" in answer.stdout
+
+
+def test_a_torch_file_and_pictures(tmp_path):
+    """--out FILE.py writes a module that names its function; --pictures draws four figures."""
+    answer = run(
+        "compile", "x1 ^ x3", "--context", "6", "--out", str(tmp_path / "m.py"), "--pictures", str(tmp_path / "p")
+    )
+    assert answer.exit_code == 0, answer.output
+    assert "x1 ^ x3" in (tmp_path / "m.py").read_text("utf8")
+    assert len(list((tmp_path / "p").glob("*.svg"))) == 4
+
+
+def test_a_suite_with_its_key_passes_the_check(tmp_path):
+    """--suite writes the models and the answers; each model passes `keyhole check`."""
+    answer = run("compile", "--suite", "4", "--context", "16", "--out", str(tmp_path))
+    assert answer.exit_code == 0, answer.output
+    models = json.loads((tmp_path / "key.json").read_text("utf8"))["models"]
+    assert len(models) == 4
+    for model in models:
+        assert run("check", str(tmp_path / model["file"])).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("compile", "x1"), "A context was not given"),
+        (("compile", "--context", "8"), "Nothing to compile was given"),
+        (("compile", "--suite", "3", "--context", "16"), "A suite needs a folder"),
+        (("compile", "--suite", "0", "--context", "16", "--out", "suite"), "at least one model"),
+    ],
+)
+def test_what_is_missing_is_named(words, sentence):
+    """One sentence each, exit code 2."""
+    answer = run(*words)
+    assert answer.exit_code == 2
+    assert sentence in answer.stderr

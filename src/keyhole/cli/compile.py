@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from keyhole.cli.arguments import count
+from keyhole.errors import ArgumentError
 
 if TYPE_CHECKING:
     from keyhole.compiler.compiled import Compiled
@@ -20,20 +21,26 @@ Examples:
   keyhole compile random:4 --context 1e4 --construction codes
 
   keyhole compile majority:5 --context 64 --carry float16
+
+  keyhole compile "x3 ^ x9" --context 64 --out parity.py --pictures pictures
+
+  keyhole compile --suite 100 --context 64 --out suite
 """
 
 
 def compile_command(
     formula: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="FORMULA",
+            show_default=False,
             help="A formula such as 'x3 & ~x17', or a family such as and:3, parity:4, majority:5, random:3.",
         ),
-    ],
+    ] = None,
     context: Annotated[
-        int, typer.Option(help="Context length T, such as 512 or 1e6.", parser=count, metavar="T", show_default=False)
-    ],
+        int | None,
+        typer.Option(help="Context length T, such as 512 or 1e6.", parser=count, metavar="T", show_default=False),
+    ] = None,
     construction: Annotated[
         str, typer.Option(help="auto (the cheapest), pair, additive, codes or heads.", metavar="NAME")
     ] = "auto",
@@ -49,7 +56,17 @@ def compile_command(
     seed: Annotated[int, typer.Option(help="Draws random codes, and the table of random:s.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Write the model: FILE.safetensors, or .json alone.", metavar="FILE")
+        Path | None,
+        typer.Option(
+            help="Write a file: .safetensors, .py (a torch module) or .json; with --suite a folder.", metavar="FILE"
+        ),
+    ] = None,
+    pictures: Annotated[
+        Path | None, typer.Option(help="Draw attention, weights and response into this folder (SVG).", metavar="DIR")
+    ] = None,
+    suite: Annotated[
+        int | None,
+        typer.Option(help="Instead of one FORMULA, this many certified models with an answer key.", metavar="N"),
     ] = None,
 ) -> None:
     """Turn FORMULA into exact weights of one attention layer, certified on all 2^T inputs.
@@ -57,6 +74,13 @@ def compile_command(
     Nothing is trained and nothing sampled: the certificate is a proof, with outward rounding, about the written
     numbers. `keyhole check` repeats it from the file.
     """
+    if context is None:
+        raise ArgumentError("A context was not given; say how many positions there are, as in --context 512.")
+    if suite is not None:
+        save_suite(suite, context, out, seed)
+        return
+    if formula is None:
+        raise ArgumentError("Nothing to compile was given; name a FORMULA, or ask for a --suite.")
     from keyhole.files.record import to_json
     from keyhole.verbs.compile import compile as compile_function
 
@@ -80,6 +104,8 @@ def compile_command(
         show(compiled)
     if out is not None:
         typer.echo(f"wrote {save_as(compiled, text, out)}", err=True)
+    if pictures is not None:
+        draw(compiled, pictures)
 
 
 compile_command.__doc__ = f"{compile_command.__doc__}\n{EXAMPLES}"
@@ -93,8 +119,30 @@ def save_as(compiled: "Compiled", text: str, out: Path) -> Path:
         from keyhole.files.writing import write_file
 
         return write_file(out, f"{text}\n".encode())
+    if out.suffix.lower() == ".py":
+        from keyhole.compiler.torch_source import write_torch
+
+        return write_torch(compiled.plan, compiled.proof, out)
     if out.suffix.lower() != ".safetensors":
-        raise OutputError(f"{str(out)!r} ends in neither .safetensors nor .json; use one of the two.")
+        raise OutputError(f"{str(out)!r} ends in none of .safetensors, .py and .json; use one of them.")
     from keyhole.compiler.storing import save
 
     return save(compiled, out)
+
+
+def draw(compiled: "Compiled", folder: Path) -> None:
+    """Write every picture of the model into the folder."""
+    from keyhole.compiler.pictures import pictures
+    from keyhole.page.site import save_figure
+
+    for name, figure in pictures(compiled.plan).items():
+        typer.echo(f"wrote {save_figure(figure, folder / f'{name}.svg')}", err=True)
+
+
+def save_suite(count: int, context: int, out: Path | None, seed: int) -> None:
+    """Write a suite into the folder asked for."""
+    if out is None:
+        raise ArgumentError("A suite needs a folder to go to; name one, as in --out suite.")
+    from keyhole.verbs.suite import suite
+
+    typer.echo(f"wrote {count} models and their answers: {suite(count, context, out, seed=seed)}")

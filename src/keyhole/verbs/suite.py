@@ -10,11 +10,14 @@ import numpy as np
 from keyhole.boolean.families import conjunction, disjunction, majority, parity, random_junta, threshold
 from keyhole.boolean.function import SparseFunction, from_levels
 from keyhole.compiler.additive import additive_plan, coded_plan
+from keyhole.compiler.choice import Choice
+from keyhole.compiler.compiled import certified
 from keyhole.compiler.distractors import with_distractor
 from keyhole.compiler.pair import pair_plans
 from keyhole.compiler.plan import Plan
 from keyhole.compiler.proof import Proof, prove
 from keyhole.compiler.separate import separate_plan
+from keyhole.compiler.storing import save
 from keyhole.errors import AssumptionError
 from keyhole.files.record import to_json
 from keyhole.files.writing import write_file
@@ -73,6 +76,15 @@ def make_suite(count: int, context: int, seed: int = 0) -> tuple[Member, ...]:
             f"of at least {SHORTEST}."
         )
     return tuple(_member(index, context, seed) for index in range(count))
+
+
+def suite(count: int, context: int, folder: Path, *, seed: int = 0) -> Path:
+    """Make a suite, certify and write every model, then the answer key; return the key's path."""
+
+    def write(plan: Plan, _proof: Proof, path: Path) -> None:
+        save(certified(Choice(plan, "one of a suite")), path)
+
+    return write_suite(make_suite(count, context, seed), folder, write, seed)
 
 
 def write_suite(
