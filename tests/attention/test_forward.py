@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.attention.activations import GELU, Identity, ReLU
-from keyhole.attention.embedding import PairEmbedding
 from keyhole.attention.forward import attend, forward, transform
 from keyhole.attention.instances import query_score, tf_block, tf_head, tf_layer, tf_scalar
 from keyhole.attention.normalisers import Linear, Sparsemax
 from keyhole.attention.rowwise import Affine, FeedForward, LayerNorm, project
 from keyhole.attention.score import DenseScore, FactoredScore
+from keyhole.attention.shapes import require_weights
+from keyhole.attention.tokens import PairEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError, ShapeError
 from random_models import Plan, deeper, plans, random_model, random_sequences
@@ -267,3 +268,10 @@ def test_an_eps_that_is_no_number_is_refused():
     """LayerNorm divides by √(variance + ε)."""
     with pytest.raises(AssumptionError, match="eps must be > 0"):
         LayerNorm(np.ones(3), eps=0.0)
+
+
+def test_only_arrays_are_weights():
+    """A list is refused, since it would fail later and elsewhere; a tree's placeholder is passed over."""
+    with pytest.raises(ShapeError, match="weight is a list; make it an array"):
+        require_weights(weight=([[1.0]], ("inputs", "outputs")))
+    require_weights(weight=(object(), ("inputs", "outputs")), bias=None)

@@ -5,7 +5,7 @@ import pytest
 
 from compiled_plans import all_inputs, every_plan, float_allowance, functions_of, targets
 from keyhole.attention import evaluate, forward
-from keyhole.attention.embedding import embed
+from keyhole.attention.tokens import embed_tokens
 from keyhole.boolean.families import conjunction, majority, parity, random_junta
 from keyhole.boolean.text import read_function
 from keyhole.compiler.additive import additive_plan, coded_plan
@@ -82,7 +82,7 @@ def test_attention_is_as_stated(formula, gamma):
     (plan, *_) = pair_plans(function, 6, gamma, "signs")
     model = to_model(plan)
     head = model.blocks[0].heads[0]
-    rows = embed(model.embedding, all_inputs(6))
+    rows = embed_tokens(model.embedding, all_inputs(6))
     weights = head.normaliser(head.score(rows, rows[:, -1:, :]))[:, 0, :]
     assert np.allclose(weights[:, list(function.positions)], (1 - gamma) / function.sparsity, rtol=1e-14, atol=0)
 

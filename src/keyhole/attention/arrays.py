@@ -1,22 +1,25 @@
-"""The arrays of attention, by shape; a numpy, jax or torch array fits each of them.
+"""The arrays of attention, by shape, and what is refused of them; numpy, jax and torch arrays fit alike.
 
-The letters: T tokens, d the width of a key, k the width of a value, n queries.
+The letters: T tokens, d the width of a key, k the width of a value, n queries. Values and queries name their
+own rows and width: whether they fit the keys is asked by `require_context`, which answers in a sentence.
 """
 
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 from jaxtyping import Float, Shaped
 
-from keyhole.errors import ShapeError
+from keyhole.errors import AssumptionError, ShapeError
 
 Array: TypeAlias = Shaped[Any, "..."]
 Scores: TypeAlias = Float[Any, "*batch T"]
 Mixture: TypeAlias = Float[Any, "*batch T"]  # one weight per score; a probability vector for most normalisers
 Keys: TypeAlias = Float[Any, "T d"]
-Values: TypeAlias = Float[Any, "T k"]
-Queries: TypeAlias = Float[Any, "n d"]
+Values: TypeAlias = Float[Any, "T_values k"]
+Queries: TypeAlias = Float[Any, "n d_queries"]
+Mixtures: TypeAlias = Float[Any, "n T"]  # one row of weights per query
 Answers: TypeAlias = Float[Any, "n k"]
 
 
@@ -38,3 +41,29 @@ def require_numbers(**named: Array) -> None:
 def numbers_of(array: Array) -> Any:
     """The values of an array as numpy's, in double precision: where arrays become numbers."""
     return np.asarray(array.detach().cpu() if is_torch_array(array) else array).astype(np.float64)
+
+
+def require_context(keys: Array, values: Array | None = None, queries: Array | None = None) -> None:
+    """Refuse keys, values and queries that do not fit together, an empty context, and what is no number."""
+    named = {"keys": keys, "values": values, "queries": queries}
+    given = {name: array for name, array in named.items() if array is not None}
+    for name, array in given.items():
+        if array.ndim != 2:
+            raise ShapeError(
+                f"{name} have {array.ndim} axes; give two, a row per token or query, a column per coordinate"
+            )
+    if keys.shape[0] == 0:
+        raise ShapeError("the context is empty; give at least one key")
+    if values is not None and values.shape[0] != keys.shape[0]:
+        raise ShapeError(f"{keys.shape[0]} keys came with {values.shape[0]} values; give one value per key")
+    if queries is not None and queries.shape[1] != keys.shape[1]:
+        raise ShapeError(
+            f"queries have width {queries.shape[1]} and keys width {keys.shape[1]}; give both the same width"
+        )
+    require_numbers(**given)
+
+
+def require_positive(what: str, number: float) -> None:
+    """Refuse a number that is not positive and finite."""
+    if not 0 < number < inf:  # refuses NaN too
+        raise AssumptionError(f"{what} must be positive and finite; got {number}")

@@ -13,10 +13,10 @@ from typing import Any
 from array_api_compat import array_namespace
 from jaxtyping import Float, Shaped
 
-from keyhole.attention.arrays import Array
-from keyhole.attention.embedding import require_symbols
+from keyhole.attention.arrays import Array, numbers_of
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tabulation import Tabulated, TabulatedHead, dense
+from keyhole.attention.tokens import require_symbols
 from keyhole.errors import AssumptionError
 
 BLOCK = 2**23  # numbers held at once beside the tables
@@ -77,8 +77,8 @@ def is_safe(tabulated: Tabulated) -> bool:
             return False
         low, high = score_range(head)
         try:
-            width = float(high - low) / head.normaliser.temperature
-            largest = float(_largest_value(head))
+            width = float(numbers_of(high - low)) / head.normaliser.temperature
+            largest = float(numbers_of(_largest_value(head)))
         except TypeError:  # a traced array has no values yet
             return False
         if not width < safe_width(_format(head), tabulated.tokens, largest):

@@ -5,7 +5,7 @@ from typing import Any
 from jaxtyping import Float, Shaped
 
 from keyhole.attention.arrays import Array
-from keyhole.attention.embedding import embed
+from keyhole.attention.tokens import embed_tokens
 from keyhole.attention.weights import Block, Head, Model
 from keyhole.errors import ShapeError
 
@@ -33,4 +33,4 @@ def transform(blocks: tuple[Block, ...], rows: Float[Any, "*batch T d"]) -> Floa
 
 def forward(model: Model, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch"]:
     """The number that a model reads off [CLS], for one sequence (T,) or each of a batch (n, T)."""
-    return model.readout(transform(model.blocks, embed(model.embedding, sequences))[..., -1, :])
+    return model.readout(transform(model.blocks, embed_tokens(model.embedding, sequences))[..., -1, :])

@@ -10,9 +10,9 @@ from typing import Any, Literal
 from jaxtyping import Float
 
 from keyhole.attention.activations import Activation, ReLU
-from keyhole.attention.embedding import Embedding
 from keyhole.attention.rowwise import Affine, FeedForward
 from keyhole.attention.score import DenseScore, FactoredScore
+from keyhole.attention.tokens import Embedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 
 Score = DenseScore | FactoredScore

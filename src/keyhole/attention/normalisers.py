@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from array_api_compat import array_namespace
 
-from keyhole.attention.arrays import Mixture, Scores
+from keyhole.attention.arrays import Mixture, Scores, require_positive
 from keyhole.errors import AssumptionError, ShapeError
 
 
@@ -79,8 +79,7 @@ class Softmax(Normaliser):
     name: ClassVar[str] = "softmax"
 
     def __post_init__(self) -> None:
-        if not 0 < self.temperature < inf:  # refuses NaN too
-            raise AssumptionError(f"a temperature must be positive and finite; got {self.temperature}")
+        require_positive("a temperature", self.temperature)
 
     @property
     def constant(self) -> float | None:

@@ -11,7 +11,6 @@ import numpy as np
 
 from keyhole.attention.activations import Activation, Identity
 from keyhole.attention.arrays import Array, numbers_of
-from keyhole.attention.embedding import AdditiveEmbedding
 from keyhole.attention.matrices import matrix_norms, product_norms
 from keyhole.attention.paths import path, path_inf, spread, units_of
 from keyhole.attention.positions import LearnedPositions
@@ -19,6 +18,7 @@ from keyhole.attention.radii import radii
 from keyhole.attention.rowwise import Affine
 from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tabulation import tabulate
+from keyhole.attention.tokens import AdditiveEmbedding
 from keyhole.attention.weights import Block, Head, Model
 from keyhole.errors import AssumptionError
 from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile

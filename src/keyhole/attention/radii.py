@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.attention.arrays import numbers_of
-from keyhole.attention.embedding import Embedding, OneHotPairs
+from keyhole.attention.tokens import Embedding, OneHotPairs
 from keyhole.attention.weights import Wiring
 
 PAIRS = 2048  # vectors up to which all distances between tokens are looked at

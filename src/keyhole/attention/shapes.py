@@ -1,8 +1,8 @@
 """What must fit together is asked for where it is put together, in one sentence.
 
-The checks look at shapes, which a traced array has too; `arrays.require_numbers` looks at values where
-there are any. They stand in the records themselves, whose fields name their shapes in words, so that they
-hold in every use. Whatever is no array (a placeholder of some tree transformation) is passed over.
+The checks look at shapes, which a traced array has too; `arrays.require_numbers` looks at values where there
+are any. They stand in the records themselves, whose fields name their shapes in words, so that they hold in
+every use. What is neither array nor sequence (a placeholder of some tree transformation) is passed over.
 """
 
 from typing import Any
@@ -29,9 +29,13 @@ def require_shape(name: str, array: Any, *sides: int | str) -> None:
 def require_weights(**named: tuple[Any, tuple[int | str, ...]] | None) -> None:
     """Refuse weights of the wrong shape, or that are not finite, by the name they are passed under."""
     for name, asked in named.items():
-        if asked is None or not is_array_api_obj(asked[0]):
+        if asked is None:
             continue
         array, sides = asked
+        if isinstance(array, list | tuple):
+            raise ShapeError(f"{name} is a {type(array).__name__}; make it an array of numpy, jax or torch")
+        if not is_array_api_obj(array):
+            continue
         require_shape(name, array, *sides)
         require_numbers(**{name: array})
 

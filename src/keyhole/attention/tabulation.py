@@ -13,10 +13,10 @@ from array_api_compat import array_namespace
 
 from keyhole.attention.activations import Identity
 from keyhole.attention.arrays import Array, numbers_of
-from keyhole.attention.embedding import Embedding
 from keyhole.attention.normalisers import Normaliser, Softmax
 from keyhole.attention.rowwise import Affine
 from keyhole.attention.shapes import require_weights, side
+from keyhole.attention.tokens import Embedding
 from keyhole.attention.weights import Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError, ShapeError
 

@@ -37,16 +37,16 @@ def balanced(operation: Operation, functions: list[SparseFunction]) -> SparseFun
 
 def count(arguments: list[SparseFunction], levels: tuple[bool, ...]) -> SparseFunction:
     """The function whose value depends on how many arguments are true."""
-    places = tuple(place for argument in arguments for place in argument.positions)
-    if len(set(places)) == len(places) == len(arguments) <= MAX_LEVELS:
+    places = _distinct_variables(arguments)
+    if places is not None and len(places) <= MAX_LEVELS:
         return from_levels(places, levels, tuple(_negative(argument) for argument in arguments))
     return _composed(arguments, lambda tables: np.asarray(np.array(levels)[np.sum(tables, axis=0, dtype=np.int64)]))
 
 
 def look_up(arguments: list[SparseFunction], values: Values) -> SparseFunction:
     """The function whose value is looked up in a table by its arguments."""
-    places = tuple(place for argument in arguments for place in argument.positions)
-    if len(set(places)) == len(places) == len(arguments) and not any(map(_negative, arguments)):
+    places = _distinct_variables(arguments)
+    if places is not None and not any(map(_negative, arguments)):
         return from_table(places, values)
 
     def rule(tables: list[Values]) -> Values:
@@ -56,6 +56,12 @@ def look_up(arguments: list[SparseFunction], values: Values) -> SparseFunction:
         return np.asarray(values[patterns])
 
     return _composed(arguments, rule)
+
+
+def _distinct_variables(arguments: list[SparseFunction]) -> tuple[int, ...] | None:
+    """The arguments' positions where each argument is a literal of its own position, else None."""
+    places = tuple(argument.positions[0] for argument in arguments if argument.sparsity == 1)
+    return places if len(set(places)) == len(arguments) else None
 
 
 def _negative(argument: SparseFunction) -> bool:

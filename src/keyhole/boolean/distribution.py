@@ -62,7 +62,7 @@ def sample(law: Bernoulli, n: int, context: int, seed: int) -> Bool[np.ndarray, 
 
 def sample_packed(law: Bernoulli, n: int, context: int, seed: int) -> UInt8[np.ndarray, "n bytes"]:
     """The bits of `sample`, eight to a byte, the first position in the lowest bit; unused bits are 0."""
-    packed = np.empty((n, -(-context // 8)), dtype=np.uint8)
+    packed = np.empty((max(n, 0), -(-context // 8)), dtype=np.uint8)  # a negative n is refused below
     for bits, start in _blocks(law, n, context, seed):
         packed[start : start + len(bits)] = np.packbits(bits, axis=1, bitorder="little")
     return packed
@@ -74,6 +74,8 @@ def _blocks(law: Bernoulli, n: int, context: int, seed: int) -> Iterator[tuple[n
         raise AssumptionError(
             f"{n} inputs of {context} bits were asked for; ask for at least 0 inputs of at least 1 bit."
         )
+    if seed < 0:
+        raise AssumptionError(f"The seed {seed} was given; a seed is at least 0.")
     rng = np.random.Generator(np.random.Philox(seed))
     rows = max(1, BLOCK // context)
     for start in range(0, n, rows):

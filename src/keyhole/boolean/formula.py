@@ -116,9 +116,10 @@ class Reader:
         """Read a token where a variable, a constant, a bracket or a function may begin."""
         frame = self.stack[-1]
         if token.kind == "position":
-            if len(token.text.lstrip("0")) > MAX_POSITION_DIGITS:
+            digits = token.text.lstrip("0") or "0"  # int refuses thousands of digits, zeros included
+            if len(digits) > MAX_POSITION_DIGITS:
                 self._refuse(token, f"A position has at most {MAX_POSITION_DIGITS} digits, but this has more")
-            frame.take(literal(int(token.text)))
+            frame.take(literal(int(digits)))
         elif token.text == "~":
             frame.negations += 1
         elif token.text == "(":

@@ -47,6 +47,8 @@ def _part_text(positions: tuple[int, ...], indices: tuple[int, ...], values: Val
 
 
 def _joined(operator: Operator, parts: list[Text]) -> Text:
+    if len(parts) == 1:
+        return parts[0]
     binding = BINDING[operator]
     texts = [text if inner > binding else f"({text})" for text, inner in parts]
     return f" {operator} ".join(texts), binding

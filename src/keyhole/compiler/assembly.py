@@ -3,11 +3,11 @@
 import numpy as np
 
 from keyhole.attention.activations import Identity, ReLU
-from keyhole.attention.embedding import AdditiveEmbedding, Embedding, OneHotPairs
 from keyhole.attention.positions import OneHotPositions, SignCodes
 from keyhole.attention.rowwise import Affine, FeedForward
 from keyhole.attention.score import FactoredScore
 from keyhole.attention.tabulation import Tabulated, TabulatedHead
+from keyhole.attention.tokens import AdditiveEmbedding, Embedding, OneHotPairs
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.compiler.additive import TOKENS, relevant_products
 from keyhole.compiler.plan import HeadPlan, Plan

@@ -1,4 +1,4 @@
-"""An embedding gives every (position, symbol) a vector, and [CLS] one more: the last row of X."""
+"""Tokens as vectors: every (position, symbol) has one, and [CLS] one more, the last row of X."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -210,7 +210,7 @@ def require_symbols(sequences: Array, tokens: int, symbols: int) -> None:
         )
 
 
-def embed(embedding: Embedding, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch rows d"]:
+def embed_tokens(embedding: Embedding, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch rows d"]:
     """The rows X of each sequence, [CLS] last: shape (…, T + 1, d)."""
     require_symbols(sequences, embedding.tokens, embedding.symbols)
     xp = array_namespace(embedding.cls)
