@@ -8,6 +8,7 @@ from keyhole.attention import evaluate, forward
 from keyhole.boolean.families import majority, parity
 from keyhole.boolean.text import read_function
 from keyhole.errors import ArgumentError, CompileError, FormulaError
+from keyhole.verbs.compile import cover_capacity
 
 REQUIRED = {
     "function", "context", "construction", "exact", "margin", "leak", "logit_scale", "width", "dimension", "norms",
@@ -137,3 +138,13 @@ def test_a_function_or_its_text():
     """A SparseFunction and its formula compile to the same weights."""
     one, two = keyhole.compile(read_function("x1 ^ x2"), 9), keyhole.compile("x1 ^ x2", 9)
     assert np.array_equal(one.plan.readout, two.plan.readout)
+
+
+def test_the_cover_charge_has_its_least_inside():
+    """Covers pay for logits and for read-outs: the best mass is neither end, and no grid point is cheaper."""
+    best = keyhole.compile("x0 & x1 & x2", 1000, minimise="cover")
+    charge = cover_capacity(best.profile)
+    masses = [0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9]
+    tried = [cover_capacity(keyhole.compile("x0 & x1 & x2", 1000, gamma=mass, rho=mass).profile) for mass in masses]
+    assert charge <= min(tried) * (1 + 1e-6)  # the search stops within 1e-3 of the best log-odds
+    assert 0.01 < best.plan.parameters["gamma"] < 0.9

@@ -47,7 +47,10 @@ def compile_command(
     gamma: Annotated[float, typer.Option(help="Attention off the relevant positions (pair).")] = 0.5,
     rho: Annotated[float, typer.Option(help="Leak ratio (additive, codes, heads).")] = 0.5,
     minimise: Annotated[
-        str | None, typer.Option(help="Choose that mass instead: path_inf makes P_∞ least.", metavar="CHARGE")
+        str | None,
+        typer.Option(
+            help="Choose that mass instead: path_inf or cover makes that bound's charge least.", metavar="CHARGE"
+        ),
     ] = None,
     output: Annotated[str, typer.Option(help="signs: 1 and -1; bits: 1 and 0.")] = "signs",
     carry: Annotated[

@@ -49,7 +49,7 @@ def key_vector(plan: Plan, head: HeadPlan) -> np.ndarray:
         own = relevant_products(codes, plan.function.positions)
         relevant = np.concatenate([codes.rows(i, i + 1, np.zeros(())) for i in plan.function.positions])
         q[: codes.width] = np.linalg.solve(own, head.focus) @ relevant
-    elif is_pair(plan):
+    elif plan.paired:
         q[:-1] = np.repeat(logits(plan, head), 2)
     else:
         q[: plan.context] = logits(plan, head)
@@ -66,7 +66,7 @@ def logits(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "T"]:
 
 def embedding_of(plan: Plan) -> Embedding:
     """One-hot pairs, or tokens with position codes."""
-    if is_pair(plan):
+    if plan.paired:
         return OneHotPairs(plan.context, 2, np.zeros(()))
     width = plan.dimension - TOKENS
     codes = (
@@ -81,7 +81,7 @@ def embedding_of(plan: Plan) -> Embedding:
 def _value_matrix(plan: Plan, head: HeadPlan) -> np.ndarray:
     """W_V: a row for every pair, or for the two token coordinates."""
     matrix = np.zeros((plan.dimension, plan.width))
-    if is_pair(plan):
+    if plan.paired:
         places = np.array(plan.function.positions)
         matrix[0:-1:2], matrix[1:-1:2] = head.rest_values
         matrix[2 * places], matrix[2 * places + 1] = head.values[:, 0], head.values[:, 1]
@@ -110,8 +110,3 @@ def _activation(plan: Plan) -> Identity | ReLU:
 
 def _wiring(plan: Plan) -> Wiring:
     return Wiring() if len(plan.heads) == 1 else Wiring(feedforward=FeedForward(activation=ReLU()))
-
-
-def is_pair(plan: Plan) -> bool:
-    """Construction A: one coordinate per (position, symbol) and one for [CLS]."""
-    return plan.construction.startswith("A")

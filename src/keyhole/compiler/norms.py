@@ -16,7 +16,7 @@ PAIRS = 2048  # vectors up to which the distances of random codes are looked at
 
 def plan_profile(plan: Plan) -> NormProfile:
     """What the theorems read off the plan's weights; equal to measuring the dense matrices."""
-    pair = is_pair(plan)
+    pair = plan.paired
     reach = sum(np.linalg.norm(value_rows(plan, head), axis=0) for head in plan.heads)
     return NormProfile(
         blocks=(BlockNorms(heads=tuple(_head_norms(plan, head) for head in plan.heads)),),
@@ -32,14 +32,9 @@ def plan_profile(plan: Plan) -> NormProfile:
     )
 
 
-def is_pair(plan: Plan) -> bool:
-    """Construction A: one coordinate per (position, symbol) and one for [CLS]."""
-    return plan.construction.startswith("A")
-
-
 def key_entries(plan: Plan, head: HeadPlan) -> np.ndarray:
     """The entries of the key vector q that can differ from zero."""
-    if is_pair(plan):
+    if plan.paired:
         return np.repeat(head.focus, 2)
     if plan.codes_seed is None:
         return head.focus
@@ -50,7 +45,7 @@ def key_entries(plan: Plan, head: HeadPlan) -> np.ndarray:
 
 def value_rows(plan: Plan, head: HeadPlan) -> np.ndarray:
     """The rows of W_V that can differ from zero: of the relevant pairs, or of the two tokens."""
-    return head.values.reshape(-1, plan.width) if is_pair(plan) else head.rest_values
+    return head.values.reshape(-1, plan.width) if plan.paired else head.rest_values
 
 
 def value_radius(plan: Plan) -> float:

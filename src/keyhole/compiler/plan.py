@@ -50,6 +50,11 @@ class Plan:
         return len(self.units)
 
     @property
+    def paired(self) -> bool:
+        """Construction A: one coordinate per (position, symbol) and one for [CLS]."""
+        return self.construction.startswith("A")
+
+    @property
     def path_inf(self) -> float:
         """P_∞ = Σ_j |w_j| Σ_h max |value|: what Theorem T charges for the plan."""
         reach = sum(

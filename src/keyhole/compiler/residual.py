@@ -21,7 +21,7 @@ from keyhole.attention.score import FactoredScore
 from keyhole.attention.tokens import AdditiveEmbedding, PairEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.compiler.additive import TOKENS
-from keyhole.compiler.assembly import embedding_of, is_pair, key_vector
+from keyhole.compiler.assembly import embedding_of, key_vector
 from keyhole.compiler.plan import HeadPlan, Plan
 from keyhole.errors import CompileError
 
@@ -66,7 +66,7 @@ def to_residual(plan: Plan) -> ResidualBlock:
     """The plan as a residual block: the same function, exactly, on every input."""
     gathered = [_gather(plan, head, f"head {h}") for h, head in enumerate(plan.heads)]
     widths = [len(part.names) for part in gathered]
-    d, d_head, paired = plan.dimension + sum(widths) + 1, max(widths), is_pair(plan)
+    d, d_head, paired = plan.dimension + sum(widths) + 1, max(widths), plan.paired
     vocabulary = 2 * plan.context + 1 if paired else TOKENS
     _check_size(plan, d * (vocabulary + plan.context + 1 + 4 * d_head * len(plan.heads) + 2 * plan.width))
     names = [*_embedded(plan), *(name for part in gathered for name in part.names), "output"]
@@ -131,10 +131,10 @@ def _gather(plan: Plan, head: HeadPlan, name: str) -> _Gathered:
     if np.array_equal(head.values, np.broadcast_to(head.rest_values, head.values.shape)):
         columns = np.zeros((plan.dimension, 2))
         for symbol in range(2):
-            here = slice(symbol, -1, 2) if is_pair(plan) else plan.dimension - TOKENS + symbol
+            here = slice(symbol, -1, 2) if plan.paired else plan.dimension - TOKENS + symbol
             columns[here, symbol] = 1.0
         return _Gathered([f"{name}: attention on zeros", f"{name}: attention on ones"], columns, head.rest_values)
-    if head.rest_values.any() or not is_pair(plan):
+    if head.rest_values.any() or not plan.paired:
         raise CompileError(
             f"The values of {name} depend on the position in a way that the embedding of construction "
             f"{plan.construction} cannot tell apart; compile it as pairs."
@@ -149,21 +149,21 @@ def _gather(plan: Plan, head: HeadPlan, name: str) -> _Gathered:
 
 def _embedded(plan: Plan) -> list[str]:
     """The directions that the embedding writes to."""
-    if is_pair(plan):
+    if plan.paired:
         return _vocabulary(plan)
     kind = "position" if plan.codes_seed is None else "code"
     return [*(f"{kind} {j}" for j in range(plan.dimension - TOKENS)), *_vocabulary(plan)]
 
 
 def _vocabulary(plan: Plan) -> list[str]:
-    if is_pair(plan):
+    if plan.paired:
         return [*(f"x{t}={symbol}" for t in range(plan.context) for symbol in range(2)), "[CLS]"]
     return ["bit 0", "bit 1", "[CLS]"]
 
 
 def _vectors(plan: Plan, d: int) -> np.ndarray:
     """W_E: a unit vector for every token."""
-    return np.eye(2 * plan.context + 1, d) if is_pair(plan) else np.eye(TOKENS, d, plan.dimension - TOKENS)
+    return np.eye(2 * plan.context + 1, d) if plan.paired else np.eye(TOKENS, d, plan.dimension - TOKENS)
 
 
 def _positions(plan: Plan, d: int) -> np.ndarray:

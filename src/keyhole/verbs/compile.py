@@ -2,11 +2,21 @@
 
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.text import read_function
+from keyhole.bounds.heads import scalar_model_cover
 from keyhole.compiler.choice import Charge, Wish, cheapest, choose, path_inf
 from keyhole.compiler.compiled import Compiled, certified
 from keyhole.errors import ArgumentError
+from keyhole.profile import NormProfile
 
-CHARGES = {"path_inf": path_inf}
+COVER_SAMPLES = 1e6  # the capacity of covers holds log m; its least mass hardly moves with m
+
+
+def cover_capacity(profile: NormProfile) -> float:
+    """What the cover route charges: the capacity C of Theorem S, which sees logits and read-outs."""
+    return scalar_model_cover(profile, COVER_SAMPLES).capacity
+
+
+CHARGES = {"path_inf": path_inf, "cover": cover_capacity}
 
 
 def compile(  # noqa: A001  (the verb's own name)
@@ -25,7 +35,8 @@ def compile(  # noqa: A001  (the verb's own name)
 
     `gamma` is the attention mass off the relevant positions (pair construction), `rho` the leak ratio of the others.
     With `minimise` that mass is chosen instead, so that a charge is least: "path_inf", or any function of the norms,
-    such as a bound's capacity. With `carry` a number format must be proved to keep every sign.
+    such as a bound's capacity ("cover": that of Theorem S). With `carry` a number format must be proved to keep
+    every sign.
 
     >>> compile("x3 & x17 & x40", 1_000_000)
     Compiled('x3 & x17 & x40', context=1000000, A2, 2 units, margin 1 on all 2^1000000 inputs)
