@@ -14,7 +14,7 @@ from keyhole.studies.finding import Claim, Outcome, Scale, Study, Verdict
 
 CLAIM = Claim(
     id="floor",
-    title="log₂ C(T, s) samples are necessary, and about twice as many suffice for search",
+    title="log₂ C(T, s) samples are necessary, and search succeeds at a size of the same growth",
     statement=(
         "From m one-bit labels no learner names a random 3-set with probability above 2^m/C(T,3). For a balanced 3-way AND the "
         "hidden set is the only consistent one at least half of the time once the expected number of rivals is ½."
