@@ -7,7 +7,10 @@ from math import inf
 import pytest
 
 import keyhole
-from keyhole.bounds import pair_construction
+from keyhole.boolean.families import conjunction
+from keyhole.bounds import TABULATED, guarantee, pair_construction
+from keyhole.compiler.additive import additive_plan
+from keyhole.compiler.norms import plan_profile
 from keyhole.compiler.storing import save
 from keyhole.errors import AssumptionError, DataError
 from keyhole.files.norms import dumps
@@ -128,3 +131,11 @@ def test_refusals():
         bound("and:3", 100, 2)
     with pytest.raises(AssumptionError, match="at least one sample"):
         bound("and:3", inf, 20)
+
+
+@pytest.mark.parametrize(("context", "samples"), [(100, 5.3e5), (1000, 7.5e5), (10_000, 9.7e5)])
+def test_the_additive_construction_in_the_table_of_sizes(context, samples):
+    """AND 0/1 by Construction B, ρ = ½, gap 0.2, δ = .01: the theory's row, to half its last printed digit."""
+    plan = additive_plan(conjunction((0, 1, 2)), context, 0.5, "bits")
+    found = guarantee(TABULATED, plan_profile(plan), 1e6).samples_for(0.2)
+    assert found == pytest.approx(samples, abs=5e3)
