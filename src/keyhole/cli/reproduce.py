@@ -35,7 +35,7 @@ def reproduce_command(
 
       keyhole reproduce
 
-      keyhole reproduce --only softmax-smoothness,floor --out /tmp/report
+      keyhole reproduce --only softmax-smoothness,floor --out two-claims
 
       keyhole reproduce --scale paper
     """
