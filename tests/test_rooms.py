@@ -26,11 +26,12 @@ PLAN = [  # a room imports only from rows below its own; siblings never import e
 ]
 FLOOR = {room: floor for floor, row in enumerate(PLAN) for room in row}  # a room not listed is a KeyError
 
-FRAMEWORKS = {"jax", "torch", "transformers"}
+FRAMEWORKS = {"jax", "torch", "transformers", "transformer_lens", "ray"}
 SLEEPING = {  # what importing a room must not wake
     "attention": FRAMEWORKS | {"scipy", "altair"},
     "boolean": FRAMEWORKS | {"scipy", "altair"},
     "bounds": FRAMEWORKS | {"scipy", "altair", "numpy"},
+    "compiler": FRAMEWORKS | {"scipy", "altair"},
 }
 
 
@@ -62,8 +63,10 @@ def test_imports_go_down(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(HOUSE)))
 def test_frameworks_stay_in_their_rooms(path):
-    """Only lab names jax, only pretrained names torch or transformers."""
-    allowed = {"lab": {"jax"}, "pretrained": {"torch", "transformers"}}.get(room_of(path), set())
+    """Only lab names jax, only pretrained torch or transformers, only the compiler's export transformer-lens."""
+    allowed = {"lab": {"jax", "ray"}, "pretrained": {"torch", "transformers"}, "compiler": {"transformer_lens"}}.get(
+        room_of(path), set()
+    )
     named = set()
     for node in ast.walk(ast.parse(path.read_text("utf8"))):
         if isinstance(node, ast.Import):

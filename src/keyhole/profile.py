@@ -38,7 +38,9 @@ class BlockNorms:
     residual: bool = False
     concatenated: bool = False  # heads side by side before W_C, rather than summed
     hidden: MatrixNorms | None = None  # W_1 of shape (d, units) before the activation, where there is one
-    layernorm: bool = False  # a LayerNorm stands somewhere in the block: not Lipschitz
+    layernorm: bool = False  # a LayerNorm stands in the block, or before the read-out: not Lipschitz
+    biased: bool = False  # a constant is added after attention, or inside a block above the first
+    split_residual: bool = False  # the stream is added around attention and again around what follows
 
 
 @dataclass(frozen=True)

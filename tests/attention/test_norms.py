@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.attention.activations import GELU, ReLU
+from keyhole.attention.activations import GELU, Identity, ReLU
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward import forward
 from keyhole.attention.instances import query_score, tf_block, tf_scalar
@@ -19,7 +19,7 @@ from keyhole.attention.normalisers import Softmax, Sparsemax
 from keyhole.attention.norms import profile
 from keyhole.attention.paths import units_of
 from keyhole.attention.positions import SignCodes
-from keyhole.attention.rowwise import Affine, FeedForward
+from keyhole.attention.rowwise import Affine, FeedForward, LayerNorm
 from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tabulation import tabulate
 from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs, PairEmbedding
@@ -306,7 +306,9 @@ def test_a_profile_is_dense_computation(plan):
         if part is None:
             assert measured is None
         else:
-            whole = np.vstack([part.weight, part.bias])
+            # the inner map counts its bias as a row; one at the outer map makes the block `biased`, which covers refuse
+            whole = np.vstack([part.weight, part.bias]) if part is fed.inner else part.weight
+            assert found.blocks[0].biased
             assert {n: getattr(measured, n) for n in NAMES} == pytest.approx(dense_norms(whole), rel=1e-9)
     tables = tabulate(model)
     ranges = [(h.scores.max(1) - h.scores.min(1)).max() / h.normaliser.temperature for h in tables.heads]
@@ -386,3 +388,44 @@ def test_norms_of_unknown_maps_are_refused(head, words):
         odd = replace(odd, readout=replace(model.readout, weight=np.ones(3)))
     with pytest.raises(AssumptionError, match=words):
         profile(odd)
+
+
+def layer(activation, **wiring):
+    """A one-layer model of width 3 with this activation in its head and this wiring."""
+    head = Head(DenseScore(np.eye(3)), Affine(RNG.normal(size=(3, 3))), activation=activation)
+    embedding = PairEmbedding(RNG.normal(size=(3, 2, 3)), np.ones(3))
+    return Model(embedding, (Block((head,), Wiring(**wiring)),), ReadOut(np.ones(3)))
+
+
+def test_an_activation_keeps_value_and_output_apart():
+    """W_V and W_O are one matrix only where nothing stands between them."""
+    output = Affine(RNG.normal(size=(3, 3)))
+    linear, bent = (layer(activation, output=output) for activation in (Identity(), ReLU()))
+    folded = profile(linear).blocks[0]
+    assert folded.output is None
+    product = linear.blocks[0].heads[0].value.weight @ output.weight
+    assert folded.heads[0].value.frobenius == pytest.approx(np.linalg.norm(product))
+    apart = profile(bent).blocks[0]
+    assert apart.output.frobenius == pytest.approx(np.linalg.norm(output.weight))
+    assert apart.heads[0].value.frobenius == pytest.approx(np.linalg.norm(bent.blocks[0].heads[0].value.weight))
+
+
+@pytest.mark.parametrize(
+    ("model", "flag"),
+    [
+        (replace(layer(ReLU()), readout=ReadOut(np.ones(3), norm=LayerNorm(np.ones(3)))), "layernorm"),
+        (layer(Identity(), feedforward=FeedForward(), feedforward_norm=LayerNorm(np.ones(3))), "layernorm"),
+        (layer(Identity(), output=Affine(np.eye(3), np.ones(3))), "biased"),
+        (layer(Identity(), feedforward=FeedForward(outer=Affine(np.eye(3), np.ones(3)))), "biased"),
+        (layer(Identity(), feedforward=FeedForward(), residual="each"), "split_residual"),
+    ],
+)
+def test_what_covers_do_not_speak_of_is_flagged(model, flag):
+    """A norm at the read-out, constants after attention and two residuals are told, so that bounds can refuse."""
+    assert getattr(profile(model).blocks[0], flag)
+
+
+def test_two_activations_in_a_row_are_refused():
+    """The norms are those of one activation."""
+    with pytest.raises(AssumptionError, match="this block has two"):
+        profile(layer(ReLU(), feedforward=FeedForward()))

@@ -65,5 +65,7 @@ def test_bytes_are_no_key(tmp_path):
 
 def test_a_key_is_read(tmp_path):
     """As it was written."""
-    (tmp_path / "key.json").write_text(json.dumps({"models": [{"file": "a", "positions": [1, 2]}]}), "utf8")
-    assert read_key(tmp_path / "key.json") == ({"file": "a", "positions": [1, 2]},)
+    (tmp_path / "key.json").write_text(
+        json.dumps({"context": 9, "models": [{"file": "a", "positions": [1, 2]}]}), "utf8"
+    )
+    assert read_key(tmp_path / "key.json") == ({"file": "a", "positions": [1, 2], "context": 9},)

@@ -73,12 +73,18 @@ BREAKS = {
             complexity=lambda profile, m: bound_rivals.SCALAR.complexity(replace(profile, normaliser_constant=0.5), m),
         ),
     ),
+    "bound-rivals: a rival with our norm": (
+        bound_rivals,
+        "with_larger_columns",
+        lambda profile, _factor: ORIGINAL_COLUMNS(profile, 0.1),
+    ),
     "bound-shape: a dimension that counts": (bound_shape, "capacity", lambda depth, dimension: 9.0**depth * dimension),
-    "bound-shape: a spread that costs nothing more": (bound_shape, "spread_price", lambda spread: math.exp(2 * spread)),
+    "bound-shape: a spread that costs more": (bound_shape, "spread_price", lambda spread: math.exp(2 * spread)),
     "joined: a larger path norm": (joined, "joined_samples", lambda T, _s, **_rest: 5e6 * math.log(T)),
     "theorem-t: a smaller rate": (theorem_t, "one_position_rate", lambda T, m: math.sqrt(math.log(2 * T + 2) / m)),
     "floor: too few samples": (floor, "first_moment_size", lambda _T: 20),
 }
+ORIGINAL_COLUMNS = bound_rivals.with_larger_columns
 ORIGINAL_PAIR = bound_growth.pair_construction
 
 

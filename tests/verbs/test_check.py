@@ -44,7 +44,8 @@ def test_what_was_written_holds(case, tmp_path):
     compiled, path = written(case, tmp_path / "a.safetensors")
     assert failures(path) == ""
     names = [look.name for look in keyhole.check(path).inspections]
-    assert names == ["whole file", "digests", "tables", "construction", "proof", "norms", "formats", "dense matrices"]
+    claims = ["construction", "proof", "norms", "formats", "description", "dense matrices"]
+    assert names == ["whole file", "digests", "tables", *claims]
     again = load_plan(read_model(path))
     for name, array in tables(compiled.plan).items():
         assert np.array_equal(array, tables(again)[name])
@@ -190,3 +191,43 @@ def test_shown(tmp_path):
     checked = keyhole.check(path)
     assert json.dumps(checked.record())
     assert "holds" in checked._repr_html_()
+
+
+EDITS = {
+    "positions": [0, 5],
+    "logit_scale": 99.0,
+    "width": 77,
+    "units": ["foo", "bar"],
+    "output": "banana",
+    "theorem": {},
+    "method": "prayer",
+    "summation": "any order",
+    "context": 7,
+    "dimension": 14,
+    "heads": 0,
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edited_description_fails_though_its_digests_were_made_anew(name, tmp_path):
+    """Whatever the description says is compared with what the tables give; nothing is taken on trust."""
+    path = save(keyhole.compile("x1 & x3", 6), tmp_path / "a.safetensors")
+    stored = read_model(path)
+    kept = {
+        key: value for key, value in stored.description.items() if key not in ("digest", "digests", "keyhole", "schema")
+    }
+    write_model(path, stored.tensors, {**kept, name: EDITS[name]})
+    assert failures(path) != ""
+
+
+@pytest.mark.parametrize("name", ["tables.readout", "tables.head0.values", "dense.head0.value"])
+def test_zeroed_arrays_fail_with_a_reason(name, tmp_path):
+    """Nothing left to read is no proof, and a dense matrix must follow from the tables to the last bit."""
+    path = save(keyhole.compile("x1 & x3", 6), tmp_path / "a.safetensors")
+    stored = read_model(path)
+    kept = {
+        key: value for key, value in stored.description.items() if key not in ("digest", "digests", "keyhole", "schema")
+    }
+    changed = np.nextafter(stored.tensors[name], 1) if name.startswith("dense") else 0 * stored.tensors[name]
+    write_model(path, {**stored.tensors, name: changed}, kept)
+    assert failures(path) != ""

@@ -37,9 +37,7 @@ def profile(model: Model) -> NormProfile:
     units = units_of(tabulated) if tabulated else None
     learned = embedding.positions if isinstance(embedding, AdditiveEmbedding) else None
     return NormProfile(
-        blocks=tuple(_block_norms(block) for block in model.blocks)
-        if not single
-        else (_block_norms(first, first.wiring.enter(embedding.cls)),),
+        blocks=_all_block_norms(model),
         tokens=embedding.tokens + 1,
         readout=float(np.linalg.norm(numbers_of(model.readout.weight))),
         token_radius=math.hypot(radius, constant),
@@ -59,23 +57,52 @@ def profile(model: Model) -> NormProfile:
     )
 
 
-def _block_norms(block: Block, query: Array | None = None) -> BlockNorms:
+def _all_block_norms(model: Model) -> tuple[BlockNorms, ...]:
+    """The blocks in order: of a single one with its fixed query, of the last one with the norm at the read-out."""
+    query = model.blocks[0].wiring.enter(model.embedding.cls) if len(model.blocks) == 1 else None
+    *inner, last = model.blocks
+    return (*map(_block_norms, inner), _block_norms(last, query, normed=model.readout.norm is not None))
+
+
+def _block_norms(block: Block, query: Array | None = None, *, normed: bool = False) -> BlockNorms:
+    """The norms of a block; `normed` says that a LayerNorm stands behind it."""
     wiring, fed = block.wiring, block.wiring.feedforward
     biased = _biased(block)
+    fed_parts = () if fed is None else (fed.inner, fed.outer)
+    constants = [part for part in (wiring.output, *fed_parts) if part is not None and part.bias is not None]
+    _lipschitz(block)  # refuses an activation of which nothing is known
+    if fed is not None and _activated(block) and not isinstance(fed.activation, Identity):
+        raise AssumptionError(
+            "norms are those of one activation between W_V and W_C, and this block has two; give the heads, or the "
+            "feed-forward part, the identity"
+        )
+    outer = fed.outer if fed is not None else wiring.output if _activated(block) else None
     return BlockNorms(
         heads=tuple(_head_norms(block, index, query, biased=biased) for index in range(len(block.heads))),
-        output=matrix_norms(_with_bias(fed.outer)) if fed and fed.outer else None,
+        output=None if outer is None else matrix_norms(outer.weight),
         residual=wiring.residual != "none",
+        concatenated=wiring.join == "concatenate" and len(block.heads) > 1 and not _folded(block),
         hidden=matrix_norms(_with_bias(fed.inner)) if fed and fed.inner else None,
-        layernorm=wiring.attention_norm is not None or wiring.feedforward_norm is not None,
-        concatenated=wiring.join == "concatenate" and wiring.output is None and len(block.heads) > 1,
+        layernorm=normed or wiring.attention_norm is not None or wiring.feedforward_norm is not None,
+        biased=bool(constants) or (biased and query is None),
+        split_residual=wiring.residual == "each" and fed is not None,
     )
+
+
+def _activated(block: Block) -> bool:
+    """Whether the heads have an activation of their own."""
+    return any(not isinstance(head.activation, Identity) for head in block.heads)
+
+
+def _folded(block: Block) -> bool:
+    """Whether the output map is linear in the values, and so counts as a part of them."""
+    return block.wiring.output is not None and not _activated(block)
 
 
 def _head_norms(block: Block, index: int, query: Array | None, *, biased: bool) -> HeadNorms:
     head = block.heads[index]
     value = _with_bias(_affine(head), row=biased)
-    after = output_slice(block, index)
+    after = output_slice(block, index) if _folded(block) else None
     asked = None if query is None else float(np.linalg.norm(numbers_of(_bilinear(head).folded(query)[0])))
     return HeadNorms(
         score=_score_norms(_bilinear(head), biased=biased),

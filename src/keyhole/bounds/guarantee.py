@@ -151,6 +151,8 @@ def guarantee(
     """
     m, chance, loss = sample_size(samples), failure(delta), loss or Loss()
     of_class, left = peel(profile, route.dials(profile), chance) if measured else (profile, chance)
+    if measured:  # a sign pattern read off trained weights was not fixed in advance
+        of_class = replace(of_class, readout_nonnegative=False)
     complexity = route.complexity(of_class, m)
     derivation = risk_step(complexity, m, left, loss, two_sided=two_sided)
     norms = (

@@ -107,10 +107,18 @@ def require_covered(block: BlockNorms, profile: NormProfile) -> None:
     for there, what in (
         (block.layernorm, "a LayerNorm, which is not Lipschitz near zero variance"),
         (block.hidden is not None, "an MLP with an inner matrix of its own"),
+        (block.biased, "a constant added after attention"),
+        (block.split_residual, "a residual around attention and another around what follows"),
         (profile.readout_bias != 0, "a bias at the read-out"),
     ):
         if there:
             raise AssumptionError(f"The covers do not speak of {what}; Theorem T does where the profile has path_inf.")
+
+
+def refuse_projection(profile: NormProfile) -> None:
+    """One-layer theorems read the output linearly: a projection of the rows stands in the way."""
+    if profile.projected:
+        raise AssumptionError("Rows are projected on the unit ball before the read-out; only the deep bound covers it.")
 
 
 def single_layer(profile: NormProfile) -> BlockNorms:
@@ -141,6 +149,7 @@ def scalar_model_cover(profile: NormProfile, samples: Real) -> Cover:
     require_covered(single_layer(profile), profile)
     if single_layer(profile).residual:
         raise AssumptionError("Theorem S has no residual connection; Theorem T or the deep bound covers one.")
+    refuse_projection(profile)
     heads, radius = heads_cover(single_layer(profile), profile, samples)
     v = readout_norm(profile)
     cover = heads.through(v) + scalar_cover(v, radius, sample_size(samples))

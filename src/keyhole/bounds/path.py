@@ -6,7 +6,7 @@ from math import inf, log1p, sqrt, tanh
 from keyhole.bounds.assumptions import Real, norm, sample_size
 from keyhole.bounds.chaining import BASES, Chain
 from keyhole.bounds.derivation import Complexity, Lemma, Step
-from keyhole.bounds.heads import fixed_query_norm, single_layer
+from keyhole.bounds.heads import fixed_query_norm, refuse_projection, single_layer
 from keyhole.bounds.softmax import smoothness
 from keyhole.errors import AssumptionError
 from keyhole.profile import NormProfile
@@ -70,6 +70,7 @@ def path_complexity(profile: NormProfile, samples: Real) -> Complexity:
     Source     Ours (Theorem P).
     """
     block = single_layer(profile)
+    refuse_projection(profile)
     if profile.path is None:
         raise AssumptionError("Theorem P needs the path norm P = Σ_j |w_j| ‖v_j‖, and the profile has none: give path.")
     if profile.normaliser != "softmax":

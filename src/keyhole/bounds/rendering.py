@@ -1,7 +1,7 @@
 """A guarantee for people: a sentence, a tree of text, HTML, LaTeX."""
 
 from html import escape
-from math import isfinite, isnan
+from math import ceil, floor, isfinite, isnan, log10
 
 from keyhole.bounds.derivation import Step
 from keyhole.bounds.statement import Statement
@@ -23,6 +23,18 @@ def number(value: float) -> str:
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
 
+def at_most(value: float) -> str:
+    """A bound in three digits, rounded up, so that what is printed is still a bound.
+
+    >>> at_most(0.03282), at_most(2.002), at_most(0.5)
+    ('0.0329', '2.01', '0.5')
+    """
+    if not isfinite(value) or value <= 0:
+        return number(value)
+    step = 10.0 ** (floor(log10(value)) - 2)
+    return f"{ceil(value / step * (1 - 1e-12)) * step:.3g}"
+
+
 def sentence(shown: Statement) -> str:
     """The guarantee in one sentence."""
     marks = [shown.title]
@@ -30,7 +42,7 @@ def sentence(shown: Statement) -> str:
     marks += ["norms measured, peeled"] if shown.measured else []
     marks += ["VACUOUS"] if shown.vacuous else []
     chance = f"with probability ≥ {1 - shown.delta:.6g} at m = {number(shown.samples)}"
-    return f"gap ≤ {shown.value:.3g} {chance} ({'; '.join(marks)})"
+    return f"gap ≤ {at_most(shown.value)} {chance} ({'; '.join(marks)})"
 
 
 def _inputs(step: Step) -> str:

@@ -5,11 +5,11 @@ from math import ceil, exp, expm1, floor, inf, log, log2, sqrt, tanh
 
 from keyhole.bounds.assumptions import Real, failure, norm, positive, sample_size, whole
 from keyhole.bounds.derivation import STANDARD, Complexity, Lemma, Step
-from keyhole.bounds.heads import single_layer
+from keyhole.bounds.heads import refuse_projection, single_layer
 from keyhole.errors import AssumptionError
 from keyhole.profile import NormProfile
 
-THEOREM_T = Lemma("Theorem T", "R_m ≤ 2 L P_∞ Φ(R) r_m")
+THEOREM_T = Lemma("Theorem T", "R_m ≤ κ L P_∞ Φ(R) r_m, κ = 1 if every read-out weight is ≥ 0, else 2")
 MASSART = Lemma("Massart over one-position functions", "r_m = √(2 ln N_A / m), N_A = (2^A − 2)T + 2", STANDARD)
 SPREAD = Lemma("Theorem T, content-dependent scores", "Φ = min(Φ_a, Φ_b, 1/r_m), Φ(0) = 1")
 LARGEST_SPREAD = 700.0  # e^R is a float up to here; the cap 1/r_m is long since in force
@@ -100,6 +100,7 @@ def tabulated_complexity(profile: NormProfile, samples: Real) -> Complexity:
     Source     Ours (Theorem T).
     """
     single_layer(profile)
+    refuse_projection(profile)
     if profile.normaliser != "softmax":
         raise AssumptionError(f"Theorem T is about softmax, and this profile has {profile.normaliser}.")
     if profile.path_inf is None or profile.spread is None:

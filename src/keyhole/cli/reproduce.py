@@ -42,14 +42,14 @@ def reproduce_command(
     from keyhole.cli.reproduce_table import show, watched
     from keyhole.page.report import write_report
     from keyhole.studies.ledger import NOT_COVERED
-    from keyhole.studies.run import reproduce
+    from keyhole.studies.run import kept, reproduce
 
     chosen = tuple(name.strip() for name in only.split(",") if name.strip())
     with watched() as watch:
         findings = reproduce(
             chosen, scale=scale.value, seed=seed, folder=out, workers=workers or os.cpu_count() or 1, watch=watch
         )
-    page = write_report(findings, NOT_COVERED, out)
+    page = write_report(kept(scale.value, seed, out), NOT_COVERED, out)
     if json:
         typer.echo((out / "findings.json").read_text("utf8").rstrip())
     else:

@@ -1,5 +1,6 @@
 """A stored model checked from its file alone: each claim of its description against its own numbers."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 from keyhole.boolean.function import check_context
 from keyhole.compiler.additive import additive_plan, coded_plan
+from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.distractors import without_distractors
 from keyhole.compiler.norms import plan_profile
 from keyhole.compiler.pair import pair_plans
@@ -19,6 +21,7 @@ from keyhole.compiler.stated import named_norms, theorem_figures
 from keyhole.compiler.storing import DENSE_BYTES, dense_matrices, dense_size, load_plan, tables
 from keyhole.errors import KeyholeError
 from keyhole.files.model import StoredModel, description_digest, digest
+from keyhole.files.record import to_json
 
 CLOSE = 1e-7  # random codes end their bisection at a relative 1e-9, which other libraries may cut elsewhere
 SAME = 1e-9  # norms and bounds of equal numbers differ by rounding alone
@@ -44,16 +47,28 @@ def inspect(stored: StoredModel) -> list[Inspection]:
         looked.append(Inspection("tables", holds=True, says="shapes and finite numbers as described"))
     except KeyholeError as refusal:
         return [*looked, Inspection("tables", holds=False, says=str(refusal))]
-    for name, look in (("construction", _construction), ("proof", _proof), ("norms", _norms), ("formats", _formats)):
+    for name, look in (
+        ("construction", _construction),
+        ("proof", _proof),
+        ("norms", _norms),
+        ("formats", _formats),
+        ("description", _description),
+        ("dense matrices", lambda plan, _described: _dense(plan, stored)),
+    ):
         try:
             with np.errstate(all="ignore"):  # a damaged number may be huge; what is lost fails its comparison
                 fault, says = look(plan, stored.description)
             looked.append(Inspection(name, holds=fault is None, says=fault or says))
         except KeyholeError as refusal:
             looked.append(Inspection(name, holds=False, says=str(refusal)))
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             looked.append(Inspection(name, holds=False, says=f"the description cannot be read there ({error!r})"))
-    return [*looked, *_dense(plan, stored)]
+    return looked
+
+
+def undamaged(stored: StoredModel) -> bool:
+    """Whether every array and the description are as they were when written."""
+    return all(looked.holds for looked in _digests(stored))
 
 
 def _digests(stored: StoredModel) -> Iterator[Inspection]:
@@ -71,7 +86,10 @@ def _digests(stored: StoredModel) -> Iterator[Inspection]:
 def _construction(plan: Plan, described: Mapping[str, Any]) -> tuple[str | None, str]:
     """Every entry against the construction made anew; what nothing reads is no part of it."""
     plan = without_distractors(plan)
-    fresh = tables(_again(plan))
+    again = _again(plan)
+    if plan.units != again.units:
+        return f"the units are named {_short(plan.units)}, and {plan.construction} names them {_short(again.units)}", ""
+    fresh = tables(again)
     for name, array in tables(plan).items():
         if array.shape != fresh[name].shape:
             return f"{name} has shape {array.shape}, and {plan.construction} gives {fresh[name].shape}", ""
@@ -133,20 +151,53 @@ def _formats(plan: Plan, described: Mapping[str, Any]) -> tuple[str | None, str]
     return None, ", ".join(f"{name} {outcome}" for name, outcome in described["formats"].items())
 
 
-def _dense(plan: Plan, stored: StoredModel) -> Iterator[Inspection]:
-    """Every dense matrix against the tables."""
+def _description(plan: Plan, described: Mapping[str, Any]) -> tuple[str | None, str]:
+    """Every other entry of the description against the record that the stored numbers give."""
+    margin = prove(plan).margin
+    made = Compiled(plan, prove(plan), plan_profile(plan), judge(plan, margin), str(described["why"])).record()
+    made |= {"units": plan.units, "dense": dense_size(plan) <= DENSE_BYTES}
+    plain = json.loads(to_json("model/1", made))
+    for name in sorted((plain.keys() | described.keys()) - {"digest", "digests"}):
+        if name not in plain or name not in described or not _alike(plain[name], described[name]):
+            return f"{name} is stated {_short(described.get(name))}, and the tables give {_short(plain.get(name))}", ""
+    return None, f"{len(plain)} entries as the tables give them"
+
+
+def _alike(made: Any, stated: Any) -> bool:
+    """Whether two JSON values agree, numbers up to rounding."""
+    if isinstance(made, dict) and isinstance(stated, dict):
+        return made.keys() == stated.keys() and all(_alike(made[name], stated[name]) for name in made)
+    if isinstance(made, list) and isinstance(stated, list):
+        return len(made) == len(stated) and all(map(_alike, made, stated))
+    if isinstance(made, float) and isinstance(stated, int | float) and not isinstance(stated, bool):
+        return abs(made - stated) <= CLOSE * max(1.0, abs(made))
+    return type(made) is type(stated) and bool(made == stated)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _dense(plan: Plan, stored: StoredModel) -> tuple[str | None, str]:
+    """Every dense matrix against the tables: bit for bit, or, where codes are solved for, up to rounding."""
     held = {name for name in stored.tensors if name.startswith("dense.")}
     if not held and dense_size(plan) > DENSE_BYTES:
-        return
-    with np.errstate(all="ignore"):
-        fresh = dense_matrices(plan)
-    fault = next((f"{name} is missing" for name in fresh if name not in held), None)
-    fault = fault or next((f"{name} does not belong here" for name in held if name not in fresh), None)
-    for name in () if fault else sorted(held):
+        return None, "none, as there are too many entries"
+    unknown = sorted(set(stored.tensors) - held - set(tables(plan)))
+    if unknown:
+        return f"{unknown[0]} does not belong here", ""
+    fresh = dense_matrices(plan)
+    if held != set(fresh):
+        odd = min(held ^ set(fresh))
+        return f"{odd} {'does not belong here' if odd in held else 'is missing'}", ""
+    for name in sorted(held):
         array, made = stored.tensors[name], fresh[name]
-        off = array.shape != made.shape or ~(np.abs(array - made) <= SAME * (1 + np.abs(made)))
+        if array.shape != made.shape:
+            return f"{name} has shape {array.shape}, and the tables give {made.shape}", ""
+        slack = 0.0 if plan.codes_seed is None else SAME * (1 + np.abs(made))
+        off = ~(np.abs(array - made) <= slack)
         if np.any(off):
-            at = tuple(int(i) for i in np.argwhere(off)[0]) if array.shape == made.shape else ()
-            fault = f"{name}{list(at) if at else ''} does not follow from the tables"
-            break
-    yield Inspection("dense matrices", holds=fault is None, says=fault or f"{len(held)} follow from the tables")
+            at = [int(i) for i in np.argwhere(off)[0]]
+            return f"{name}{at or ''} does not follow from the tables", ""
+    return None, f"{len(held)} follow from the tables"

@@ -38,7 +38,7 @@ class FormatVerdict:
     storage: str
     accumulation: str
     outcome: Literal["proved", "refuted", "tried"]
-    bound: float  # on what rounding takes of the margin, by Lemma R; infinite where it says nothing
+    bound: float  # what Lemma R sets against the margin (up to one common positive factor); infinite if nothing
     margin: float  # what the bound must stay below
     tried: int  # inputs simulated
     deviation: float | None  # largest |output − wanted| seen among them
@@ -46,7 +46,7 @@ class FormatVerdict:
 
     def __str__(self) -> str:
         if self.outcome == "proved":
-            return f"proved: rounding takes at most {self.bound:.3g} of the margin {self.margin:.3g}"
+            return f"signs proved: rounding bound {self.bound:.3g} < margin {self.margin:.3g}"
         if self.outcome == "refuted":
             return f"refuted: wrong on {self.counterexample}"
         if not self.tried:

@@ -45,6 +45,10 @@ class Masses:
 def prove(plan: Plan) -> Proof:
     """Enclose the output on every input, by whichever argument the numbers allow; what nothing reads is left out."""
     plan = live(plan)
+    if not plan.heads:
+        raise CompileError("Nothing reaches the output: every read-out weight or every value is 0.")
+    if len(plan.heads) > max(1, plan.function.sparsity):
+        raise CompileError(f"{len(plan.heads)} heads reach the output, and the function has fewer relevant positions.")
     masses = [shares(head, plan) for head in plan.heads]
     if len(plan.heads) > 1:
         error, method = _by_boxes(plan, masses), "every pattern, each head's leak anywhere in its range"

@@ -18,7 +18,8 @@ def read_key(path: Path) -> tuple[dict[str, Any], ...]:
     except ValueError:  # not text
         text = ""
     try:
-        models = tuple(_answer(model) for model in json.loads(text)["models"])
+        key = json.loads(text)
+        models = tuple({**_answer(model), "context": int(key["context"])} for model in key["models"])
     except (ValueError, KeyError, TypeError):
         models = ()
     if not models:

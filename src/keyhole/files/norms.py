@@ -12,7 +12,7 @@ from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
 SCHEMA = "norms/1"
 ROUNDING = 1e-5  # norms computed in float32 may miss ‖W‖₂ ≤ ‖W‖_F by this much
 WHOLE = {"rows", "columns", "tokens", "symbols"}
-FLAGS = {"residual", "concatenated", "layernorm", "readout_nonnegative", "projected"}
+FLAGS = {"residual", "concatenated", "layernorm", "biased", "split_residual", "readout_nonnegative", "projected"}
 WORDS = {"normaliser"}
 
 

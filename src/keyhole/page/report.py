@@ -26,7 +26,10 @@ def write_report(findings: Sequence[Finding], not_covered: Iterable[tuple[str, s
     page, kept = folder / "index.html", folder / "findings.json"
     records = {"findings": [finding.record() for finding in findings]}
     content = f"{to_json('findings/1', records)}\n".encode()
-    if page.exists() and kept.exists() and kept.read_bytes() == content:
+    figures = [
+        folder / "figures" / f"{name}{ending}" for f in findings for name, _ in named_figures(f) for ending in FORMATS
+    ]
+    if all(path.exists() for path in (page, kept, *figures)) and kept.read_bytes() == content:
         return page
     for finding in findings:
         for name, figure in named_figures(finding):

@@ -23,7 +23,7 @@ CLAIM = Claim(
     source="keyhole, with proof (Theorems S, P, T); the log T law of the gap: Edelman et al. (2022)",
     prediction=(
         "For Theorem T, gap·√m less the confidence term √(ln(2/δ)/2) is proportional to √ln(2T+2), to the rounding of m; the cover "
-        "route has a local exponent of log(2T+2) between 2 and 3. At T = 100 covers ask for about 2·10¹⁰ samples, and are vacuous at 10⁶."
+        "route has a local exponent of log(2T+2) between 2 and 3. At T = 100 covers are vacuous at 10⁶ samples."
     ),
     could_fail="A law that varies by more than rounding, an exponent outside its range, or a cover bound that is not vacuous at 10⁶ samples.",
     papers=(EDELMAN_2022,),

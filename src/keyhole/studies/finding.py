@@ -8,6 +8,9 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Literal
 
 from keyhole.figure import Axis, Figure
@@ -18,7 +21,6 @@ Verdict = Literal["holds", "holds with a caveat", "fails here", "undecided at th
 Scale = Literal["quick", "paper"]
 
 PROVED: tuple[Kind, ...] = ("identity", "inequality")
-NUMERICS = 1  # raised whenever a study's numbers change
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,18 @@ class Study:
 
     def identity(self, scale: Scale, seed: int) -> str:
         """The name of a run: a hash of everything that decides its numbers."""
-        fields = {"claim": asdict(self.claim), "scale": scale, "seed": seed, "numerics": NUMERICS}
+        fields = {"claim": asdict(self.claim), "scale": scale, "seed": seed, "sources": sources_digest()}
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@cache
+def sources_digest() -> str:
+    """A hash of the package's own sources and of numpy's version: what is computed, and with what."""
+    digest = hashlib.sha256(version("numpy").encode())
+    house = Path(__file__).parent.parent
+    for path in sorted(house.rglob("*.py")):
+        digest.update(str(path.relative_to(house)).encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ CLAIM = Claim(
     source="keyhole, with proof (Lemma N3, first moment); optimality of log T is also claimed by Edelman et al. (2022)",
     prediction=(
         "At the first-moment size (28 samples at T = 100, 34 at T = 400) the target is alone with probability at least ½ "
-        "(an earlier simulation gave .73 and .76); picking a random consistent AND never beats 2^m/C(T,3)."
+        "; picking a random consistent AND never beats 2^m/C(T,3)."
     ),
     could_fail="An upper end of the interval below ½, or a success rate whose lower end exceeds 2^m/C(T,3).",
     papers=(EDELMAN_2022,),
@@ -44,7 +44,7 @@ def look(scale: Scale, seed: int) -> Outcome:
         size = first_moment_size(context)
         for samples in sorted({12, 16, 20, 24, size, size + 8}):
             counts = np.array([consistent(rng, context, samples) for _ in range(draws)])
-            picked = round(float((1 / counts).sum()))
+            picked = int((rng.random(draws) < 1 / counts).sum())
             alone = int((counts == 1).sum())
             low, high = clopper_pearson(picked, draws, 0.001)
             limit = min(1.0, 2.0**samples / comb(context, 3))

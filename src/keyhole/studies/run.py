@@ -72,6 +72,12 @@ def _run(names: list[str], scale: Scale, seed: int, workers: int) -> Iterator[Fi
             pool.shutdown(cancel_futures=True)
 
 
+def kept(scale: Scale, seed: int, folder: Path) -> tuple[Finding, ...]:
+    """Every finding the folder holds for this scale and seed, in the ledger's order."""
+    found = (load(study, scale, seed, folder) for study in STUDIES)
+    return tuple(finding for finding in found if finding is not None)
+
+
 def path_of(study: Study, scale: Scale, seed: int, folder: Path) -> Path:
     """Where a run is kept: named by its claim and its identity."""
     return folder / "findings" / f"{study.claim.id}-{study.identity(scale, seed)}.json"

@@ -15,12 +15,13 @@ from keyhole.bounds import (
     pair_construction,
     rivals,
 )
-from keyhole.bounds.assumptions import Real
+from keyhole.bounds.assumptions import Real, failure, sample_size
 from keyhole.bounds.constructions import TARGETS
 from keyhole.bounds.derivation import Step
 from keyhole.bounds.guarantee import Sensitivity, with_tokens
 from keyhole.bounds.occam import certificate_nats, exact_error
 from keyhole.bounds.rivals import Rival
+from keyhole.compiler.checking import undamaged
 from keyhole.compiler.norms import plan_profile
 from keyhole.compiler.storing import load_plan
 from keyhole.errors import AssumptionError, DataError
@@ -224,14 +225,27 @@ def norms_of(source: str | Path | NormProfile, context: int | None) -> NormProfi
         return pair_construction(named[0], context, named[1])
     path = Path(source)
     if path.suffix == ".safetensors":
-        stored = plan_profile(load_plan(read_model(path)))
-        return stored if tokens is None else with_tokens(stored, tokens)
+        return _stored_norms(path, context)
     if path.suffix in {".npz", ".pt", ".bin"} or path.is_dir():
         raise DataError(
             f"{source} is no file that bounds are read from; give a model that `keyhole compile` wrote, a JSON of "
             "norms (see --template) or a name such as and:3."
         )
     return read_norms(path, tokens)
+
+
+def _stored_norms(path: Path, context: int | None) -> NormProfile:
+    """The norms of a model of ours, whose file must be as it was written."""
+    stored = read_model(path)
+    if stored.damage is not None or not undamaged(stored):
+        raise DataError(f"{path} is not as it was written; `keyhole check {path}` says where. Compile it again.")
+    plan = load_plan(stored)
+    if context not in (None, plan.context):
+        raise DataError(
+            f"{path} is a model of context {plan.context}, and --context {context} was given; leave it out, or compile "
+            "the function for that context."
+        )
+    return plan_profile(plan)
 
 
 def bound(
@@ -253,10 +267,12 @@ def bound(
     gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)
     """
     profile = norms_of(source, context)
+    m, chance = sample_size(samples), failure(delta)
+    share = chance / len(ROUTES) if measured else chance  # the smallest of several is taken after looking
     guarantees, refused = [], []
     for route in ROUTES:
         try:
-            guarantees.append(guarantee(route, profile, samples, delta=delta, measured=measured))
+            guarantees.append(guarantee(route, profile, m, delta=share, measured=measured))
         except AssumptionError as refusal:
             refused.append((route.title, str(refusal)))
     if not guarantees:

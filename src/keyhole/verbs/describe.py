@@ -140,7 +140,7 @@ def representation(function: SparseFunction) -> Statement:
     """Which regime of the representation theorem the function falls in."""
     source = str(Source("read", EDELMAN_2022))
     if not function.positions:
-        return Statement("constant: no attention is needed", source)
+        return Statement("constant: no attention is needed", str(Source("ours")))
     if is_symmetric(function):
         return Statement("symmetric: one head represents it exactly with norms poly(s)", source)
     if counts_literals(function):
@@ -153,7 +153,7 @@ def training(steps: int) -> Statement:
     """What the leap suggests for gradient descent: a conjecture up to logarithms, proved in special cases."""
     source = str(Source("read", ABBE_2023, "abstract"))
     if steps == 0:
-        return Statement("constant: nothing to learn", source)
+        return Statement("constant: nothing to learn", str(Source("ours")))
     ease = "easy" if steps == 1 else "moderate" if steps == 2 else "hard"
     says = (
         f"{ease} (leap {steps}): SGD on fully connected networks is conjectured to take about T^{max(steps, 2)} steps"

@@ -68,10 +68,16 @@ def _named(answers: tuple[dict[str, Any], ...], name: str) -> dict[str, Any]:
 
 def _scored(answer: dict[str, Any], path: Path, top: int | None, seed: int) -> ModelScore:
     positions = tuple(answer["positions"])
+    array = read_attributions(path)
+    if array.shape[1] != answer["context"]:
+        raise DataError(
+            f"{str(path)!r} has {array.shape[1]} columns, and the models of the key have a context of "
+            f"{answer['context']}; give one column per position, without [CLS]."
+        )
     return ModelScore(
         file=answer["file"],
         formula=str(answer.get("formula", "")),
         construction=str(answer.get("construction", "")),
         positions=positions,
-        score=score_attribution(read_attributions(path), positions, top=top, seed=seed),
+        score=score_attribution(array, positions, top=top, seed=seed),
     )
