@@ -212,3 +212,15 @@ def test_a_bump_inside_a_level_shows():
     )
     assert measured(bumped) > 0.1
     assert measured(bumped) <= prove(bumped).error + 1e-9
+
+
+@pytest.mark.parametrize("formula", ["x0 & x1 & x2", "x0 ^ x1", "x0 & x1 | ~x0 & x2"])
+@pytest.mark.parametrize("bluntness", [0.0, 0.3, 0.6])
+def test_blunt_heads_are_bounded_from_above(formula, bluntness):
+    """With attention spread over other relevant positions too, no input is further off than the proof says."""
+    plan = separate_plan(read_function(formula), 5, 0.5, "signs")
+    plan = replace(plan, heads=tuple(replace(head, focus=bluntness * head.focus) for head in plan.heads))
+    bits = all_inputs(5)
+    off = np.abs(evaluate(to_tabulated(plan), bits) - targets(plan, bits)).max()
+    assert off > 0.1
+    assert off <= prove(plan).error + 1e-9

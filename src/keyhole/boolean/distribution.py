@@ -10,7 +10,7 @@ from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.influence import check_bias, probability
 from keyhole.errors import AssumptionError
 
-BLOCK = 1 << 22  # random numbers held at once
+BLOCK = 1 << 22  # random numbers held at once, or one row of the context where that is longer
 
 
 @dataclass(frozen=True)

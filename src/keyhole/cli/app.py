@@ -1,5 +1,7 @@
 """The command line as a whole: its verbs, its version, and how it says no."""
 
+import io
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -64,5 +66,8 @@ def keyhole(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; a terminal without our letters shows question marks, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app()
