@@ -1,6 +1,6 @@
 """Lemma R bounds what rounded models do, and every verdict on a format can be checked by running it."""
 
-from math import inf
+from math import inf, log1p
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from keyhole.compiler.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64
 from keyhole.compiler.pair import pair_plans
 from keyhole.compiler.precision import FORMATS, candidates, judge, judge_format
 from keyhole.compiler.proof import prove
-from keyhole.compiler.rounding import growth, logit_allowance, moved_output, normaliser_error, output_error
+from keyhole.compiler.rounding import _moves, growth, logit_allowance, moved_output, normaliser_error, output_error
 from keyhole.compiler.simulation import runs, simulate
 from keyhole.errors import AssumptionError
 
@@ -210,3 +210,13 @@ def test_the_bound_by_hand():
         error = size * (2 * np.tanh(same / 2) + theta) + abs(size - exact) + 2 * 4 * least
         total += weight * error + weight * growth(2, u) * (size + error)
     assert output_error(signs, FLOAT16, FLOAT16) == pytest.approx(total, rel=1e-8)
+
+
+def test_logits_move_by_half_of_their_range():
+    """A stored β that is off by e moves focus against rest by e, and softmax sees half of it on either side."""
+    plan = pair_plans(conjunction((0, 1, 2)), 100, 0.5, "bits")[0]
+    beta = plan.heads[0].focus[0]
+    off = abs(float(BFLOAT16.round(np.array([beta]))[0]) - beta)
+    assert off > 1e-3
+    moves = _moves(plan, plan.heads[0], BFLOAT16, FLOAT32, homogeneous=False)
+    assert moves.logits == pytest.approx(off / 2 + 2.0**-52 * beta - log1p(-2 * FLOAT32.unit), rel=1e-6)
