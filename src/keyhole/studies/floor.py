@@ -23,8 +23,8 @@ CLAIM = Claim(
     kind="measurement",
     source="keyhole, with proof (Lemma N3, first moment); optimality of log T is also claimed by Edelman et al. (2022)",
     prediction=(
-        "At the first-moment size (28 samples at T = 100, 34 at T = 400) the target is alone with probability at least ½ "
-        "; picking a random consistent AND never beats 2^m/C(T,3)."
+        "At the first-moment size (28 samples at T = 100, 34 at T = 400) the target is alone with probability at least ½; "
+        "picking a random consistent AND never beats 2^m/C(T,3)."
     ),
     could_fail="An upper end of the interval below ½, or a success rate whose lower end exceeds 2^m/C(T,3).",
     papers=(EDELMAN_2022,),
