@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 QUIET  := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
 
-.PHONY: help install reproduce check format test test-thorough test-extras clean
+.PHONY: help install reproduce check format test test-thorough test-extras bench clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -44,6 +44,9 @@ test-thorough: install  ## the core suite with many more random examples
 
 test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is one
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --extras
+
+bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the machine's own limit
+	@for part in bench/*.py; do $(BIN)/python $$part || exit 1; done
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -26,12 +26,14 @@ PLAN = [  # a room imports only from rows below its own; siblings never import e
 ]
 FLOOR = {room: floor for floor, row in enumerate(PLAN) for room in row}  # a room not listed is a KeyError
 
-FRAMEWORKS = {"jax", "torch", "transformers", "transformer_lens", "ray"}
+FRAMEWORKS = {"jax", "optax", "torch", "transformers", "transformer_lens", "ray"}
 SLEEPING = {  # what importing a room must not wake
     "attention": FRAMEWORKS | {"scipy", "altair"},
     "boolean": FRAMEWORKS | {"scipy", "altair"},
     "bounds": FRAMEWORKS | {"scipy", "altair", "numpy"},
+    "certify": FRAMEWORKS | {"scipy", "altair", "sklearn"},
     "compiler": FRAMEWORKS | {"scipy", "altair"},
+    "latent": FRAMEWORKS | {"scipy", "altair", "sklearn"},
 }
 
 
@@ -64,7 +66,7 @@ def test_imports_go_down(path):
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(HOUSE)))
 def test_frameworks_stay_in_their_rooms(path):
     """Only lab names jax, only pretrained torch or transformers, only the compiler's export transformer-lens."""
-    allowed = {"lab": {"jax", "ray"}, "pretrained": {"torch", "transformers"}, "compiler": {"transformer_lens"}}.get(
+    allowed = {"lab": {"jax", "optax", "ray"}, "pretrained": {"torch", "transformers"}, "compiler": {"transformer_lens"}}.get(
         room_of(path), set()
     )
     named = set()
