@@ -66,9 +66,11 @@ def test_imports_go_down(path):
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(HOUSE)))
 def test_frameworks_stay_in_their_rooms(path):
     """Only lab names jax, only pretrained torch or transformers, only the compiler's export transformer-lens."""
-    allowed = {"lab": {"jax", "optax", "ray"}, "pretrained": {"torch", "transformers"}, "compiler": {"transformer_lens"}}.get(
-        room_of(path), set()
-    )
+    allowed = {
+        "lab": {"jax", "optax", "ray"},
+        "pretrained": {"torch", "transformers"},
+        "compiler": {"transformer_lens"},
+    }.get(room_of(path), set())
     named = set()
     for node in ast.walk(ast.parse(path.read_text("utf8"))):
         if isinstance(node, ast.Import):
