@@ -1,0 +1,44 @@
+"""Tasks and learners by name, and back from their records."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyhole.errors import ArgumentError
+from keyhole.lab.cell import NUMERICS, Cell
+from keyhole.lab.learner import Learner
+from keyhole.lab.presets import preset
+from keyhole.lab.task import SparseTask, Task
+from keyhole.lab.transformer import Transformer
+
+LEARNERS = ("transformer",)
+
+
+def learner_named(name: str, *, preset_name: str = "default") -> Learner:
+    """The learner a person names; a transformer takes the settings of a preset."""
+    if name == "transformer":
+        return preset(preset_name)
+    raise ArgumentError(f"There is no learner {name!r}; there are {', '.join(LEARNERS)}.")
+
+
+def learner_from(record: Mapping[str, Any]) -> Learner:
+    """The learner a record was made of."""
+    settings = {name: value for name, value in record.items() if name != "name"}
+    if record["name"] == "transformer":
+        return Transformer(**settings)
+    raise ArgumentError(f"There is no learner {record['name']!r}; there are {', '.join(LEARNERS)}.")
+
+
+def task_from(record: Mapping[str, Any]) -> Task:
+    """The task a record was made of."""
+    return SparseTask(**record)
+
+
+def cell_from(record: Mapping[str, Any]) -> Cell:
+    """The cell a record was made of; refuses one whose numbers would come out differently now."""
+    if record["numerics"] != NUMERICS:
+        raise ArgumentError(
+            f"The run was made with numerics {record['numerics']}, and this is numerics {NUMERICS}: it cannot be made "
+            "again to the bit. Use the version it was made with."
+        )
+    task, learner = task_from(record["task"]), learner_from(record["learner"])
+    return Cell(task, learner, record["context"], record["samples"], record["seed"])
