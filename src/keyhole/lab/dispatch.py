@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
@@ -56,7 +56,7 @@ class Dispatch:
     def close(self) -> None:
         """Keep what is finished, give up the rest, and stop the workers."""
         try:
-            self._keep([pair for lane in self.lanes for pair in _landed(lane)])
+            self._keep()
         finally:
             for lane in self.lanes:
                 lane.close()
@@ -92,19 +92,18 @@ class Dispatch:
 
     def _harvest(self) -> dict[str, Row]:
         """Keep the runs that have landed; the first that failed is raised once the others are safe."""
-        landed: list[tuple[Cell, Result]] = []
-        try:
-            for lane in self.lanes:
-                landed += _landed(lane)
-                _check(lane)
-        finally:
-            self._keep(landed)
-        return self.store.outcomes([cell.identity for cell, _ in landed])
+        landed = self._keep()
+        for lane in self.lanes:
+            _check(lane)
+        return self.store.outcomes(landed)
 
-    def _keep(self, landed: list[tuple[Cell, Result]]) -> None:
+    def _keep(self) -> list[str]:
+        """Store the runs that have landed, and only then forget that they were under way."""
+        landed = [(lane, future) for lane in self.lanes for future in lane.flying if _is_well(future)]
         if landed:
-            self.store.add(landed)
-            self.made += len(landed)
+            self.store.add((lane.flying[future], future.result()) for lane, future in landed)
+        self.made += len(landed)
+        return [lane.flying.pop(future).identity for lane, future in landed]
 
     def _look(self) -> dict[str, Row]:
         """What other processes have finished; what they have not is asked for again, in case they are gone."""
@@ -124,10 +123,9 @@ def dispatching(store: Store, start: Callable[[], list[Lane]], *, keep_weights: 
         dispatch.close()
 
 
-def _landed(lane: Lane) -> list[tuple[Cell, Result]]:
-    """The runs of a lane that are done and well, taken off it."""
-    well = [future for future in lane.flying if future.done() and not future.cancelled() and not future.exception()]
-    return [(lane.flying.pop(future), future.result()) for future in well]
+def _is_well(future: Future[Result]) -> bool:
+    """Whether a run is finished, and was neither given up nor failed."""
+    return future.done() and not future.cancelled() and future.exception() is None
 
 
 def _check(lane: Lane) -> None:

@@ -11,9 +11,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from uuid import uuid4
 
 from keyhole import __version__
@@ -77,7 +78,7 @@ class Store:
         with plainly(self.path):
             self.connection = opened(self.path)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Store":  # noqa: PYI034  (the run-time checker reads no Self here)
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -150,8 +151,9 @@ class Store:
                 write_model(self.weights_path(cell.identity), result.weights, described)
             entries.append(_entry(cell, result))
         with writing(self.connection, self.path):
-            places = ", ".join("?" * 16)
-            self.connection.executemany(f"INSERT OR IGNORE INTO runs VALUES ({places})", entries)
+            self.connection.executemany(
+                "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", entries
+            )
             self.connection.executemany("DELETE FROM claims WHERE identity = ?", [entry[:1] for entry in entries])
 
     def remove(self, identities: Sequence[str]) -> None:
@@ -171,12 +173,14 @@ class Store:
             yield from self.connection.execute(f"{asked} WHERE identity IN ({', '.join('?' * len(some))})", some)
 
 
+@cache
 def made_with() -> dict[str, str]:
     """The versions that numbers made here come from."""
     packages = {name: version(name) for name in ("jax", "numpy")}
     return {"keyhole": __version__, "python": platform.python_version(), **packages}
 
 
+@cache
 def processor() -> str:
     """The name of this machine's processor."""
     try:

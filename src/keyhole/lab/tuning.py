@@ -60,7 +60,9 @@ def score(settings: Transformer) -> Score:
     parities = [
         run(Cell(PARITY, online(settings), PARITY_CONTEXT, None, FIRST_SEED + seed)) for seed in range(PARITY_SEEDS)
     ]
-    return Score(settings, _successes(conjunctions), _successes(parities), sum(r.steps for r in parities) / len(parities))
+    return Score(
+        settings, _successes(conjunctions), _successes(parities), sum(r.steps for r in parities) / len(parities)
+    )
 
 
 def choose(scores: tuple[Score, ...]) -> dict[str, Transformer]:
