@@ -80,6 +80,7 @@ class Dispatch:
                 if not self.waiting:
                     return
                 context = self._context(lane)
+                lane.see(context)
                 cell = next(cell for cell in self.waiting.values() if cell.context == context)
                 yield lane, self.waiting.pop(cell.identity)
 

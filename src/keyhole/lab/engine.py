@@ -44,11 +44,12 @@ class Lane:
         """How many more runs it takes."""
         return self.room - len(self.flying)
 
+    def see(self, context: int) -> None:
+        """Remember a context as the latest."""
+        self.seen = [*(one for one in self.seen if one != context), context]
+
     def submit(self, cell: Cell, *, keep_weights: bool) -> None:
         """Send a run on its way."""
-        if cell.context in self.seen:
-            self.seen.remove(cell.context)
-        self.seen.append(cell.context)
         self.flying[self.executor.submit(make, cell, keep_weights)] = cell
 
     def close(self) -> None:

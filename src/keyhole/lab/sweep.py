@@ -69,9 +69,13 @@ class Progress:
 
     @property
     def seconds_left(self) -> float:
-        """The time the remaining runs take, by the runs so far."""
-        work = sum((one.round_size - one.round_done + one.left) * one.seconds for one in self.standings)
-        return work / self.workers
+        """The time the remaining runs take, by the runs so far; a context without any counts as the others do."""
+        runs = sum(one.runs for one in self.standings)
+        usual = sum(one.runs * one.seconds for one in self.standings) / max(1, runs)
+        return sum(
+            (one.round_size - one.round_done + one.left) * (one.seconds if one.runs else usual) / self.workers
+            for one in self.standings
+        )
 
 
 Watch = Callable[[Progress], None]
