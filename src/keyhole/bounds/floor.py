@@ -25,6 +25,20 @@ def information_floor(context: int, sparsity: int, delta: float = 0.0) -> float:
     return max(0.0, log2(comb(context, sparsity)) + log2(1 - delta))
 
 
+def floor_slope(sparsity: int) -> float:
+    """Samples per unit of ln T by which the information floor rises for long contexts.
+
+    Statement  log₂ C(T, s) − (s/ln 2) ln T tends to −log₂ s! as T grows.
+    Proof      C(T, s) = T^s/s! · Π_{i<s} (1 − i/T), and the product tends to 1.
+    Source     Ours (S43): no learner of s-sparse conjunctions has a law a + b ln T with a smaller b.
+
+    >>> round(floor_slope(3), 3)
+    4.328
+    """
+    subset_size(max(sparsity, 1), sparsity)
+    return sparsity / log(2)
+
+
 def expected_rivals(context: int, sparsity: int, samples: int) -> float:
     """Expected number of wrong s-ANDs that fit all samples, when bits are 1 with probability 2^(−1/s).
 
