@@ -11,7 +11,6 @@ TASK = "What is learned: and:3, parity:3, majority:5, threshold:2:5, random:3, o
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
 SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
-OUT = "Write figures: one .html, .svg, .png or .csv, or a folder for all of them."
 
 
 def learn_command(
@@ -35,7 +34,6 @@ def learn_command(
         typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"),
     ] = None,
     keep_weights: Annotated[bool, typer.Option("--keep-weights", help="Keep the weights of every new run.")] = False,
-    out: Annotated[Path | None, typer.Option(help=OUT, metavar="PATH")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Find m*, the training-set size at which half of the runs learn TASK, at each context.

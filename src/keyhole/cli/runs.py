@@ -2,9 +2,10 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from keyhole.cli.arguments import counts
 from keyhole.errors import ArgumentError
@@ -21,18 +22,22 @@ Folder = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
-runs_app = typer.Typer(invoke_without_command=True)
+
+class Listing(TyperGroup):
+    """Lists where no other command is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read `--task and:3` as `list --task and:3`."""
+        if not args or (args[0].startswith("-") and args[0] not in ("-h", "--help")):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+runs_app = typer.Typer(cls=Listing)
 
 
 @runs_app.callback()
-def runs_command(
-    asked: typer.Context,
-    task: Task = "",
-    learner: Learner = "",
-    context: Context = "",
-    store: Folder = None,
-    json: AsJson = False,
-) -> None:
+def runs_command() -> None:
     """List, show, export or forget the runs that `keyhole learn` keeps; alone, it lists them.
 
     Examples:
@@ -45,8 +50,6 @@ def runs_command(
 
       keyhole runs prune --task parity:3
     """
-    if asked.invoked_subcommand is None:
-        list_command(task, learner, context, store, json)
 
 
 @runs_app.command("list")
@@ -67,7 +70,7 @@ def list_command(
     if json:
         typer.echo(to_json("runs/1", {"runs": [asdict(row) for row in rows]}))
         return
-    typer.echo(f"{'run':<10} {'task':<14} {'learner':<12} {'T':>6} {'m':>7} {'seed':>4}  {'outcome':<14} right")
+    typer.echo(f"{'run':<10} {'task':<14} {'learner':<12} {'T':>6} {'m':>7} {'seed':>4}  {'outcome':<11} right")
     for row in rows:
         typer.echo(_line(row))
     typer.echo(f"{len(rows):,} runs", err=True)
@@ -177,6 +180,6 @@ def _line(row: "Row") -> str:
     task = row.task if len(row.task) <= 14 else f"{row.task[:13]}…"
     size = "fresh" if row.samples is None else str(row.samples)
     return (
-        f"{row.identity[:10]} {task:<14} {row.learner:<12} {row.context:>6} {size:>7} {row.seed:>4}  {outcome:<14} "
-        f"{100 * row.accuracy:.1f} %"
+        f"{row.identity[:10]} {task:<14} {row.learner:<12} {row.context:>6} {size:>7} {row.seed:>4}  {outcome:<11} "
+        f"{100 * row.accuracy:5.1f} %"
     )

@@ -5,6 +5,7 @@ from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from keyhole.errors import ArgumentError
 from keyhole.files.folder import home
 from keyhole.lab.engine import Lane, borrowed, core_count, processes
 from keyhole.lab.floors import task_floor
+from keyhole.lab.laws import LEAST, Law, Verdict, compare
 from keyhole.lab.learner import Learner
 from keyhole.lab.registry import learner_named
 from keyhole.lab.schedule import BUDGET, LARGEST, Adaptive, Grid, Online, Schedule
@@ -21,6 +23,7 @@ from keyhole.lab.sweep import Plan, Sweep, Tally, Watch, sweep
 from keyhole.lab.task import SparseTask, Task
 from keyhole.lab.threshold import Threshold
 
+WIDTH = 80
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
 
 
@@ -31,6 +34,7 @@ class Learned:
     sweep: Sweep
     thresholds: tuple[Threshold, ...]
     floors: dict[int, float | None]
+    verdict: Verdict | None  # of the laws of growth, where there are contexts enough
 
     @property
     def runs(self) -> int:
@@ -44,9 +48,9 @@ class Learned:
 
     def __str__(self) -> str:
         plan = self.sweep.plan
-        lines = [f"{plan.task.name} by {plan.learner.name}: {_success(plan)}"]
+        lines = [f"{plan.task.name} by {plan.learner.name}", _success(plan)]
         lines += self._table() if self.thresholds else self._online()
-        lines += self._wanting()
+        lines += self._wanting() + self._laws()
         found = self.runs - self.sweep.made
         lines.append(f"{self.runs:,} runs ({self.sweep.made:,} made now, {found:,} found) in {self.seconds:.1f} s")
         return "\n".join(lines)
@@ -57,6 +61,7 @@ class Learned:
     def record(self) -> dict[str, Any]:
         """The answer as plain lists and dictionaries."""
         plan = self.sweep.plan
+        ranked = {} if self.verdict is None else self.verdict.record()
         return {
             "task": plan.task.record(),
             "learner": plan.learner.record(),
@@ -76,7 +81,8 @@ class Learned:
                 }
                 for one in self.thresholds
             ],
-            "laws": [],
+            "laws": ranked.pop("laws", []),
+            "verdict": ranked or None,
             "cells": [asdict(tally) for tally in self.sweep.tallies],
             "runs": self.runs,
             "made": self.sweep.made,
@@ -108,6 +114,15 @@ class Learned:
             for T, more in self.sweep.wanting.items()
             if more
         ]
+
+    def _laws(self) -> list[str]:
+        """The laws from best to worst, and what is to be said against the verdict."""
+        if self.verdict is None:
+            return []
+        head = f"{'law':<16} {'weight':>7} {'resamples':>10} {'foretold':>9}   coefficients"
+        said = [str(self.verdict), *self.verdict.warnings]
+        wrapped = [line for text in said for line in wrap(text, WIDTH, subsequent_indent="  ")]
+        return ["", head, *map(_law_line, self.verdict.laws), *wrapped, ""]
 
 
 _FIRST = {"context", "m", "low", "high", "censored", "quantile"}
@@ -162,7 +177,8 @@ def learn(
     with Store(folder) as runs:
         swept = sweep(plan, runs, start, workers=workers, keep_weights=keep_weights, watch=watch)
     floors = {context: task_floor(task, context, quantile) for context in plan.contexts}
-    return Learned(swept, swept.thresholds, floors)
+    thresholds = swept.thresholds
+    return Learned(swept, thresholds, floors, _verdict(thresholds, confidence))
 
 
 def _schedule(samples: tuple[int, ...], online: bool, seeds: int | None, adaptive: Adaptive) -> Schedule:  # noqa: FBT001
@@ -187,8 +203,8 @@ def _settings(schedule: Schedule) -> dict[str, Any]:
 
 def _success(plan: Plan) -> str:
     if isinstance(plan.schedule, Online):
-        return "fresh samples; success is 99 % of fresh inputs answered rightly"
-    return f"samples for success (99 % of fresh inputs right) in {100 * plan.quantile:g} % of runs"
+        return "runs on fresh samples; success: 99 % of fresh inputs answered rightly"
+    return f"m*: samples with which {100 * plan.quantile:g} % of runs answer 99 % of fresh inputs rightly"
 
 
 def _place(one: Threshold) -> str:
@@ -200,6 +216,20 @@ def _place(one: Threshold) -> str:
 def _interval(one: Threshold) -> str:
     low, high = ("?" if end is None else f"{end:.4g}" for end in (one.low, one.high))
     return f"{low} to {high}"
+
+
+def _law_line(law: Law) -> str:
+    numbers = ", ".join(f"{name} = {each.value:.3g}" for name, each in law.coefficients.items())
+    foretold = "–" if law.foretold is None else f"±{law.foretold:.0%}"
+    return f"{law.formula:<16} {law.weight:>7.2f} {law.share:>10.0%} {foretold:>9}   {numbers}"
+
+
+def _verdict(thresholds: Sequence[Threshold], confidence: float) -> Verdict | None:
+    """The laws compared, where the contexts suffice."""
+    reached = sum(one.m is not None for one in thresholds)
+    if len(thresholds) < LEAST or reached < LEAST - 1:
+        return None
+    return compare(thresholds, confidence=confidence)
 
 
 def _online_line(tally: Tally) -> str:
