@@ -162,3 +162,21 @@ def test_where_there_is_a_floor_places_differ_by_more_than_success_forgives(fami
 def test_floors_of_the_named_tasks(task, floor):
     """log₂ C(100, 3) − 1 where success names the positions, and none where it does not."""
     assert task_floor(task, 100) == (None if floor is None else pytest.approx(floor, abs=1e-3))
+
+
+def test_the_title_says_what_is_unusual(tmp_path):
+    """Law, noise, alphabet and training sets stand beside the task, the preset beside the transformer."""
+    circumstances = {"law": "balanced", "label_noise": 0.1, "feature_noise": 0.2, "symbols": 4, "balanced_sets": True}
+    found = learned(tmp_path, contexts=(8,), seeds=1, **circumstances)
+    expected = "and:2 (balanced bits, label noise 0.1, feature noise 0.2, 4 symbols, balanced sets) by coin"
+    assert found.title == expected
+    task = found.record()["task"]
+    assert {name: task[name] for name in circumstances} == circumstances
+
+
+def test_seeds_count_from_the_first(tmp_path):
+    """Another first seed gives other runs, numbered from it."""
+    learned(tmp_path, contexts=(8,))
+    found = learned(tmp_path, contexts=(8,), seed=100)
+    assert found.sweep.made == found.runs
+    assert {row.seed for row in found.sweep.rows} == set(range(100, 106))

@@ -28,6 +28,10 @@ def learn_command(
     noise: Annotated[float, typer.Option(help="Share of training labels that are flipped.")] = 0.0,
     feature_noise: Annotated[float, typer.Option(help="Share of training inputs that are flipped.")] = 0.0,
     symbols: Annotated[int, typer.Option(help="Letters of the alphabet; half of them stand for 1.")] = 2,
+    balanced_sets: Annotated[
+        bool, typer.Option("--balanced-sets", help="Redraw training sets until 40 to 60 % of their labels are 1.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="The first seed; the others follow it.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
     store: Annotated[
         Path | None,
@@ -70,6 +74,8 @@ def learn_command(
                 label_noise=noise,
                 feature_noise=feature_noise,
                 symbols=symbols,
+                balanced_sets=balanced_sets,
+                seed=seed,
                 workers=workers or None,
                 store=store,
                 keep_weights=keep_weights,

@@ -31,6 +31,7 @@ class Plan:
     schedule: Schedule
     quantile: float = 0.5
     confidence: float = 0.9
+    first_seed: int = 0
 
     def __post_init__(self) -> None:
         if not self.contexts:
@@ -38,10 +39,11 @@ class Plan:
 
     def cells(self, context: int, tallies: Tallies) -> list[Cell]:
         """The next round at a context; its seeds go on where the rounds before it ended."""
+        done = {size: self.first_seed + trials for size, (_, trials) in tallies.items()}
         return [
-            Cell(self.task, self.learner, context, size, seed)
+            Cell(self.task, self.learner, context, size, done.get(size, self.first_seed) + number)
             for size, more in self.schedule.further(tallies).items()
-            for seed in range(tallies.get(size, (0, 0))[1], tallies.get(size, (0, 0))[1] + more)
+            for number in range(more)
         ]
 
 

@@ -31,6 +31,7 @@ SEEDS = 20  # at each size of a fixed grid, and online: as many as the definitio
 class Learned:
     """The answer: m* at each context with its interval, the floor below it, and the runs it comes from."""
 
+    title: str
     sweep: Sweep
     thresholds: tuple[Threshold, ...]
     floors: dict[int, float | None]
@@ -48,7 +49,7 @@ class Learned:
 
     def __str__(self) -> str:
         plan = self.sweep.plan
-        lines = [f"{plan.task.name} by {plan.learner.name}", _success(plan)]
+        lines = [*wrap(self.title, WIDTH, subsequent_indent="  "), _success(plan)]
         lines += self._table() if self.thresholds else self._online()
         lines += self._wanting() + self._laws()
         found = self.runs - self.sweep.made
@@ -146,6 +147,8 @@ def learn(
     label_noise: float = 0.0,
     feature_noise: float = 0.0,
     symbols: int = 2,
+    balanced_sets: bool = False,
+    seed: int = 0,
     workers: int | None = None,
     executor: Executor | None = None,
     store: Path | None = None,
@@ -157,16 +160,18 @@ def learn(
     Without `samples` the sizes are chosen in rounds, until the interval of m* lies within the precision or `budget`
     runs are made. With `samples` every size gets `seeds` runs; `online`, every context does, on fresh samples.
     Runs are made by spawned processes (`workers`, one per core if not said), or by any `executor`, which then gets at
-    most twice so many at once.
+    most twice so many at once. Seeds count from `seed`.
     """
     if isinstance(task, str):
-        task = SparseTask(task, law, label_noise, feature_noise, symbols)
+        task = SparseTask(task, law, label_noise, feature_noise, symbols, balanced_sets)
+    by = learner if isinstance(learner, str) else learner.name
     if isinstance(learner, str):
         learner = learner_named(learner, preset_name=preset)
+        by = f"{by} ({preset})" if learner.name == "transformer" else by
     schedule = _schedule(
         tuple(samples), online, seeds, Adaptive(quantile, precision, confidence, largest=largest, budget=budget)
     )
-    plan = Plan(task, learner, tuple(sorted(set(contexts))), schedule, quantile, confidence)
+    plan = Plan(task, learner, tuple(sorted(set(contexts))), schedule, quantile, confidence, seed)
     task.instance(plan.contexts[0], np.random.default_rng(0))  # refuses a context that is too short, before any run
     workers = core_count() if workers is None else workers
     folder = home(store)
@@ -178,7 +183,8 @@ def learn(
         swept = sweep(plan, runs, start, workers=workers, keep_weights=keep_weights, watch=watch)
     floors = {context: task_floor(task, context, quantile) for context in plan.contexts}
     thresholds = swept.thresholds
-    return Learned(swept, thresholds, floors, _verdict(thresholds, confidence))
+    title = f"{task.name}{_circumstances(task)} by {by}"
+    return Learned(title, swept, thresholds, floors, _verdict(thresholds, confidence))
 
 
 def _schedule(samples: tuple[int, ...], online: bool, seeds: int | None, adaptive: Adaptive) -> Schedule:  # noqa: FBT001
@@ -194,6 +200,18 @@ def _schedule(samples: tuple[int, ...], online: bool, seeds: int | None, adaptiv
             "Give --samples or --online too, or a --budget of runs at each context."
         )
     return adaptive
+
+
+def _circumstances(task: Task) -> str:
+    """What is not usual about the inputs, in brackets."""
+    if not isinstance(task, SparseTask):
+        return ""
+    facts = [] if task.law == "uniform" else ["balanced bits" if task.law == "balanced" else f"bits {task.law}"]
+    facts += [f"label noise {task.label_noise:g}"] if task.label_noise else []
+    facts += [f"feature noise {task.feature_noise:g}"] if task.feature_noise else []
+    facts += [f"{task.symbols} symbols"] if task.symbols != 2 else []
+    facts += ["balanced sets"] if task.balanced_sets else []
+    return f" ({', '.join(facts)})" if facts else ""
 
 
 def _settings(schedule: Schedule) -> dict[str, Any]:
