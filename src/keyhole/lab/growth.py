@@ -47,7 +47,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Growth:
     """The level and the rise of a law, one for each data set, and −2 ln of its likelihood."""
 
     shape: Shape
@@ -78,7 +78,7 @@ def read_points(thresholds: Sequence[Threshold], confidence: float) -> Points:
     )
 
 
-def fit_law(points: Points, shape: Shape) -> Fitted:
+def fit_law(points: Points, shape: Shape) -> Growth:
     """The most likely level and rise for each row of values."""
     values = np.atleast_2d(points.values)
     reach = float(np.ptp(values)) + STEEP
@@ -90,7 +90,7 @@ def fit_law(points: Points, shape: Shape) -> Fitted:
         level = _level(values[:, None, :] - rise, points)
         deviance = _deviance(values[:, None, :] - rise - level[..., None], points)
         best = deviance.argmin(axis=1)
-        found = Fitted(shape, points.ends, level[rows, best], ratios[rows, best], deviance[rows, best])
+        found = Growth(shape, points.ends, level[rows, best], ratios[rows, best], deviance[rows, best])
         if shape.parameters == 1:
             break
         step = (mesh[-1] - mesh[0]) / (MESH - 1) / ((MESH - 1) / 2) ** turn

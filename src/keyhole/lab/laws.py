@@ -15,7 +15,7 @@ from jaxtyping import Float
 from keyhole.bounds.floor import floor_slope
 from keyhole.errors import DataError
 from keyhole.lab.estimation import Threshold
-from keyhole.lab.growth import Fitted, Points, fit_law, misfit, read_points
+from keyhole.lab.growth import Growth, Points, fit_law, misfit, read_points
 from keyhole.lab.shapes import SHAPES, share_named
 
 LEAST = 4  # contexts with a threshold: two coefficients, one for the small-sample term, one to be left over
@@ -169,7 +169,7 @@ def beside_floor(law: Law, sparsity: int) -> str:
     )
 
 
-def _aicc(fit: Fitted, n: int, scatter: float) -> Float[np.ndarray, "draws"]:
+def _aicc(fit: Growth, n: int, scatter: float) -> Float[np.ndarray, "draws"]:
     k = fit.shape.parameters
     return np.asarray(fit.deviance / scatter + 2 * k + 2 * k * (k + 1) / (n - k - 1))
 
@@ -187,7 +187,7 @@ def _foretold(points: Points, name: str, seen: np.ndarray, held: np.ndarray) -> 
     return misfit(later, fit_law(earlier, SHAPES[name]).at(later.contexts)[0])
 
 
-def _coefficients(fit: Fitted, again: Fitted, confidence: float) -> dict[str, Coefficient]:
+def _coefficients(fit: Growth, again: Growth, confidence: float) -> dict[str, Coefficient]:
     values = fit.shape.coefficients(fit.level, fit.ln_ratio, fit.ends)
     spread = fit.shape.coefficients(again.level, again.ln_ratio, again.ends)
     ends = [(1 - confidence) / 2, (1 + confidence) / 2]

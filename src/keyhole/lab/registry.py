@@ -9,14 +9,17 @@ from keyhole.lab.learner import Learner
 from keyhole.lab.presets import preset
 from keyhole.lab.task import SparseTask, Task
 from keyhole.lab.transformer import Transformer
+from keyhole.lab.yardsticks import YARDSTICKS, yardstick
 
-LEARNERS = ("transformer",)
+LEARNERS = ("transformer", *YARDSTICKS)
 
 
 def learner_named(name: str, *, preset_name: str = "default") -> Learner:
     """The learner a person names; a transformer takes the settings of a preset."""
     if name == "transformer":
         return preset(preset_name)
+    if (found := yardstick(name)) is not None:
+        return found
     raise ArgumentError(f"There is no learner {name!r}; there are {', '.join(LEARNERS)}.")
 
 
@@ -25,6 +28,8 @@ def learner_from(record: Mapping[str, Any]) -> Learner:
     settings = {name: value for name, value in record.items() if name != "name"}
     if record["name"] == "transformer":
         return Transformer(**settings)
+    if (found := yardstick(record["name"], settings.get("settings"))) is not None:
+        return found
     raise ArgumentError(f"There is no learner {record['name']!r}; there are {', '.join(LEARNERS)}.")
 
 

@@ -18,6 +18,7 @@ from keyhole.lab.psychometric import Counts as Counts
 from keyhole.lab.psychometric import Fit, fit_curves
 
 LOOK = 3  # runs at a size, at least, before its fraction is believed to be low or high
+FAINT = 1e-3  # curves a thousand times less likely than the best do not steer where to run
 FAR = 10_000  # runs beyond which a forecast only says "many"
 
 
@@ -149,9 +150,10 @@ class _Design:
 
     def __init__(self, fit: Fit, sizes: Float[np.ndarray, "c"]) -> None:
         weights = np.exp(fit.likelihood - fit.likelihood.max()).ravel()
-        weights /= weights.sum()
-        chance = fit.chances(sizes).reshape(len(sizes), -1)
-        place = np.repeat(fit.places, len(fit.shapes))
+        alive = weights > FAINT
+        weights = weights[alive] / weights[alive].sum()
+        chance = fit.chances(sizes).reshape(len(sizes), -1)[:, alive]
+        place = np.repeat(fit.places, len(fit.shapes))[alive]
         centred = chance - (chance @ weights)[:, None]
         away = place - place @ weights
         self.sizes = sizes
