@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 QUIET  := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
 
-.PHONY: help install reproduce check format test test-thorough test-extras bench clean
+.PHONY: help install reproduce check format test test-thorough test-extras bench tune clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -47,6 +47,9 @@ test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is o
 
 bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the machine's own limit
 	@for part in bench/*.py; do $(BIN)/python $$part || exit 1; done
+
+tune: install  ## how the laboratory's presets were chosen: the rule, run again (about 15 minutes)
+	$(QUIET) $(BIN)/python -m keyhole.lab.tuning
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

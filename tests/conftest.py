@@ -6,6 +6,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
+# Programs that run for milliseconds need no optimising compiler; one thread, since two workers use both cores.
+QUICK = "--xla_backend_optimization_level=0 --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.environ.setdefault("XLA_FLAGS", QUICK)
+
 # Every array that crosses a function's edge is checked against the shape its signature states.
 install_import_hook("keyhole", "typechecking.checked")
 

@@ -8,8 +8,10 @@ KeyholeError
 ├── DataError         a table or text is not what the question needs
 ├── FormulaError      a formula does not parse, or does not fit the context
 ├── MissingError      a package that the question needs is not installed
+├── OutputError       a result cannot be written where it was asked to go
 ├── ShapeError        arrays that belong together do not fit together, or hold what is no number
-└── OutputError       a result cannot be written where it was asked to go
+├── StoreError        the runs on disk cannot be read or added to
+└── WorkerError       a process that was to make a run is gone
 
 Each message has up to three clauses: what was asked, what is so, what to do.
 """
@@ -53,3 +55,11 @@ class ShapeError(KeyholeError):
 
 class OutputError(KeyholeError):
     """A result cannot be written where it was asked to go."""
+
+
+class StoreError(KeyholeError):
+    """The runs on disk cannot be read or added to."""
+
+
+class WorkerError(KeyholeError):
+    """A process that was to make a run is gone."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, UInt8
@@ -12,6 +12,7 @@ from keyhole.lab.task import Examples, Instance
 Reading = Mapping[str, float]
 
 
+@runtime_checkable
 class Predictor(Protocol):
     """An answer to every input."""
 
@@ -30,6 +31,7 @@ class Fitted:
     weights: Mapping[str, np.ndarray] | None = None
 
 
+@runtime_checkable
 class Learner(Protocol):
     """Anything that learns from examples. A frozen record: equal fields learn alike."""
 

@@ -22,7 +22,6 @@ from keyhole.attention.tokens import AdditiveEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.lab.transformer import Transformer
 
-NORM_EPS = 1e-5
 Parameters = dict[str, Array]
 
 
@@ -52,7 +51,7 @@ def tables(settings: Transformer, parameters: Parameters) -> tuple[Float[Array, 
     rows = parameters["tokens"][:, None, :] + parameters["positions"][None, :, :]
     cls = parameters["cls"]
     if settings.norm == "pre":
-        rows, cls = (_norm(parameters, "attention_norm", part) for part in (rows, cls))
+        rows, cls = (_norm(settings, parameters, "attention_norm", part) for part in (rows, cls))
     d, heads = settings.width, settings.heads
     asked = (cls @ parameters["query"] + parameters["query_bias"]) / math.sqrt(d // heads)
     # the query folded into the keys: one vector per head; a key bias would shift all scores of a head alike
@@ -125,14 +124,14 @@ def apply(
     keys = (None, None) if key is None else tuple(jax.random.split(key))
     stream = _dropped(settings, attend(settings, p, sequences) @ p["output"] + p["output_bias"], keys[0])
     stream = stream + p["cls"] if settings.residual else stream
-    stream = _norm(p, "attention_norm", stream) if post else stream
+    stream = _norm(settings, p, "attention_norm", stream) if post else stream
     if settings.hidden:
-        entering = _norm(p, "feedforward_norm", stream) if pre else stream
+        entering = _norm(settings, p, "feedforward_norm", stream) if pre else stream
         active = jax.nn.relu if settings.activation == "relu" else _gelu
         fed = active(entering @ p["inner"] + p["inner_bias"]) @ p["outer"] + p["outer_bias"]
         fed = _dropped(settings, fed, keys[1])
         stream = stream + fed if settings.residual else fed
-        stream = _norm(p, "feedforward_norm", stream) if post else stream
+        stream = _norm(settings, p, "feedforward_norm", stream) if post else stream
     return stream @ p["readout"] + p["readout_bias"]
 
 
@@ -156,7 +155,7 @@ def model_of(settings: Transformer, weights: Mapping[str, Any], dtype: Any = np.
         return Head(score, Affine(w["value"][:, part], w["value_bias"][part]))
 
     def norm(name: str) -> LayerNorm | None:
-        return None if settings.norm == "none" else LayerNorm(w[f"{name}_gain"], w[f"{name}_bias"], NORM_EPS)
+        return None if settings.norm == "none" else LayerNorm(w[f"{name}_gain"], w[f"{name}_bias"], settings.norm_eps)
 
     feedforward = None
     if settings.hidden:
@@ -176,9 +175,9 @@ def model_of(settings: Transformer, weights: Mapping[str, Any], dtype: Any = np.
     return Model(embedding, (Block(heads, wiring),), ReadOut(w["readout"], w["readout_bias"]))
 
 
-def _norm(parameters: Parameters, name: str, rows: Array) -> Array:
+def _norm(settings: Transformer, parameters: Parameters, name: str, rows: Array) -> Array:
     centred = rows - rows.mean(axis=-1, keepdims=True)
-    scaled = centred * jax.lax.rsqrt((centred * centred).mean(axis=-1, keepdims=True) + NORM_EPS)
+    scaled = centred * jax.lax.rsqrt((centred * centred).mean(axis=-1, keepdims=True) + settings.norm_eps)
     return scaled * parameters[f"{name}_gain"] + parameters[f"{name}_bias"]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int32, UInt8
@@ -122,6 +122,7 @@ class Instance:
         return ((start, min(start + step, n)) for start in range(0, n, step))
 
 
+@runtime_checkable
 class Task(Protocol):
     """What can be learned: it draws its hidden part for a context length."""
 

@@ -4,6 +4,7 @@ Rates, sample size, seed and stopping rule are traced: one compilation serves ev
 set is padded to a few standard sizes for the same reason.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
@@ -20,7 +21,7 @@ from keyhole.attention.evaluation import safe_width
 from keyhole.boolean.distribution import UNIFORM
 from keyhole.boolean.fourier import sign_spectrum
 from keyhole.errors import ArgumentError
-from keyhole.lab.learner import Fitted, Reading
+from keyhole.lab.learner import Fitted, Predictor, Reading
 from keyhole.lab.network import Parameters, apply, attention_mass, exponentials, initial, model_of, tables
 from keyhole.lab.task import Examples, Instance
 from keyhole.lab.transformer import Transformer
@@ -87,7 +88,7 @@ def train(settings: Transformer, instance: Instance, examples: Examples | None, 
     if examples is None and instance.feature_noise:
         raise ArgumentError(ONLINE_ONLY_CLEAN)
     words = seed.generate_state(4)
-    data = _data(settings, instance, examples, np.random.default_rng(words[0]))
+    data = prepare(settings, instance, examples, np.random.default_rng(words[0]))
     rates = Rates(**{name: jnp.float32(getattr(settings, name)) for name in Rates._fields})
     key = jax.random.key(int(words[1]))
     loop = _compiled(_shape_of(settings), instance.context, instance.symbols, examples is None)
@@ -95,11 +96,10 @@ def train(settings: Transformer, instance: Instance, examples: Examples | None, 
     read = np.asarray(readings)[: int(taken)]
     weights = {name: np.asarray(array) for name, array in state.parameters.items()}
     rows = tuple(_reading(row, online=examples is None) for row in read)
-    safe = float(read[-1][READINGS.index("spread")]) < safe_width(np.finfo(np.float32), instance.context)
     return Fitted(
-        predict=_predictor(settings, state.parameters, weights, safe=safe),
+        predict=_predictor(settings, instance.context, state.parameters, weights),
         steps=int(state.step),
-        numbers={**rows[-1], "safe": float(safe)},
+        numbers={**rows[-1], "diverged": float(_diverged(weights))},
         readings=rows,
         weights=weights,
     )
@@ -128,14 +128,14 @@ def _loop(
     """Steps in stretches of `every`, a reading after each, until the steps are used up or the stopping rule says so."""
     start, walk = jax.random.split(key)
     parameters = initial(settings, symbols, context, start)
-    optimizer = _optimizer(settings)
+    optimizer = optimizer_of(settings)
     state = State(parameters, optimizer.init(parameters), jnp.int32(0))
     most = settings.steps // settings.every
     readings = jnp.zeros((most, len(READINGS)))
     read = partial(_read, settings, online, data, tables(settings, parameters)[0])
 
     def step(state: State, _: None) -> tuple[State, Array]:
-        return _step(settings, optimizer, online, data, rates, state, jax.random.fold_in(walk, state.step))
+        return advance(settings, optimizer, online, data, rates, state, jax.random.fold_in(walk, state.step))
 
     def more(carry: tuple[State, Array, Array, Array]) -> Array:
         state, _, _, done = carry
@@ -152,7 +152,7 @@ def _loop(
     return state, readings, taken
 
 
-def _step(
+def advance(
     settings: Transformer,
     optimizer: optax.GradientTransformation,
     online: bool,  # noqa: FBT001
@@ -190,7 +190,8 @@ def cross_entropy(outputs: Float[Array, "n"], labels: Float[Array, "n"]) -> Floa
     return jax.nn.softplus(outputs) - labels * outputs
 
 
-def _optimizer(settings: Transformer) -> optax.GradientTransformation:
+def optimizer_of(settings: Transformer) -> optax.GradientTransformation:
+    """The direction of a step, before rate and decay."""
     if settings.optimizer == "adam":
         return optax.scale_by_adam(b1=settings.momentum, b2=settings.second_moment)
     return optax.trace(decay=settings.momentum)
@@ -282,14 +283,18 @@ def _share(right: Array) -> Array:
 
 
 def _done(online: bool, rates: Rates, reading: Array) -> Array:  # noqa: FBT001
-    """Fitted: no training error and the loss at or below the tolerance; online: the probe answered without error."""
+    """Fitted: no training error and the loss at or below the tolerance; online: the probe answered without error.
+
+    A network whose norm is no longer a number is done as well.
+    """
+    diverged = ~jnp.isfinite(reading[READINGS.index("norm")])
     if online:
-        return (rates.tolerance > 0) & (reading[READINGS.index("accuracy")] == 1)
+        return diverged | (rates.tolerance > 0) & (reading[READINGS.index("accuracy")] == 1)
     fitted = reading[READINGS.index("train_accuracy")] == 1
-    return fitted & (reading[READINGS.index("loss")] <= rates.tolerance)
+    return diverged | fitted & (reading[READINGS.index("loss")] <= rates.tolerance)
 
 
-def _data(settings: Transformer, instance: Instance, examples: Examples | None, rng: np.random.Generator) -> Data:
+def prepare(settings: Transformer, instance: Instance, examples: Examples | None, rng: np.random.Generator) -> Data:
     """Everything the loop looks at, the training set padded to a standard size."""
     if examples is None:
         inputs, labels = np.zeros((1, instance.context), dtype=np.uint8), np.zeros(1, dtype=bool)
@@ -347,9 +352,13 @@ def characters(instance: Instance, inputs: UInt8[np.ndarray, "n T"]) -> Float[np
 
 
 def _reading(row: np.ndarray, *, online: bool) -> Reading:
-    """One reading as plain numbers; what is not read online is left out."""
+    """One reading as plain numbers; what is not read online, or is no number, is left out."""
     named = dict(zip(READINGS, (float(value) for value in row), strict=True))
-    return {name: value for name, value in named.items() if not (online and name == "train_accuracy")}
+    return {
+        name: value
+        for name, value in named.items()
+        if math.isfinite(value) and not (online and name == "train_accuracy")
+    }
 
 
 @cache
@@ -357,9 +366,17 @@ def _applied(settings: Transformer) -> Callable[..., Any]:
     return jax.jit(partial(apply, settings))
 
 
-def _predictor(settings: Transformer, parameters: Parameters, weights: dict[str, np.ndarray], *, safe: bool) -> Any:
-    """The network's answers, in blocks of one shape; scores beyond the product's safe range go by softmax."""
-    if not safe:
+def _predictor(
+    settings: Transformer, context: int, parameters: Parameters, weights: dict[str, np.ndarray]
+) -> Predictor:
+    """The network's answers, in blocks of one shape; scores beyond the product's safe range go by softmax.
+
+    A network that diverged answers 0 to everything.
+    """
+    if _diverged(weights):
+        return lambda inputs: np.zeros(len(inputs), dtype=bool)
+    spread = float(exponentials(tables(settings, parameters)[0])[1])
+    if not spread < safe_width(np.finfo(np.float32), context):
         tabulated = tabulate(model_of(settings, weights))
         return lambda inputs: np.asarray(evaluate(tabulated, inputs)) > 0
     applied = _applied(_shape_of(settings))
@@ -368,6 +385,10 @@ def _predictor(settings: Transformer, parameters: Parameters, weights: dict[str,
         spare = -len(inputs) % PREDICTED
         padded = np.pad(inputs, ((0, spare), (0, 0)))
         parts = [applied(parameters, part) for part in np.split(padded, len(padded) // PREDICTED)]
-        return np.concatenate([np.asarray(part) for part in parts])[: len(inputs)] > 0
+        return np.asarray(np.concatenate([np.asarray(part) for part in parts])[: len(inputs)] > 0)
 
     return predict
+
+
+def _diverged(weights: dict[str, np.ndarray]) -> bool:
+    return not all(np.isfinite(array).all() for array in weights.values())

@@ -3,14 +3,23 @@
 The settings are plain values; jax wakes only when something is trained.
 """
 
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.learner import Fitted
 from keyhole.lab.task import Examples, Instance
+
+CHOICES = {
+    "activation": ("gelu", "relu"),
+    "norm": ("none", "pre", "post"),
+    "positions": ("learned", "fixed"),
+    "optimizer": ("adam", "sgd"),
+    "schedule": ("constant", "cosine"),
+    "decay_kind": ("decoupled", "coupled"),
+}
 
 
 @dataclass(frozen=True)
@@ -20,21 +29,22 @@ class Transformer:
     heads: int = 4
     width: int = 64
     hidden: int = 128  # units of the feed-forward part; 0: none
-    activation: Literal["gelu", "relu"] = "gelu"
-    norm: Literal["none", "pre", "post"] = "post"
+    activation: str = "gelu"  # or any other of CHOICES
+    norm: str = "post"
+    norm_eps: float = 1e-5  # added to the variance in a norm
     residual: bool = True
-    positions: Literal["learned", "fixed"] = "learned"
-    embedding_scale: float = 0.1  # standard deviation of token, position and [CLS] vectors at the start
+    positions: str = "learned"
+    embedding_scale: float = 0.3  # standard deviation of token, position and [CLS] vectors at the start
     score_scale: float = 1.0  # factor on the start of W_Q and W_K
     weight_scale: float | None = None  # standard deviation of all matrices at the start; None: 1/√inputs
-    optimizer: Literal["adam", "sgd"] = "adam"
+    optimizer: str = "adam"
     rate: float = 3e-3
-    schedule: Literal["constant", "cosine"] = "constant"
+    schedule: str = "constant"
     warmup: int = 0  # steps over which the rate rises
     momentum: float = 0.9
     second_moment: float = 0.999
     decay: float = 0.1
-    decay_kind: Literal["decoupled", "coupled"] = "decoupled"
+    decay_kind: str = "decoupled"
     dropout: float = 0.0  # on what attention and the feed-forward part add; never on tokens
     batch: int = 64  # 0: the whole training set
     steps: int = 2000  # at most
@@ -49,11 +59,15 @@ class Transformer:
             )
         if min(self.hidden, self.batch, self.warmup, self.tolerance) < 0:
             raise ArgumentError("Hidden units, batch, warm-up and tolerance are at least 0; give no negative number.")
-        if not (self.rate > 0 and self.decay >= 0 and 0 <= self.dropout < 1):
+        if not (self.rate > 0 and self.decay >= 0 and 0 <= self.dropout < 1 and self.norm_eps > 0):
             raise ArgumentError(
-                f"A rate of {self.rate}, a decay of {self.decay} and a dropout of {self.dropout} were asked for; the "
-                "rate is above 0, the decay at least 0, the dropout below 1."
+                f"A rate of {self.rate}, a decay of {self.decay}, a dropout of {self.dropout} and a norm_eps of "
+                f"{self.norm_eps} were asked for; rate and norm_eps are above 0, the decay is at least 0, the dropout "
+                "below 1."
             )
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise ArgumentError(f"{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}.")
 
     @property
     def name(self) -> str:
@@ -69,6 +83,3 @@ class Transformer:
         from keyhole.lab.training import train  # noqa: PLC0415  (jax wakes here)
 
         return train(self, instance, examples, seed)
-
-
-SETTINGS = tuple(field.name for field in fields(Transformer))

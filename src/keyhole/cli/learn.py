@@ -1,0 +1,90 @@
+"""`keyhole learn`: how many samples a learner needs as the context grows."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keyhole.cli.arguments import counts
+
+TASK = "What is learned: and:3, parity:3, majority:5, threshold:2:5, random:3, or a formula."
+CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
+SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
+SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
+
+
+def learn_command(
+    task: Annotated[str, typer.Argument(help=TASK)],
+    context: Annotated[str, typer.Option(help=CONTEXT, metavar="LIST")],
+    samples: Annotated[str, typer.Option(help=SAMPLES, metavar="LIST")] = "",
+    online: Annotated[bool, typer.Option("--online", help="Learn from fresh samples, no fixed training set.")] = False,
+    learner: Annotated[str, typer.Option(help="Who learns.", metavar="NAME")] = "transformer",
+    preset: Annotated[str, typer.Option(help="The settings of the transformer.", metavar="NAME")] = "default",
+    quantile: Annotated[float, typer.Option(help="m* is where this share of runs succeeds.")] = 0.5,
+    precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = 0.2,
+    seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
+    budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.")] = 400,
+    law: Annotated[str, typer.Option(help="Of the bits: uniform, balanced, or a probability.")] = "uniform",
+    noise: Annotated[float, typer.Option(help="Share of training labels that are flipped.")] = 0.0,
+    feature_noise: Annotated[float, typer.Option(help="Share of training inputs that are flipped.")] = 0.0,
+    symbols: Annotated[int, typer.Option(help="Letters of the alphabet; half of them stand for 1.")] = 2,
+    balanced_sets: Annotated[
+        bool, typer.Option("--balanced-sets", help="Redraw training sets until 40 to 60 % of their labels are 1.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="The first seed; the others follow it.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"),
+    ] = None,
+    keep_weights: Annotated[bool, typer.Option("--keep-weights", help="Keep the weights of every new run.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Find m*, the training-set size at which half of the runs learn TASK, at each context.
+
+    Every finished run is kept: the same command goes on where it was stopped, and several processes may share a store.
+
+    Examples:
+
+      keyhole learn and:3 --context 25..800
+
+      keyhole learn and:3 --context 25,100 --samples 20..160 --seeds 20 --learner elimination
+
+      keyhole learn parity:3 --context 15,20 --online --seeds 10 --json
+    """
+    from keyhole.cli.learn_table import watched
+    from keyhole.files.folder import home
+    from keyhole.files.record import to_json
+    from keyhole.verbs.learn import learn
+
+    try:
+        with watched() as watch:
+            answer = learn(
+                task,
+                counts(context),
+                samples=counts(samples) if samples else (),
+                online=online,
+                learner=learner,
+                preset=preset,
+                quantile=quantile,
+                precision=precision,
+                seeds=seeds,
+                budget=budget,
+                law=law,
+                label_noise=noise,
+                feature_noise=feature_noise,
+                symbols=symbols,
+                balanced_sets=balanced_sets,
+                seed=seed,
+                workers=workers or None,
+                store=store,
+                keep_weights=keep_weights,
+                watch=watch,
+            )
+    except KeyboardInterrupt as stop:
+        typer.echo(
+            f"keyhole: interrupted; finished runs are kept in {home(store)}. The same command goes on from there.",
+            err=True,
+        )
+        raise typer.Exit(130) from stop
+    typer.echo(to_json("learn/1", answer.record()) if as_json else str(answer))

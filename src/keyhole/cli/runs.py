@@ -1,0 +1,185 @@
+"""`keyhole runs`: the finished runs of a store, listed, shown, exported and forgotten."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from keyhole.cli.arguments import counts
+from keyhole.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from keyhole.lab.store import Row
+
+Task = Annotated[str, typer.Option("--task", help="Only runs of this task, such as and:3.", metavar="NAME")]
+Learner = Annotated[str, typer.Option("--learner", help="Only runs of this learner.", metavar="NAME")]
+Context = Annotated[str, typer.Option("--context", help="Only these contexts, as in 25..800.", metavar="LIST")]
+Folder = Annotated[
+    Path | None,
+    typer.Option("--store", help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+class Listing(TyperGroup):
+    """Lists where no other command is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read `--task and:3` as `list --task and:3`."""
+        if not args or (args[0].startswith("-") and args[0] not in ("-h", "--help")):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+runs_app = typer.Typer(cls=Listing)
+
+
+@runs_app.callback()
+def runs_command() -> None:
+    """List, show, export or forget the runs that `keyhole learn` keeps; alone, it lists them.
+
+    Examples:
+
+      keyhole runs --task and:3 --context 25..100
+
+      keyhole runs show 3f9a
+
+      keyhole runs export runs.csv --learner transformer
+
+      keyhole runs prune --task parity:3
+    """
+
+
+@runs_app.command("list")
+def list_command(
+    task: Task = "", learner: Learner = "", context: Context = "", store: Folder = None, json: AsJson = False
+) -> None:
+    """A line per finished run.
+
+    Example:
+
+      keyhole runs list --task and:3 --context 25..100
+    """
+    from dataclasses import asdict
+
+    from keyhole.files.record import to_json
+
+    rows = _rows(task, learner, context, store)
+    if json:
+        typer.echo(to_json("runs/1", {"runs": [asdict(row) for row in rows]}))
+        return
+    typer.echo(f"{'run':<10} {'task':<14} {'learner':<12} {'T':>6} {'m':>7} {'seed':>4}  {'outcome':<11} right")
+    for row in rows:
+        typer.echo(_line(row))
+    typer.echo(f"{len(rows):,} runs", err=True)
+
+
+@runs_app.command("show")
+def show_command(
+    run: Annotated[str, typer.Argument(help="Its name, or as much of it as no other run has.")],
+    store: Folder = None,
+    json: AsJson = False,
+) -> None:
+    """Everything about one run: what was asked, what it came to, what it was computed with.
+
+    Example:
+
+      keyhole runs show 3f9a
+    """
+    from keyhole.files.record import to_json
+    from keyhole.verbs.runs import run_record, show_run
+
+    found, weights = show_run(run, store=store)
+    if json:
+        typer.echo(to_json("run/1", run_record(found, weights)))
+        return
+    typer.echo(f"{_line(found.row)}\n")
+    facts: dict[str, object] = {"run": found.row.identity, "finished": found.row.created}
+    facts |= {"hidden": found.result.function}
+    facts |= {"steps": found.row.steps, "seconds": f"{found.row.seconds:.2f}"}
+    facts |= {"weights": weights or "not kept; they follow from the configuration"}
+    facts |= {name: f"{value:.6g}" for name, value in found.result.numbers.items()}
+    facts |= {f"task {name}": value for name, value in found.configuration["task"].items()}
+    facts |= {f"learner {name}": value for name, value in found.configuration["learner"].items()}
+    facts |= {f"{name} version": value for name, value in found.versions.items()} | {"processor": found.cpu}
+    for name, value in facts.items():
+        typer.echo(f"{name:<24} {value}")
+
+
+@runs_app.command("export")
+def export_command(
+    file: Annotated[Path, typer.Argument(help="A .csv file.", metavar="FILE.csv")],
+    task: Task = "",
+    learner: Learner = "",
+    context: Context = "",
+    store: Folder = None,
+) -> None:
+    """Write the runs as a table for other programs.
+
+    Example:
+
+      keyhole runs export and.csv --task and:3
+    """
+    from keyhole.verbs.runs import export_runs
+
+    if file.suffix.lower() != ".csv":
+        raise ArgumentError(f"Runs are exported as .csv, and {file.name!r} ends otherwise; name a .csv file.")
+    rows = _rows(task, learner, context, store)
+    typer.echo(f"wrote {export_runs(rows, file)}: {len(rows):,} runs", err=True)
+
+
+@runs_app.command("prune")
+def prune_command(
+    task: Task = "",
+    learner: Learner = "",
+    context: Context = "",
+    everything: Annotated[bool, typer.Option("--all", help="Forget every run of the store.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: Folder = None,
+) -> None:
+    """Forget runs, and their weights; a sweep that needs them makes them again.
+
+    Example:
+
+      keyhole runs prune --task parity:3 --context 40
+    """
+    from keyhole.verbs.runs import forget_runs
+
+    if not (task or learner or context or everything):
+        raise ArgumentError("Nothing names the runs to forget; give --task, --learner, --context or --all.")
+    rows = _rows(task, learner, context, store)
+    if not rows:
+        typer.echo("no such run; nothing is removed")
+        return
+    typer.echo(_loss(rows))
+    if not yes:
+        if not sys.stdin.isatty():
+            raise ArgumentError("Nobody is there to be asked whether these runs may go; give --yes.")
+        typer.confirm("Remove them?", abort=True)
+    forget_runs(rows, store=store)
+    typer.echo(f"removed {len(rows):,} runs")
+
+
+def _rows(task: str, learner: str, context: str, store: Path | None) -> "tuple[Row, ...]":
+    from keyhole.verbs.runs import runs
+
+    return runs(task=task, learner=learner, contexts=counts(context) if context else (), store=store)
+
+
+def _loss(rows: "tuple[Row, ...]") -> str:
+    tasks, learners = (", ".join(sorted({str(getattr(row, name)) for row in rows})) for name in ("task", "learner"))
+    contexts = ", ".join(str(context) for context in sorted({row.context for row in rows}))
+    minutes = sum(row.seconds for row in rows) / 60
+    return f"{len(rows):,} runs of {tasks} by {learners} at T = {contexts}: {minutes:.1f} minutes of computing"
+
+
+def _line(row: "Row") -> str:
+    outcome = "success" if row.success else "fitted only" if row.fitted else "did not fit"
+    task = row.task if len(row.task) <= 14 else f"{row.task[:13]}…"
+    size = "fresh" if row.samples is None else str(row.samples)
+    return (
+        f"{row.identity[:10]} {task:<14} {row.learner:<12} {row.context:>6} {size:>7} {row.seed:>4}  {outcome:<11} "
+        f"{100 * row.accuracy:5.1f} %"
+    )

@@ -1,0 +1,116 @@
+"""Where runs are made: in spawned processes of this machine, one core each, or by any executor one is given.
+
+A lane takes runs one at a time and keeps what it compiled, so runs of one context go down one lane where they can. A
+run takes tenths of seconds to seconds, which makes it a task of its own: a run that is finished is kept at once.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from keyhole.errors import ArgumentError
+from keyhole.lab.cell import Cell
+from keyhole.lab.running import Result
+from keyhole.lab.worker import begin, make, ready
+
+AHEAD = 2  # runs given to a lane at once: one under way, one so that it never waits
+ALONE = {  # one thread each, read by numerical libraries when they are first imported
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NPROC": "1",  # what XLA takes for the number of cores
+}
+
+
+@dataclass(eq=False)
+class Lane:
+    """An executor, the runs that are under way in it, and the contexts it has seen."""
+
+    executor: Executor
+    room: int
+    leash: Connection | None = None  # closing it ends the process behind the executor
+    started: Future[bool] | None = None
+    flying: dict[Future[Result], Cell] = field(default_factory=dict)
+    seen: list[int] = field(default_factory=list)  # contexts, the latest last
+
+    @property
+    def free(self) -> int:
+        """How many more runs it takes."""
+        return self.room - len(self.flying)
+
+    def see(self, context: int) -> None:
+        """Remember a context as the latest."""
+        self.seen = [*(one for one in self.seen if one != context), context]
+
+    def submit(self, cell: Cell, *, keep_weights: bool) -> None:
+        """Send a run on its way."""
+        self.flying[self.executor.submit(make, cell, keep_weights)] = cell
+
+    def close(self) -> None:
+        """Stop at once; what is under way is given up."""
+        for future in self.flying:
+            future.cancel()
+        if self.leash is None:  # the executor is its owner's
+            return
+        if self.flying:
+            self.leash.close()
+        self.executor.shutdown(wait=True, cancel_futures=True)
+        self.leash.close()
+
+
+def processes(workers: int, folder: Path) -> list[Lane]:
+    """A lane per worker: each a spawned process with one thread, pinned where every core has a worker of its own."""
+    if workers < 1:
+        raise ArgumentError(f"{workers} workers were asked for; at least one is needed.")
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    pins = cores if workers == len(cores) else [None] * workers
+    with _starting(folder):
+        return [_process(core) for core in pins]
+
+
+def borrowed(executor: Executor, room: int) -> list[Lane]:
+    """One lane through an executor that is somebody else's: a cluster's, or a pool already there."""
+    if room < 1:
+        raise ArgumentError(f"Room for {room} runs at once was offered; at least one is needed.")
+    return [Lane(executor, room)]
+
+
+def core_count() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _process(core: int | None) -> Lane:
+    context = get_context("spawn")
+    followed, held = context.Pipe(duplex=False)
+    executor = ProcessPoolExecutor(1, mp_context=context, initializer=begin, initargs=(followed, core))
+    started = executor.submit(ready)
+    return Lane(executor, AHEAD, held, started)
+
+
+@contextmanager
+def _starting(folder: Path) -> Iterator[None]:
+    """What a new process inherits: thread counts, the place of compiled programs, and Ctrl-C left to us."""
+    compiled = {
+        "JAX_COMPILATION_CACHE_DIR": str((folder / "compiled").absolute()),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
+    }
+    wanted = {**{name: value for name, value in compiled.items() if name not in os.environ}, **ALONE}
+    before = {name: os.environ.get(name) for name in wanted}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)

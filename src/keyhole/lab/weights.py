@@ -1,0 +1,31 @@
+"""The weights of a run: as they were kept, or made again from its configuration."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from keyhole.errors import StoreError
+from keyhole.files.model import read_model
+from keyhole.lab.registry import cell_from
+from keyhole.lab.running import run
+from keyhole.lab.store import Store
+
+
+def weights_of(store: Store, name: str) -> Mapping[str, np.ndarray]:
+    """The arrays of the run that this beginning of an identity names; trained again where they were not kept."""
+    found = store.run(name)
+    path = store.weights_path(found.row.identity)
+    if path.exists():
+        kept = read_model(path)
+        if kept.damage is not None:
+            raise StoreError(f"The weights {str(path)!r} are damaged: {kept.damage}. Remove the file to train again.")
+        return kept.tensors
+    again = run(cell_from(found.configuration))
+    if again.accuracy != found.row.accuracy:
+        raise StoreError(
+            f"The run {found.row.identity[:10]} was made again and came out otherwise ({again.accuracy} right, not "
+            f"{found.row.accuracy}). Use the versions that `keyhole runs show` names."
+        )
+    if again.weights is None:
+        raise StoreError(f"The run {found.row.identity[:10]} is of {found.row.learner}, which has no weights.")
+    return again.weights

@@ -1,0 +1,37 @@
+"""A worker: a process that makes runs on one core for as long as somebody holds its leash."""
+
+import os
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from threading import Thread
+
+from keyhole.lab.cell import Cell
+from keyhole.lab.running import Result, run
+
+
+def begin(leash: Connection, core: int | None) -> None:
+    """Settle on a core, and end when the other end of the leash is closed: at a stop, or when its holder is killed.
+
+    Without it the workers of a killed process would wait for work forever.
+    """
+    if core is not None:
+        os.sched_setaffinity(0, {core})
+    Thread(target=_follow, args=(leash,), daemon=True).start()
+
+
+def ready() -> bool:
+    """The first thing asked of a worker: it starts the process."""
+    return True
+
+
+def make(cell: Cell, keep_weights: bool) -> Result:  # noqa: FBT001  (sent by position to any executor)
+    """Make one run; its weights travel back only if they are to be kept."""
+    result = run(cell)
+    return result if keep_weights else replace(result, weights=None)
+
+
+def _follow(leash: Connection) -> None:
+    try:
+        leash.recv_bytes()
+    except (EOFError, OSError):
+        os._exit(1)

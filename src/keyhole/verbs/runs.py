@@ -1,0 +1,55 @@
+"""The runs that are kept: which there are, what each came to, and which to forget."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from keyhole.files.folder import home
+from keyhole.files.writing import write_file
+from keyhole.lab.store import Row, Run, Store
+
+
+def runs(
+    *, task: str = "", learner: str = "", contexts: Sequence[int] = (), store: Path | None = None
+) -> tuple[Row, ...]:
+    """The finished runs of a store, by task, learner, context, size and seed; filters leave what they name."""
+    with Store(home(store), create=False) as kept:
+        return tuple(kept.rows(task=task, learner=learner, contexts=contexts))
+
+
+def show_run(name: str, *, store: Path | None = None) -> tuple[Run, Path | None]:
+    """One run in full, by its identity or a beginning of it, and the file of its weights if they were kept."""
+    with Store(home(store), create=False) as kept:
+        found = kept.run(name)
+        path = kept.weights_path(found.row.identity)
+    return found, path if path.exists() else None
+
+
+def export_runs(rows: Sequence[Row], path: Path) -> Path:
+    """Write runs as a table that any program reads."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, fieldnames=[field.name for field in fields(Row)], lineterminator="\n")
+    table.writeheader()
+    table.writerows(asdict(row) for row in rows)
+    return write_file(path, text.getvalue().encode())
+
+
+def forget_runs(rows: Sequence[Row], *, store: Path | None = None) -> None:
+    """Remove runs and their weights from a store; a sweep that needs them makes them again."""
+    with Store(home(store), create=False) as kept:
+        kept.remove([row.identity for row in rows])
+
+
+def run_record(run: Run, weights: Path | None) -> dict[str, Any]:
+    """A run as plain lists and dictionaries."""
+    return {
+        **asdict(run.row),
+        "configuration": dict(run.configuration),
+        "result": run.result.record(),
+        "versions": dict(run.versions),
+        "cpu": run.cpu,
+        "weights": None if weights is None else str(weights),
+    }

@@ -1,0 +1,179 @@
+"""`keyhole learn` at the keyboard: a table, JSON, sentences for what goes wrong, and nothing lost."""
+
+import io
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from keyhole.cli.app import app
+from keyhole.cli.learn_table import drawn
+from keyhole.lab.store import Store
+from keyhole.lab.sweep import Progress, Standing
+from lab_fakes import Coin
+
+KEYS = [  # golden: fields are only ever added
+    "keyhole", "schema", "task", "learner", "schedule", "quantile", "confidence", "thresholds", "laws", "verdict",
+    "cells", "runs", "made", "seconds",
+]  # fmt: skip
+THRESHOLD = ["context", "m", "low", "high", "censored", "plateau", "slope", "trials", "unfitted"]
+CELL = ["context", "samples", "trials", "successes", "fitted", "steps"]
+
+
+def ask(*arguments):
+    """The command run in this process."""
+    return CliRunner().invoke(app, ["learn", *map(str, arguments)], env={"COLUMNS": "80"})
+
+
+@pytest.fixture
+def coin(monkeypatch):
+    """A learner that can be named."""
+    monkeypatch.setattr("keyhole.verbs.learn.learner_named", lambda _name, **_preset: Coin())
+
+
+GRID = ("and:2", "--context", "8,16", "--samples", "20,40,80", "--seeds", "4", "--workers", "1")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("coin")
+def test_json_alone_on_stdout_and_the_same_again(tmp_path):
+    """--json prints one object with the promised keys; the second time nothing is made and the rest is the same."""
+    answer = ask(*GRID, "--store", tmp_path, "--json")
+    assert answer.exit_code == 0, answer.output
+    facts = json.loads(answer.stdout)
+    assert list(facts) == KEYS
+    assert facts["schema"] == "learn/1"
+    assert list(facts["thresholds"][0])[: len(THRESHOLD)] == THRESHOLD
+    assert list(facts["cells"][0]) == CELL
+    assert (facts["runs"], facts["made"]) == (24, 24)
+    again = json.loads(ask(*GRID, "--store", tmp_path, "--json").stdout)
+    assert again["made"] == 0
+    assert {k: v for k, v in again.items() if k not in ("made", "seconds")} == {
+        k: v for k, v in facts.items() if k not in ("made", "seconds")
+    }
+    table = ask(*GRID, "--store", tmp_path)
+    assert table.stderr == ""
+    assert "\x1b" not in table.stdout
+    assert all(len(line) <= 80 for line in table.stdout.splitlines())
+    assert table.stdout.splitlines()[-1].startswith("24 runs (0 made now, 24 found)")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nand:3", "--context", "10"], "There is no family 'nand'"),
+        (["and:3", "--context", "10", "--learner", "oracle"], "There is no learner 'oracle'"),
+        (["and:3", "--context", "2,10"], "a context of 2 has fewer"),
+        (["and:3", "--context", "10", "--samples", "1e13"], "GB are free"),
+        (["and:3", "--context", "800..25"], "runs backwards"),
+        (["and:3", "--context", "10", "--store", "FILE/x"], "cannot be made"),
+    ],
+)
+def test_bad_questions_get_a_sentence(tmp_path, arguments, sentence):
+    """Exit code 2, one sentence, no traceback."""
+    (tmp_path / "file").write_text("")
+    arguments = [argument.replace("FILE", str(tmp_path / "file")) for argument in arguments]
+    answer = ask(*arguments, *(() if "--store" in arguments else ("--store", tmp_path)))
+    assert answer.exit_code == 2
+    assert sentence in answer.stderr
+    assert "Traceback" not in answer.output
+
+
+@pytest.mark.usefixtures("coin")
+def test_a_full_database_is_said_and_holds_what_it_had(tmp_path, monkeypatch):
+    """A sweep that runs out of pages exits with 2; what was stored is there, and with room the sweep ends."""
+    monkeypatch.setattr("keyhole.verbs.learn.processes", _inline)
+    with Store(tmp_path) as store:
+        (pages,) = store.connection.execute("PRAGMA page_count").fetchone()
+    connect = sqlite3.connect
+
+    def small(*arguments, **options):
+        connection = connect(*arguments, **options)
+        connection.execute(f"PRAGMA max_page_count = {pages + 4}")
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", small)
+    answer = ask(*GRID, "--store", tmp_path)
+    assert answer.exit_code == 2
+    assert "has no room left; what it holds is safe" in answer.stderr
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with Store(tmp_path) as store:
+        kept = len(store.rows())
+    assert 0 < kept < 24
+    whole = ask(*GRID, "--store", tmp_path)
+    assert whole.exit_code == 0
+    assert f"24 runs ({24 - kept} made now, {kept} found)" in whole.stdout
+
+
+def _inline(_workers, _folder):
+    from keyhole.lab.engine import borrowed
+    from lab_fakes import Inline
+
+    return borrowed(Inline(), 2)
+
+
+@pytest.mark.usefixtures("coin")
+def test_a_corrupt_store_is_left_as_it_is(tmp_path):
+    """What is no database is neither read nor overwritten."""
+    (tmp_path / "runs.sqlite").write_bytes(b"rubbish" * 1000)
+    answer = ask(*GRID, "--store", tmp_path)
+    assert answer.exit_code == 2
+    assert "is no database, and was left as it is" in answer.stderr
+    assert (tmp_path / "runs.sqlite").read_bytes() == b"rubbish" * 1000
+
+
+INTERRUPTED = """
+import sys
+sys.path[:0] = {path!r}
+import keyhole.verbs.learn as verb
+from lab_fakes import Coin
+from keyhole.cli import main
+
+if __name__ == "__main__":
+    verb.learner_named = lambda _name, **_preset: Coin(seconds=0.1)
+    sys.argv[1:] = ["learn", "and:2", "--context", "8", "--samples", "40", "--seeds", "500", "--workers", "2",
+                    "--store", {store!r}]
+    main()
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_says_how_to_go_on(tmp_path):
+    """Ctrl-C, sent to the whole group as a terminal does: exit code 130, one sentence, the finished runs kept."""
+    script = tmp_path / "driver.py"
+    script.write_text(INTERRUPTED.format(path=sys.path, store=str(tmp_path / "store")))
+    driver = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    kept = 0
+    while kept < 3:
+        assert driver.poll() is None, driver.stderr.read()
+        time.sleep(0.1)
+        if (tmp_path / "store" / "runs.sqlite").exists():
+            with Store(tmp_path / "store") as store:
+                kept = len(store.rows())
+    os.killpg(driver.pid, signal.SIGINT)
+    _, said = driver.communicate(timeout=30)
+    assert driver.returncode == 130
+    assert said.splitlines() == [
+        f"keyhole: interrupted; finished runs are kept in {tmp_path / 'store'}. The same command goes on from there."
+    ]
+    with Store(tmp_path / "store") as store:
+        assert len(store.rows()) >= kept
+
+
+def test_the_live_table_fits_a_terminal():
+    """A row per context with its bar, and the time left, within 80 columns."""
+    standings = (Standing(25, 30, 2, None, 4, 12, 40, 0.5), Standing(800, 400, 0, None, 0, 0, 0, 2.0))
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
+    console.print(drawn(Progress(standings, 100, 2)))
+    lines = console.file.getvalue().splitlines()
+    assert all(len(line.rstrip()) <= 80 for line in lines)
+    assert lines[2].split()[:4] == ["800", "–", "400", "0"]
+    assert "done" in lines[2]
+    assert "100 runs made; about 0:00:12 left" in lines[3]

@@ -1,0 +1,120 @@
+"""`keyhole runs` lists, shows, exports and forgets."""
+
+import csv
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from keyhole.cli.app import app
+from keyhole.lab.cell import Cell
+from keyhole.lab.running import run
+from keyhole.lab.store import Store
+from keyhole.lab.task import SparseTask
+from lab_fakes import Coin
+
+ROW = [  # golden: fields are only ever added
+    "identity", "task", "learner", "context", "samples", "seed", "success", "fitted", "accuracy", "steps", "seconds",
+    "created",
+]  # fmt: skip
+RUN = [*ROW, "configuration", "result", "versions", "cpu", "weights"]
+
+
+def ask(*arguments, **options):
+    """The command run in this process."""
+    return CliRunner().invoke(app, ["runs", *map(str, arguments)], env={"COLUMNS": "80"}, **options)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Four runs of two tasks at two contexts, one of them on fresh samples."""
+    cells = [
+        Cell(SparseTask(name), Coin(), T, 30, 0) for name in ("and:2", "majority(x0, x1, x2) ^ x3") for T in (6, 100)
+    ]
+    cells[3] = Cell(SparseTask("or:2"), Coin(), 100_000, None, 12)
+    with Store(tmp_path) as kept:
+        kept.add((cell, run(cell)) for cell in cells[:3])
+        kept.add([(cells[3], run(cells[0]))])
+    return tmp_path
+
+
+def test_a_line_per_run(store):
+    """Every run is listed within 80 columns; alone, the command lists too."""
+    listed = ask("list", "--store", store)
+    assert listed.exit_code == 0
+    lines = listed.stdout.splitlines()
+    assert len(lines) == 5
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[1].split()[1:6] == ["and:2", "coin", "6", "30", "0"]
+    assert "fresh" in listed.stdout
+    assert ask("--store", store).stdout == listed.stdout
+
+
+def test_filters(store):
+    """Task, learner and context leave what they name."""
+    assert len(ask("list", "--store", store, "--task", "and:2").stdout.splitlines()) == 3
+    assert len(ask("list", "--store", store, "--context", "100", "--task", "and:2").stdout.splitlines()) == 2
+    assert len(ask("list", "--store", store, "--learner", "other").stdout.splitlines()) == 1
+
+
+def test_json(store):
+    """The golden keys of runs/1 and run/1."""
+    facts = json.loads(ask("list", "--store", store, "--json").stdout)
+    assert (facts["schema"], len(facts["runs"])) == ("runs/1", 4)
+    assert list(facts["runs"][0]) == ROW
+    name = facts["runs"][0]["identity"]
+    shown = json.loads(ask("show", name[:8], "--store", store, "--json").stdout)
+    assert shown["schema"] == "run/1"
+    assert list(shown)[2:] == RUN
+    assert shown["identity"] == name
+    assert shown["configuration"]["task"]["function"] == "and:2"
+    assert shown["weights"].endswith(f"{name}.safetensors")
+
+
+def test_show(store):
+    """One run in full, by a beginning of its name."""
+    name = json.loads(ask("--store", store, "--json").stdout)["runs"][0]["identity"]
+    shown = ask("show", name[:6], "--store", store)
+    assert shown.exit_code == 0
+    for word in (name, "learner level", "task law", "numpy version", "hidden"):
+        assert word in shown.stdout
+    missing = ask("show", "zzz", "--store", store)
+    assert missing.exit_code == 2
+    assert "no run begins so" in missing.stderr
+
+
+def test_export(store, tmp_path):
+    """The CSV holds every row; another ending is refused."""
+    file = tmp_path / "out" / "runs.csv"
+    assert "4 runs" in ask("export", file, "--store", store).stderr
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert list(rows[0]) == ROW
+    assert [row["context"] for row in rows] == ["6", "100", "6", "100000"]
+    refused = ask("export", "runs.xlsx", "--store", store)
+    assert refused.exit_code == 2
+    assert "exported as .csv" in refused.stderr
+
+
+def test_prune(store):
+    """It says what it removes, asks or is told, and removes that alone."""
+    for arguments, sentence in [(["--task", "and:2"], "give --yes"), (["--yes"], "Nothing names the runs")]:
+        refused = ask("prune", "--store", store, *arguments)
+        assert refused.exit_code == 2
+        assert sentence in refused.stderr
+    assert len(ask("--store", store).stdout.splitlines()) == 5
+    done = ask("prune", "--store", store, "--task", "and:2", "--yes")
+    assert done.stdout.splitlines()[0].startswith("2 runs of and:2 by coin at T = 6, 100: ")
+    assert done.stdout.splitlines()[1] == "removed 2 runs"
+    assert len(ask("--store", store).stdout.splitlines()) == 3
+    assert len(list((store / "weights").iterdir())) == 2
+    assert "nothing is removed" in ask("prune", "--store", store, "--task", "and:2", "--yes").stdout
+    ask("prune", "--store", store, "--all", "--yes")
+    assert len(ask("--store", store).stdout.splitlines()) == 1
+
+
+def test_no_store(tmp_path):
+    """Where there are no runs a sentence says so, and no folder is made."""
+    answer = ask("--store", tmp_path / "none")
+    assert answer.exit_code == 2
+    assert "There are no runs in" in answer.stderr
+    assert not (tmp_path / "none").exists()

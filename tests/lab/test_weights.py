@@ -1,0 +1,53 @@
+"""Weights of a run are the same whether they were kept or are made again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from keyhole.errors import StoreError
+from keyhole.lab import weights
+from keyhole.lab.cell import Cell
+from keyhole.lab.registry import cell_from
+from keyhole.lab.running import run
+from keyhole.lab.store import Store
+from keyhole.lab.task import SparseTask
+from keyhole.lab.transformer import Transformer
+from lab_fakes import Coin
+
+SETTINGS = Transformer(heads=1, width=4, hidden=0, steps=5, every=5)
+
+
+@pytest.mark.slow
+def test_kept_and_made_again_are_the_same(tmp_path):
+    """The file of a run holds the arrays that training from its stored configuration gives, bit for bit."""
+    cell = Cell(SparseTask("and:2"), SETTINGS, 4, 20, 0)
+    with Store(tmp_path) as store:
+        store.add([(cell, run(cell))])
+        kept = weights.weights_of(store, cell.identity[:9])
+        store.weights_path(cell.identity).unlink()
+        again = weights.weights_of(store, cell.identity[:9])
+        assert cell_from(store.run(cell.identity).configuration) == cell
+    assert kept.keys() == again.keys()
+    for name in kept:
+        np.testing.assert_array_equal(kept[name], again[name])
+
+
+def test_what_cannot_be_had_is_said(tmp_path, monkeypatch):
+    """Damaged weights, runs that come out otherwise and learners without weights are refused."""
+    cell = Cell(SparseTask("and:2"), Coin(), 4, 20, 0)
+    made = run(cell)
+    monkeypatch.setattr(weights, "cell_from", lambda _record: cell)
+    with Store(tmp_path) as store:
+        store.add([(cell, made)])
+        path = store.weights_path(cell.identity)
+        path.write_bytes(path.read_bytes()[:-5])
+        with pytest.raises(StoreError, match="are damaged: the file is cut off"):
+            weights.weights_of(store, cell.identity)
+        path.unlink()
+        monkeypatch.setattr(weights, "run", lambda _cell: replace(made, weights=None))
+        with pytest.raises(StoreError, match="of coin, which has no weights"):
+            weights.weights_of(store, cell.identity)
+        monkeypatch.setattr(weights, "run", lambda _cell: replace(made, accuracy=0.5))
+        with pytest.raises(StoreError, match="came out otherwise"):
+            weights.weights_of(store, cell.identity)

@@ -1,0 +1,87 @@
+"""Learners that learn nothing and know everything: runs in no time, with outcomes that a formula decides."""
+
+import os
+import time
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyhole.lab.learner import Fitted
+
+
+@dataclass(frozen=True)
+class Coin:
+    """Succeeds with probability 1/(1 + (m₀/m)⁴), m₀ = level · log₂ T; of its failures every other one fits.
+
+    Each run leaves a line in the diary, if there is one: who made it.
+    """
+
+    level: float = 10.0
+    seconds: float = 0.0
+    diary: str = ""
+    dies_at: int = 0  # the sample size at which its process ends
+
+    @property
+    def name(self) -> str:
+        """How a person names it."""
+        return "coin"
+
+    def record(self) -> dict[str, Any]:
+        """The settings that decide an outcome."""
+        return {"name": self.name, "level": self.level}
+
+    def fit(self, instance, examples, seed):
+        """Toss."""
+        rng = np.random.default_rng(seed)
+        m = 10**9 if examples is None else len(examples.labels)
+        if m == self.dies_at:
+            os._exit(9)
+        chance = 1 / (1 + (self.level * np.log2(instance.context) / m) ** 4)
+        success, fits = rng.random(2) < (chance, 0.5)
+        time.sleep(self.seconds)
+        if self.diary:
+            with Path(self.diary).open("a") as file:
+                file.write(f"{os.getpid()} {instance.context} {m} {seed.entropy}\n")
+
+        def predict(inputs):
+            truth = instance.truth(inputs)
+            seen = examples is not None and np.shares_memory(inputs, examples.inputs)
+            return truth if success or (seen and fits) else ~truth
+
+        readings = ({"step": 1.0, "loss": float(rng.random())},)
+        weights = {"score": rng.random((2, 3))}
+        return Fitted(predict, int(rng.integers(1, 100)), {"draw": float(rng.random())}, readings, weights)
+
+
+@dataclass(frozen=True)
+class Climb:
+    """Rounds of four runs at 8, 16, 32, …, until three of four succeed: a schedule that costs nothing to follow."""
+
+    def further(self, tallies):
+        """The next size, unless the last one was enough."""
+        if tallies and tallies[max(tallies)][0] >= 3:
+            return {}
+        return {2 * max(tallies, default=4): 4}
+
+    def left(self, tallies):
+        """At least the next round."""
+        return sum(self.further(tallies).values())
+
+
+class Inline(Executor):
+    """Runs a task when it is submitted, here."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        """Do it now."""
+        future: Future = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001  (a future carries any)
+            future.set_exception(error)
+        return future
+
+
+__all__ = ["Climb", "Coin", "Inline"]

@@ -1,0 +1,182 @@
+"""`keyhole.learn`: one value with thresholds, laws, floors and runs, or a refusal before any run."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import keyhole
+from keyhole.boolean.families import FAMILIES
+from keyhole.boolean.function import move
+from keyhole.errors import ArgumentError, FormulaError
+from keyhole.files.folder import home
+from keyhole.lab.cell import Cell
+from keyhole.lab.floors import TOLERATED, task_floor
+from keyhole.lab.presets import preset
+from keyhole.lab.running import run
+from keyhole.lab.store import Store
+from keyhole.lab.task import SparseTask
+from lab_fakes import Coin, Inline
+
+
+def learned(folder, *, contexts=(8, 16, 32, 64), **options):
+    """A grid of coins, in this process."""
+    options = {"samples": (20, 40, 80), "seeds": 6, "learner": Coin(), **options}
+    return keyhole.learn("and:2", contexts, executor=Inline(), workers=2, store=folder, **options)
+
+
+def test_the_answer_holds_thresholds_laws_floors_and_runs(tmp_path):
+    """One threshold per context, in order; floors below them; the laws ranked; every run counted."""
+    found = learned(tmp_path, contexts=(64, 8, 16, 32, 8))
+    assert [one.context for one in found.thresholds] == [8, 16, 32, 64] == list(found.floors)
+    assert found.runs == 4 * 3 * 6 == found.sweep.made
+    assert all(found.floors[one.context] < one.m for one in found.thresholds)
+    weights = [law["weight"] for law in found.record()["laws"]]
+    assert weights == sorted(weights, reverse=True)
+    assert sum(weights) == pytest.approx(1)
+    lines = str(found).splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[0] == "and:2 by coin"
+    assert "<pre>and:2 by coin" in found._repr_html_()
+
+
+def test_few_contexts_have_no_law(tmp_path):
+    """Below four contexts no law is named."""
+    found = learned(tmp_path, contexts=(8, 16))
+    assert found.verdict is None
+    assert found.record()["laws"] == []
+    assert found.record()["verdict"] is None
+
+
+def test_online_says_how_many_succeed(tmp_path):
+    """Without training sets there is a line per context with successes and steps."""
+    found = learned(tmp_path, contexts=(8, 16), samples=(), online=True)
+    assert found.thresholds == ()
+    assert str(found).splitlines()[3].split()[:3] == ["8", "6", "6"]
+
+
+def test_any_executor_will_do(tmp_path):
+    """A pool that is lent gives the numbers of this process, and is not shut down."""
+    here = learned(tmp_path / "here")
+    with ThreadPoolExecutor(2) as pool:
+        there = keyhole.learn(
+            "and:2",
+            (8, 16, 32, 64),
+            samples=(20, 40, 80),
+            seeds=6,
+            learner=Coin(),
+            executor=pool,
+            store=tmp_path / "there",
+        )
+        pool.submit(int).result()
+    assert there.thresholds == here.thresholds
+
+
+def test_weights_are_kept_when_asked(tmp_path):
+    """With keep_weights every new run has a file; without, none."""
+    learned(tmp_path / "none", contexts=(8,))
+    assert not (tmp_path / "none" / "weights").exists()
+    learned(tmp_path / "all", contexts=(8,), keep_weights=True)
+    assert len(list((tmp_path / "all" / "weights").iterdir())) == 18
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "sentence"),
+    [
+        ({"task": "nand:3"}, FormulaError, "There is no family 'nand'"),
+        ({"learner": "oracle"}, ArgumentError, "There is no learner 'oracle'"),
+        ({"preset": "best"}, ArgumentError, "There is no preset 'best'"),
+        ({"contexts": (2, 10)}, FormulaError, "a context of 2 has fewer"),
+        ({"contexts": ()}, ArgumentError, "at no context"),
+        ({"samples": (10**13,)}, ArgumentError, "GB are free"),
+        ({"samples": (5,), "online": True}, ArgumentError, "choose one"),
+        ({"samples": (), "seeds": 3}, ArgumentError, "Give --samples or --online"),
+        ({"law": "skewed"}, ArgumentError, "law 'skewed' is not known"),
+        ({"precision": 2.0}, ArgumentError, "such as 0.2"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_before_any_run(tmp_path, change, error, sentence):
+    """Each refusal is a sentence, and nothing was run."""
+    asked = {"task": "and:3", "contexts": (10,), "learner": "transformer", **change}
+    with pytest.raises(error, match=sentence):
+        keyhole.learn(asked.pop("task"), asked.pop("contexts"), executor=Inline(), store=tmp_path, **asked)
+    with Store(tmp_path) as store:
+        assert not store.rows()
+
+
+def test_a_finished_sweep_wakes_no_framework(tmp_path):
+    """The second time, nothing is trained, and jax sleeps."""
+    task = SparseTask("and:2")
+    with Store(tmp_path) as store:
+        for seed in range(2):
+            result = run(Cell(task, Coin(), 8, 50, seed))
+            store.add([(Cell(task, preset("default"), 8, 50, seed), result)])
+    program = (
+        "import sys; from pathlib import Path; import keyhole\n"
+        f"found = keyhole.learn('and:2', [8], samples=[50], seeds=2, store=Path({str(tmp_path)!r}))\n"
+        "print(found.runs, found.sweep.made, *{'jax', 'optax', 'sklearn', 'torch'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2", "0"]
+
+
+def test_the_folder_is_asked_for_or_named_or_here(monkeypatch, tmp_path):
+    """--store, then KEYHOLE_HOME, then .keyhole."""
+    monkeypatch.setenv("KEYHOLE_HOME", str(tmp_path))
+    assert home() == tmp_path
+    assert home(tmp_path / "asked") == tmp_path / "asked"
+    monkeypatch.delenv("KEYHOLE_HOME")
+    assert str(home()) == ".keyhole"
+
+
+@given(st.sampled_from(sorted(FAMILIES)), st.integers(1, 4), st.floats(0.1, 0.9), st.data())
+def test_where_there_is_a_floor_places_differ_by_more_than_success_forgives(family, size, p, data):
+    """Two placements of the function disagree on more than 2ε of the inputs, counted over all of them."""
+    if task_floor(SparseTask(f"{family}:{size}", str(p)), 10) is None:
+        return
+    places = st.lists(st.integers(0, 7), min_size=size, max_size=size, unique=True).map(sorted).map(tuple)
+    here, there = data.draw(places), data.draw(places)
+    if here == there:
+        return
+    bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
+    chance = np.where(bits == 1, p, 1 - p).prod(axis=1)
+    base = FAMILIES[family](tuple(range(size)))
+    values = [np.asarray(move(base, place)(bits.astype(bool))) for place in (here, there)]
+    assert chance[values[0] != values[1]].sum() > 2 * TOLERATED
+
+
+@pytest.mark.parametrize(
+    ("task", "floor"),
+    [
+        (SparseTask("and:3"), 16.303),
+        (SparseTask("and:3", "balanced"), 16.303),
+        (SparseTask("random:3"), 16.303),
+        (SparseTask("and:8"), None),  # the constant 0 succeeds
+        (SparseTask("parity:3", "0.99"), None),
+    ],
+)
+def test_floors_of_the_named_tasks(task, floor):
+    """log₂ C(100, 3) − 1 where success names the positions, and none where it does not."""
+    assert task_floor(task, 100) == (None if floor is None else pytest.approx(floor, abs=1e-3))
+
+
+def test_the_title_says_what_is_unusual(tmp_path):
+    """Law, noise, alphabet and training sets stand beside the task, the preset beside the transformer."""
+    circumstances = {"law": "balanced", "label_noise": 0.1, "feature_noise": 0.2, "symbols": 4, "balanced_sets": True}
+    found = learned(tmp_path, contexts=(8,), seeds=1, **circumstances)
+    expected = "and:2 (balanced bits, label noise 0.1, feature noise 0.2, 4 symbols, balanced sets) by coin"
+    assert found.title == expected
+    task = found.record()["task"]
+    assert {name: task[name] for name in circumstances} == circumstances
+
+
+def test_seeds_count_from_the_first(tmp_path):
+    """Another first seed gives other runs, numbered from it."""
+    learned(tmp_path, contexts=(8,))
+    found = learned(tmp_path, contexts=(8,), seed=100)
+    assert found.sweep.made == found.runs
+    assert {row.seed for row in found.sweep.rows} == set(range(100, 106))
