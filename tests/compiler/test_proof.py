@@ -13,7 +13,7 @@ from keyhole.boolean.families import conjunction, majority, parity, random_junta
 from keyhole.boolean.text import read_function
 from keyhole.compiler.additive import additive_plan, coded_plan
 from keyhole.compiler.assembly import to_tabulated
-from keyhole.compiler.enclosure import Enclosure
+from keyhole.attention.enclosure import Enclosure
 from keyhole.compiler.pair import pair_plans
 from keyhole.compiler.proof import _step, prove
 from keyhole.compiler.separate import separate_plan
