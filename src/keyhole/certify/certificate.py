@@ -13,6 +13,7 @@ import numpy as np
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.tabulation import Tabulated
 from keyhole.bounds.assumptions import failure
+from keyhole.certify.chernoff import chernoff_disagreement
 from keyhole.certify.consistent import Sample, Search, search
 from keyhole.certify.disagreement import FRESH, Disagreement, sampled_disagreement
 from keyhole.certify.extraction import Extraction, extract, without_ignored
@@ -98,7 +99,8 @@ class ModelCertificate:
     extraction: Extraction
     verification: Verification
     seconds: float
-    disagreement: Disagreement | None = None
+    sampled: Disagreement | None = None
+    chernoff: Disagreement | None = None
     judgement: Judgement | None = None
     model_errors: int | None = None  # of the model itself on the sample
     held_out: HeldOut | None = None
@@ -117,6 +119,14 @@ class ModelCertificate:
     def status(self) -> Status:
         """Whether the model equals the function on every input."""
         return self.verification.status
+
+    @property
+    def disagreement(self) -> Disagreement | None:
+        """The smallest rate at which model and function can disagree: zero after a proof."""
+        if self.junta is not None and self.status == "PROVED":
+            return Disagreement(0.0, "proved zero")
+        known = [found for found in (self.sampled, self.chernoff) if found is not None]
+        return min(known, key=lambda found: found.rate, default=None)
 
     @property
     def trivial_error(self) -> float | None:
@@ -172,7 +182,10 @@ def certificate_of(
         if terms.repair and looked.status != "PROVED":
             watch("repairing the model")
             shown, model = _repaired(shown, model, sample)
-    shown = replace(shown, disagreement=_disagreement(shown, model, watch))
+    if (junta := shown.junta) is not None and shown.status != "PROVED":
+        watch(f"comparing the two on {terms.fresh:,} fresh inputs")
+        rates = _sampled(junta, model, terms), chernoff_disagreement(model, junta, terms.law)
+        shown = replace(shown, sampled=rates[0], chernoff=rates[1])
     if sample is not None:
         watch("asking the sample")
         shown = _judged(shown, model, sample)
@@ -198,15 +211,9 @@ def require_sample(sample: Sample, model: Tabulated) -> None:
         )
 
 
-def _disagreement(shown: ModelCertificate, model: Tabulated, watch: Callable[[str], None]) -> Disagreement | None:
-    if shown.junta is None:
-        return None
-    if shown.status == "PROVED":
-        return Disagreement(0.0, "proved zero")
-    terms = shown.terms
-    watch(f"comparing the two on {terms.fresh:,} fresh inputs")
+def _sampled(junta: Junta, model: Tabulated, terms: Terms) -> Disagreement:
     return sampled_disagreement(
-        model, shown.junta, terms.law, delta=terms.sampling_delta, seed=terms.seed, inputs=terms.fresh
+        model, junta, terms.law, delta=terms.sampling_delta, seed=terms.seed, inputs=terms.fresh
     )
 
 

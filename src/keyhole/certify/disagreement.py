@@ -33,11 +33,12 @@ class Disagreement:
         if self.kind == "sampled":
             return (
                 f"at most {self.rate:.2g} ({self.disagreements:,} of {self.inputs:,} fresh inputs disagree; "
-                f"sampled, fails with probability {self.delta:g})"
+                f"fails with probability {self.delta:g})"
             )
-        return (
-            "0: equal on all inputs" if self.kind == "proved zero" else f"at most {self.rate:.2g} (Chernoff, no sample)"
-        )
+        if self.kind == "proved zero":
+            return "0: equal on all inputs"
+        useless = "; useless" if self.rate >= 1 else ""
+        return f"at most {self.rate:.2g} (Chernoff, nothing drawn{useless})"
 
 
 def sampled_disagreement(

@@ -58,8 +58,9 @@ def lines(shown: ModelCertificate) -> list[tuple[str, list[str]]]:
         share = f"agrees with the model on {shown.extraction.agreement:.2%} of {shown.extraction.samples:,} inputs"
         told.append(("", [f"reads {junta.sparsity} of {shown.tokens} positions; {share}"]))
     told.append(("status", _status(shown.verification, junta, shown)))
-    if shown.disagreement is not None and shown.status != "PROVED":
-        told.append(("disagreement", [str(shown.disagreement)]))
+    rates = [str(found) for found in (shown.sampled, shown.chernoff) if found is not None]
+    if rates:
+        told.append(("disagreement", rates))
     told += _sample_lines(shown)
     told.append(("δ", [f"δ = {shown.terms.delta:g} {MEANING}. {_parts(shown)}"]))
     told.append(("assumed", assumptions(shown)))
@@ -186,6 +187,8 @@ def record(shown: ModelCertificate) -> dict[str, Any]:
         "output": looked.output,
         "eta": None if shown.disagreement is None else shown.disagreement.rate,
         "eta_kind": None if shown.disagreement is None else shown.disagreement.kind,
+        "eta_sampled": None if shown.sampled is None else shown.sampled.rate,
+        "eta_chernoff": None if shown.chernoff is None else shown.chernoff.rate,
         "samples": None if judged is None else judged.samples,
         "errors_on_sample": None if judged is None else judged.errors,
         "model_errors_on_sample": shown.model_errors,
