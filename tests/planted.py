@@ -1,5 +1,7 @@
 """Planted models: a head that reads a junta's positions as one number, and units that look its answer up."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from keyhole.attention.activations import ReLU
@@ -33,6 +35,20 @@ def planted(junta, tokens, *, noise=0.0, seed=0, focus=6.0):
     wiring = Wiring(feedforward=FeedForward(inner, ReLU(), Affine(kinks[:, None], np.zeros(1))))
     head = TabulatedHead(scores, values, np.zeros(()), np.zeros(1))
     return Tabulated(tokens, (head,), np.zeros(1), wiring, ReadOut(np.ones(1), np.asarray(levels[0])))
+
+
+def leaky(junta, tokens, focus=6.0):
+    """A planted 2-AND that only a chosen background breaks: all other tokens at 1 take a sixth of the mass, and more.
+
+    At both ones r = 3 falls below 5/2, where the answer turns, once the other tokens add a fifth of the mass; each
+    adds a share of that, so that nearly all of them must be 1.
+    """
+    model = planted(junta, tokens, focus=focus)
+    head = model.heads[0]
+    others = [place for place in range(tokens) if place not in junta.positions]
+    scores = head.scores.copy()
+    scores[others, 1] = np.log(1 + 1.04 * (2 * np.exp(focus) + tokens - 1) / 5 / len(others))
+    return replace(model, heads=(replace(head, scores=scores),))
 
 
 def junta_of(formula):

@@ -11,7 +11,7 @@ from keyhole.certify.certificate import SET_ASIDE, Terms, certificate_of
 from keyhole.certify.law import biased_bits, uniform_law
 from keyhole.certify.wording import record, text
 from keyhole.errors import ArgumentError, AssumptionError, DataError
-from planted import every_sequence, junta_of, planted, random_symbol_junta
+from planted import every_sequence, junta_of, leaky, planted, random_symbol_junta
 
 AND = junta_of("x3 & x17 & x20")
 UNIFORM = Terms(uniform_law(2), fresh=20_000)
@@ -21,20 +21,6 @@ def labelled(junta, tokens, m, seed, law=None):
     """Inputs of the law, labelled by the junta."""
     inputs = (law or uniform_law(junta.symbols)).draw(m, tokens, np.random.default_rng(seed))
     return inputs, junta(inputs)
-
-
-def leaky(junta, tokens, focus=6.0):
-    """A planted 2-AND that only a chosen background breaks: all other tokens at 1 take a sixth of the mass, and more.
-
-    At both ones r = 3 falls below 5/2, where the answer turns, once the other tokens add a fifth of the mass; each
-    adds a share of that, so that nearly all of them must be 1.
-    """
-    model = planted(junta, tokens, focus=focus)
-    head = model.heads[0]
-    others = [place for place in range(tokens) if place not in junta.positions]
-    scores = head.scores.copy()
-    scores[others, 1] = np.log(1 + 1.04 * (2 * np.exp(focus) + tokens - 1) / 5 / len(others))
-    return replace(model, heads=(replace(head, scores=scores),))
 
 
 def test_proved_with_a_promise():

@@ -19,7 +19,7 @@ from keyhole.certify.junta import Junta
 
 PAIRS = 20_000  # of a true and a false sample; the rest is asked of what survives these
 MOST = 1000  # fitting sets kept; beyond, there is no telling them apart
-Sample = tuple[Shaped[np.ndarray, "m T"], Bool[np.ndarray, "m"]]
+Sample = tuple[Shaped[np.ndarray, "_m _T"], Bool[np.ndarray, "_m"]]  # a function may hold two of different sizes
 
 
 @dataclass(frozen=True, eq=False)
