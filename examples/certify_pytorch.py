@@ -1,6 +1,6 @@
 """Train a small Transformer with plain PyTorch, then ask keyhole what it computes on every input.
 
-Run with: python examples/certify_pytorch.py (needs torch; a quarter of a minute on one core)
+Run with: python examples/certify_pytorch.py (needs torch; about half a minute on one core)
 """
 
 import json

@@ -95,6 +95,13 @@ def test_a_counterexample_exits_with_one_and_is_repaired(folder):
     assert run(str(mended)).exit_code == 0
 
 
+def test_check_sends_tables_to_certify(folder):
+    """A file of tables is no compiled function: one sentence, exit code 2."""
+    answer = CliRunner().invoke(app, ["check", str(folder / "good.safetensors")])
+    assert answer.exit_code == 2
+    assert "`keyhole certify" in answer.stderr
+
+
 @pytest.mark.parametrize(("name", "opening"), [("a.json", "{"), ("a.txt", "function")])
 def test_out(folder, tmp_path, name, opening):
     """The certificate as a file, in the format its name asks for."""

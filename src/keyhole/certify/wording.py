@@ -55,7 +55,8 @@ def lines(shown: ModelCertificate) -> list[tuple[str, list[str]]]:
         told.append(("function", [f"none found: {shown.extraction.reason}"]))
     else:
         told.append(("function", [formula(junta)]))
-        share = f"agrees with the model on {shown.extraction.agreement:.2%} of {shown.extraction.samples:,} inputs"
+        about = "the model" if shown.repair is None else "the model as given"
+        share = f"agrees with {about} on {shown.extraction.agreement:.2%} of {shown.extraction.samples:,} inputs"
         told.append(("", [f"reads {junta.sparsity} of {shown.tokens} positions; {share}"]))
     told.append(("status", _status(shown.verification, junta, shown)))
     rates = [str(found) for found in (shown.sampled, shown.chernoff) if found is not None]
