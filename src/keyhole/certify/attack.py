@@ -1,57 +1,78 @@
-"""Looking for an input on which model and junta differ: from a bad point downhill, one symbol at a time."""
+"""Looking for an input on which model and junta differ: from a bad point downhill along f's own slope."""
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
+from keyhole.certify.ball import Ball
 from keyhole.certify.tables import Tables, outputs
 from keyhole.certify.tail import Tail, trace
 
 STEPS = 12
-BLOCK = 2**22  # numbers of a batch of points held at once
+DIFFERENCE = 1e-6  # of a head's output, in units of its largest value: where f's slope is taken
 
 
 def descend(
     tables: Tables, tail: Tail, point: Int[np.ndarray, "rows A"], fixed: Int[np.ndarray, "rows A"], sign: float
 ) -> Int[np.ndarray, "rows A"]:
-    """The point after moves of single free copies, each the best for sign·f, until f changes sign or no move helps."""
+    """The point after moves of free copies to other symbols, until sign·f ≤ 0 or nothing found helps.
+
+    Each step ranks the rows by what moving them does to f at first order, and moves as many of the best as help most.
+    """
     value = _heights(tables, tail, point[None], sign)[0]
     for _ in range(STEPS):
-        moves = _moves(point, fixed)
-        if not value > 0 or not len(moves):
+        if not value > 0:
             break
-        heights = _heights_of_moves(tables, tail, point, moves, sign)
+        moved = _prefixes(point, fixed, _effects(tables, tail, point, fixed, sign))
+        if not len(moved):
+            break
+        heights = _heights(tables, tail, moved, sign)
         best = int(np.argmin(heights))
         if not heights[best] < value:
             break
-        point, value = _moved(point, moves[best : best + 1])[0], heights[best]
+        point, value = moved[best], heights[best]
     return point
 
 
-def _moves(point: np.ndarray, fixed: np.ndarray) -> np.ndarray:
-    """Every (row, symbol shown by a free copy, other symbol)."""
-    rows, shown = np.nonzero(point - fixed)
-    symbols = np.arange(point.shape[1])
-    every = np.stack(
-        [np.repeat(rows, len(symbols)), np.repeat(shown, len(symbols)), np.tile(symbols, len(rows))], axis=1
-    )
-    return np.asarray(every[every[:, 1] != every[:, 2]])
-
-
-def _moved(point: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    shown = np.repeat(point[None], len(moves), axis=0)
-    index = np.arange(len(moves))
-    shown[index, moves[:, 0], moves[:, 1]] -= 1
-    shown[index, moves[:, 0], moves[:, 2]] += 1
-    return shown
-
-
-def _heights_of_moves(tables: Tables, tail: Tail, point: np.ndarray, moves: np.ndarray, sign: float) -> np.ndarray:
-    step = max(1, BLOCK // point.size)
-    parts = [
-        _heights(tables, tail, _moved(point, moves[start : start + step]), sign) for start in range(0, len(moves), step)
-    ]
-    return np.concatenate(parts)
-
-
-def _heights(tables: Tables, tail: Tail, shown: np.ndarray, sign: float) -> np.ndarray:
+def _heights(tables: Tables, tail: Tail, shown: np.ndarray, sign: float) -> Float[np.ndarray, "n"]:
     return np.asarray(sign * trace(tail, outputs(tables, shown)).output.mid)
+
+
+def _effects(
+    tables: Tables, tail: Tail, point: Int[np.ndarray, "rows A"], fixed: Int[np.ndarray, "rows A"], sign: float
+) -> Float[np.ndarray, "rows A A"]:
+    """What moving a row's free copies to another symbol does to sign·f, to first order in the heads' outputs."""
+    here = outputs(tables, point[None]).mid[0]
+    reach = np.concatenate([head.reach for head in tables.heads])
+    size = DIFFERENCE * np.where(reach > 0, reach, 1.0)
+    around = np.concatenate([here[None], here + np.diag(size)])
+    values = sign * trace(tail, Ball(around, np.zeros_like(around))).output.mid
+    slope = (values[1:] - values[0]) / size
+    total, start = np.zeros((*point.shape, point.shape[1])), 0
+    free = (point - fixed)[:, :, None]
+    for head in tables.heads:
+        part = slice(start, start + len(head.reach))
+        start = part.stop
+        excess = head.mass * (head.values @ slope[part] - here[part] @ slope[part])
+        mass = (point * head.mass).sum() + head.cls_mass
+        change = free * (excess[:, None, :] - excess[:, :, None])
+        total += change / (mass + free * (head.mass[:, None, :] - head.mass[:, :, None]))
+    return np.where(free > 0, total, 0.0)
+
+
+def _prefixes(
+    point: Int[np.ndarray, "rows A"], fixed: Int[np.ndarray, "rows A"], effects: Float[np.ndarray, "rows A A"]
+) -> Int[np.ndarray, "n rows A"]:
+    """The points in which the best 1, 2, 4, … of the rows that help are moved, each by its best move."""
+    rows, symbols = point.shape
+    best = effects.reshape(rows, -1).argmin(axis=1)
+    effect = effects.reshape(rows, -1)[np.arange(rows), best]
+    order = np.argsort(effect)[: int((effect < 0).sum())]
+    sizes = sorted({*(2 ** np.arange(len(order).bit_length())).tolist(), len(order)} - {0})
+    moved = np.repeat(point[None], len(sizes), axis=0)
+    for copy, size in zip(moved, sizes, strict=True):
+        some = order[:size]
+        old, new = best[some] // symbols, best[some] % symbols
+        count = (point - fixed)[some, old]
+        copy[some, old] -= count
+        copy[some, new] += count
+    return moved

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from keyhole.certify.ball import GROW, Ball, exact, inverse
 from keyhole.certify.curves import Curves, curves
-from keyhole.certify.ranges import least, minimisers
+from keyhole.certify.ranges import View, least, minimisers, view
 from keyhole.certify.relaxation import Box, Relaxed, relaxed, supported, through_norm
 from keyhole.certify.tables import Parts, Tables, outputs, points
 from keyhole.certify.tail import Norm, Tail, Trace, trace
@@ -33,18 +33,17 @@ class Bounds:
 
 def bound(tables: Tables, tail: Tail, parts: Parts, signs: Float[np.ndarray, "parts"]) -> Bounds:
     """Lower bounds of signs·f over all points of each part."""
+    seen = view(tables, parts)
     average = parts.fixed + parts.free[None, :, None] / tables.symbols
     reference = trace(tail, outputs(tables, average))
-    box = None if tail.norm is None else _norm_box(tables, tail, tail.norm, parts, reference)
-    lines = curves(tail.units.activation, *_unit_ranges(tables, tail, parts, box))
-    boxes = _later_boxes(tables, tail, parts, lines, box)
+    box = None if tail.norm is None else _norm_box(seen, tail, tail.norm, reference)
+    lines = curves(tail.units.activation, *_unit_ranges(seen, tail, box))
+    boxes = _later_boxes(seen, tail, lines, box)
     low = np.full(parts.count, -np.inf)
     below, above = lines.chord(), lines.chord()
     best: Bounds | None = None
     for index in range(ROUNDS):
-        found, chosen, spread, coefficient = _one_round(
-            tables, tail, parts, signs, lines, (below, above), box, boxes, reference
-        )
+        found, chosen, spread, coefficient = _one_round(seen, tail, signs, lines, (below, above), box, boxes, reference)
         low = np.fmax(low, found)
         shown = points(parts, chosen)
         reference = trace(tail, outputs(tables, shown))
@@ -80,9 +79,8 @@ def _moved(
 
 
 def _one_round(
-    tables: Tables,
+    seen: View,
     tail: Tail,
-    parts: Parts,
     signs: np.ndarray,
     lines: Curves,
     slopes: tuple[np.ndarray, np.ndarray],
@@ -100,26 +98,26 @@ def _one_round(
         else:
             shift = shift + weight @ exact(stage)
     found = relaxed(tail, lines.below(slopes[0]), lines.above(slopes[1]), lines.size, weight[:, None], shift[:, None])
-    low, chosen, spread = _minimised(tables, tail, parts, found, box, reference)
+    low, chosen, spread = _minimised(seen, tail, found, box, reference)
     for around in boxes:
         low = _divided(low, around)
     return low, chosen, spread, np.asarray(weight.mid @ tail.units.outer.mid.T)
 
 
 def _minimised(
-    tables: Tables, tail: Tail, parts: Parts, found: Relaxed, box: Box | None, reference: Trace
+    seen: View, tail: Tail, found: Relaxed, box: Box | None, reference: Trace
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The least value of one relaxed functional per part, where it is, and how much each row matters."""
     if tail.norm is None or box is None:
         total = found.inner if found.raw is None else found.raw + found.inner
-        low, chosen, spread = minimisers(tables, parts, total)
+        low, chosen, spread = minimisers(seen, total)
         return _plus(low, (found.rest + found.inner_shift)[:, 0]), chosen, spread
     if found.raw is None:
-        return _minimised_normed(tables, tail, tail.norm, parts, found, box, reference)
+        return _minimised_normed(seen, tail, tail.norm, found, box, reference)
     ends = []
     for q in _inverses(box):
         factor = exact(q)[:, None]
-        low, chosen, spread = minimisers(tables, parts, found.raw + factor[:, None] * found.inner)
+        low, chosen, spread = minimisers(seen, found.raw + factor[:, None] * found.inner)
         ends.append((_plus(low, (found.rest + factor * found.inner_shift)[:, 0]), chosen, spread))
     (low, chosen, spread), (other, others, spreads) = ends
     first = low <= other
@@ -131,20 +129,20 @@ def _minimised(
 
 
 def _minimised_normed(
-    tables: Tables, tail: Tail, norm: Norm, parts: Parts, found: Relaxed, box: Box, reference: Trace
+    seen: View, tail: Tail, norm: Norm, found: Relaxed, box: Box, reference: Trace
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The functional q (B(o) + κ · spread), the spread between lines; or q B + κ with q at an end of its range."""
     kappa = found.rest[:, 0]
     coefficient, constant = supported(norm, kappa.mid, box, reference.middle.mid, reference.spread.mid)
     constant = Ball(constant.mid, np.asarray((constant.rad + kappa.rad * box.most) * GROW))
     matrix, centre = tail.centred
-    low, chosen, spread = minimisers(tables, parts, found.inner + (coefficient @ matrix.T)[:, None])
+    low, chosen, spread = minimisers(seen, found.inner + (coefficient @ matrix.T)[:, None])
     low = _divided(_plus(low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)
-    ends = _plus(least(tables, parts, found.inner)[:, 0], found.inner_shift[:, 0])
+    ends = _plus(least(seen, found.inner)[:, 0], found.inner_shift[:, 0])
     return np.fmax(low, _plus(_divided(ends, box), kappa)), chosen, spread
 
 
-def _norm_box(tables: Tables, tail: Tail, norm: Norm, parts: Parts, reference: Trace) -> Box:
+def _norm_box(seen: View, tail: Tail, norm: Norm, reference: Trace) -> Box:
     """Ranges of the centred rows that enter the first norm, and of their spread.
 
     The spread is at least the part of the rows along any unit vector, and at most what a quadratic about the middle
@@ -152,16 +150,16 @@ def _norm_box(tables: Tables, tail: Tail, norm: Norm, parts: Parts, reference: T
     """
     matrix, centre = tail.centred
     rows = matrix.T
-    low = _plus(least(tables, parts, rows[None]), centre)
-    high = -_plus(least(tables, parts, -rows[None]), -centre)
+    low = _plus(least(seen, rows[None]), centre)
+    high = -_plus(least(seen, -rows[None]), -centre)
     lowest, highest = _squares(low, high)
     along = reference.middle.mid
     length = np.sqrt((along * along).sum(axis=-1))
     unit = exact(along * ((1 - 2.0**-36) / np.where(length > 0, length, 1.0))[:, None])
-    ahead = _plus(least(tables, parts, (unit @ rows)[:, None])[:, 0], unit @ centre)
+    ahead = _plus(least(seen, (unit @ rows)[:, None])[:, 0], unit @ centre)
     lowest = np.fmax(lowest, np.nextafter(np.maximum(ahead, 0.0) ** 2, 0.0))
     middle = exact(low / 2 + high / 2)
-    ahead = _plus(least(tables, parts, -(middle @ rows)[:, None])[:, 0], -(middle @ centre))
+    ahead = _plus(least(seen, -(middle @ rows)[:, None])[:, 0], -(middle @ centre))
     far = exact(np.nextafter(np.maximum(high - middle.mid, middle.mid - low), np.inf))
     quadratic = ((far * far).total() - (middle * middle).total() + exact(-2.0 * ahead)).high
     return _boxed(norm, low, high, lowest, np.fmin(highest, quadratic))
@@ -181,21 +179,21 @@ def _boxed(norm: Norm, low: np.ndarray, high: np.ndarray, lowest: np.ndarray, hi
 
 
 def _unit_ranges(
-    tables: Tables, tail: Tail, parts: Parts, box: Box | None
+    seen: View, tail: Tail, box: Box | None
 ) -> tuple[Float[np.ndarray, "parts h"], Float[np.ndarray, "parts h"]]:
     """The range of each pre-activation q (L o + l) + b over each part."""
     units = tail.units
     if units.matrix.mid.shape[1] == 0:
-        return np.zeros((parts.count, 0)), np.zeros((parts.count, 0))
+        return np.zeros((seen.parts.count, 0)), np.zeros((seen.parts.count, 0))
     rows = units.matrix.T[None]
-    low = _plus(least(tables, parts, rows), units.shift)
-    high = -_plus(least(tables, parts, -rows), -units.shift)
+    low = _plus(least(seen, rows), units.shift)
+    high = -_plus(least(seen, -rows), -units.shift)
     if box is not None:
         low, high = _divided(low, box), -_divided(-high, box)
     return _plus(low, units.bias), -_plus(-high, -units.bias)
 
 
-def _later_boxes(tables: Tables, tail: Tail, parts: Parts, lines: Curves, box: Box | None) -> tuple[Box, ...]:
+def _later_boxes(seen: View, tail: Tail, lines: Curves, box: Box | None) -> tuple[Box, ...]:
     """The ranges of centred rows at every later norm."""
     stages = list(tail.after)
     if not any(isinstance(stage, Norm) for stage in stages):
@@ -205,7 +203,7 @@ def _later_boxes(tables: Tables, tail: Tail, parts: Parts, lines: Curves, box: B
     both = Ball(np.concatenate([identity.mid, -identity.mid])[None], np.concatenate([identity.rad] * 2)[None])
     zeros = exact(np.zeros(both.mid.shape[:2]))
     found = relaxed(tail, lines.below(chord), lines.above(chord), lines.size, both, zeros)
-    lows = _many(tables, tail, parts, found, box)
+    lows = _many(seen, tail, found, box)
     d = len(tail.weight.mid)
     low, high = lows[:, :d], -lows[:, d:]
     shift = exact(np.zeros(d))
@@ -233,18 +231,18 @@ def _centred_ranges(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.n
     return (exact(low) - mean[1][:, None]).low, (exact(high) - mean[0][:, None]).high
 
 
-def _many(tables: Tables, tail: Tail, parts: Parts, found: Relaxed, box: Box | None) -> np.ndarray:
+def _many(seen: View, tail: Tail, found: Relaxed, box: Box | None) -> np.ndarray:
     """Lower bounds of many relaxed functionals."""
     if tail.norm is None or box is None:
         total = found.inner if found.raw is None else found.raw + found.inner
-        return _plus(least(tables, parts, total), found.rest + found.inner_shift)
+        return _plus(least(seen, total), found.rest + found.inner_shift)
     if found.raw is None:
-        low = _plus(least(tables, parts, found.inner), found.inner_shift)
+        low = _plus(least(seen, found.inner), found.inner_shift)
         return _plus(_divided(low, box), found.rest)
     ends = []
     for q in _inverses(box):
         factor = exact(q)[:, None]
-        low = least(tables, parts, found.raw + factor[:, None] * found.inner)
+        low = least(seen, found.raw + factor[:, None] * found.inner)
         ends.append(_plus(low, found.rest + factor * found.inner_shift))
     return np.asarray(np.minimum(*ends))
 

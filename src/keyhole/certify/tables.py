@@ -146,7 +146,7 @@ def tables_of(model: Tabulated, own: tuple[int, ...]) -> Tables | str:
             )
     if not is_safe(model):
         return "the scores of a head spread so far that its masses underflow or overflow in double precision"
-    model = thinned(model)
+    model = thinned(model) if model.positions is None else model
     listed = tuple(range(model.tokens)) if model.positions is None else model.positions
     stored = {position: row for row, position in enumerate(listed)}
     singles = sorted({*listed, *own})

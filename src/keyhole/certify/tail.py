@@ -162,14 +162,14 @@ def _after_activated_heads(
     model: Tabulated, matrix: Ball, shift: Ball, norm: Norm | None, after: tuple[Norm | np.ndarray, ...]
 ) -> Tail:
     """Heads with an activation of their own: they are the units, and only affine maps may follow before a norm."""
-    activations = {head.activation for head in model.heads}
-    if model.wiring.feedforward is not None or len(activations) > 1:
+    for head in model.heads:
+        require_known(head.activation)
+    if model.wiring.feedforward is not None or len({type(head.activation) for head in model.heads}) > 1:
         raise AssumptionError(
             "heads with activations of their own were to be verified together with a feed-forward part, or with "
             "several kinds of them; one layer of units of one kind is bounded here"
         )
-    activation = activations.pop()
-    require_known(activation)
+    activation = model.heads[0].activation
     width = matrix.mid.shape[0]
     same, nothing = exact(np.eye(width)), exact(np.zeros(width))
     units = Units(same, nothing, nothing, activation, matrix, shift)

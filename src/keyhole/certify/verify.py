@@ -165,7 +165,8 @@ class _Search:
                     return found
             low = float(np.min(output.low if self.junta.table[cell] else -output.high))
             if not (np.isfinite(low) and low > 0):
-                return self._undecided("f is within rounding of zero at an input", cell)
+                cause = "within rounding of zero" if np.isfinite(low) else "not finite in double precision"
+                return self._undecided(f"f is {cause} at an input", cell)
             self.margin = min(self.margin, low)
         return None
 
