@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from keyhole import __version__
 from keyhole.cli.bound import bound_command
+from keyhole.cli.certify import certify_command
 from keyhole.cli.check import check_command
 from keyhole.cli.compile import compile_command
 from keyhole.cli.describe import describe_command
@@ -44,6 +45,7 @@ app = typer.Typer(
 app.command("describe", rich_help_panel="Understand a function")(describe_command)
 app.command("compile", rich_help_panel="Build a model")(compile_command)
 app.command("check", rich_help_panel="Build a model")(check_command)
+app.command("certify", rich_help_panel="Understand a model")(certify_command)
 app.command("bound", rich_help_panel="Ask the theory")(bound_command)
 app.command("learn", rich_help_panel="Train models")(learn_command)
 app.add_typer(runs_app, name="runs", rich_help_panel="Train models")
