@@ -80,7 +80,7 @@ def test_a_second_sweep_makes_nothing(tmp_path):
 
 
 @given(stop=st.integers(0, 30), room=st.integers(1, 5))
-@settings(max_examples=12)
+@settings(max_examples=6)
 def test_wherever_it_stops_it_ends_alike(tmp_path_factory, climbed, stop, room):
     """A sweep cut after any number of runs, and taken up with another number of places, comes to the same table."""
     folder = tmp_path_factory.mktemp("cut")
@@ -266,6 +266,22 @@ def test_two_processes_share_the_work(tmp_path, reference):
     assert max(Counter(drivers.made()).values()) == 1
     assert made + others == len(drivers.made()) == len(reference.rows)
     assert min(made, others) > 0
+
+
+@pytest.mark.slow
+def test_one_of_two_killed_leaves_its_runs_to_the_other(tmp_path, reference):
+    """The survivor takes over what the killed process had claimed, and comes to the same table."""
+    drivers = Drivers(tmp_path)
+    killed, survivor = drivers.start(), drivers.start()
+    while len(drivers.made()) < 15:
+        assert killed.poll() is None, killed.communicate()
+        time.sleep(0.02)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    _, thresholds, tallies = answer(survivor)
+    assert (thresholds, tallies) == (repr(reference.thresholds), repr(reference.tallies))
+    with Store(drivers.store) as store:
+        assert len(store.rows()) == len(reference.rows)
 
 
 @pytest.mark.slow
