@@ -15,17 +15,22 @@ Examples:
 
   keyhole certify and.safetensors
 
+  keyhole certify 3f0a91c2 --assume-junta 3
+
   keyhole certify weights.safetensors --data train.npz --assume-junta 3
 
   keyhole certify weights.safetensors --data train.npz --repair --out repaired.safetensors
 """
-FILE = "A model: written by keyhole, or PyTorch weights in safetensors with a description beside them."
+FILE = (
+    "A run of `keyhole learn`, by the beginning of its name; or a model file: keyhole's own, or PyTorch weights in "
+    "safetensors with a description beside them."
+)
 DATA = "The training set: .npz with inputs (m, T) and labels (m,), or .csv with the label last."
 OUT = "Write the certificate (.json or text), or the model it is about (.safetensors)."
 
 
 def certify_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help=FILE, show_default=False)],
+    file: Annotated[str, typer.Argument(metavar="RUN|FILE", help=FILE, show_default=False)],
     data: Annotated[Path | None, typer.Option(help=DATA, metavar="FILE")] = None,
     holdout: Annotated[
         Path | None, typer.Option(help="Labelled inputs the model never saw: a yardstick.", metavar="FILE")
@@ -38,10 +43,13 @@ def certify_command(
     ] = False,
     time_limit: Annotated[float, typer.Option(help="Seconds for the proof.", metavar="S")] = 10.0,
     delta: Annotated[float, typer.Option(help="Chance that a wrong certificate is issued.")] = 0.01,
-    bias: Annotated[float, typer.Option(help="Probability of a 1 where inputs are bits.", metavar="P")] = 0.5,
+    bias: Annotated[
+        float | None, typer.Option(help="Probability of a 1 where inputs are bits; one half if not said.", metavar="P")
+    ] = None,
     accepted: Annotated[
-        float, typer.Option(help="Probability with which a drawn training set was kept.", metavar="P")
-    ] = 1.0,
+        float | None, typer.Option(help="Probability with which a drawn training set was kept.", metavar="P")
+    ] = None,
+    store: Annotated[Path | None, typer.Option(help="Folder of runs; .keyhole if not said.", metavar="DIR")] = None,
     fresh: Annotated[
         str, typer.Option(help="Fresh inputs to compare on where there is no proof.", metavar="N")
     ] = "1e6",
@@ -49,7 +57,7 @@ def certify_command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE")] = None,
 ) -> None:
-    """Say what FILE computes, prove it on all inputs or refute it, and bound its error from its training set.
+    """Say what a model computes, prove it on all inputs or refute it, and bound its error from its training set.
 
     PROVED means that the model equals the printed function on every input; it does not mean that either is right.
     """
@@ -72,6 +80,7 @@ def certify_command(
             accepted=accepted,
             fresh=count(fresh),
             seed=seed,
+            store=store,
             watch=status.update,
         )
     text = to_json("certify/1", found.record())

@@ -16,13 +16,14 @@ from keyhole.certify.certificate import ModelCertificate, Terms, certificate_of
 from keyhole.certify.consistent import Sample
 from keyhole.certify.disagreement import FRESH
 from keyhole.certify.foreign import foreign_model
-from keyhole.certify.law import biased_bits, uniform_law
+from keyhole.certify.law import SymbolLaw, biased_bits, uniform_law
 from keyhole.certify.scope import certifiable
 from keyhole.certify.wording import lines, record, text
 from keyhole.errors import ArgumentError, CheckpointError
 from keyhole.files.labelled import as_sample, read_labelled
 from keyhole.files.model import read_model
 from keyhole.files.weights import is_ours, read_weights
+from keyhole.verbs.trained_run import names_run, read_run
 
 Source = str | Path | Model | Tabulated
 Data = str | Path | tuple[Any, Any]
@@ -108,28 +109,37 @@ def certify(
     repair: bool = False,
     time_limit: Real = 10.0,
     delta: Real = 0.01,
-    bias: Real = 0.5,
-    accepted: Real = 1.0,
+    bias: Real | None = None,
+    accepted: Real | None = None,
     largest: int = 6,
     fresh: int = FRESH,
     seed: int = 0,
+    store: Path | None = None,
     watch: Callable[[str], None] = lambda _: None,
 ) -> Certified:
     """What the model computes, whether that is proved on all inputs, and the error its training set promises.
 
-    `data` are the (inputs, labels) it was trained on, or a file of them; `holdout` labelled inputs it never saw.
-    `bias` is the probability of a 1 where inputs are bits; `accepted` the probability with which a drawn training set
-    was kept, where sets were redrawn until they met a condition.
+    The model is a file, a value, or the name of a run in the store, which brings its own training set and law. `data`
+    are the (inputs, labels) it was trained on, or a file of them; `holdout` labelled inputs it never saw. `bias` is
+    the probability of a 1 where inputs are bits (one half, if not said); `accepted` the probability with which a
+    drawn training set was kept, where sets were redrawn until they met a condition.
     """
-    tables = read_source(Path(model)) if isinstance(model, str | Path) else certifiable(model)
-    if bias != 0.5 and tables.symbols != 2:
-        raise ArgumentError(
-            f"A bias of {bias:g} was given for an alphabet of {tables.symbols} symbols; it is for bits."
-        )
+    run = None
+    if isinstance(model, str) and names_run(model):
+        watch("reading the run")
+        run = read_run(model, store)
+        if run.conditioned and data is None and accepted is None:
+            raise ArgumentError(
+                f"The training set of run {model} was redrawn until it was balanced, and a bound must know how likely "
+                "a set is kept. Give that probability as --accepted."
+            )
+    source = model if run is None else run.model
+    tables = read_source(Path(source)) if isinstance(source, str | Path) else certifiable(source)
+    data = run.sample if run is not None and data is None else data
     terms = Terms(
-        law=uniform_law(tables.symbols) if bias == 0.5 else biased_bits(float(bias)),
+        law=_law(tables, bias) if run is None or bias is not None else run.law,
         delta=float(delta),
-        accepted=float(accepted),
+        accepted=1.0 if accepted is None else float(accepted),
         assume_junta=assume_junta,
         repair=repair,
         time_limit=float(time_limit),
@@ -140,6 +150,17 @@ def certify(
     found = certificate_of(tables, _sample(data), held_out=_sample(holdout), terms=terms, watch=watch)
     about = tables if found.repair is None else found.repair.model
     return Certified(str(model) if isinstance(model, str | Path) else "a model", found, about)
+
+
+def _law(tables: Tabulated, bias: Real | None) -> SymbolLaw:
+    """Uniform symbols, or bits of this bias."""
+    if bias is None or bias == 0.5:
+        return uniform_law(tables.symbols)
+    if tables.symbols != 2:
+        raise ArgumentError(
+            f"A bias of {bias:g} was given for an alphabet of {tables.symbols} symbols; it is for bits."
+        )
+    return biased_bits(float(bias))
 
 
 def _sample(data: Data | None) -> Sample | None:
