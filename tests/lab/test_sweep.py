@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,26 @@ def test_an_adaptive_sweep_follows_its_schedule(reference):
 def fits(found, context):
     """How many runs of each size fitted."""
     return {tally.samples: (tally.fitted, tally.trials) for tally in found.tallies if tally.context == context}
+
+
+def test_further_rounds_take_further_seeds(tmp_path):
+    """Rounds at one size go on with new seeds, from the first seed on, and none is left out."""
+    found = swept(tmp_path, replace(CLIMB, contexts=(8,), schedule=Again(), first_seed=50))
+    assert [(row.samples, row.seed) for row in found.rows] == [(20, 50 + number) for number in range(7)]
+
+
+@dataclass(frozen=True)
+class Again:
+    """One run at a size, then twice as many more, until there are seven."""
+
+    def further(self, tallies):
+        """So many more."""
+        trials = tallies.get(20, (0, 0))[1]
+        return {20: trials + 1} if trials < 7 else {}
+
+    def left(self, tallies):
+        """The next round."""
+        return sum(self.further(tallies).values())
 
 
 def test_a_second_sweep_makes_nothing(tmp_path):

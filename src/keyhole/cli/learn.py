@@ -1,16 +1,21 @@
 """`keyhole learn`: how many samples a learner needs as the context grows."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from keyhole.cli.arguments import counts
+from keyhole.errors import OutputError
+
+if TYPE_CHECKING:
+    from keyhole.figure import Figure
 
 TASK = "What is learned: and:3, parity:3, majority:5, threshold:2:5, random:3, or a formula."
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
 SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
+OUT = "Write the chief figure as .html, .svg, .png or .csv; or every figure and learn.json into a folder."
 
 
 def learn_command(
@@ -38,6 +43,7 @@ def learn_command(
         typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"),
     ] = None,
     keep_weights: Annotated[bool, typer.Option("--keep-weights", help="Keep the weights of every new run.")] = False,
+    out: Annotated[Path | None, typer.Option(help=OUT, metavar="PATH")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Find m*, the training-set size at which half of the runs learn TASK, at each context.
@@ -87,4 +93,23 @@ def learn_command(
             err=True,
         )
         raise typer.Exit(130) from stop
-    typer.echo(to_json("learn/1", answer.record()) if as_json else str(answer))
+    text = to_json("learn/1", answer.record())
+    typer.echo(text if as_json else str(answer))
+    if out is not None:
+        write_figures(out, answer.figures(), text)
+
+
+def write_figures(out: Path, figures: "dict[str, Figure]", text: str) -> None:
+    """One figure where a file is named, else all of them and the numbers into a folder."""
+    from keyhole.files.writing import write_file
+    from keyhole.page.site import save_figure
+
+    if out.suffix:
+        if not figures:
+            raise OutputError(f"A figure was asked for as {out.name!r}, but no run succeeded; there is none to draw.")
+        paths = [save_figure(next(iter(figures.values())), out)]
+    else:
+        paths = [write_file(out / "learn.json", f"{text}\n".encode())]
+        paths += [save_figure(figure, out / f"{name}.html") for name, figure in figures.items()]
+    for path in paths:
+        typer.echo(f"wrote {path}", err=True)

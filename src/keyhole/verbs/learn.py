@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from keyhole.errors import ArgumentError
+from keyhole.figure import Figure
 from keyhole.files.folder import home
 from keyhole.lab.engine import Lane, borrowed, core_count, processes
 from keyhole.lab.floors import task_floor
 from keyhole.lab.laws import LEAST, Law, Verdict, compare
 from keyhole.lab.learner import Learner
+from keyhole.lab.pictures import steps_picture, success_picture, threshold_picture
 from keyhole.lab.registry import learner_named
 from keyhole.lab.schedule import BUDGET, LARGEST, Adaptive, Grid, Online, Schedule
 from keyhole.lab.store import Store
@@ -58,6 +60,16 @@ class Learned:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+    def figures(self) -> dict[str, Figure]:
+        """What can be drawn of it, by name, the chief one first."""
+        tallies = self.sweep.tallies
+        drawn = {
+            "thresholds": threshold_picture(self.title, self.thresholds, self.floors, self.verdict),
+            "success": success_picture(self.title, tallies),
+            "steps": steps_picture(self.title, tallies),
+        }
+        return {name: figure for name, figure in drawn.items() if figure is not None}
 
     def record(self) -> dict[str, Any]:
         """The answer as plain lists and dictionaries."""
