@@ -1,0 +1,46 @@
+"""With finitely many latent values Bayes' rule is two attentions: pool the tokens, then attend to the prototypes."""
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from keyhole.attention.normalisers import Softmax
+from keyhole.attention.sinks import Sink, attend_with_sink, sink_weight
+from keyhole.errors import AssumptionError, DataError
+
+
+def prototype_attention(
+    tokens: Shaped[np.ndarray, "n T"],
+    emission: Float[np.ndarray, "V m"],
+    prior: Float[np.ndarray, "m"],
+) -> Float[np.ndarray, "n m"]:
+    """The posterior of the latent for each sequence of letters, by two softmax attentions.
+
+    Statement  Let a first head attend evenly to the one-hot tokens and to a sink of logit 0 and value 0, and a second
+               to m prototypes with keys log A[·, z], biases log p_z and temperature the first head's sink weight.
+               Its weights are the posterior π_X(z) ∝ p_z Π_t A[x_t, z].
+    Assumes    All entries of A and p positive.
+    Proof      The first head's answer is n/(T + 1), n the counts, and its sink weight 1/(T + 1); their quotient is n,
+               and nᵀ log A[·, z] + log p_z is the logarithm of the joint law.
+    Source     Ours, Proposition 5: the rule needs the sum of the logarithms, and the sink tells how many there are.
+
+    >>> A = np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]])
+    >>> prototype_attention(np.array([[0, 0, 2]]), A, np.array([0.5, 0.5])).round(6).tolist()
+    [[0.714286, 0.285714]]
+    """
+    letters = emission.shape[0]
+    if emission.shape[1] != len(prior):
+        raise AssumptionError(
+            f"A has {emission.shape[1]} columns and p {len(prior)} entries; give one of each per latent."
+        )
+    if not (bool(np.all(emission > 0)) and bool(np.all(prior > 0))):
+        raise AssumptionError("prototypes are logarithms of probabilities, so every entry of A and p must be positive.")
+    if tokens.size and (tokens.min() < 0 or tokens.max() >= letters):
+        raise DataError(
+            f"the alphabet has {letters} letters, 0 to {letters - 1}; got {tokens.min()} to {tokens.max()}."
+        )
+    sink = Sink(0.0, np.zeros(letters))
+    even = np.zeros(tokens.shape)
+    pooled = attend_with_sink(sink, even, np.eye(letters)[tokens])
+    counted = pooled / sink_weight(sink, even)[:, None]
+    posterior: np.ndarray = Softmax()(counted @ np.log(emission) + np.log(prior))
+    return posterior
