@@ -1,5 +1,7 @@
 """With finitely many latent values Bayes' rule is two attentions: pool the tokens, then attend to the prototypes."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float, Shaped
 
@@ -12,7 +14,7 @@ def prototype_attention(
     tokens: Shaped[np.ndarray, "n T"],
     emission: Float[np.ndarray, "V m"],
     prior: Float[np.ndarray, "m"],
-) -> Float[np.ndarray, "n m"]:
+) -> Float[Any, "n m"]:
     """The posterior of the latent for each sequence of letters, by two softmax attentions.
 
     Statement  Let a first head attend evenly to the one-hot tokens and to a sink of logit 0 and value 0, and a second
@@ -38,9 +40,24 @@ def prototype_attention(
         raise DataError(
             f"the alphabet has {letters} letters, 0 to {letters - 1}; got {tokens.min()} to {tokens.max()}."
         )
-    sink = Sink(0.0, np.zeros(letters))
-    even = np.zeros(tokens.shape)
-    pooled = attend_with_sink(sink, even, np.eye(letters)[tokens])
-    counted = pooled / sink_weight(sink, even)[:, None]
-    posterior: np.ndarray = Softmax()(counted @ np.log(emission) + np.log(prior))
-    return posterior
+    return Softmax()(_summed(np.eye(letters)[tokens]) @ np.log(emission) + np.log(prior))
+
+
+def likelihood_attention(
+    log_likelihoods: Float[np.ndarray, "n T m"], prior: Float[np.ndarray, "m"]
+) -> Float[Any, "n m"]:
+    """The same where tokens are no letters: the first head's values are log P(x_t | z), one coordinate per latent.
+
+    >>> likelihood_attention(np.log([[[0.5, 0.2], [0.5, 0.2], [0.2, 0.5]]]), np.array([0.5, 0.5])).round(6).tolist()
+    [[0.714286, 0.285714]]
+    """
+    if not (bool(np.all(np.isfinite(log_likelihoods))) and bool(np.all(prior > 0))):
+        raise AssumptionError("a head pools finite log-likelihoods; every token and latent needs positive probability.")
+    return Softmax()(_summed(log_likelihoods) + np.log(prior))
+
+
+def _summed(values: Float[np.ndarray, "n T k"]) -> Float[Any, "n k"]:
+    """The sum of the values by even attention with a sink of logit 0 and value 0: its mixture over its weight."""
+    sink = Sink(0.0, np.zeros(values.shape[2]))
+    even = np.zeros(values.shape[:2])
+    return attend_with_sink(sink, even, values) / sink_weight(sink, even)[:, None]

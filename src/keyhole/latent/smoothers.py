@@ -5,6 +5,7 @@ That makes its error exact: bias and variance given the keys are sums over the w
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -14,10 +15,14 @@ from keyhole.attention.kernel_families import Exponential, Gaussian, Given, Mate
 from keyhole.attention.kernels import Kernel
 from keyhole.attention.smoothing import smoothing_weights
 from keyhole.errors import ArgumentError
+from keyhole.latent.pivoted import factor
 
-Points = Float[np.ndarray, "T d"]
-Places = Float[np.ndarray, "n d"]
-Weights = Float[np.ndarray, "n T"]
+Points = Float[Any, "T d"]
+Places = Float[Any, "n d"]
+Weights = Float[Any, "n T"]
+
+DENSE = 256  # up to here a dense system is as quick as a factor
+FAITHFUL = 1e-14  # the share of the trace a factor may miss and still count as the kernel, up to rounding
 
 
 @dataclass(frozen=True)
@@ -27,11 +32,10 @@ class Smoother:
     name: str
     weigh: Callable[[Points, Places], Weights]
 
-    def __call__(self, keys: Points, values: Float[np.ndarray, "T k"], queries: Places) -> Float[np.ndarray, "n k"]:
+    def __call__(self, keys: Points, values: Float[Any, "T k"], queries: Places) -> Float[Any, "n k"]:
         """The weighted values."""
         require_context(keys, values, queries)
-        answers: np.ndarray = self.weigh(keys, queries) @ values
-        return answers
+        return self.weigh(keys, queries) @ values
 
 
 def softmax_smoother(kernel: Kernel) -> Smoother:
@@ -42,13 +46,25 @@ def softmax_smoother(kernel: Kernel) -> Smoother:
 def cme_smoother(kernel: Kernel, ridge: float) -> Smoother:
     """𝔎(q, K)(𝔎(K, K) + λI)⁻¹: conditional-mean attention."""
     require_positive("a ridge", ridge)
+    return Smoother("cme", lambda keys, queries: cme_weights(kernel, keys, queries, ridge=ridge))
 
-    def weigh(keys: Points, queries: Places) -> Weights:
-        system = kernel(keys, keys) + ridge * np.eye(len(keys))
-        weights: np.ndarray = np.linalg.solve(system, kernel(keys, queries)).T
-        return weights
 
-    return Smoother("cme", weigh)
+def cme_weights(kernel: Kernel, keys: Points, queries: Places, *, ridge: float) -> Weights:
+    """The weights of conditional-mean attention, through features where the kernel has few of them.
+
+    Statement  With 𝔎 = ΦΦᵀ on keys and queries, 𝔎(q, K)(𝔎(K, K) + λI)⁻¹ = φ(q)ᵀ(ΦᵀΦ + λI)⁻¹Φᵀ.
+    Source     Standard. The features come from pivoted Cholesky, exact but for 1e-14 of the trace.
+    """
+    tokens = len(keys)
+    if tokens > DENSE:
+        points = np.concatenate([keys, queries])
+        whole = float(np.sum(kernel.diagonal(points)))
+        found = factor(kernel, points, rank=tokens // 4, trace=FAITHFUL * whole)
+        if found.trace <= FAITHFUL * whole:
+            features = found.rows[:, :tokens]
+            small = features @ features.T + ridge * np.eye(len(features))
+            return np.linalg.solve(small, found.rows[:, tokens:]).T @ features
+    return np.linalg.solve(kernel(keys, keys) + ridge * np.eye(tokens), kernel(keys, queries)).T
 
 
 def linear_smoother(step: float = 1.0) -> Smoother:
@@ -72,9 +88,11 @@ KERNELS: dict[str, Callable[[float], Kernel]] = {
 }
 
 
-def kernel_named(kernel: str | Callable[[np.ndarray, np.ndarray], np.ndarray], gamma: float) -> Kernel:
+def kernel_named(kernel: str | Callable[[Any, Any], Any], gamma: float) -> Kernel:
     """A kernel by name at temperature γ (bandwidth √γ; the offset of the polynomial), or the user's own function."""
     require_positive("a bandwidth", gamma)
+    if isinstance(kernel, Kernel):
+        return kernel
     if callable(kernel):
         return Given(kernel)
     if kernel not in KERNELS:
@@ -96,7 +114,7 @@ class Expected:
 
 
 def expected_error(
-    weights: Weights, at_keys: Float[np.ndarray, "T k"], at_queries: Float[np.ndarray, "n k"], *, noise: float
+    weights: Weights, at_keys: Float[Any, "T k"], at_queries: Float[Any, "n k"], *, noise: float
 ) -> Expected:
     """E‖Σ_t w_t(q) v_t − f(q)‖² over the noise, for one fixed f, given the keys.
 
@@ -104,37 +122,52 @@ def expected_error(
     Assumes    v_t = f(k_t) + noise, independent, of mean 0 and variance σ² in each coordinate.
     Proof      The answer is linear in the values.
     Source     Standard.
+
+    >>> half = np.array([[0.5, 0.5]])
+    >>> expected_error(half, np.array([[0.0], [2.0]]), np.array([[0.0]]), noise=0.1).error
+    1.05
     """
     missed = weights @ at_keys - at_queries
     spread = at_keys.shape[1] * noise * np.square(weights).sum(axis=1)
     return Expected(float(np.square(missed).sum(axis=1).mean()), float(spread.mean()))
 
 
-def expected_gap(
-    weights: Weights, kernel: Kernel, keys: Points, queries: Places, *, noise: float, prior: float
-) -> Float[np.ndarray, "n"]:
-    """E(Σ_t w_t(q) v_t − E[v | q, K, V])² of one coordinate, for each query, given the keys.
+@dataclass(frozen=True)
+class Averaged:
+    """What a smoother misses of one coordinate at each query, given the keys, averaged over prior and noise."""
 
-    Statement  It is (w − w*)ᵀS(w − w*), S = τ²𝔎(K, K) + σ²I and w* the weights of conditional-mean attention with
-               λ = σ²/τ².
-    Assumes    v = zφ(k) + N(0, σ²), z from N(0, τ²I).
-    Proof      The values have mean 0 and covariance S, and w* gives the posterior mean.
-    Equality   0 at w = w*.
+    gap: Float[Any, "n"]  # squared distance from the posterior mean
+    spread: Float[Any, "n"]  # variance of f(q) given the context: what the posterior mean itself misses
+
+    @property
+    def error(self) -> Float[Any, "n"]:
+        """The squared distance from f(q)."""
+        return self.gap + self.spread
+
+
+def averaged_error(
+    weights: Weights, kernel: Kernel, keys: Points, queries: Places, *, noise: float, prior: float
+) -> Averaged:
+    """E(Σ_t w_t(q) v_t − E[f(q) | K, V])² and Var(f(q) | K, V) of one coordinate, given the keys.
+
+    Statement  The gap is (w − w*)ᵀS(w − w*), S = τ²𝔎(K, K) + σ²I and w* the weights of conditional-mean attention
+               with λ = σ²/τ²; the spread is τ²(𝔎(q, q) − w*ᵀ𝔎(K, q)). Their sum is the error against f(q).
+    Assumes    v = zφ(k) + N(0, σ²), z from N(0, τ²I), f = zφ.
+    Proof      The values have mean 0 and covariance S, w* gives the posterior mean, and what it misses of f(q) is
+               independent of the values.
+    Equality   The gap is 0 at w = w*.
     Source     Ours.
     """
-    gap = weights - cme_smoother(kernel, noise / prior).weigh(keys, queries)
-    covariance = prior * kernel(keys, keys) + noise * np.eye(len(keys))
-    squared: np.ndarray = ((gap @ covariance) * gap).sum(axis=1)
-    return squared
+    best = cme_weights(kernel, keys, queries, ridge=noise / prior)
+    gap = weights - best
+    spread = prior * (kernel.diagonal(queries) - (best * kernel(queries, keys)).sum(axis=1))
+    return Averaged(prior * _form(kernel, keys, gap) + noise * np.square(gap).sum(axis=1), spread)
 
 
-def posterior_spread(kernel: Kernel, keys: Points, queries: Places, *, noise: float, prior: float) -> np.ndarray:
-    """Var(f(q) | K, V) of one coordinate for each query: what the best answer still misses of f, without noise.
-
-    Statement  τ²(𝔎(q, q) − 𝔎(q, K)(𝔎(K, K) + λI)⁻¹𝔎(K, q)), λ = σ²/τ².
-    Source     Standard.
-    """
-    weights = cme_smoother(kernel, noise / prior).weigh(keys, queries)
-    explained = (weights * kernel(queries, keys)).sum(axis=1)
-    spread: np.ndarray = prior * (kernel.diagonal(queries) - explained)
-    return spread
+def _form(kernel: Kernel, keys: Points, rows: Weights) -> Float[Any, "n"]:
+    """xᵀ𝔎(K, K)x for every row x, a block of keys at a time."""
+    total = np.zeros(len(rows))
+    for start in range(0, len(keys), 1024):
+        some = slice(start, start + 1024)
+        total += ((rows @ kernel(keys, keys[some])) * rows[:, some]).sum(axis=1)
+    return total
