@@ -12,12 +12,11 @@ from keyhole.attention.sinks import Sink, attend_with_sink
 from keyhole.errors import ArgumentError
 from keyhole.latent.finite import FiniteLatent, FiniteModel
 from keyhole.latent.prototypes import likelihood_attention, prototype_attention
-from keyhole.latent.questions import Context, Pooling, Question, token_means
+from keyhole.latent.questions import Bayes, Context, Pooling, Question, token_means
 from keyhole.latent.regression import SphereProcess
 from keyhole.latent.rules import Rule, vanishing_bandwidth
 from keyhole.latent.smoothers import (
     Smoother,
-    averaged_error,
     cme_smoother,
     kernel_named,
     linear_smoother,
@@ -43,7 +42,7 @@ class Estimator:
     name: str
     words: str  # its settings, as a person reads them
     answer: Callable[[Context], Float[Any, "n k"]]
-    exact: Callable[[Context], tuple[float | None, float | None]]  # expected gap and error, where known
+    exact: Callable[[Context, Bayes], tuple[float | None, float | None]]  # expected gap and error, where known
     power_law: bool = True  # whether its error falls like a power of T; a finite latent is found exponentially fast
 
 
@@ -86,15 +85,12 @@ def _smoothed(kind: str, question: Question, settings: Settings) -> Estimator:
     def answer(context: Context) -> Float[Any, "n k"]:
         return smoother(len(context.keys))(context.keys, context.values, context.queries)
 
-    def exact(context: Context) -> tuple[float | None, float | None]:
-        if question.kernel is None:
+    def exact(context: Context, bayes: Bayes) -> tuple[float | None, float | None]:
+        if bayes.prior is None:
             return None, None
-        weights = smoother(len(context.keys)).weigh(context.keys, context.queries)
-        found = averaged_error(
-            weights, question.kernel, context.keys, context.queries, noise=question.noise, prior=question.prior
-        )
+        found = bayes.prior.averaged(smoother(len(context.keys)).weigh(context.keys, context.queries))
         coordinates = context.values.shape[1]
-        return coordinates * float(found.gap.mean()), coordinates * float(found.error.mean())
+        return coordinates * found.gap, coordinates * found.error
 
     shown = name if isinstance(name, str) else "own"
     words = {
@@ -134,7 +130,7 @@ def _shrunk(
         around = context.values - pooling.prior_mean
         return pooling.prior_mean + smoother(len(around))(context.keys, around, context.queries)
 
-    def exact(context: Context) -> tuple[float | None, float | None]:
+    def exact(context: Context, _bayes: Bayes) -> tuple[float | None, float | None]:
         tokens = len(context.values)
         weight = tokens / (tokens + ridge(tokens))
         return pooling.gap(tokens, weight), pooling.error(tokens, weight)
@@ -179,4 +175,4 @@ def _prototypes(question: Question) -> Estimator:
         return posterior @ token_means(model)
 
     words = "pooled log-likelihoods at the latent values"
-    return Estimator("prototypes", words, answer, lambda _context: (0.0, None), power_law=False)
+    return Estimator("prototypes", words, answer, lambda _context, _bayes: (0.0, None), power_law=False)

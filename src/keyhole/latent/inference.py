@@ -90,9 +90,9 @@ def measure(
             best = question.bayes(part)
             for row, estimator in enumerate(estimators):
                 answer = estimator.answer(part)
-                found[0, row, repeat, column] = _distance(answer, best)
+                found[0, row, repeat, column] = _distance(answer, best.mean)
                 found[1, row, repeat, column] = _distance(answer, part.truth)
-                for place, number in zip((2, 3), estimator.exact(part), strict=True):
+                for place, number in zip((2, 3), estimator.exact(part, best), strict=True):
                     found[place, row, repeat, column] = np.nan if number is None else number
         watch(repeat + 1, repeats)
     return tuple(

@@ -18,7 +18,7 @@ from keyhole.latent.finite import FiniteLatent, FiniteModel
 from keyhole.latent.mixture import GaussianMixture
 from keyhole.latent.pivoted import factor
 from keyhole.latent.regression import LinearRegression, SphereProcess, uniform_on_sphere
-from keyhole.latent.smoothers import cme_smoother
+from keyhole.latent.smoothers import Prior, prior_at
 
 QUERIES = 32  # asked of each context of a regression
 
@@ -67,17 +67,23 @@ class Pooling:
 
 
 @dataclass(frozen=True)
+class Bayes:
+    """The posterior mean of the answer, and for a regression the law it was computed from."""
+
+    mean: Float[Any, "n k"]
+    prior: Prior | None = None
+
+
+@dataclass(frozen=True)
 class Question:
     """A model as attention meets it."""
 
     name: str
     draw: Callable[[int, np.random.Generator], Context]
-    bayes: Callable[[Context], Float[Any, "n k"]]  # the posterior mean of the answer
+    bayes: Callable[[Context], "Bayes"]
     prior_mean: Float[Any, "k"]
     ridge: float  # with which conditional-mean attention is the posterior mean, or the best linear rule
     kernel: Kernel | None = None  # of the model's own function; None where there are no keys
-    noise: float = 0.0  # variance of one coordinate of a value of a regression
-    prior: float = 1.0  # τ² of a regression
     pooling: Pooling | None = None
     model: Any = None
 
@@ -100,8 +106,8 @@ def _pooled(name: str, model: Any) -> Question:
             np.ones((tokens, 1)), _values(model, drawn.tokens), np.ones((1, 1)), _truth(model, drawn.latents)
         )
 
-    def bayes(context: Context) -> Float[Any, "n k"]:
-        return _posterior_mean(model, context.values)
+    def bayes(context: Context) -> Bayes:
+        return Bayes(_posterior_mean(model, context.values))
 
     return Question(name, draw, bayes, pooling.prior_mean, pooling.ridge, pooling=pooling, model=model)
 
@@ -172,20 +178,12 @@ def _regression(name: str, model: LinearRegression | SphereProcess) -> Question:
         values = function[QUERIES:] + np.sqrt(model.noise_variance) * rng.normal(size=(tokens, width))
         return Context(points[QUERIES:], values, points[:QUERIES], function[:QUERIES])
 
-    def bayes(context: Context) -> Float[Any, "n k"]:
-        return cme_smoother(kernel, model.ridge)(context.keys, context.values, context.queries)
+    def bayes(context: Context) -> Bayes:
+        noise, variance = model.noise_variance, model.prior_variance
+        prior = prior_at(kernel, context.keys, context.queries, noise=noise, prior=variance)
+        return Bayes(prior.best @ context.values, prior)
 
-    return Question(
-        name,
-        draw,
-        bayes,
-        np.zeros(width),
-        model.ridge,
-        kernel=kernel,
-        noise=model.noise_variance,
-        prior=model.prior_variance,
-        model=model,
-    )
+    return Question(name, draw, bayes, np.zeros(width), model.ridge, kernel=kernel, model=model)
 
 
 def _points(model: LinearRegression | SphereProcess, count: int, rng: np.random.Generator) -> Float[Any, "n d"]:

@@ -21,7 +21,7 @@ Points = Float[Any, "T d"]
 Places = Float[Any, "n d"]
 Weights = Float[Any, "n T"]
 
-DENSE = 256  # up to here a dense system is as quick as a factor
+DENSE = 128  # up to here a dense system is as quick as a factor
 FAITHFUL = 1e-14  # the share of the trace a factor may miss and still count as the kernel, up to rounding
 
 
@@ -59,7 +59,7 @@ def cme_weights(kernel: Kernel, keys: Points, queries: Places, *, ridge: float) 
     if tokens > DENSE:
         points = np.concatenate([keys, queries])
         whole = float(np.sum(kernel.diagonal(points)))
-        found = factor(kernel, points, rank=tokens // 4, trace=FAITHFUL * whole)
+        found = factor(kernel, points, rank=tokens // 8, trace=FAITHFUL * whole)
         if found.trace <= FAITHFUL * whole:
             features = found.rows[:, :tokens]
             small = features @ features.T + ridge * np.eye(len(features))
@@ -134,40 +134,45 @@ def expected_error(
 
 @dataclass(frozen=True)
 class Averaged:
-    """What a smoother misses of one coordinate at each query, given the keys, averaged over prior and noise."""
+    """What a smoother misses of one coordinate, averaged over prior, noise and queries, given the keys."""
 
-    gap: Float[Any, "n"]  # squared distance from the posterior mean
-    spread: Float[Any, "n"]  # variance of f(q) given the context: what the posterior mean itself misses
+    gap: float  # squared distance from the posterior mean
+    spread: float  # variance of f(q) given the context: what the posterior mean itself misses
 
     @property
-    def error(self) -> Float[Any, "n"]:
+    def error(self) -> float:
         """The squared distance from f(q)."""
         return self.gap + self.spread
 
 
-def averaged_error(
-    weights: Weights, kernel: Kernel, keys: Points, queries: Places, *, noise: float, prior: float
-) -> Averaged:
-    """E(Σ_t w_t(q) v_t − E[f(q) | K, V])² and Var(f(q) | K, V) of one coordinate, given the keys.
+@dataclass(frozen=True)
+class Prior:
+    """The model v = zφ(k) + N(0, σ²), z from N(0, τ²I), seen at the keys and queries of one context."""
 
-    Statement  The gap is (w − w*)ᵀS(w − w*), S = τ²𝔎(K, K) + σ²I and w* the weights of conditional-mean attention
-               with λ = σ²/τ²; the spread is τ²(𝔎(q, q) − w*ᵀ𝔎(K, q)). Their sum is the error against f(q).
-    Assumes    v = zφ(k) + N(0, σ²), z from N(0, τ²I), f = zφ.
-    Proof      The values have mean 0 and covariance S, w* gives the posterior mean, and what it misses of f(q) is
-               independent of the values.
-    Equality   The gap is 0 at w = w*.
-    Source     Ours.
-    """
+    best: Weights  # w*: of conditional-mean attention with λ = σ²/τ²
+    covariance: Float[Any, "T T"]  # S = τ²𝔎(K, K) + σ²I, of one coordinate of the values
+    spread: Float[Any, "n"]  # τ²(𝔎(q, q) − w*ᵀ𝔎(K, q))
+
+    def averaged(self, weights: Weights) -> Averaged:
+        """E(Σ_t w_t(q) v_t − E[f(q) | K, V])² and Var(f(q) | K, V) of one coordinate, averaged over the queries.
+
+        Statement  The gap is (w − w*)ᵀS(w − w*), the spread τ²(𝔎(q, q) − w*ᵀ𝔎(K, q)), and their sum is the error
+                   against f(q).
+        Proof      The values have mean 0 and covariance S, w* gives the posterior mean, and what it misses of f(q)
+                   is independent of the values.
+        Equality   The gap is 0 at w = w*.
+        Source     Ours.
+        """
+        gap = weights - self.best
+        return Averaged(float(((gap @ self.covariance) * gap).sum(axis=1).mean()), float(self.spread.mean()))
+
+
+def prior_at(kernel: Kernel, keys: Points, queries: Places, *, noise: float, prior: float) -> Prior:
+    """The model at these keys and queries: σ² the noise, τ² the prior."""
+    require_positive("a noise variance", noise)
+    require_positive("a prior variance", prior)
     best = cme_weights(kernel, keys, queries, ridge=noise / prior)
-    gap = weights - best
+    covariance = prior * kernel(keys, keys)
+    covariance[np.diag_indices(len(keys))] += noise
     spread = prior * (kernel.diagonal(queries) - (best * kernel(queries, keys)).sum(axis=1))
-    return Averaged(prior * _form(kernel, keys, gap) + noise * np.square(gap).sum(axis=1), spread)
-
-
-def _form(kernel: Kernel, keys: Points, rows: Weights) -> Float[Any, "n"]:
-    """xᵀ𝔎(K, K)x for every row x, a block of keys at a time."""
-    total = np.zeros(len(rows))
-    for start in range(0, len(keys), 1024):
-        some = slice(start, start + 1024)
-        total += ((rows @ kernel(keys, keys[some])) * rows[:, some]).sum(axis=1)
-    return total
+    return Prior(best, covariance, spread)
