@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
 
-from keyhole.attention.arrays import require_context, require_positive
+from keyhole.attention.arrays import Keys, Queries, Values, require_context, require_positive
 from keyhole.attention.conditional_mean import embed_mean
 from keyhole.attention.kernel_families import Constant, Exponential, Gaussian
 from keyhole.attention.kernels import Kernel
@@ -74,9 +73,9 @@ class Diagnosis:
 
 
 def diagnose_head(
-    queries: Float[np.ndarray, "n d"],
-    keys: Float[np.ndarray, "T d"],
-    values: Float[np.ndarray, "T k"],
+    queries: Queries,
+    keys: Keys,
+    values: Values,
     *,
     temperature: float | None = None,
     rng: np.random.Generator,

@@ -5,13 +5,13 @@ with exact kernel products, a block at a time, do the rest.
 """
 
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.arrays import require_context, require_positive
+from keyhole.attention.arrays import Keys, Queries, Values, require_context, require_positive
 from keyhole.attention.kernels import Kernel
 from keyhole.attention.smoothing import in_blocks
 from keyhole.errors import AssumptionError
@@ -35,13 +35,13 @@ class LongEmbedding:
     residual: float  # the largest column of V − (𝔎(K, K) + λI)c is at most this long
     certified_by: Literal["trace of the factor", "exact residual"]
 
-    def mean(self, queries: Float[np.ndarray, "n d"], *, block: int = BLOCK) -> Float[np.ndarray, "n k"]:
+    def mean(self, queries: Queries, *, block: int = BLOCK) -> Float[np.ndarray, "n k"]:
         """E[v | q, K, V] for every query, a block of queries at a time."""
         require_context(self.keys, queries=queries)
         parts = in_blocks(len(queries), block)
         return np.concatenate([_product(self.kernel, queries[some], self.keys, self.coefficients) for some in parts])
 
-    def bound(self, queries: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n"]:
+    def bound(self, queries: Queries) -> Float[np.ndarray, "n"]:
         """How far each coordinate of the mean can be from the dense solution's.
 
         Statement  |k_qᵀ(c − c*)| ≤ √𝔎(q, q) ‖r‖/(2√λ), r the residual of the coefficients c.
@@ -50,14 +50,15 @@ class LongEmbedding:
         Equality   r an eigenvector of eigenvalue λ, φ(q) along Φᵀr.
         Source     Ours; in exact arithmetic.
         """
+        require_context(self.keys, queries=queries)
         reach: np.ndarray = np.sqrt(self.kernel.diagonal(queries))
         return reach * (self.residual / (2 * sqrt(self.ridge)))
 
 
 def embed_long(
     kernel: Kernel,
-    keys: Float[np.ndarray, "T d"],
-    values: Float[np.ndarray, "T k"],
+    keys: Keys,
+    values: Values,
     *,
     ridge: float,
     tolerance: float = 1e-7,
@@ -78,7 +79,8 @@ def embed_long(
     require_positive("a tolerance", tolerance)
     if steps < 0:
         raise AssumptionError(f"a number of steps is not negative; got {steps}")
-    target = tolerance * 2 * sqrt(ridge) / sqrt(float(np.max(kernel.diagonal(keys))))
+    largest = float(np.max(kernel.diagonal(keys)))
+    target = tolerance * 2 * sqrt(ridge / largest) if largest > 0 else inf
     # ‖c‖ ≤ ‖v‖/λ, so a trace of target·λ/‖v‖ is surely enough; the factor's own bound then decides
     longest = float(np.linalg.norm(values, axis=0).max())
     found = factor(kernel, keys, rank=rank, trace=target * ridge / max(longest, 1e-300))

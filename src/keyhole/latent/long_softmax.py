@@ -9,16 +9,16 @@ from math import log
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.arrays import require_context, require_positive
+from keyhole.attention.arrays import Keys, Queries, Values, require_context, require_positive
 from keyhole.attention.smoothing import in_blocks
 
 QUERIES, KEYS = 256, 1024  # scores held at once: 1 MB in single precision, which a core's second cache keeps
 
 
 def softmax_long(
-    keys: Float[np.ndarray, "T d"],
-    values: Float[np.ndarray, "T k"],
-    queries: Float[np.ndarray, "n d"],
+    keys: Keys,
+    values: Values,
+    queries: Queries,
     *,
     temperature: float,
     blocks: tuple[int, int] = (QUERIES, KEYS),

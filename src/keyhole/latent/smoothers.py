@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.arrays import require_context, require_positive
+from keyhole.attention.arrays import Keys, Queries, Values, require_context, require_positive
 from keyhole.attention.kernel_families import Exponential, Gaussian, Given, Matern, Polynomial, linear_kernel
 from keyhole.attention.kernels import Kernel
 from keyhole.attention.smoothing import smoothing_weights
@@ -32,7 +32,7 @@ class Smoother:
     name: str
     weigh: Callable[[Points, Places], Weights]
 
-    def __call__(self, keys: Points, values: Float[Any, "T k"], queries: Places) -> Float[Any, "n k"]:
+    def __call__(self, keys: Keys, values: Values, queries: Queries) -> Float[Any, "n k"]:
         """The weighted values."""
         require_context(keys, values, queries)
         return self.weigh(keys, queries) @ values
