@@ -1,9 +1,10 @@
 """How well a head is described as estimating the mean of the value given the key.
 
 The pairs (key, value) of a head are data. Half of the tokens choose each estimator's settings, by leaving one out; the
-other half, held out, is predicted at its keys. Beside it stands what the head's own outputs at its queries look like.
-A head whose queries and keys come from different maps asks about points that need not be keys; then only the second
-part speaks of it.
+other half, held out, is predicted at its keys. Beside it stands how near each fit comes to the head's own outputs at
+its queries, up to one constant factor: a softmax that smooths a single harmonic degree is the conditional mean times a
+constant, and of several degrees it is not. A head whose queries and keys come from different maps asks about points
+that need not be keys; then only the second part speaks of it.
 """
 
 from collections.abc import Callable
@@ -20,8 +21,8 @@ from keyhole.errors import AssumptionError
 
 TEMPERATURES = tuple(2.0**power for power in range(-6, 7))  # in units of the head's own
 RIDGES = tuple(10.0**power for power in range(-4, 3))  # in units of the kernel's mean diagonal
-MOST = 2048  # tokens looked at: the dense solutions cost their cube
-EDGE = " (at the edge of the grid)"
+MOST = 1024  # tokens looked at: the dense solutions cost their cube
+EDGE = ", at the edge of the grid"
 
 
 @dataclass(frozen=True)
@@ -34,16 +35,18 @@ class Fit:
     unexplained: float  # mean squared error at held-out keys over the spread of held-out values
     standard_error: float
     on_edge: bool  # whether the setting chosen is the first or last of its grid
-    agreement: float  # share of the spread of the head's own outputs that this fit does not give
+    factor: float  # the constant c for which c times this fit is nearest to the head's own outputs, about their mean
+    disagreement: float  # share of the spread of those outputs that is then left
 
     def __str__(self) -> str:
-        """One line."""
+        """Its settings, what it leaves unexplained, and how near the head's outputs it comes."""
         settings = [f"γ = {self.temperature:.3g}"] if self.temperature is not None else []
         settings += [f"λ = {self.ridge:.3g}"] if self.ridge is not None else []
-        where = f" ({', '.join(settings)})" if settings else ""
+        where = f" ({', '.join(settings)}{EDGE if self.on_edge else ''})" if settings else ""
         return (
-            f"{self.name}{where}: {self.unexplained:.4f} ± {self.standard_error:.4f} of held-out values unexplained"
-            f"{EDGE if self.on_edge else ''}; differs from the head's outputs by {self.agreement:.4f}"
+            f"{self.name}{where}\n"
+            f"  of held-out values it leaves {self.unexplained:.4f} ± {self.standard_error:.4f} unexplained\n"
+            f"  of the head's outputs {self.factor:.3f} times it misses {self.disagreement:.4f}"
         )
 
 
@@ -62,6 +65,11 @@ class Diagnosis:
         return min((self.own, *self.fits), key=lambda fit: fit.unexplained)
 
     @property
+    def informative(self) -> bool:
+        """Whether the best fit beats the mean of the values by two standard errors: keys then tell of values."""
+        return self.best.unexplained < self.fits[0].unexplained - 2 * self.best.standard_error
+
+    @property
     def excess(self) -> float:
         """What the head misses of held-out values beyond the best fit, as a share of their spread."""
         return self.own.unexplained - self.best.unexplained
@@ -69,6 +77,8 @@ class Diagnosis:
     def __str__(self) -> str:
         """A line per estimator, and the verdict."""
         lines = [f"{self.tokens} tokens, {self.queries} queries", *(str(fit) for fit in (self.own, *self.fits))]
+        if not self.informative:
+            return "\n".join([*lines, "no fit explains held-out values better than their mean does"])
         return "\n".join([*lines, f"best: {self.best.name}; the head misses {self.excess:.4f} more"])
 
 
@@ -123,16 +133,25 @@ class _Case:
         spread = float(np.square(self.held_values - self.held_values.mean(axis=0)).sum(axis=1).mean())
         standard_error = float(errors.std(ddof=1) / np.sqrt(len(errors)))
         everything = np.concatenate([self.keys, self.held_keys]), np.concatenate([self.values, self.held_values])
-        gap = float(np.square(answer(*everything, self.queries) - self.outputs).sum(axis=1).mean())
-        scale = float(np.square(self.outputs - values_mean(everything[1])).sum(axis=1).mean()) or spread
-        return Fit(
-            name, temperature, ridge, float(errors.mean()) / spread, standard_error / spread, on_edge, gap / scale
+        factor, left = _up_to_a_factor(
+            answer(*everything, self.queries) - values_mean(everything[1]), self.outputs - values_mean(everything[1])
         )
+        unexplained = float(errors.mean()) / spread
+        return Fit(name, temperature, ridge, unexplained, standard_error / spread, on_edge, factor, left)
 
 
 def values_mean(values: np.ndarray) -> np.ndarray:
     """The mean value, which even attention answers everywhere."""
     return np.asarray(values.mean(axis=0))
+
+
+def _up_to_a_factor(fitted: np.ndarray, outputs: np.ndarray) -> tuple[float, float]:
+    """The c of the least ‖c·fitted − outputs‖², and what share of ‖outputs‖² is then left."""
+    size, whole = float(np.square(fitted).sum()), float(np.square(outputs).sum())
+    if size <= 1e-24 * whole or whole == 0:  # a fit that is flat to rounding gives nothing of outputs that move
+        return 0.0, 1.0 if whole else 0.0
+    together = float((fitted * outputs).sum())
+    return together / size, max(0.0, 1 - together**2 / (size * whole))
 
 
 def _softmax(kernel: Kernel) -> Answer:

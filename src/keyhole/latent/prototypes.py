@@ -13,7 +13,7 @@ from keyhole.errors import AssumptionError, DataError
 def prototype_attention(
     tokens: Shaped[np.ndarray, "n T"],
     emission: Float[np.ndarray, "V m"],
-    prior: Float[np.ndarray, "m"],
+    prior: Float[np.ndarray, "m_prior"],
 ) -> Float[Any, "n m"]:
     """The posterior of the latent for each sequence of letters, by two softmax attentions.
 
