@@ -103,6 +103,13 @@ def test_an_interval_narrows_with_confidence_and_repeats():
         assert narrow.high - narrow.low < 0.7 * (wide.high - wide.low)
 
 
+def test_errors_that_vanish_by_chance_leave_an_interval():
+    """Two repeats of three have no error at one size; resamples without any are left out."""
+    errors = np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 0.5]])
+    found = fit_slope([8, 16], errors, np.random.default_rng(0))
+    assert np.all(np.isfinite([found.low, found.high]))
+
+
 def test_mean_and_standard_error():
     """Of three numbers, by hand."""
     found = mean_error(np.array([1.0, 2.0, 6.0]))

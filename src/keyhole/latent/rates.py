@@ -63,7 +63,8 @@ def fit_slope(
     logs = np.log(np.asarray(sizes, dtype=np.float64))
     centred = (logs - logs.mean()) / np.square(logs - logs.mean()).sum()
     counts = rng.multinomial(repeats, np.full(repeats, 1 / repeats), size=resamples)
-    drawn = np.log(counts @ errors / repeats) @ centred
+    means = counts @ errors / repeats
+    drawn = np.log(means[np.all(means > 0, axis=1)]) @ centred  # an error may be 0 by chance in every repeat drawn
     upper, lower = np.quantile(drawn, [(1 + confidence) / 2, (1 - confidence) / 2])
     wider = _student(repeats, confidence) * (repeats / (repeats - 1)) ** 0.5
     return Slope(value, value - wider * float(upper - value), value + wider * float(value - lower))
