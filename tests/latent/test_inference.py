@@ -44,7 +44,7 @@ IDENTITIES = [
 def test_the_right_attention_is_the_posterior_mean(name, model, kinds):
     """Sinks, prototypes and conditional-mean attention answer as the model's own posterior does, to 1e-10."""
     question = ask(name, model)
-    for tokens in (1, 7, 300):
+    for tokens in (1, 7, 100):
         context = question.draw(tokens, np.random.default_rng(tokens))
         bayes = question.bayes(context)
         for kind in kinds:

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from keyhole.attention.normalisers import Entmax15, Softmax
+from keyhole.latent.rules import Rule
 from keyhole.studies import (
+    attention_conditional_mean,
     bound_growth,
     bound_rivals,
     bound_shape,
     floor,
+    inference_rates,
     joined,
     representation,
     sharpness,
@@ -82,8 +85,49 @@ BREAKS = {
     "bound-shape: a spread that costs more": (bound_shape, "spread_price", lambda spread: math.exp(2 * spread)),
     "joined: a larger path norm": (joined, "joined_samples", lambda T, _s, **_rest: 5e6 * math.log(T)),
     "theorem-t: a smaller rate": (theorem_t, "one_position_rate", lambda T, m: math.sqrt(math.log(2 * T + 2) / m)),
+    "attention-conditional-mean: multipliers a little off": (
+        attention_conditional_mean,
+        "multiplier",
+        lambda dimension, degree, temperature: ORIGINAL_MULTIPLIER(dimension, degree, temperature) ** 1.05,
+    ),
+    "attention-conditional-mean: another ridge": (
+        attention_conditional_mean,
+        "embed_mean",
+        lambda kernel, keys, values, *, ridge: ORIGINAL_EMBED(kernel, keys, values, ridge=1.001 * ridge),
+    ),
+    "attention-conditional-mean: another floor": (
+        attention_conditional_mean,
+        "softmax_floor",
+        lambda parts, _dimension, _temperature: 0.5 * parts.sum(),
+    ),
+    "attention-conditional-mean: a steeper softmax": (
+        attention_conditional_mean,
+        "softmax_long",
+        lambda keys, values, queries, *, temperature: ORIGINAL_SOFTMAX(
+            keys, values, queries, temperature=0.9 * temperature
+        ),
+    ),
+    "inference-rates: noise counted twice": (
+        inference_rates,
+        "expected_error",
+        lambda weights, keys, queries, *, noise: ORIGINAL_EXPECTED(weights, keys, queries, noise=2 * noise),
+    ),
+    "inference-rates: the exponent of the proof": (
+        inference_rates,
+        "ridge_bias",
+        lambda parts, _dimension, _temperature, epsilon: parts.sum() * epsilon**2,
+    ),
+    "inference-rates: a bandwidth that does not fall": (
+        inference_rates,
+        "vanishing_bandwidth",
+        lambda _dimension: Rule(0.5),
+    ),
     "floor: too few samples": (floor, "first_moment_size", lambda _T: 20),
 }
+ORIGINAL_MULTIPLIER = attention_conditional_mean.multiplier
+ORIGINAL_EMBED = attention_conditional_mean.embed_mean
+ORIGINAL_SOFTMAX = attention_conditional_mean.softmax_long
+ORIGINAL_EXPECTED = inference_rates.expected_error
 ORIGINAL_COLUMNS = bound_rivals.with_larger_columns
 ORIGINAL_PAIR = bound_growth.pair_construction
 

@@ -21,7 +21,7 @@ Points = Float[Any, "T d"]
 Places = Float[Any, "n d"]
 Weights = Float[Any, "n T"]
 
-DENSE = 128  # up to here a dense system is as quick as a factor
+DENSE = 512  # up to here a dense system is as quick as a factor
 FAITHFUL = 1e-14  # the share of the trace a factor may miss and still count as the kernel, up to rounding
 
 

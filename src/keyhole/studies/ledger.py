@@ -2,10 +2,12 @@
 
 from keyhole.errors import ArgumentError
 from keyhole.studies import (
+    attention_conditional_mean,
     bound_growth,
     bound_rivals,
     bound_shape,
     floor,
+    inference_rates,
     joined,
     normaliser_constants,
     representation,
@@ -26,6 +28,8 @@ STUDIES: tuple[Study, ...] = (
     bound_growth.STUDY,
     bound_rivals.STUDY,
     bound_shape.STUDY,
+    attention_conditional_mean.STUDY,
+    inference_rates.STUDY,
 )
 
 NOT_COVERED: tuple[tuple[str, str], ...] = (
