@@ -83,7 +83,7 @@ RANGES: dict[str, tuple[float, float]] = {
 
 def look(scale: Scale, seed: int) -> Outcome:
     """Measure all estimators on common draws of keys and noise, one function for all, and compare with the exact law."""
-    sizes, repeats = ([64, 128, 256, 512], 16) if scale == "quick" else ([128, 256, 512, 1024, 2048], 32)
+    sizes, repeats = ([64, 128, 256, 512], 12) if scale == "quick" else ([128, 256, 512, 1024, 2048], 32)
     rng = np.random.default_rng(seed)
     function = draw_sphere_function(rng, noise=NOISE)
     curves = sphere_curves(function, sizes, repeats, seed) | {
@@ -139,7 +139,7 @@ def sphere_curves(function: SphereFunction, sizes: list[int], repeats: int, seed
 
 def location(scale: Scale, seed: int) -> Curve:
     """The mean of the tokens against the posterior mean of a Gaussian location, on the same lengths."""
-    sizes, repeats = ([64, 128, 256, 512], 150) if scale == "quick" else ([128, 256, 512, 1024, 2048], 300)
+    sizes, repeats = ([64, 128, 256, 512], 100) if scale == "quick" else ([128, 256, 512, 1024, 2048], 300)
     question = ask("gaussian", find_model("gaussian"))
     curve = measure(question, [make_estimator("softmax", question, Settings())], sizes, repeats=repeats, seed=seed)[0]
     return Curve(curve.gaps, curve.expected_gaps)
