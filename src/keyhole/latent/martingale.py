@@ -1,6 +1,6 @@
 """A posterior is a martingale: what one expects to believe after the next token is what one believes now."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -8,6 +8,7 @@ from jaxtyping import Float
 from keyhole.latent.model import Letters
 
 
+@runtime_checkable
 class LetterModel(Protocol):
     """A latent model whose tokens are letters."""
 
@@ -34,12 +35,15 @@ def expected_posterior(model: LetterModel, tokens: Letters) -> Float[Any, "n *m"
     [[0.428571, 0.428571, 0.142857]]
     """
     chances = model.predictive(tokens)
-    expected = 0.0
+    expected = np.zeros_like(beliefs(model.posterior(tokens)))
     for letter in range(model.letters):
-        longer = np.concatenate([tokens, np.full((len(tokens), 1), letter)], axis=1)
+        possible = chances[:, letter] > 0  # a letter that cannot come has no posterior, and weighs nothing
+        if not bool(np.any(possible)):
+            continue
+        longer = np.concatenate([tokens[possible], np.full((possible.sum(), 1), letter)], axis=1)
         belief = beliefs(model.posterior(longer))
-        expected = expected + chances[:, letter].reshape(-1, *[1] * (belief.ndim - 1)) * belief
-    return np.asarray(expected)
+        expected[possible] += chances[possible, letter].reshape(-1, *[1] * (belief.ndim - 1)) * belief
+    return expected
 
 
 def martingale_drift(model: LetterModel, tokens: Letters) -> float:

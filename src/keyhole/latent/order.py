@@ -21,7 +21,7 @@ from keyhole.latent.permutations import (
     reorder_within,
 )
 
-Data = Shaped[Any, "N T *width"]
+Data = Shaped[Any, "..."]  # (N, T), or (N, T, d) for vectors; whether it is, is asked by `require_sequences`
 Stack = Shaped[Any, "B N T *width"]
 
 
