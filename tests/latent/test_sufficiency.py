@@ -72,8 +72,9 @@ def test_posterior_is_sufficient_and_minimal(letters, values, length, seed, data
     assert determines(model, length, counts_of(model), model.posterior)
     assert held["own"].about_latent <= held["sequence"].about_latent + 1e-12
     assert held["posterior"].entropy <= held["counts"].entropy + 1e-12
-    if held["sequence"].about_latent - held["own"].about_latent <= 1e-13:  # sufficient beyond rounding
-        assert held["posterior"].entropy <= held["own"].entropy + 1e-6
+    if determines(model, length, own, model.posterior):
+        assert is_sufficient(model, length, own)
+        assert held["posterior"].entropy <= held["own"].entropy + 1e-12
 
 
 def test_information_by_its_definition():

@@ -49,7 +49,10 @@ def extendibility_test(
     """
     require_sequences(tokens)
     if len(tokens) < 4:
-        raise DataError(f"{len(tokens)} sequences cannot be split in two halves of two; give at least four.")
+        raise DataError(
+            f"{len(tokens)} sequences cannot be split in two halves of two; give at least four, "
+            "or ask for the order alone."
+        )
     stream = np.random.default_rng(rng)
     order = stream.permutation(len(tokens))
     first, second = tokens[order[: len(order) // 2]], tokens[order[len(order) // 2 :]]
@@ -98,10 +101,12 @@ def studentised(seen: Float[Any, "B N T"]) -> tuple[Float[Any, "B"], Float[Any, 
     middle = means.mean(axis=1, keepdims=True)
     covariance = pairs.mean(axis=1) - middle[:, 0] ** 2 + means.var(axis=1, ddof=1) / N
     spread = (pairs - 2 * middle * means).std(axis=1, ddof=1)
-    size = (seen**2).mean(axis=(1, 2))
-    covariance = np.where(np.abs(covariance) <= 1e-13 * size, 0.0, covariance)  # rounding of sums of squares
+    rounding = 1e-13 * (seen**2).mean(axis=(1, 2))  # of sums of squares that cancel
+    covariance = np.where(np.abs(covariance) <= rounding, 0.0, covariance)
     # sequences that are permutations of each other have no spread at all: any covariance is then beyond doubt
-    return covariance * np.sqrt(N) / np.maximum(spread, 1e-13 * size + np.finfo(float).tiny), covariance
+    without = np.where(covariance == 0, 0.0, np.copysign(np.inf, covariance))
+    t = np.divide(covariance * np.sqrt(N), spread, out=without, where=spread > rounding)
+    return t, covariance
 
 
 def pair_matrix(counts: Int[Any, "N V"], length: int) -> Float[Any, "V V"]:

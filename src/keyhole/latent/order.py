@@ -22,6 +22,8 @@ from keyhole.latent.permutations import (
 )
 
 Data = Shaped[Any, "..."]  # (N, T), or (N, T, d) for vectors; whether it is, is asked by `require_sequences`
+NEIGHBOURS = "neighbours are as alike as any two tokens"
+PLACES = "every place has the same law"
 Stack = Shaped[Any, "B N T *width"]
 
 
@@ -38,7 +40,7 @@ def neighbours_test(
     """
     require_sequences(tokens)
     statistic = _equal_neighbours if np.issubdtype(tokens.dtype, np.integer) else _neighbour_products
-    return _test("neighbours", tokens, statistic, direction, permutations, rng, watch)
+    return _test("neighbours", NEIGHBOURS, tokens, statistic, direction, permutations, rng, watch)
 
 
 def places_test(tokens: Data, *, permutations: int = 999, rng: Rng = 0, watch: Watch | None = None) -> PermutationTest:
@@ -56,7 +58,7 @@ def places_test(tokens: Data, *, permutations: int = 999, rng: Rng = 0, watch: W
         tokens, statistic = coded.reshape(tokens.shape), _place_agreements(len(names))
     else:
         statistic = _place_sums
-    return _test("places", tokens, statistic, "large", permutations, rng, watch)
+    return _test("places", PLACES, tokens, statistic, "large", permutations, rng, watch)
 
 
 def require_sequences(tokens: Data) -> None:
@@ -81,6 +83,7 @@ def require_sequences(tokens: Data) -> None:
 
 def _test(
     name: str,
+    null: str,
     tokens: Data,
     statistic: Callable[[Stack], Float[Any, "B"]],
     direction: Direction,
@@ -97,7 +100,7 @@ def _test(
             watch(len(block))
     reordered = np.concatenate(parts) if parts else np.zeros(0)
     p = p_value(observed, reordered, direction)
-    return PermutationTest(name, "the order of the tokens carries nothing", observed, p, permutations)
+    return PermutationTest(name, null, observed, p, permutations)
 
 
 def _equal_neighbours(stack: Stack) -> Float[Any, "B"]:

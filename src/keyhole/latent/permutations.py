@@ -57,7 +57,8 @@ def p_value(observed: float, reordered: Float[Any, "B"], direction: Direction) -
     >>> p_value(3.0, np.array([1.0, 2.0, 3.0, 0.0]), "large"), p_value(3.0, np.zeros(4), "either")
     (0.4, 0.4)
     """
-    scale = TIES * max(abs(observed), float(np.abs(reordered[np.isfinite(reordered)]).max(initial=0.0)))
+    every = np.append(reordered, observed)
+    scale = TIES * float(np.abs(every[np.isfinite(every)]).max(initial=0.0))
     above = (1 + int((reordered >= observed - scale).sum())) / (len(reordered) + 1)
     below = (1 + int((reordered <= observed + scale).sum())) / (len(reordered) + 1)
     return {"large": above, "small": below, "either": min(1.0, 2 * min(above, below))}[direction]
