@@ -5,12 +5,17 @@ from keyhole.studies import (
     bound_growth,
     bound_rivals,
     bound_shape,
+    exchangeability,
+    exchangeability_tests,
     floor,
     joined,
+    minimality,
     normaliser_constants,
+    posterior_contraction,
     representation,
     sharpness,
     softmax_smoothness,
+    sufficiency,
     theorem_t,
 )
 from keyhole.studies.finding import Study
@@ -26,6 +31,11 @@ STUDIES: tuple[Study, ...] = (
     bound_growth.STUDY,
     bound_rivals.STUDY,
     bound_shape.STUDY,
+    exchangeability.STUDY,
+    exchangeability_tests.STUDY,
+    sufficiency.STUDY,
+    minimality.STUDY,
+    posterior_contraction.STUDY,
 )
 
 NOT_COVERED: tuple[tuple[str, str], ...] = (
