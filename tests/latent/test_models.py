@@ -9,12 +9,13 @@ from hypothesis.extra.numpy import arrays
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.latent.conjugate import BetaBernoulli, GaussianLocation, Polya
 from keyhole.latent.contrasts import MarkovChain, Urn
-from keyhole.latent.finite import FiniteModel, TwoFunctions, count_vectors, counts_of, merged
+from keyhole.latent.finite import FiniteModel, TwoFunctions, count_vectors, counts_of, entropies, merged
 from keyhole.latent.martingale import beliefs, expected_posterior, martingale_drift
 from keyhole.latent.mixture import GaussianMixture
 from keyhole.latent.model import LatentModel, Sampler
 from keyhole.latent.registry import CONTRASTS, MODELS, find_model, find_sampler
 from keyhole.latent.regression import LinearRegression, SphereFunction, SphereProcess, draw_sphere_function
+from keyhole.latent.sufficiency import enumerate_sequences, joint_law
 
 THREE = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
 LETTER_MODELS = [name for name in MODELS if hasattr(MODELS[name](), "letters")]
@@ -144,6 +145,18 @@ def test_bayes_risk_is_what_the_posterior_mean_loses(name):
     assert abs(losses.mean() - risk.value) <= 4 * error
 
 
+@pytest.mark.parametrize("model", [Polya(np.array([0.5, 2.0, 1.0])), BetaBernoulli(0.5, 3.0)])
+def test_conjugate_risks_by_enumeration(model):
+    """Σ over all sequences of P(X) times the posterior variance, P(X) built letter by letter: the stated risk."""
+    sequences = enumerate_sequences(model.letters, 4)
+    chances = np.ones(len(sequences))
+    for t in range(4):
+        chances *= model.predictive(sequences[:, :t])[np.arange(len(sequences)), sequences[:, t]]
+    variance = model.posterior(sequences).variance.reshape(len(sequences), -1).sum(axis=1)
+    assert chances.sum() == pytest.approx(1, rel=1e-12)
+    assert model.bayes_risk(4).value == pytest.approx(float(chances @ variance), rel=1e-12)
+
+
 @pytest.mark.parametrize("name", ["finite", "mixture"])
 def test_log_loss_of_finite_latents(name):
     """The stated risk is the simulated −log π_X(z), within 4 standard errors (1 in 16000)."""
@@ -157,9 +170,6 @@ def test_log_loss_of_finite_latents(name):
 
 def test_exact_and_simulated_entropy_agree():
     """H(z | X) over count vectors, and over all sequences."""
-    from keyhole.latent.finite import entropies
-    from keyhole.latent.sufficiency import enumerate_sequences, joint_law
-
     sequences = enumerate_sequences(3, 5)
     joint = joint_law(THREE, sequences)
     slow = float((joint.sum(axis=1) * entropies(THREE.posterior(sequences))).sum())

@@ -9,7 +9,6 @@ import pytest
 from keyhole.attention.normalisers import Entmax15, Softmax
 from keyhole.latent.contrasts import MarkovChain
 from keyhole.latent.finite import FiniteLatent, FiniteModel
-from keyhole.latent.order import neighbours_test
 from keyhole.studies import (
     bound_growth,
     bound_rivals,
@@ -103,11 +102,6 @@ BREAKS = {
         exchangeability_tests,
         "NULLS",
         {"a chain": (exchangeability_tests.order, MarkovChain(4, 0.1), 20, 12)},
-    ),
-    "exchangeability-tests: a test that sees nothing": (
-        exchangeability_tests,
-        "extendibility_test",
-        lambda tokens, **options: neighbours_test(tokens[:1], **options),
     ),
     "sufficiency: a rounded posterior": (
         FiniteModel,
