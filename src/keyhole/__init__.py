@@ -7,7 +7,7 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-VERBS = ("bound", "check", "compile", "describe", "infer", "score")
+VERBS = ("bound", "check", "compile", "describe", "exchangeable", "infer", "score")
 
 __all__ = [*VERBS, "__version__"]  # noqa: PLE0604  (the verbs are strings too)
 

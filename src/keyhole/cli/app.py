@@ -12,6 +12,7 @@ from keyhole.cli.bound import bound_command
 from keyhole.cli.check import check_command
 from keyhole.cli.compile import compile_command
 from keyhole.cli.describe import describe_command
+from keyhole.cli.exchangeable import exchangeable_command
 from keyhole.cli.infer import infer_command
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.score import score_command
@@ -44,6 +45,7 @@ app.command("describe", rich_help_panel="Understand a function")(describe_comman
 app.command("compile", rich_help_panel="Build a model")(compile_command)
 app.command("check", rich_help_panel="Build a model")(check_command)
 app.command("bound", rich_help_panel="Ask the theory")(bound_command)
+app.command("exchangeable", rich_help_panel="Look at data")(exchangeable_command)
 app.command("infer", rich_help_panel="Ask the theory")(infer_command)
 app.command("reproduce", rich_help_panel="See the claims")(reproduce_command)
 app.command("claims", rich_help_panel="See the claims")(claims_command)

@@ -92,7 +92,7 @@ class FiniteModel(FiniteLatent):
     """Letters: P(token = v | z) = A[v, z], and P(z) = p[z]."""
 
     emission: Float[Any, "V m"]  # A: columns sum to 1
-    prior: Float[Any, "m"]
+    prior: Float[Any, "m_prior"]  # p: as long as A has columns
 
     def __post_init__(self) -> None:
         require_law("the prior p", self.prior)

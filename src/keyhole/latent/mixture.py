@@ -24,7 +24,7 @@ class GaussianMixture(FiniteLatent):
     """
 
     centres: Float[Any, "C d"]  # μ
-    proportions: Float[Any, "C m"]  # W: columns sum to 1
+    proportions: Float[Any, "C_weighed m_weighed"]  # W: a row per cluster, a column per latent value, of sum 1
     prior: Float[Any, "m"]
     noise_variance: float = 1.0  # σ²
 
