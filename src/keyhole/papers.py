@@ -71,6 +71,13 @@ ZHANG_2022 = Paper(
     year=2022,
     arxiv="2212.14852",
 )
+DIACONIS_1980 = Paper(
+    key="diaconis1980finite",
+    authors="Diaconis, Freedman",
+    title="Finite Exchangeable Sequences",
+    venue="Annals of Probability 8(4)",
+    year=1980,
+)
 ABBE_2023 = Paper(
     key="abbe2023sgd",
     authors="Abbe, Boix-Adserà, Misiakiewicz",

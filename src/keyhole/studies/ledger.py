@@ -2,15 +2,22 @@
 
 from keyhole.errors import ArgumentError
 from keyhole.studies import (
+    attention_conditional_mean,
     bound_growth,
     bound_rivals,
     bound_shape,
+    exchangeability,
+    exchangeability_tests,
     floor,
+    inference_rates,
     joined,
+    minimality,
     normaliser_constants,
+    posterior_contraction,
     representation,
     sharpness,
     softmax_smoothness,
+    sufficiency,
     theorem_t,
 )
 from keyhole.studies.finding import Study
@@ -26,6 +33,13 @@ STUDIES: tuple[Study, ...] = (
     bound_growth.STUDY,
     bound_rivals.STUDY,
     bound_shape.STUDY,
+    exchangeability.STUDY,
+    exchangeability_tests.STUDY,
+    sufficiency.STUDY,
+    minimality.STUDY,
+    posterior_contraction.STUDY,
+    attention_conditional_mean.STUDY,
+    inference_rates.STUDY,
 )
 
 NOT_COVERED: tuple[tuple[str, str], ...] = (
