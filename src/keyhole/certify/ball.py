@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 UNIT = 2.0**-53
 GROW = 1 + 2.0**-30
-TINY = 2.0**-1000  # more than what underflows in a sum of fewer than 2^70 products
+TINY = 2.0**-200  # more than what underflows in any sum here; its own square does not, since that would cost time
 
 
 @dataclass(frozen=True, eq=False)
