@@ -94,6 +94,14 @@ TRAUGER_2023 = Paper(
     year=2023,
     arxiv="2310.13088",
 )
+GROSS_2024 = Paper(
+    key="gross2024compact",
+    authors="Gross et al.",
+    title="Compact Proofs of Model Performance via Mechanistic Interpretability",
+    venue="Advances in Neural Information Processing Systems",
+    year=2024,
+    arxiv="2406.11779",
+)
 ZHANG_2002 = Paper(
     key="zhang2002covering",
     authors="Zhang",

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.attention.evaluation import evaluate
-from keyhole.attention.tabulation import tabulate
+from keyhole.attention.tabulation import Tabulated, TabulatedHead, tabulate
+from keyhole.attention.weights import ReadOut, Wiring
 from keyhole.certify.chernoff import _chernoff, chernoff_disagreement
 from keyhole.certify.extraction import majority_table
 from keyhole.certify.junta import Junta
@@ -56,6 +57,22 @@ def test_tiny_or_useless():
     assert large.rate == 1.0
     assert "useless" in str(large)
     assert "useless" not in str(small)
+
+
+def share_of_ones(tokens, threshold):
+    """A head that averages bits, [CLS] counting as a 0, and a read-out at a threshold."""
+    values = np.tile(np.array([[0.0], [1.0]]), (tokens, 1, 1))
+    head = TabulatedHead(np.zeros((tokens, 2)), values, np.zeros(()), np.zeros(1))
+    return Tabulated(tokens, (head,), np.zeros(1), Wiring(), ReadOut(np.ones(1), np.asarray(-threshold)))
+
+
+@pytest.mark.parametrize(("bias", "least", "answer"), [(0.9, 6, True), (0.1, 6, False), (0.9, 8, True)])
+def test_both_tails_count(bias, least, answer):
+    """Skewed bits, where one tail is heavy and the other impossible: P(Bin(12, p) < 6) is not below the rate."""
+    model, law = share_of_ones(12, (least - 0.5) / 13), biased_bits(bias)
+    junta = Junta((), 2, np.array([answer]))
+    rate = chernoff_disagreement(model, junta, law).rate
+    assert 0 < true_rate(model, junta, law) <= rate < 1
 
 
 def test_the_binomial_tail():

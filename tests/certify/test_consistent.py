@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyhole.certify import consistent
 from keyhole.certify.consistent import fitted, search, witnessed
 from keyhole.certify.junta import Junta
 from planted import every_sequence
@@ -77,12 +78,14 @@ def test_long_contexts(target, fewest):
     assert len(found.fitting) == 1
 
 
-def test_many_samples_are_all_asked():
-    """More pairs than are kept: a set that fails one of 4000 samples is not taken for a fitting one."""
+def test_samples_beyond_the_kept_pairs_are_asked(monkeypatch):
+    """With ten pairs kept, what survives them still has to fit every sample."""
+    monkeypatch.setattr(consistent, "PAIRS", 10)
     rng = np.random.default_rng(6)
-    inputs = rng.integers(0, 2, (4000, 12), dtype=np.int8)
+    inputs = rng.integers(0, 2, (400, 12), dtype=np.int8)
     labels = inputs[:, 2] == 1
-    labels[1234] ^= True
+    assert [junta.positions for junta in search((inputs, labels), 2, 2).fitting] == [(2,)]
+    labels[123] ^= True
     assert search((inputs, labels), 2, 1).fitting == ()
 
 

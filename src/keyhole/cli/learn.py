@@ -29,13 +29,16 @@ def learn_command(
     precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = 0.2,
     seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
     budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.")] = 400,
-    law: Annotated[str, typer.Option(help="Of the bits: uniform, balanced, or a probability.")] = "uniform",
+    law: Annotated[
+        str, typer.Option(help="Of the bits: uniform, balanced, or a probability; the preset's own if not given.")
+    ] = "",
     noise: Annotated[float, typer.Option(help="Share of training labels that are flipped.")] = 0.0,
     feature_noise: Annotated[float, typer.Option(help="Share of training inputs that are flipped.")] = 0.0,
     symbols: Annotated[int, typer.Option(help="Letters of the alphabet; half of them stand for 1.")] = 2,
     balanced_sets: Annotated[
-        bool, typer.Option("--balanced-sets", help="Redraw training sets until 40 to 60 % of their labels are 1.")
-    ] = False,
+        bool | None,
+        typer.Option("--balanced-sets/--any-sets", help="Redraw training sets until 40 to 60 % of their labels are 1."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The first seed; the others follow it.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
     store: Annotated[
@@ -44,6 +47,13 @@ def learn_command(
     ] = None,
     keep_weights: Annotated[bool, typer.Option("--keep-weights", help="Keep the weights of every new run.")] = False,
     out: Annotated[Path | None, typer.Option(help=OUT, metavar="PATH")] = None,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Certify every successful run: what it computes, proved or not.")
+    ] = False,
+    assume_junta: Annotated[
+        int | None,
+        typer.Option(help="With --certify: assume that the target reads at most S positions.", metavar="S", min=0),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Find m*, the training-set size at which half of the runs learn TASK, at each context.
@@ -56,9 +66,11 @@ def learn_command(
 
       keyhole learn and:3 --context 25,100 --samples 20..160 --seeds 20 --learner elimination
 
-      keyhole learn parity:3 --context 15,20 --online --seeds 10 --json
+      keyhole learn parity:3 --context 15,20 --online --preset parity --seeds 10
+
+      keyhole learn and:3 --context 50,100 --samples 200 --certify --assume-junta 3 --json
     """
-    from keyhole.cli.learn_table import watched
+    from keyhole.cli.learn_table import said, watched
     from keyhole.files.folder import home
     from keyhole.files.record import to_json
     from keyhole.verbs.learn import learn
@@ -76,7 +88,7 @@ def learn_command(
                 precision=precision,
                 seeds=seeds,
                 budget=budget,
-                law=law,
+                law=law or None,
                 label_noise=noise,
                 feature_noise=feature_noise,
                 symbols=symbols,
@@ -85,7 +97,10 @@ def learn_command(
                 workers=workers or None,
                 store=store,
                 keep_weights=keep_weights,
+                certify=certify,
+                assume_junta=assume_junta,
                 watch=watch,
+                watch_certificates=said,
             )
     except KeyboardInterrupt as stop:
         typer.echo(

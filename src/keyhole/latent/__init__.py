@@ -1,4 +1,4 @@
-"""Exchangeable models with a latent per sequence: exact posteriors, what keeps all they know, attention as estimator."""
+"""Exchangeable models with a latent per sequence: exact posteriors, what keeps all they know, attention as estimate."""
 
 from keyhole.latent.conjugate import BetaBernoulli as BetaBernoulli
 from keyhole.latent.conjugate import GaussianLocation as GaussianLocation

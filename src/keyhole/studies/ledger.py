@@ -6,23 +6,34 @@ from keyhole.studies import (
     bound_growth,
     bound_rivals,
     bound_shape,
+    conjunctions,
     exchangeability,
     exchangeability_tests,
     floor,
+    grokking,
     inference_rates,
     joined,
     minimality,
     normaliser_constants,
+    parity,
     posterior_contraction,
     representation,
+    settled,
     sharpness,
     softmax_smoothness,
+    sparse_heads,
     sufficiency,
     theorem_t,
 )
 from keyhole.studies.finding import Study
 
 STUDIES: tuple[Study, ...] = (
+    conjunctions.UNIFORM_STUDY,
+    conjunctions.BALANCED_STUDY,
+    parity.STUDY,
+    grokking.STUDY,
+    settled.STUDY,
+    sparse_heads.STUDY,
     joined.STUDY,
     floor.STUDY,
     theorem_t.STUDY,
@@ -43,10 +54,8 @@ STUDIES: tuple[Study, ...] = (
 )
 
 NOT_COVERED: tuple[tuple[str, str], ...] = (
-    ("sample size of trained heads", "m*(T) of gradient descent, with the comparison of growth laws: needs training."),
-    ("parity after a plateau", "Sparse parity learned by gradient descent: needs training."),
-    ("what a trained head computes", "Extraction and certificates of trained weights: needs trained models."),
-    ("latent posteriors", "Attention as inference of a latent variable; pretraining independent of length."),
+    ("pretraining", "Generalization independent of length, and the condition number of downstream tasks."),
+    ("trained posteriors", "How near a trained transformer comes to an exact posterior, and whether it extrapolates."),
     ("published heads", "Heads of real checkpoints."),
 )
 
