@@ -40,3 +40,14 @@ def test_attribution():
     # a bit that no drawn input is sensitive to would be missed; with s ≤ 5 each is seen in 2^-4 of 200 inputs or more
     assert all(occlusion == 1.0 for occlusion, _ in found)
     assert min(attention for _, attention in found) < 1.0
+
+
+@pytest.mark.extra("torch")
+def test_certify_pytorch():
+    """A model trained in PyTorch (a smaller one) is proved to compute the hidden conjunction, and identified."""
+    words = [sys.executable, str(EXAMPLES / "certify_pytorch.py"), "20", "200", "150", "0"]
+    run = subprocess.run(words, capture_output=True, text=True, check=True)
+    hidden = re.search(r"hidden: \[(\d+), (\d+), (\d+)\]", run.stdout)
+    formula = " & ".join(f"x{place}" for place in hidden.groups())
+    assert f"PROVED equal to {formula} on all 2^20 inputs" in run.stdout
+    assert "yes, the function is the target" in run.stdout

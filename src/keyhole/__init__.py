@@ -7,7 +7,7 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-VERBS = ("bound", "check", "compile", "describe", "learn", "runs", "score")
+VERBS = ("bound", "certify", "check", "compile", "describe", "exchangeable", "infer", "learn", "runs", "score")
 
 __all__ = [*VERBS, "__version__"]  # noqa: PLE0604  (the verbs are strings too)
 

@@ -71,6 +71,13 @@ ZHANG_2022 = Paper(
     year=2022,
     arxiv="2212.14852",
 )
+DIACONIS_1980 = Paper(
+    key="diaconis1980finite",
+    authors="Diaconis, Freedman",
+    title="Finite Exchangeable Sequences",
+    venue="Annals of Probability 8(4)",
+    year=1980,
+)
 ABBE_2023 = Paper(
     key="abbe2023sgd",
     authors="Abbe, Boix-Adserà, Misiakiewicz",
@@ -86,6 +93,14 @@ TRAUGER_2023 = Paper(
     venue="AISTATS 2024",
     year=2023,
     arxiv="2310.13088",
+)
+GROSS_2024 = Paper(
+    key="gross2024compact",
+    authors="Gross et al.",
+    title="Compact Proofs of Model Performance via Mechanistic Interpretability",
+    venue="Advances in Neural Information Processing Systems",
+    year=2024,
+    arxiv="2406.11779",
 )
 ZHANG_2002 = Paper(
     key="zhang2002covering",

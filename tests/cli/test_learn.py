@@ -17,6 +17,7 @@ from keyhole.cli.app import app
 from keyhole.cli.learn_table import drawn
 from keyhole.lab.store import Store
 from keyhole.lab.sweep import Progress, Standing
+from keyhole.page.site import FORMATS, to_csv
 from lab_fakes import Coin
 
 KEYS = [  # golden: fields are only ever added
@@ -117,6 +118,24 @@ def _inline(_workers, _folder):
     from lab_fakes import Inline
 
     return borrowed(Inline(), 2)
+
+
+@pytest.mark.usefixtures("coin")
+def test_out_writes_figures(tmp_path, monkeypatch):
+    """A file gets the chief figure, a folder all of them and the JSON; online without success there is none."""
+    monkeypatch.setattr("keyhole.verbs.learn.processes", _inline)
+    one = ask(*GRID, "--store", tmp_path, "--out", tmp_path / "m.csv")
+    assert one.stderr.split() == ["wrote", str(tmp_path / "m.csv")]
+    assert (tmp_path / "m.csv").read_text().startswith("T,m,low,high,what")
+    monkeypatch.setitem(FORMATS, ".html", to_csv)  # drawing is tested where it is done
+    ask(*GRID, "--store", tmp_path, "--out", tmp_path / "all")
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
+        "learn.json", "success.html", "thresholds.html",
+    ]  # fmt: skip
+    monkeypatch.setattr("keyhole.verbs.learn.Learned.figures", lambda _self: {})
+    refused = ask(*GRID, "--store", tmp_path, "--out", tmp_path / "none.csv")
+    assert refused.exit_code == 2
+    assert "there is none to draw" in refused.stderr
 
 
 @pytest.mark.usefixtures("coin")

@@ -121,6 +121,20 @@ def test_a_worker_that_dies_names_its_run(tmp_path):
         assert store.claim([bad.identity]) == {bad.identity}
 
 
+@pytest.mark.slow
+def test_a_script_without_its_guard_is_told(tmp_path):
+    """Workers import the script that starts them: without the usual guard none can start, and the sentence says so."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import sys; sys.path[:0] = {sys.path!r}\n"
+        "from pathlib import Path; import keyhole; from lab_fakes import Coin\n"
+        f"keyhole.learn('and:2', [8], samples=[9], learner=Coin(), workers=1, store=Path({str(tmp_path)!r}))"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "No worker process could start" in done.stderr.splitlines()[-1]
+
+
 def test_what_a_run_raises_is_raised_and_the_others_are_kept(tmp_path):
     """A refusal inside a run reaches the driver as it is; what was finished before is in the store."""
     wanted = [*cells(2, contexts=(6,)), Cell(SparseTask("and:5"), Coin(), 4, 30, 0)]

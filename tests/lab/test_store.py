@@ -18,7 +18,7 @@ from keyhole.errors import StoreError
 from keyhole.files.model import read_model
 from keyhole.lab import claims
 from keyhole.lab.cell import Cell
-from keyhole.lab.database import SCHEMA
+from keyhole.lab.database import SCHEMA, writing
 from keyhole.lab.running import run
 from keyhole.lab.store import Store
 from keyhole.lab.task import SparseTask
@@ -186,6 +186,20 @@ def test_a_full_database_keeps_what_it_has(tmp_path):
     with Store(tmp_path) as store:
         assert {row.identity for row in store.rows()} == {cell.identity for cell, _ in finished}
         store.add([(cells(4)[3], big)])  # with room again, it goes on
+
+
+def test_what_is_broken_off_leaves_nothing(tmp_path):
+    """A transaction that is interrupted is undone, and the store goes on."""
+
+    def broken_off(store):
+        with writing(store.connection, store.path):
+            store.connection.execute("INSERT INTO claims VALUES ('a', 'me', 'here', 1, 1e12)")
+            raise KeyboardInterrupt
+
+    with Store(tmp_path) as store:
+        with pytest.raises(KeyboardInterrupt):
+            broken_off(store)
+        assert store.claim(["a", "b"]) == {"a", "b"}
 
 
 @pytest.mark.parametrize("closed", ["folder", "file"])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,26 @@ def fits(found, context):
     return {tally.samples: (tally.fitted, tally.trials) for tally in found.tallies if tally.context == context}
 
 
+def test_further_rounds_take_further_seeds(tmp_path):
+    """Rounds at one size go on with new seeds, from the first seed on, and none is left out."""
+    found = swept(tmp_path, replace(CLIMB, contexts=(8,), schedule=Again(), first_seed=50))
+    assert [(row.samples, row.seed) for row in found.rows] == [(20, 50 + number) for number in range(7)]
+
+
+@dataclass(frozen=True)
+class Again:
+    """One run at a size, then twice as many more, until there are seven."""
+
+    def further(self, tallies):
+        """So many more."""
+        trials = tallies.get(20, (0, 0))[1]
+        return {20: trials + 1} if trials < 7 else {}
+
+    def left(self, tallies):
+        """The next round."""
+        return sum(self.further(tallies).values())
+
+
 def test_a_second_sweep_makes_nothing(tmp_path):
     """The same plan finds every run, starts no worker, and comes to the same."""
     first = swept(tmp_path, CLIMB)
@@ -80,7 +101,7 @@ def test_a_second_sweep_makes_nothing(tmp_path):
 
 
 @given(stop=st.integers(0, 30), room=st.integers(1, 5))
-@settings(max_examples=12)
+@settings(max_examples=6)
 def test_wherever_it_stops_it_ends_alike(tmp_path_factory, climbed, stop, room):
     """A sweep cut after any number of runs, and taken up with another number of places, comes to the same table."""
     folder = tmp_path_factory.mktemp("cut")
@@ -266,6 +287,22 @@ def test_two_processes_share_the_work(tmp_path, reference):
     assert max(Counter(drivers.made()).values()) == 1
     assert made + others == len(drivers.made()) == len(reference.rows)
     assert min(made, others) > 0
+
+
+@pytest.mark.slow
+def test_one_of_two_killed_leaves_its_runs_to_the_other(tmp_path, reference):
+    """The survivor takes over what the killed process had claimed, and comes to the same table."""
+    drivers = Drivers(tmp_path)
+    killed, survivor = drivers.start(), drivers.start()
+    while len(drivers.made()) < 15:
+        assert killed.poll() is None, killed.communicate()
+        time.sleep(0.02)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    _, thresholds, tallies = answer(survivor)
+    assert (thresholds, tallies) == (repr(reference.thresholds), repr(reference.tallies))
+    with Store(drivers.store) as store:
+        assert len(store.rows()) == len(reference.rows)
 
 
 @pytest.mark.slow

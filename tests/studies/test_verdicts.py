@@ -7,12 +7,20 @@ import numpy as np
 import pytest
 
 from keyhole.attention.normalisers import Entmax15, Softmax
+from keyhole.latent.contrasts import MarkovChain
+from keyhole.latent.finite import FiniteLatent, FiniteModel
+from keyhole.latent.rules import Rule
 from keyhole.studies import (
+    attention_conditional_mean,
     bound_growth,
     bound_rivals,
     bound_shape,
+    exchangeability,
+    exchangeability_tests,
     floor,
+    inference_rates,
     joined,
+    posterior_contraction,
     representation,
     sharpness,
     softmax_smoothness,
@@ -82,8 +90,92 @@ BREAKS = {
     "bound-shape: a spread that costs more": (bound_shape, "spread_price", lambda spread: math.exp(2 * spread)),
     "joined: a larger path norm": (joined, "joined_samples", lambda T, _s, **_rest: 5e6 * math.log(T)),
     "theorem-t: a smaller rate": (theorem_t, "one_position_rate", lambda T, m: math.sqrt(math.log(2 * T + 2) / m)),
+    "exchangeability: a smaller bound": (
+        exchangeability,
+        "finite_de_finetti_bound",
+        lambda n, k, **_letters: 0.1 * k / n,
+    ),
+    "exchangeability: an approximate floor": (
+        exchangeability,
+        "position_floor",
+        lambda T, k: 1 - math.exp(-k * (k - 1) / (2 * T)),
+    ),
+    "exchangeability: another eigenvalue": (exchangeability, "pair_eigenvalue", lambda T: -1 / T**2),
+    "exchangeability-tests: a dependent null": (
+        exchangeability_tests,
+        "NULLS",
+        {"a chain": (exchangeability_tests.order, MarkovChain(4, 0.1), 20, 12)},
+    ),
+    "sufficiency: a rounded posterior": (
+        FiniteModel,
+        "posterior",
+        lambda self, tokens: FiniteLatent.posterior(self, tokens).round(1),
+    ),
+    "sufficiency: likelihoods averaged": (
+        FiniteModel,
+        "log_posterior",
+        lambda self, tokens: np.log(self.prior) + self.log_likelihood(tokens).mean(axis=1),
+    ),
+    "minimality: a posterior that remembers": (
+        FiniteModel,
+        "posterior",
+        lambda self, tokens: FiniteLatent.posterior(self, tokens) + tokens[:, :1],
+    ),
+    "minimality: a posterior that forgets": (
+        FiniteModel,
+        "posterior",
+        lambda self, tokens: FiniteLatent.posterior(self, tokens[:, 1:]),
+    ),
+    "posterior-contraction: Kullback–Leibler": (posterior_contraction, "contraction_rate", lambda _model: 0.081093),
+    "posterior-contraction: two per cent off": (
+        posterior_contraction,
+        "contraction_rate",
+        lambda _model: 0.98 * 0.020411,
+    ),
+    "posterior-contraction: a lower ceiling": (posterior_contraction, "regret_ceiling", lambda _model: math.log(7)),
+    "attention-conditional-mean: multipliers a little off": (
+        attention_conditional_mean,
+        "multiplier",
+        lambda dimension, degree, temperature: ORIGINAL_MULTIPLIER(dimension, degree, temperature) ** 1.05,
+    ),
+    "attention-conditional-mean: another ridge": (
+        attention_conditional_mean,
+        "embed_mean",
+        lambda kernel, keys, values, *, ridge: ORIGINAL_EMBED(kernel, keys, values, ridge=1.001 * ridge),
+    ),
+    "attention-conditional-mean: another floor": (
+        attention_conditional_mean,
+        "softmax_floor",
+        lambda parts, _dimension, _temperature: 0.5 * parts.sum(),
+    ),
+    "attention-conditional-mean: a steeper softmax": (
+        attention_conditional_mean,
+        "softmax_long",
+        lambda keys, values, queries, *, temperature: ORIGINAL_SOFTMAX(
+            keys, values, queries, temperature=0.9 * temperature
+        ),
+    ),
+    "inference-rates: noise counted twice": (
+        inference_rates,
+        "expected_error",
+        lambda weights, keys, queries, *, noise: ORIGINAL_EXPECTED(weights, keys, queries, noise=2 * noise),
+    ),
+    "inference-rates: the exponent of the proof": (
+        inference_rates,
+        "ridge_bias",
+        lambda parts, _dimension, _temperature, epsilon: parts.sum() * epsilon**2,
+    ),
+    "inference-rates: a bandwidth that does not fall": (
+        inference_rates,
+        "vanishing_bandwidth",
+        lambda _dimension: Rule(0.5),
+    ),
     "floor: too few samples": (floor, "first_moment_size", lambda _T: 20),
 }
+ORIGINAL_MULTIPLIER = attention_conditional_mean.multiplier
+ORIGINAL_EMBED = attention_conditional_mean.embed_mean
+ORIGINAL_SOFTMAX = attention_conditional_mean.softmax_long
+ORIGINAL_EXPECTED = inference_rates.expected_error
 ORIGINAL_COLUMNS = bound_rivals.with_larger_columns
 ORIGINAL_PAIR = bound_growth.pair_construction
 

@@ -25,8 +25,8 @@ from lab_fakes import Coin, Inline
 
 def learned(folder, *, contexts=(8, 16, 32, 64), **options):
     """A grid of coins, in this process."""
-    options = {"samples": (20, 40, 80), "seeds": 6, "learner": Coin(), **options}
-    return keyhole.learn("and:2", contexts, executor=Inline(), workers=2, store=folder, **options)
+    options = {"samples": (20, 40, 80), "seeds": 6, "learner": Coin(), "executor": Inline(), **options}
+    return keyhole.learn("and:2", contexts, workers=2, store=folder, **options)
 
 
 def test_the_answer_holds_thresholds_laws_floors_and_runs(tmp_path):
@@ -42,6 +42,22 @@ def test_the_answer_holds_thresholds_laws_floors_and_runs(tmp_path):
     assert all(len(line) <= 80 for line in lines)
     assert lines[0] == "and:2 by coin"
     assert "<pre>and:2 by coin" in found._repr_html_()
+
+
+def test_figures_show_the_numbers(tmp_path):
+    """The chief figure has m*, its law and the floor at every context; the heat map a cell per size and context."""
+    found = learned(tmp_path, contexts=(8, 16, 32, 64))
+    figures = found.figures()
+    assert list(figures) == ["thresholds", "success"]
+    drawn = {(row["what"], row["T"]): row["m"] for row in figures["thresholds"].rows}
+    for one in found.thresholds:
+        assert drawn["m*", one.context] == one.m
+        assert drawn["floor", one.context] == found.floors[one.context]
+        assert drawn[found.verdict.winner.formula, one.context] == found.verdict.winner.at(one.context)
+    shares = {(row["T"], row["m"]): row["success"] for row in figures["success"].rows}
+    assert shares == {(t.context, t.samples): t.successes / t.trials for t in found.sweep.tallies}
+    assert list(learned(tmp_path, contexts=(8,), samples=(), online=True).figures()) == ["steps"]
+    assert list(learned(tmp_path, contexts=(8,), samples=(2,), seeds=2).figures()) == ["success"]
 
 
 def test_few_contexts_have_no_law(tmp_path):
@@ -61,17 +77,9 @@ def test_online_says_how_many_succeed(tmp_path):
 
 def test_any_executor_will_do(tmp_path):
     """A pool that is lent gives the numbers of this process, and is not shut down."""
-    here = learned(tmp_path / "here")
+    here = learned(tmp_path / "here", contexts=(8,))
     with ThreadPoolExecutor(2) as pool:
-        there = keyhole.learn(
-            "and:2",
-            (8, 16, 32, 64),
-            samples=(20, 40, 80),
-            seeds=6,
-            learner=Coin(),
-            executor=pool,
-            store=tmp_path / "there",
-        )
+        there = learned(tmp_path / "there", contexts=(8,), executor=pool)
         pool.submit(int).result()
     assert there.thresholds == here.thresholds
 

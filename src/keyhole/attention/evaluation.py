@@ -36,23 +36,35 @@ def evaluate(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]) -> Float[
 
 def evaluate_by_product(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch"]:
     """The factorised evaluation; right where `is_safe` holds, which it does not ask."""
+    xp = array_namespace(tabulated.stream)
+    table, own = token_terms(tabulated)
+    total = own[None, :] + _counted_product(tabulated, _as_batch(tabulated, sequences), table)
+    return xp.reshape(from_terms(tabulated, total), tuple(sequences.shape[:-1]))
+
+
+def token_terms(tabulated: Tabulated) -> tuple[Float[Any, "rows A columns"], Float[Any, "columns"]]:
+    """[e·v, e] of every head, side by side, for every stored row and for [CLS]: what a sequence sums up.
+
+    Right where `is_safe` holds, which it does not ask.
+    """
     if not all(isinstance(head.normaliser, Softmax) for head in tabulated.heads):
         raise AssumptionError(
             "only softmax factorises into one matrix product, and a head here has another normaliser; use `evaluate`"
         )
-    batch = _as_batch(tabulated, sequences)
     xp = array_namespace(tabulated.stream)
     entries = [_exponentials(head) for head in tabulated.heads]
-    table = xp.concat([rows for rows, _ in entries], axis=-1)
-    total = xp.concat([cls for _, cls in entries], axis=-1)[None, :]
-    total = total + _counted_product(tabulated, batch, table)
+    return xp.concat([rows for rows, _ in entries], axis=-1), xp.concat([own for _, own in entries], axis=-1)
+
+
+def from_terms(tabulated: Tabulated, total: Float[Any, "n columns"]) -> Float[Any, "n"]:
+    """The model's number for each sum of terms, [CLS]'s own included."""
     mixed, start = [], 0
     for head in tabulated.heads:
         width = head.cls_value.shape[0]
         sums, mass = total[:, start : start + width], total[:, start + width : start + width + 1]
         mixed.append(head.activation(sums / mass))
         start += width + 1
-    return _finish(tabulated, tuple(mixed), sequences)
+    return _finish(tabulated, tuple(mixed))
 
 
 def evaluate_by_softmax(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch"]:
@@ -67,7 +79,7 @@ def evaluate_by_softmax(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]
         xp.concat([head.activation(_attended(tabulated, head, part)) for part in parts], axis=0)
         for head in tabulated.heads
     ]
-    return _finish(tabulated, tuple(mixed), sequences)
+    return xp.reshape(_finish(tabulated, tuple(mixed)), tuple(sequences.shape[:-1]))
 
 
 def is_safe(tabulated: Tabulated) -> bool:
@@ -232,10 +244,8 @@ def _as_batch(tabulated: Tabulated, sequences: Array) -> Shaped[Any, "n T"]:
     return xp.reshape(xp.asarray(sequences), (-1, tabulated.tokens))
 
 
-def _finish(tabulated: Tabulated, mixed: tuple[Array, ...], sequences: Array) -> Float[Any, "*batch"]:
-    """The rest of the model at [CLS], in the shape the sequences were asked in."""
+def _finish(tabulated: Tabulated, mixed: tuple[Array, ...]) -> Float[Any, "n"]:
+    """The rest of the model at [CLS]."""
     xp = array_namespace(tabulated.stream)
-    count = mixed[0].shape[0]
-    stream = xp.broadcast_to(tabulated.stream, (count, tabulated.stream.shape[0]))
-    values = tabulated.readout(tabulated.wiring.finish(stream, mixed))
-    return xp.reshape(values, tuple(sequences.shape[:-1]))
+    stream = xp.broadcast_to(tabulated.stream, (mixed[0].shape[0], tabulated.stream.shape[0]))
+    return tabulated.readout(tabulated.wiring.finish(stream, mixed))

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from keyhole.attention.arrays import Array, require_positive
 from keyhole.attention.kernels import Gram, Kernel, Left, Right
-from keyhole.errors import AssumptionError
+from keyhole.errors import AssumptionError, ShapeError
 
 
 class _ByLogarithm(Kernel):
@@ -41,12 +41,44 @@ class Gaussian(_ByLogarithm):
         require_positive("a bandwidth", self.bandwidth)
 
     def log_between(self, left: Left, right: Right, xp: Any) -> Gram:
-        """Coordinate by coordinate: expanding the square would lose the distance of near points."""
-        square = _filled(0.0, left, right, xp)
-        for column in range(left.shape[1]):
-            gap = (left[:, column][:, None] - right[:, column][None, :]) / self.bandwidth
-            square = square + gap * gap
-        return -square / 2
+        """Half the squared distance, in bandwidths."""
+        return -_squared_distance(left, right, self.bandwidth, xp) / 2
+
+    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+        """One."""
+        return xp.ones_like(points[:, 0])
+
+
+@dataclass(frozen=True)
+class Matern(_ByLogarithm):
+    """Matérn's kernel of smoothness ½, 3/2 or 5/2: draws with 0, 1 or 2 derivatives; h the bandwidth.
+
+    Statement  With r = √(2ν)‖a − b‖/h it is e^(−r) times 1, 1 + r, or 1 + r + r²/3 for ν = ½, 3/2, 5/2.
+    Source     Standard.
+
+    >>> import numpy as np
+    >>> Matern(bandwidth=1.0, smoothness=0.5)(np.zeros((1, 1)), np.ones((1, 1))).round(6).tolist()
+    [[0.367879]]
+    """
+
+    bandwidth: float
+    smoothness: float = 1.5
+
+    def __post_init__(self) -> None:
+        require_positive("a bandwidth", self.bandwidth)
+        if self.smoothness not in (0.5, 1.5, 2.5):
+            raise AssumptionError(f"a Matérn kernel here has smoothness 0.5, 1.5 or 2.5; got {self.smoothness}")
+
+    def log_between(self, left: Left, right: Right, xp: Any) -> Gram:
+        """The distance decides; its root is not differentiated where two points are one."""
+        square = 2 * self.smoothness * _squared_distance(left, right, self.bandwidth, xp)
+        apart = square > 0
+        distance = xp.where(apart, xp.sqrt(xp.where(apart, square, xp.ones_like(square))), xp.zeros_like(square))
+        if self.smoothness == 0.5:
+            return -distance
+        if self.smoothness == 1.5:
+            return xp.log1p(distance) - distance
+        return xp.log1p(distance + square / 3) - distance
 
     def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
         """One."""
@@ -146,6 +178,38 @@ class Features(Kernel):
         return xp.sum(image * image, axis=-1)
 
 
+@dataclass(frozen=True)
+class Given(Kernel):
+    """A kernel of the user's own: a function of two arrays of rows that returns k(a, b) for all pairs.
+
+    That it is symmetric and positive semi-definite is the user's word; say `positive` only if all values are.
+
+    >>> import numpy as np
+    >>> Given(lambda left, right: np.minimum(left, right.T))(np.array([[1.0], [2.0]]), np.array([[3.0]])).tolist()
+    [[1.0], [2.0]]
+    """
+
+    function: Callable[[Array, Array], Array]
+    positive: bool = False
+
+    def between(self, left: Left, right: Right, xp: Any) -> Gram:  # noqa: ARG002  (the user's function has its own)
+        """The function's matrix, of the shape it must have."""
+        gram = self.function(left, right)
+        wanted = (left.shape[0], right.shape[0])
+        if tuple(gram.shape) != wanted:
+            raise ShapeError(
+                f"a kernel of {wanted[0]} and {wanted[1]} points is a matrix of shape {wanted}; the given one returned "
+                f"{tuple(gram.shape)}"
+            )
+        return gram
+
+    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+        """The diagonal, from small square blocks."""
+        starts = range(0, max(points.shape[0], 1), 64)
+        blocks = [points[start : start + 64, :] for start in starts]
+        return xp.concat([xp.linalg.diagonal(self.between(block, block, xp)) for block in blocks])
+
+
 def sphere_kernel(temperature: float) -> Exponential:
     """exp((aᵀb − 1)/γ): on the unit sphere, where ‖a − b‖² = 2 − 2aᵀb, the Gaussian of bandwidth h² = γ."""
     return Exponential(temperature, offset=1.0)
@@ -154,6 +218,15 @@ def sphere_kernel(temperature: float) -> Exponential:
 def linear_kernel() -> Polynomial:
     """The product aᵀb."""
     return Polynomial(degree=1, offset=0.0)
+
+
+def _squared_distance(left: Left, right: Right, bandwidth: float, xp: Any) -> Gram:
+    """‖a − b‖²/h², coordinate by coordinate: expanding the square would lose the distance of near points."""
+    square = _filled(0.0, left, right, xp)
+    for column in range(left.shape[1]):
+        gap = (left[:, column][:, None] - right[:, column][None, :]) / bandwidth
+        square = square + gap * gap
+    return square
 
 
 def _filled(number: float, left: Left, right: Right, xp: Any) -> Gram:

@@ -22,14 +22,14 @@ class FiniteClass:
         return self.log_size - log(failure(delta)) - log(prior)
 
 
-def juntas(context: int, sparsity: int) -> FiniteClass:
-    """All functions of s of T bits: ln|H| = ln C(T, s) + 2^s ln 2.
+def juntas(context: int, sparsity: int, symbols: int = 2) -> FiniteClass:
+    """All functions, true or false, of s of T symbols from an alphabet of A: ln|H| = ln C(T, s) + A^s ln 2.
 
     >>> round(juntas(100, 3).nats(0.01, prior=1 / 12), 2)
     24.63
     """
     subset_size(context, sparsity)
-    size = log(comb(context, sparsity)) + 2**sparsity * log(2)
+    size = log(comb(context, sparsity)) + whole("the alphabet", symbols, least=2) ** sparsity * log(2)
     return FiniteClass("juntas", context, sparsity, size)
 
 
@@ -74,16 +74,16 @@ def certificate_prior(sparsity: int) -> float:
     return 1 / ((whole("the sparsity", sparsity, least=0) + 1) * (sparsity + 2))
 
 
-def certificate_nats(context: int, sparsity: int, delta: Real) -> float:
-    """Nats of a certificate for an s-junta chosen after the data, s included.
+def certificate_nats(context: int, sparsity: int, delta: Real, symbols: int = 2) -> float:
+    """Nats of a certificate for an s-junta over A symbols chosen after the data, s included.
 
-    Statement  ln((s+1)(s+2)) + ln C(T, s) + 2^s ln 2 + ln(1/δ).
+    Statement  ln((s+1)(s+2)) + ln C(T, s) + A^s ln 2 + ln(1/δ).
     Source     Ours (the prior of certificates).
 
     >>> round(certificate_nats(100, 3, 0.01), 2)
     25.14
     """
-    return juntas(context, sparsity).nats(delta, certificate_prior(sparsity))
+    return juntas(context, sparsity, symbols).nats(delta, certificate_prior(sparsity))
 
 
 def realizable_error(nats: Real, samples: Real) -> float:

@@ -9,9 +9,12 @@ from typer.core import TyperGroup
 
 from keyhole import __version__
 from keyhole.cli.bound import bound_command
+from keyhole.cli.certify import certify_command
 from keyhole.cli.check import check_command
 from keyhole.cli.compile import compile_command
 from keyhole.cli.describe import describe_command
+from keyhole.cli.exchangeable import exchangeable_command
+from keyhole.cli.infer import infer_command
 from keyhole.cli.learn import learn_command
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
@@ -44,9 +47,12 @@ app = typer.Typer(
 app.command("describe", rich_help_panel="Understand a function")(describe_command)
 app.command("compile", rich_help_panel="Build a model")(compile_command)
 app.command("check", rich_help_panel="Build a model")(check_command)
+app.command("certify", rich_help_panel="Understand a model")(certify_command)
 app.command("bound", rich_help_panel="Ask the theory")(bound_command)
 app.command("learn", rich_help_panel="Train models")(learn_command)
 app.add_typer(runs_app, name="runs", rich_help_panel="Train models")
+app.command("exchangeable", rich_help_panel="Look at data")(exchangeable_command)
+app.command("infer", rich_help_panel="Ask the theory")(infer_command)
 app.command("reproduce", rich_help_panel="See the claims")(reproduce_command)
 app.command("claims", rich_help_panel="See the claims")(claims_command)
 app.command("score", rich_help_panel="Judge a method")(score_command)

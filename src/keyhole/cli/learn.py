@@ -1,16 +1,21 @@
 """`keyhole learn`: how many samples a learner needs as the context grows."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from keyhole.cli.arguments import counts
+from keyhole.errors import OutputError
+
+if TYPE_CHECKING:
+    from keyhole.figure import Figure
 
 TASK = "What is learned: and:3, parity:3, majority:5, threshold:2:5, random:3, or a formula."
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
 SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
+OUT = "Write the chief figure as .html, .svg, .png or .csv; or every figure and learn.json into a folder."
 
 
 def learn_command(
@@ -24,13 +29,16 @@ def learn_command(
     precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = 0.2,
     seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
     budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.")] = 400,
-    law: Annotated[str, typer.Option(help="Of the bits: uniform, balanced, or a probability.")] = "uniform",
+    law: Annotated[
+        str, typer.Option(help="Of the bits: uniform, balanced, or a probability; the preset's own if not given.")
+    ] = "",
     noise: Annotated[float, typer.Option(help="Share of training labels that are flipped.")] = 0.0,
     feature_noise: Annotated[float, typer.Option(help="Share of training inputs that are flipped.")] = 0.0,
     symbols: Annotated[int, typer.Option(help="Letters of the alphabet; half of them stand for 1.")] = 2,
     balanced_sets: Annotated[
-        bool, typer.Option("--balanced-sets", help="Redraw training sets until 40 to 60 % of their labels are 1.")
-    ] = False,
+        bool | None,
+        typer.Option("--balanced-sets/--any-sets", help="Redraw training sets until 40 to 60 % of their labels are 1."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The first seed; the others follow it.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
     store: Annotated[
@@ -38,6 +46,14 @@ def learn_command(
         typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"),
     ] = None,
     keep_weights: Annotated[bool, typer.Option("--keep-weights", help="Keep the weights of every new run.")] = False,
+    out: Annotated[Path | None, typer.Option(help=OUT, metavar="PATH")] = None,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Certify every successful run: what it computes, proved or not.")
+    ] = False,
+    assume_junta: Annotated[
+        int | None,
+        typer.Option(help="With --certify: assume that the target reads at most S positions.", metavar="S", min=0),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Find m*, the training-set size at which half of the runs learn TASK, at each context.
@@ -50,9 +66,11 @@ def learn_command(
 
       keyhole learn and:3 --context 25,100 --samples 20..160 --seeds 20 --learner elimination
 
-      keyhole learn parity:3 --context 15,20 --online --seeds 10 --json
+      keyhole learn parity:3 --context 15,20 --online --preset parity --seeds 10
+
+      keyhole learn and:3 --context 50,100 --samples 200 --certify --assume-junta 3 --json
     """
-    from keyhole.cli.learn_table import watched
+    from keyhole.cli.learn_table import said, watched
     from keyhole.files.folder import home
     from keyhole.files.record import to_json
     from keyhole.verbs.learn import learn
@@ -70,7 +88,7 @@ def learn_command(
                 precision=precision,
                 seeds=seeds,
                 budget=budget,
-                law=law,
+                law=law or None,
                 label_noise=noise,
                 feature_noise=feature_noise,
                 symbols=symbols,
@@ -79,7 +97,10 @@ def learn_command(
                 workers=workers or None,
                 store=store,
                 keep_weights=keep_weights,
+                certify=certify,
+                assume_junta=assume_junta,
                 watch=watch,
+                watch_certificates=said,
             )
     except KeyboardInterrupt as stop:
         typer.echo(
@@ -87,4 +108,23 @@ def learn_command(
             err=True,
         )
         raise typer.Exit(130) from stop
-    typer.echo(to_json("learn/1", answer.record()) if as_json else str(answer))
+    text = to_json("learn/1", answer.record())
+    typer.echo(text if as_json else str(answer))
+    if out is not None:
+        write_figures(out, answer.figures(), text)
+
+
+def write_figures(out: Path, figures: "dict[str, Figure]", text: str) -> None:
+    """One figure where a file is named, else all of them and the numbers into a folder."""
+    from keyhole.files.writing import write_file
+    from keyhole.page.site import save_figure
+
+    if out.suffix:
+        if not figures:
+            raise OutputError(f"A figure was asked for as {out.name!r}, but no run succeeded; there is none to draw.")
+        paths = [save_figure(next(iter(figures.values())), out)]
+    else:
+        paths = [write_file(out / "learn.json", f"{text}\n".encode())]
+        paths += [save_figure(figure, out / f"{name}.html") for name, figure in figures.items()]
+    for path in paths:
+        typer.echo(f"wrote {path}", err=True)

@@ -26,6 +26,13 @@ def watched() -> Iterator[Watch | None]:
         yield lambda progress: live.update(drawn(progress))
 
 
+def said(done: int, of: int) -> None:
+    """How many certificates there are, on stderr where that is a terminal."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        console.print(f"certified {done} of {of} runs", end="\r" if done < of else "\n")
+
+
 def drawn(progress: Progress) -> Group:
     """The table of a moment."""
     table = Table(box=None, pad_edge=False)

@@ -12,10 +12,10 @@ from math import inf, isfinite
 
 import numpy as np
 
+from keyhole.attention.enclosure import Enclosure, exactly, exponentials, reading, relu, total, weighted_sum
 from keyhole.boolean.function import decide
 from keyhole.boolean.rules import Levels
 from keyhole.compiler.distractors import live
-from keyhole.compiler.enclosure import Enclosure, exactly, exponentials, reading, relu, total, weighted_sum
 from keyhole.compiler.plan import HeadPlan, Plan, half_gap, wanted
 from keyhole.errors import CompileError
 

@@ -36,22 +36,15 @@ TROUBLES = {
 
 def opened(path: Path) -> sqlite3.Connection:
     """A connection to the database, made where there is none; where it cannot be written, for reading alone."""
-    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     try:
-        present = _schema(connection, path)
+        return _prepared(sqlite3.connect(path, timeout=PATIENCE, isolation_level=None), path)
     except sqlite3.OperationalError as error:
         # A reader of a write-ahead log needs two more files beside it. Where the folder refuses them and no log is
         # waiting, the database is complete, and can be read as a file that does not change.
-        connection.close()
         if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or _log(path).exists():
             raise
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, isolation_level=None)
-        present = _schema(connection, path)
-    if present == 0:
-        _make(connection)
-    # A commit then costs no wait for the disk; after a power failure the last ones may be missing, none broken.
-    connection.execute("PRAGMA synchronous = NORMAL")
-    return connection
+    unchanging = f"{path.absolute().as_uri()}?immutable=1"
+    return _prepared(sqlite3.connect(unchanging, uri=True, isolation_level=None), path)
 
 
 @contextmanager
@@ -78,6 +71,19 @@ def writing(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+    """The connection, its tables seen to; closed where they are not ours."""
+    try:
+        if _schema(connection, path) == 0:
+            _make(connection)
+        # A commit then costs no wait for the disk; after a power failure the last ones may be missing, none broken.
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _schema(connection: sqlite3.Connection, path: Path) -> int:

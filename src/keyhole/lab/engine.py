@@ -70,7 +70,7 @@ def processes(workers: int, folder: Path) -> list[Lane]:
         raise ArgumentError(f"{workers} workers were asked for; at least one is needed.")
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     pins = cores if workers == len(cores) else [None] * workers
-    with _starting(folder):
+    with starting(folder):
         return [_process(core) for core in pins]
 
 
@@ -95,7 +95,7 @@ def _process(core: int | None) -> Lane:
 
 
 @contextmanager
-def _starting(folder: Path) -> Iterator[None]:
+def starting(folder: Path) -> Iterator[None]:
     """What a new process inherits: thread counts, the place of compiled programs, and Ctrl-C left to us."""
     compiled = {
         "JAX_COMPILATION_CACHE_DIR": str((folder / "compiled").absolute()),

@@ -35,6 +35,8 @@ PRESETS: dict[str, Transformer] = {
     ),
 }
 
+LAWS = {"paper": "balanced"}  # of the input bits, where a protocol has one of its own; uniform elsewhere
+
 
 def preset(name: str) -> Transformer:
     """The settings of this name."""

@@ -2,20 +2,38 @@
 
 from keyhole.errors import ArgumentError
 from keyhole.studies import (
+    attention_conditional_mean,
     bound_growth,
     bound_rivals,
     bound_shape,
+    conjunctions,
+    exchangeability,
+    exchangeability_tests,
     floor,
+    grokking,
+    inference_rates,
     joined,
+    minimality,
     normaliser_constants,
+    parity,
+    posterior_contraction,
     representation,
+    settled,
     sharpness,
     softmax_smoothness,
+    sparse_heads,
+    sufficiency,
     theorem_t,
 )
 from keyhole.studies.finding import Study
 
 STUDIES: tuple[Study, ...] = (
+    conjunctions.UNIFORM_STUDY,
+    conjunctions.BALANCED_STUDY,
+    parity.STUDY,
+    grokking.STUDY,
+    settled.STUDY,
+    sparse_heads.STUDY,
     joined.STUDY,
     floor.STUDY,
     theorem_t.STUDY,
@@ -26,13 +44,18 @@ STUDIES: tuple[Study, ...] = (
     bound_growth.STUDY,
     bound_rivals.STUDY,
     bound_shape.STUDY,
+    exchangeability.STUDY,
+    exchangeability_tests.STUDY,
+    sufficiency.STUDY,
+    minimality.STUDY,
+    posterior_contraction.STUDY,
+    attention_conditional_mean.STUDY,
+    inference_rates.STUDY,
 )
 
 NOT_COVERED: tuple[tuple[str, str], ...] = (
-    ("sample size of trained heads", "m*(T) of gradient descent, with the comparison of growth laws: needs training."),
-    ("parity after a plateau", "Sparse parity learned by gradient descent: needs training."),
-    ("what a trained head computes", "Extraction and certificates of trained weights: needs trained models."),
-    ("latent posteriors", "Attention as inference of a latent variable; pretraining independent of length."),
+    ("pretraining", "Generalization independent of length, and the condition number of downstream tasks."),
+    ("trained posteriors", "How near a trained transformer comes to an exact posterior, and whether it extrapolates."),
     ("published heads", "Heads of real checkpoints."),
 )
 

@@ -6,7 +6,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from keyhole.attention.storing import is_tabulated
 from keyhole.compiler.checking import Inspection, inspect
+from keyhole.errors import CheckpointError
 from keyhole.files.model import read_model
 
 
@@ -46,5 +48,14 @@ class Checked:
 def check(path: str | Path) -> Checked:
     """Rebuild the plan from the stored tables, prove it anew, and compare all that the file claims."""
     stored = read_model(Path(path))
+    if is_tabulated(stored):
+        raise CheckpointError(
+<<<<<<< HEAD
+            f"{str(path)!r} holds the tables of a model, not a compiled function: there is no construction to check; "
+=======
+            f"{str(path)!r} holds the tables of a model, not a compiled function: nothing to check against; "
+>>>>>>> certify
+            f"`keyhole certify {path}` says what it computes."
+        )
     shown = {name: stored.description.get(name) for name in ("function", "context", "construction")}
     return Checked(str(path), shown, tuple(inspect(stored)))

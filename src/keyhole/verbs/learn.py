@@ -1,6 +1,6 @@
 """As the context grows, how many samples does this learner need? Runs, thresholds and the laws of their growth."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from html import escape
@@ -11,17 +11,21 @@ from typing import Any
 import numpy as np
 
 from keyhole.errors import ArgumentError
+from keyhole.figure import Figure
 from keyhole.files.folder import home
 from keyhole.lab.engine import Lane, borrowed, core_count, processes
 from keyhole.lab.floors import task_floor
 from keyhole.lab.laws import LEAST, Law, Verdict, compare
 from keyhole.lab.learner import Learner
+from keyhole.lab.pictures import steps_picture, success_picture, threshold_picture
+from keyhole.lab.presets import LAWS
 from keyhole.lab.registry import learner_named
 from keyhole.lab.schedule import BUDGET, LARGEST, Adaptive, Grid, Online, Schedule
 from keyhole.lab.store import Store
 from keyhole.lab.sweep import Plan, Sweep, Tally, Watch, sweep
 from keyhole.lab.task import SparseTask, Task
 from keyhole.lab.threshold import Threshold
+from keyhole.verbs.settle import Settled, settle, shares
 
 WIDTH = 80
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
@@ -36,6 +40,7 @@ class Learned:
     thresholds: tuple[Threshold, ...]
     floors: dict[int, float | None]
     verdict: Verdict | None  # of the laws of growth, where there are contexts enough
+    settled: tuple[Settled, ...] = ()  # certificates of the successful runs, where they were asked for
 
     @property
     def runs(self) -> int:
@@ -51,13 +56,23 @@ class Learned:
         plan = self.sweep.plan
         lines = [*wrap(self.title, WIDTH, subsequent_indent="  "), _success(plan)]
         lines += self._table() if self.thresholds else self._online()
-        lines += self._wanting() + self._laws()
+        lines += self._wanting() + self._laws() + self._certified()
         found = self.runs - self.sweep.made
         lines.append(f"{self.runs:,} runs ({self.sweep.made:,} made now, {found:,} found) in {self.seconds:.1f} s")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+    def figures(self) -> dict[str, Figure]:
+        """What can be drawn of it, by name, the chief one first."""
+        tallies = self.sweep.tallies
+        drawn = {
+            "thresholds": threshold_picture(self.title, self.thresholds, self.floors, self.verdict),
+            "success": success_picture(self.title, tallies),
+            "steps": steps_picture(self.title, tallies),
+        }
+        return {name: figure for name, figure in drawn.items() if figure is not None}
 
     def record(self) -> dict[str, Any]:
         """The answer as plain lists and dictionaries."""
@@ -85,6 +100,8 @@ class Learned:
             "laws": ranked.pop("laws", []),
             "verdict": ranked or None,
             "cells": [asdict(tally) for tally in self.sweep.tallies],
+            "certified": shares(self.settled),
+            "certificates": [one.record() for one in self.settled],
             "runs": self.runs,
             "made": self.sweep.made,
             "seconds": self.seconds,
@@ -125,6 +142,18 @@ class Learned:
         wrapped = [line for text in said for line in wrap(text, WIDTH, subsequent_indent="  ")]
         return ["", head, *map(_law_line, self.verdict.laws), *wrapped, ""]
 
+    def _certified(self) -> list[str]:
+        """How many successful runs were proved equal to the function read off them, and identified, per size."""
+        if not self.settled:
+            return []
+        head = f"{'T':>8} {'m':>8} {'runs':>6} {'proved':>7} {'refuted':>8} {'identified':>11}  median error bound"
+        return ["successful runs certified (proved: equal to the function read off, everywhere)", head] + [
+            f"{row['context']:>8} {row['samples'] or 'fresh':>8} {row['settled']:>6} {row['proved']:>7} "
+            f"{row['counterexamples']:>8} {row['identified']:>11}  "
+            + ("–" if row["error_bound"] is None else f"{row['error_bound']:.3f}")
+            for row in shares(self.settled)
+        ]
+
 
 _FIRST = {"context", "m", "low", "high", "censored", "quantile"}
 
@@ -143,27 +172,35 @@ def learn(
     seeds: int | None = None,
     budget: int = BUDGET,
     largest: int = LARGEST,
-    law: str = "uniform",
+    law: str | None = None,
     label_noise: float = 0.0,
     feature_noise: float = 0.0,
     symbols: int = 2,
-    balanced_sets: bool = False,
+    balanced_sets: bool | None = None,
     seed: int = 0,
     workers: int | None = None,
     executor: Executor | None = None,
     store: Path | None = None,
     keep_weights: bool = False,
+    certify: bool = False,
+    assume_junta: int | None = None,
     watch: Watch | None = None,
+    watch_certificates: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Learned:
     """How many samples the learner needs at each context; runs that the store holds are not made again.
 
     Without `samples` the sizes are chosen in rounds, until the interval of m* lies within the precision or `budget`
     runs are made. With `samples` every size gets `seeds` runs; `online`, every context does, on fresh samples.
     Runs are made by spawned processes (`workers`, one per core if not said), or by any `executor`, which then gets at
-    most twice so many at once. Seeds count from `seed`.
+    most twice so many at once. Seeds count from `seed`. The bits follow `law`, or, where none is named, the law of the
+    preset; the paper's preset redraws training sets until they are balanced, unless told otherwise. With `certify`
+    every successful run is certified from its own training set.
     """
     if isinstance(task, str):
-        task = SparseTask(task, law, label_noise, feature_noise, symbols, balanced_sets)
+        usual = LAWS.get(preset, "uniform") if learner == "transformer" else "uniform"
+        law = usual if law is None else law
+        redrawn = law == usual == "balanced" and not online if balanced_sets is None else balanced_sets
+        task = SparseTask(task, law, label_noise, feature_noise, symbols, redrawn)
     by = learner if isinstance(learner, str) else learner.name
     if isinstance(learner, str):
         learner = learner_named(learner, preset_name=preset)
@@ -180,11 +217,17 @@ def learn(
         return processes(workers, folder) if executor is None else borrowed(executor, 2 * workers)
 
     with Store(folder) as runs:
-        swept = sweep(plan, runs, start, workers=workers, keep_weights=keep_weights, watch=watch)
+        kept = keep_weights or certify
+        swept = sweep(plan, runs, start, workers=workers, keep_weights=kept, watch=watch)
     floors = {context: task_floor(task, context, quantile) for context in plan.contexts}
     thresholds = swept.thresholds
     title = f"{task.name}{_circumstances(task)} by {by}"
-    return Learned(title, swept, thresholds, floors, _verdict(thresholds, confidence))
+    settled: tuple[Settled, ...] = ()
+    if certify:
+        won = [row for row in swept.rows if row.success]
+        options = {"assume_junta": assume_junta, "workers": workers, "executor": executor}
+        settled = settle(won, folder, watch=watch_certificates, **options)  # type: ignore[arg-type]
+    return Learned(title, swept, thresholds, floors, _verdict(thresholds, confidence), settled)
 
 
 def _schedule(samples: tuple[int, ...], online: bool, seeds: int | None, adaptive: Adaptive) -> Schedule:  # noqa: FBT001

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keyhole.compiler.enclosure import Enclosure, exactly, exponentials, outward, reading, relu, total, weighted_sum
+from keyhole.attention.enclosure import Enclosure, exactly, exponentials, outward, reading, relu, total, weighted_sum
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=True)
 positives = st.floats(1e-6, 1e6)

@@ -95,13 +95,14 @@ def total(x: Enclosure) -> Enclosure:
     return summed[0]
 
 
-def exponentials(logits: Iterable[float]) -> Enclosure:
-    """The exponential of each logit, from ball arithmetic at 80 bits."""
+def exponentials(logits: Iterable[float], *, shift: float = 0.0, temperature: float = 1.0) -> Enclosure:
+    """exp((logit − shift)/temperature) for each logit, from ball arithmetic at 80 bits."""
     from flint import arb, ctx  # noqa: PLC0415  (woken only to prove)
 
     before, ctx.prec = ctx.prec, 80
     try:
-        balls = [arb(float(logit)).exp() for logit in logits]
+        origin, scale = arb(shift), arb(temperature)
+        balls = [((arb(float(logit)) - origin) / scale).exp() for logit in logits]
         low = np.array([float(ball.lower()) for ball in balls])
         high = np.array([float(ball.upper()) for ball in balls])
     finally:

@@ -1,0 +1,98 @@
+"""`keyhole certify`: what a model computes on every input, and the error one can promise."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keyhole.cli.arguments import count
+
+EXAMPLES = """
+Exit code 0 if the question was answered (also undecided or vacuous), 1 if model and function disagree on some input, 2
+for bad input.
+
+Examples:
+
+  keyhole certify and.safetensors
+
+  keyhole certify 3f0a91c2 --assume-junta 3
+
+  keyhole certify weights.safetensors --data train.npz --assume-junta 3
+
+  keyhole certify weights.safetensors --data train.npz --repair --out repaired.safetensors
+"""
+FILE = (
+    "A run of `keyhole learn`, by the beginning of its name; or a model file: keyhole's own, or PyTorch weights in "
+    "safetensors with a description beside them."
+)
+DATA = "The training set: .npz with inputs (m, T) and labels (m,), or .csv with the label last."
+OUT = "Write the certificate (.json or text), or the model it is about (.safetensors)."
+
+
+def certify_command(
+    file: Annotated[str, typer.Argument(metavar="RUN|FILE", help=FILE, show_default=False)],
+    data: Annotated[Path | None, typer.Option(help=DATA, metavar="FILE")] = None,
+    holdout: Annotated[
+        Path | None, typer.Option(help="Labelled inputs the model never saw: a yardstick.", metavar="FILE")
+    ] = None,
+    assume_junta: Annotated[
+        int | None, typer.Option(help="Assume that the target reads at most S positions.", metavar="S", min=0)
+    ] = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Where there is no proof, change the model until there is one.")
+    ] = False,
+    time_limit: Annotated[float, typer.Option(help="Seconds for the proof.", metavar="S")] = 10.0,
+    delta: Annotated[float, typer.Option(help="Chance that a wrong certificate is issued.")] = 0.01,
+    bias: Annotated[
+        float | None, typer.Option(help="Probability of a 1 where inputs are bits; one half if not said.", metavar="P")
+    ] = None,
+    accepted: Annotated[
+        float | None, typer.Option(help="Probability with which a drawn training set was kept.", metavar="P")
+    ] = None,
+    store: Annotated[Path | None, typer.Option(help="Folder of runs; .keyhole if not said.", metavar="DIR")] = None,
+    fresh: Annotated[
+        str, typer.Option(help="Fresh inputs to compare on where there is no proof.", metavar="N")
+    ] = "1e6",
+    seed: Annotated[int, typer.Option(help="Draws every random input.", min=0)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE")] = None,
+) -> None:
+    """Say what a model computes, prove it on all inputs or refute it, and bound its error from its training set.
+
+    PROVED means that the model equals the printed function on every input; it does not mean that either is right.
+    """
+    from rich.console import Console
+
+    from keyhole.files.record import to_json
+    from keyhole.files.writing import write_file
+    from keyhole.verbs.certify import certify
+
+    with Console(stderr=True).status("reading the model") as status:
+        found = certify(
+            file,
+            data,
+            holdout=holdout,
+            assume_junta=assume_junta,
+            repair=repair,
+            time_limit=time_limit,
+            delta=delta,
+            bias=bias,
+            accepted=accepted,
+            fresh=count(fresh),
+            seed=seed,
+            store=store,
+            watch=status.update,
+        )
+    text = to_json("certify/1", found.record())
+    typer.echo(text if json else str(found))
+    if out is not None:
+        if out.suffix == ".safetensors":
+            path = found.save_model(out)
+        else:
+            path = write_file(out, f"{text if out.suffix == '.json' else found}\n".encode())
+        typer.echo(f"wrote {path}", err=True)
+    if found.status == "COUNTEREXAMPLE":
+        raise typer.Exit(1)
+
+
+certify_command.__doc__ = f"{certify_command.__doc__}\n{EXAMPLES}"

@@ -1,0 +1,68 @@
+"""`keyhole infer`: how far attention is from the exact posterior, over lengths of the context."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keyhole.cli.arguments import counts
+from keyhole.errors import ArgumentError
+
+MODEL = "finite, polya, beta, gaussian, mixture, linear or gp."
+KINDS = (
+    "Kinds of attention between commas: softmax, cme, linear, sink, prototypes; those that suit MODEL, if not given."
+)
+KERNEL = "exponential, gaussian, matern, polynomial or linear."
+BANDWIDTH = "Temperature γ: a number, or a rule such as 0.5*T^-1/3."
+RIDGE = "Ridge λ of cme and sink: a number, or a rule such as T^3/4."
+
+
+def infer_command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL, show_default=False)],
+    *,
+    size: Annotated[str, typer.Option(help="Lengths of the context: 8,64 or 8..4096 (doublings).")] = "8..1024",
+    attention: Annotated[str, typer.Option(help=KINDS, metavar="KINDS", show_default=False)] = "",
+    kernel: Annotated[str | None, typer.Option(help=KERNEL, metavar="KERNEL")] = None,
+    bandwidth: Annotated[str | None, typer.Option(help=BANDWIDTH, metavar="RULE")] = None,
+    ridge: Annotated[str | None, typer.Option(help=RIDGE, metavar="RULE")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Contexts drawn; suits MODEL, if not given.", min=2)] = None,
+    seed: Annotated[int, typer.Option(help="Draws the contexts.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the figure: .svg, .png, .html or .csv.", metavar="FILE")
+    ] = None,
+) -> None:
+    """Measure kinds of attention against the exact posterior mean of MODEL, with slopes and theory beside.
+
+    Examples:
+
+      keyhole infer gaussian --size 8..4096
+
+      keyhole infer gp --attention softmax,cme --bandwidth 0.5 --size 16..1024
+
+      keyhole infer gp --attention cme --ridge T^3/4 --out rates.svg
+    """
+    from keyhole.cli.waiting import counted
+    from keyhole.files.record import to_json
+    from keyhole.verbs.infer import infer
+
+    kinds = tuple(part.strip() for part in attention.split(",") if part.strip())
+    if attention and not kinds:
+        raise ArgumentError(f"{attention!r} names no kind of attention; write softmax,cme.")
+    with counted("contexts") as watch:
+        answer = infer(
+            model,
+            counts(size),
+            attention=kinds,
+            kernel=kernel,
+            bandwidth=bandwidth,
+            ridge=ridge,
+            repeats=repeats,
+            seed=seed,
+            watch=watch,
+        )
+    if out is not None:
+        from keyhole.page.site import save_figure
+
+        typer.echo(f"wrote {save_figure(answer.figure(), out)}", err=True)
+    typer.echo(to_json("infer/1", answer.record()) if as_json else str(answer))

@@ -1,0 +1,134 @@
+"""An exchangeable model draws a latent once per sequence, then every token independently given it.
+
+What a model is, is said by a protocol: any value with these methods serves. Tokens are arrays with a row per sequence
+and a column per token: letters (n, T) counted from 0, or real vectors (n, T, d). A token of a regression is a key
+and its value side by side.
+"""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from keyhole.errors import AssumptionError, DataError
+
+Rng: TypeAlias = int | np.random.Generator  # a seed, or a stream to draw from
+Tokens: TypeAlias = Shaped[Any, "n T *width"]
+Letters: TypeAlias = Shaped[Any, "n T"]  # whole numbers from 0; whether they are is asked by `require_letters`
+Laws: TypeAlias = Float[Any, "n m"]  # a probability vector per sequence
+
+SUMS = 1e-9  # a law of 10⁴ terms rounded at 1e-16 sums to 1 within 1e-12; typed digits deserve a little more
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Sequences, and the latent each of them was drawn from."""
+
+    tokens: Tokens
+    latents: Shaped[Any, "n *latent"]
+
+
+@dataclass(frozen=True)
+class Risk:
+    """The loss of the best answer there is, and how far simulation may be off (0 where it is exact)."""
+
+    value: float
+    standard_error: float
+    loss: str
+
+
+@runtime_checkable
+class Sampler(Protocol):
+    """Anything that draws sequences: all that a test of exchangeability needs of a model."""
+
+    def sample(self, n: int, length: int, rng: Rng) -> Draw:
+        """Draw n sequences of `length` tokens; one seed gives the same tokens."""
+
+
+@runtime_checkable
+class LatentModel(Sampler, Protocol):
+    """A latent per sequence, its exact posterior, and what it predicts."""
+
+    def posterior(self, tokens: Tokens) -> Any:
+        """The law of the latent given each sequence: an array of probabilities, or a value with `mean`."""
+
+    def predictive(self, tokens: Tokens) -> Any:
+        """The law of the next token given each sequence, by averaging over the posterior."""
+
+    def statistic(self, tokens: Tokens) -> Any:
+        """The minimal sufficient statistic: what of a sequence the posterior is a function of, and no more."""
+
+    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:
+        """The loss of the best estimate of the latent after `length` tokens."""
+
+
+def require_law(what: str, law: Float[Any, "*rows"], axis: int = 0) -> None:
+    """Refuse numbers that are no probabilities: NaN, negative, or not summing to 1 along an axis."""
+    if law.size == 0 or not bool(np.all(np.isfinite(law))) or bool(np.any(law < 0)):
+        raise AssumptionError(f"{what} must be non-negative numbers, at least one; got {_shown(law)}.")
+    sums = law.sum(axis=axis)
+    if bool(np.any(np.abs(sums - 1) > SUMS)):
+        worst = np.atleast_1d(sums).ravel()[np.argmax(np.abs(np.atleast_1d(sums).ravel() - 1))]
+        raise AssumptionError(f"{what} must sum to 1, but sums to {worst:.9g}; divide by the sum.")
+
+
+def require_letters(tokens: Letters, letters: int) -> None:
+    """Refuse tokens that are not whole numbers below the size of the alphabet."""
+    if not np.issubdtype(tokens.dtype, np.integer):
+        raise DataError(f"letters are whole numbers from 0 to {letters - 1}; got an array of {tokens.dtype}.")
+    if tokens.size and (tokens.min() < 0 or tokens.max() >= letters):
+        raise DataError(
+            f"the alphabet has {letters} letters, 0 to {letters - 1}; got letters from {tokens.min()} to "
+            f"{tokens.max()}."
+        )
+
+
+def require_vectors(tokens: Tokens, width: int) -> None:
+    """Refuse tokens that are not finite vectors of the model's width."""
+    if tokens.ndim != 3 or tokens.shape[2] != width:
+        raise DataError(f"tokens of this model have shape (n, T, {width}); got {tokens.shape}.")
+    if not (np.issubdtype(tokens.dtype, np.number) and bool(np.all(np.isfinite(tokens)))):
+        raise DataError("tokens hold NaN or infinity; every entry must be a finite number.")
+
+
+def require_sizes(n: int, length: int) -> None:
+    """Refuse to draw fewer than one sequence, or a sequence of negative length."""
+    if n < 1 or length < 0:
+        raise AssumptionError(f"{n} sequences of {length} tokens were asked for; ask for at least 1 of at least 0.")
+
+
+def require_amount(what: str, number: float) -> None:
+    """Refuse a number that is not positive and finite."""
+    if not (isfinite(number) and number > 0):
+        raise AssumptionError(f"{what} must be positive and finite; got {number}.")
+
+
+def letter_counts(tokens: Letters, letters: int) -> Shaped[Any, "n letters"]:
+    """How often each letter occurs in each sequence.
+
+    >>> letter_counts(np.array([[0, 2, 2]]), 4).tolist()
+    [[1, 0, 2, 0]]
+    """
+    require_letters(tokens, letters)
+    rows = np.arange(len(tokens))[:, None] * letters
+    return np.bincount((tokens + rows).ravel(), minlength=len(tokens) * letters).reshape(len(tokens), letters)
+
+
+def draw_letters(laws: Laws, length: int, rng: np.random.Generator) -> Letters:
+    """For each row, `length` letters independently from its law."""
+    edges = np.cumsum(laws, axis=1)
+    edges /= edges[:, -1:]  # so that rounding leaves no gap at the top
+    places = rng.random((len(laws), length))
+    return (places[:, :, None] >= edges[:, None, :-1]).sum(axis=2)
+
+
+def average(losses: Float[Any, "draws"], loss: str) -> Risk:
+    """A risk by simulation: the mean of the losses and its standard error."""
+    return Risk(float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(len(losses))), loss)
+
+
+def _shown(numbers: np.ndarray) -> str:
+    text = ", ".join(f"{number:.4g}" for number in numbers.ravel()[:6])
+    return f"{text}, …" if numbers.size > 6 else text or "none"

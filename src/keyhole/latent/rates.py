@@ -1,0 +1,93 @@
+"""How fast an error falls as the context grows: a slope on logarithmic axes, with an interval."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.errors import AssumptionError
+
+CONFIDENCE = 0.95
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The slope of log error against log T, and an interval over resampled repeats."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """The slope and its ends."""
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+def slope(sizes: Sequence[int], errors: Float[np.ndarray, "sizes"]) -> float:
+    """The least-squares slope of log error against log T.
+
+    >>> round(slope([10, 100, 1000], np.array([1.0, 0.1, 0.01])), 12)
+    -1.0
+    """
+    if len(sizes) < 2 or len(set(sizes)) < len(sizes):
+        raise AssumptionError(f"a slope needs at least two different sizes; got {list(sizes)}")
+    if not bool(np.all(errors > 0)):
+        raise AssumptionError("a slope on logarithmic axes needs positive errors; an exact estimator has none")
+    logs = np.log(np.asarray(sizes, dtype=np.float64))
+    centred = logs - logs.mean()
+    return float(centred @ np.log(errors) / (centred @ centred))
+
+
+def fit_slope(
+    sizes: Sequence[int],
+    errors: Float[np.ndarray, "repeats sizes"],
+    rng: np.random.Generator,
+    *,
+    confidence: float = CONFIDENCE,
+    resamples: int = RESAMPLES,
+) -> Slope:
+    """The slope of the mean error over repeats, with a bootstrap interval.
+
+    Whole repeats are resampled, since the sizes of one repeat share their tokens. The interval is the basic one on
+    the slope's own scale: twice the slope less the quantiles of the resampled slopes. Resampling n repeats
+    understates their spread by √((n − 1)/n), and n few repeats deserve Student's quantile: both are made good.
+    """
+    repeats = len(errors)
+    if repeats < 2:
+        raise AssumptionError(f"an interval over repeats needs at least two of them; got {repeats}")
+    if not 0 < confidence < 1:
+        raise AssumptionError(f"a confidence lies between 0 and 1; got {confidence}")
+    value = slope(sizes, errors.mean(axis=0))
+    logs = np.log(np.asarray(sizes, dtype=np.float64))
+    centred = (logs - logs.mean()) / np.square(logs - logs.mean()).sum()
+    counts = rng.multinomial(repeats, np.full(repeats, 1 / repeats), size=resamples)
+    means = counts @ errors / repeats
+    drawn = np.log(means[np.all(means > 0, axis=1)]) @ centred  # an error may be 0 by chance in every repeat drawn
+    upper, lower = np.quantile(drawn, [(1 + confidence) / 2, (1 - confidence) / 2])
+    wider = _student(repeats, confidence) * (repeats / (repeats - 1)) ** 0.5
+    return Slope(value, value - wider * float(upper - value), value + wider * float(value - lower))
+
+
+def _student(repeats: int, confidence: float) -> float:
+    """How much farther out Student's quantile lies than the normal one."""
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  (importing the room leaves scipy asleep)
+
+    level = (1 + confidence) / 2
+    return float(stdtrit(repeats - 1, level) / ndtri(level))
+
+
+@dataclass(frozen=True)
+class MeanError:
+    """A mean over repeats and its standard error."""
+
+    value: float
+    standard_error: float
+
+
+def mean_error(errors: Float[np.ndarray, "repeats"]) -> MeanError:
+    """The mean of the errors of independent repeats."""
+    if len(errors) < 2:
+        raise AssumptionError(f"a standard error needs at least two repeats; got {len(errors)}")
+    return MeanError(float(errors.mean()), float(errors.std(ddof=1) / np.sqrt(len(errors))))

@@ -1,0 +1,29 @@
+"""Training on behalf of a study: runs are kept in keyhole's folder, so that a second look finds them done.
+
+A study that runs alone uses every core; beside other studies, in a process of its own, it uses one.
+"""
+
+from collections.abc import Sequence
+from multiprocessing import parent_process
+from typing import Any
+
+from keyhole.files.folder import home
+from keyhole.lab.engine import core_count
+from keyhole.lab.running import Result
+from keyhole.lab.store import Row, Store
+from keyhole.lab.task import SparseTask
+from keyhole.verbs.learn import Learned, learn
+
+FIRST_SEED = 10_000  # seeds below belong to the keyboard, seeds from a million on to the tuning of presets
+
+
+def trained(task: SparseTask, contexts: Sequence[int], seed: int, **options: Any) -> Learned:
+    """Learn on seeds of the study's own."""
+    workers = core_count() if parent_process() is None else 1
+    return learn(task, contexts, seed=FIRST_SEED * (1 + seed), workers=workers, **options)
+
+
+def in_full(learned: Learned) -> list[tuple[Row, Result]]:
+    """Every run of a sweep with its readings."""
+    with Store(home()) as store:
+        return [(row, store.run(row.identity).result) for row in learned.sweep.rows]

@@ -1,0 +1,135 @@
+"""Settle many runs: what each trained model computes, proved or not, and what its own training set promises."""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from keyhole.certify.certificate import ModelCertificate, Terms, certificate_of
+from keyhole.certify.scope import certifiable
+from keyhole.errors import AssumptionError
+from keyhole.lab.engine import starting
+from keyhole.lab.store import Row
+from keyhole.verbs.trained_run import TrainedRun, read_run
+
+FRESH = 100_000  # inputs on which a model without proof is compared with its function
+
+
+@dataclass(frozen=True)
+class Settled:
+    """One run's certificate in short."""
+
+    identity: str
+    context: int
+    samples: int | None
+    seed: int
+    function: str | None  # as read off the model
+    right: bool  # whether that is the hidden target
+    status: str
+    margin: float | None
+    eta: float | None  # rate at which model and function can disagree
+    error_bound: float | None
+    trivial_error: float | None
+    identified: bool | None  # None: nothing was assumed
+    true_error: float  # on the run's fresh inputs
+    proof_seconds: float  # comparing model and function on every input
+    seconds: float  # all of it, but for training
+
+    def record(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def settle(
+    rows: Sequence[Row],
+    folder: Path,
+    *,
+    assume_junta: int | None = None,
+    repair: bool = False,
+    time_limit: float = 10.0,
+    workers: int = 1,
+    executor: Executor | None = None,
+    watch: Callable[[int, int], None] = lambda _done, _of: None,
+) -> tuple[Settled, ...]:
+    """Certify each run from its own training set, in the order given; weights that were not kept are made again."""
+    asked = [(row, folder, assume_junta, repair, time_limit) for row in rows]
+    if workers == 1 and executor is None:
+        found = []
+        for done, arguments in enumerate(asked, 1):
+            found.append(settle_one(*arguments))
+            watch(done, len(rows))
+        return tuple(found)
+    with starting(folder):
+        pool = executor or ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        waiting = [pool.submit(settle_one, *arguments) for arguments in asked]
+    try:
+        for done, _ in enumerate(as_completed(waiting), 1):
+            watch(done, len(rows))
+        return tuple(future.result() for future in waiting)
+    finally:
+        if executor is None:
+            pool.shutdown(cancel_futures=True)
+
+
+def settle_one(row: Row, folder: Path, assume_junta: int | None, repair: bool, time_limit: float) -> Settled:  # noqa: FBT001
+    """Certify one run."""
+    run = read_run(row.identity, folder)
+    if run.conditioned:
+        raise AssumptionError(
+            "Training sets that were redrawn until balanced were to be certified, and a bound must know how likely a "
+            "set is kept. Certify one run with --accepted instead."
+        )
+    began = time.perf_counter()
+    model = certifiable(run.model)
+    terms = Terms(law=run.law, assume_junta=assume_junta, repair=repair, time_limit=time_limit, fresh=FRESH)
+    found = certificate_of(model, run.sample, terms=terms)
+    seconds = time.perf_counter() - began
+    return _in_short(row, run, found, seconds)
+
+
+def _in_short(row: Row, run: TrainedRun, found: ModelCertificate, seconds: float) -> Settled:
+    junta = found.junta
+    function = None if junta is None else junta.function()
+    identification = found.identification
+    return Settled(
+        identity=row.identity,
+        context=row.context,
+        samples=row.samples,
+        seed=row.seed,
+        function=None if function is None else str(function),
+        right=function == run.instance.function,
+        status=found.status,
+        margin=found.verification.margin,
+        eta=None if found.disagreement is None else found.disagreement.rate,
+        error_bound=found.error_bound,
+        trivial_error=found.trivial_error,
+        identified=None if identification is None else identification.identified,
+        true_error=1 - row.accuracy,
+        proof_seconds=(found.before or found.verification).seconds,
+        seconds=seconds,
+    )
+
+
+def shares(settled: Sequence[Settled]) -> list[dict[str, Any]]:
+    """For each (T, m): how many runs were settled, the shares proved and identified, the median bound."""
+    groups: dict[tuple[int, int | None], list[Settled]] = {}
+    for one in settled:
+        groups.setdefault((one.context, one.samples), []).append(one)
+    rows = []
+    for (context, samples), members in sorted(groups.items(), key=lambda item: (item[0][0], item[0][1] or 0)):
+        bounds = sorted(one.error_bound for one in members if one.error_bound is not None)
+        rows.append(
+            {
+                "context": context,
+                "samples": samples,
+                "settled": len(members),
+                "proved": sum(one.status == "PROVED" for one in members),
+                "counterexamples": sum(one.status == "COUNTEREXAMPLE" for one in members),
+                "identified": sum(bool(one.identified) for one in members),
+                "error_bound": bounds[len(bounds) // 2] if bounds else None,
+            }
+        )
+    return rows

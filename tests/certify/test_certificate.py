@@ -1,0 +1,228 @@
+"""Certificates end to end on planted models: what is proved holds, what is promised holds, each is said in words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from keyhole.attention.evaluation import evaluate
+from keyhole.bounds.occam import certificate_nats, exact_error
+from keyhole.certify.certificate import SET_ASIDE, Terms, certificate_of
+from keyhole.certify.law import biased_bits, uniform_law
+from keyhole.certify.wording import record, text
+from keyhole.errors import ArgumentError, AssumptionError, DataError
+from planted import every_sequence, junta_of, leaky, planted, random_symbol_junta
+
+AND = junta_of("x3 & x17 & x20")
+UNIFORM = Terms(uniform_law(2), fresh=20_000)
+
+
+def labelled(junta, tokens, m, seed, law=None):
+    """Inputs of the law, labelled by the junta."""
+    inputs = (law or uniform_law(junta.symbols)).draw(m, tokens, np.random.default_rng(seed))
+    return inputs, junta(inputs)
+
+
+def test_proved_with_a_promise():
+    """T = 100, m = 200: the bound of the theory (at its share of δ), identified, the network-free row equal to it."""
+    found = certificate_of(
+        planted(AND, 100, noise=0.1), labelled(AND, 100, 200, 0), terms=replace(UNIFORM, assume_junta=3)
+    )
+    assert found.status == "PROVED"
+    assert found.junta is not None
+    assert str(found.junta.function()) == "x3 & x17 & x20"
+    wanted = exact_error(certificate_nats(100, 3, 0.01 * (1 - SET_ASIDE)), 200)
+    assert found.error_bound == pytest.approx(wanted)
+    assert round(wanted, 3) == 0.118
+    assert (found.trivial_error, found.vacuous) == (0.125, False)
+    assert found.identification is not None
+    assert found.identification.identified
+    free = found.network_free
+    assert free is not None
+    assert free.judgement == found.judgement
+    assert free.identification == found.identification
+    assert found.held_out is not None
+    assert found.held_out.kind == "hypothetical half"
+
+
+@pytest.mark.slow
+def test_proved_models_never_disagree():
+    """A proved model and its function on a million inputs: not one disagreement."""
+    junta = junta_of("maj(x1, x5, x9) ^ x30")
+    model = planted(junta, 40, noise=0.1)
+    found = certificate_of(model, terms=UNIFORM)
+    assert found.status == "PROVED"
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        rows = rng.integers(0, 2, (250_000, 40), dtype=np.int8)
+        assert np.array_equal(np.asarray(evaluate(model, rows)) > 0, junta(rows))
+
+
+def test_a_counterexample_keeps_the_promise():
+    """Not equal on every input: the rate of disagreement is added, and the input shown is one."""
+    junta = junta_of("x1 & x4")
+    model = leaky(junta, 40)
+    found = certificate_of(model, labelled(junta, 40, 200, 1), terms=UNIFORM)
+    assert found.status == "COUNTEREXAMPLE"
+    witness = found.verification.counterexample
+    assert (evaluate(model, witness)[()] > 0) != found.junta(witness[None])[0]
+    assert found.sampled is not None
+    assert found.chernoff is not None
+    assert found.judgement is not None
+    assert str(found.junta.function()) == "x1 & x4"
+    rate = min(found.sampled.rate, found.chernoff.rate)
+    assert found.error_bound == pytest.approx(found.judgement.error_bound + rate)
+    words = text(found)
+    assert "COUNTEREXAMPLE: the model says" in words
+    assert "PROVED" not in words
+
+
+def test_repair_ends_in_a_proof_and_says_so():
+    """The repaired model is proved, every input agreeing; without --repair nothing is changed."""
+    junta = junta_of("x1 & x4")
+    model = leaky(junta, 12)
+    assert certificate_of(model, terms=UNIFORM).status == "COUNTEREXAMPLE"
+    found = certificate_of(model, terms=replace(UNIFORM, repair=True))
+    assert (found.status, found.before.status) == ("PROVED", "COUNTEREXAMPLE")
+    rows = every_sequence(12)
+    assert np.array_equal(np.asarray(evaluate(found.repair.model, rows)) > 0, found.junta(rows))
+    assert "The model was changed" in text(found)
+    assert "The model as given was COUNTEREXAMPLE" in text(found)
+
+
+def test_sharpening_only_without_training_errors():
+    """Twice the scores prove it: sharpening is taken if the sample has no error, the sink projection if it has one."""
+    junta = junta_of("x1 & x4")
+    model, sample = leaky(junta, 40), labelled(junta, 40, 60, 0)
+    wrong = (sample[0], sample[1].copy())
+    wrong[1][0] ^= True
+    for given, name in ((sample, "sharpening"), (wrong, "sink projection"), (None, "sink projection")):
+        found = certificate_of(model, given, terms=replace(UNIFORM, repair=True))
+        assert (found.status, found.repair.name) == ("PROVED", name)
+
+
+def test_never_below_the_true_error():
+    """Forty small samples, models of wrong juntas that fit them: no promise is below the true error.
+
+    The learner is the worst there is: of all fitting juntas on two positions it takes the one farthest from the target.
+    """
+    target = junta_of("x0 & x2")
+    rows = every_sequence(7)
+    rng = np.random.default_rng(4)
+    issued = 0
+    for draw in range(40):
+        m = int(rng.integers(6, 40))
+        inputs, labels = labelled(target, 7, m, draw)
+        fits = [
+            junta
+            for places in [(i, j) for i in range(7) for j in range(i + 1, 7)]
+            for junta in [_fit(inputs, labels, places)]
+            if junta is not None
+        ]
+        worst = max(fits, key=lambda junta: np.mean(junta(rows) != target(rows)))
+        model = planted(worst, 7)
+        found = certificate_of(model, (inputs, labels), terms=replace(UNIFORM, time_limit=2.0))
+        truth = np.mean((np.asarray(evaluate(model, rows)) > 0) != target(rows))
+        assert found.error_bound is not None
+        assert found.error_bound >= truth
+        issued += truth > 0
+    assert issued >= 5  # some of the models were wrong
+
+
+def _fit(inputs, labels, places):
+    """The function of two positions that fits, unseen cells answered against the target's rarer label; or None."""
+    cells = inputs[:, list(places)].astype(int) @ np.array([1, 2])
+    table = np.ones(4, dtype=bool)
+    for cell in range(4):
+        answers = set(labels[cells == cell].tolist())
+        if len(answers) == 2:
+            return None
+        if answers:
+            table[cell] = answers.pop()
+    return type(AND)(places, 2, table)
+
+
+def test_conditioned_training_sets_pay():
+    """A set kept with probability ¼ has a quarter of δ for its sample, and all of it for fresh inputs."""
+    one, quarter = (replace(UNIFORM, accepted=accepted) for accepted in (1.0, 0.25))
+    assert quarter.occam_delta == pytest.approx(one.occam_delta / 4)
+    assert quarter.sampling_delta == one.sampling_delta
+    assert one.occam_delta + one.sampling_delta == pytest.approx(0.01)
+    sample = labelled(AND, 40, 150, 0)
+    bounds = [certificate_of(planted(AND, 40), sample, terms=terms).error_bound for terms in (one, quarter)]
+    assert -150 * np.log1p(-bounds[1]) == pytest.approx(-150 * np.log1p(-bounds[0]) + np.log(4))
+
+
+def test_another_law_than_the_sample_is_doubted():
+    """Biased data under a uniform law: a proof still promises, a sampled rate does not, and both say the doubt."""
+    law = biased_bits(0.8)
+    sample = labelled(AND, 40, 300, 0, law)
+    proved = certificate_of(planted(AND, 40), sample, terms=replace(UNIFORM, assume_junta=3))
+    assert proved.error_bound is not None
+    assert "which is in doubt" in text(proved)
+    junta = junta_of("x1 & x4")
+    shaky = certificate_of(leaky(junta, 40), labelled(junta, 40, 300, 0, law), terms=UNIFORM)
+    assert shaky.status == "COUNTEREXAMPLE"
+    assert shaky.error_bound is None
+    assert "no promise about the model" in text(shaky)
+
+
+def test_larger_alphabets():
+    """Three symbols: proved, with the bound of 2^(A^s) tables; the formula lists the true cells."""
+    junta = random_symbol_junta((1, 5), 3)
+    found = certificate_of(planted(junta, 12, focus=8.0), labelled(junta, 12, 200, 0), terms=Terms(uniform_law(3)))
+    assert found.status == "PROVED"
+    assert found.error_bound == pytest.approx(exact_error(certificate_nats(12, 2, 0.0099, 3), 200))
+    assert "(x1, x5) in {" in text(found)
+    assert "all 3^12 inputs" in text(found)
+
+
+def test_words_fit_eighty_columns_and_never_call_it_correct():
+    """Every line is at most 79 wide; PROVED is followed by what is equal to what; δ is explained."""
+    found = certificate_of(planted(AND, 50), labelled(AND, 50, 200, 0), terms=replace(UNIFORM, assume_junta=3))
+    words = text(found)
+    assert max(map(len, words.splitlines())) < 80
+    assert "PROVED equal to x3 & x17 & x20 on all 2^50 inputs" in words
+    assert "correct" not in words
+    flat = " ".join(words.split())
+    assert "bounds the probability, over the draw of the training set, that a certificate is issued and wrong" in flat
+    assert "not the probability that this certificate, now issued, is wrong" in flat
+    assert "Assumed, and not to be seen in any sample: the target depends on at most 3 of the 50 positions" in flat
+
+
+def test_no_function_no_promise():
+    """A majority of all 31 positions has no small junta: undecided, said, nothing promised, no crash."""
+    model = planted(junta_of("x0"), 31)
+    head = model.heads[0]
+    votes = np.tile(np.array([[0.0], [2.0]]), (31, 1, 1))
+    model = replace(
+        model,
+        heads=(replace(head, scores=np.zeros((31, 2)), values=votes),),
+        wiring=replace(model.wiring, feedforward=None),
+        readout=replace(model.readout, bias=np.asarray(-1.0)),
+    )
+    found = certificate_of(model, labelled(AND, 31, 50, 0), terms=UNIFORM)
+    assert (found.status, found.junta, found.error_bound) == ("UNDECIDED", None, None)
+    assert "none found: no function of at most 6 positions" in " ".join(text(found).split())
+    assert record(found)["function"] is None
+
+
+def test_refusals():
+    """Data of another length, another alphabet, none at all; terms that are none."""
+    model = planted(AND, 30)
+    with pytest.raises(DataError, match="The data have 31 positions, and the model reads 30"):
+        certificate_of(model, labelled(AND, 31, 5, 0))
+    with pytest.raises(DataError, match="hold the symbol 2, and the model's alphabet runs from 0 to 1"):
+        certificate_of(model, (np.full((3, 30), 2), np.zeros(3, dtype=bool)))
+    with pytest.raises(DataError, match="0 inputs came with 0 labels"):
+        certificate_of(model, labelled(AND, 30, 0, 0))
+    with pytest.raises(AssumptionError, match="draws 3 symbols, and the model reads 2"):
+        certificate_of(model, terms=Terms(uniform_law(3)))
+    with pytest.raises(AssumptionError, match="kept with a probability above 0"):
+        replace(UNIFORM, accepted=0.0)
+    with pytest.raises(AssumptionError, match="0 < δ < 1"):
+        replace(UNIFORM, delta=1.0)
+    with pytest.raises(ArgumentError, match="depends on 0 positions or more"):
+        replace(UNIFORM, assume_junta=-1)
+    with pytest.raises(ArgumentError, match="at least one fresh input"):
+        replace(UNIFORM, fresh=0)

@@ -1,0 +1,84 @@
+"""Chernoff's rate is never below the true one, and is useful where the leak is small."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyhole.attention.evaluation import evaluate
+from keyhole.attention.tabulation import Tabulated, TabulatedHead, tabulate
+from keyhole.attention.weights import ReadOut, Wiring
+from keyhole.certify.chernoff import _chernoff, chernoff_disagreement
+from keyhole.certify.extraction import majority_table
+from keyhole.certify.junta import Junta
+from keyhole.certify.law import SymbolLaw, biased_bits, uniform_law
+from keyhole.certify.scope import certifiable
+from planted import every_sequence, junta_of, planted, random_symbol_junta
+from random_models import plans, random_model
+
+
+def true_rate(model, junta, law):
+    """The weight of every input on which the two disagree."""
+    rows = every_sequence(model.tokens, model.symbols)
+    weights = np.array(law.chances)[rows].prod(axis=1)
+    return weights[(np.asarray(evaluate(model, rows)) > 0) != junta(rows)].sum()
+
+
+@settings(max_examples=25)
+@given(plan=plans, bias=st.sampled_from([0.5, 0.8]))
+def test_never_below_the_truth(plan, bias):
+    """Random models of up to eight bits, their own majority tables, enumerated."""
+    plan = replace(plan, tokens=min(8, plan.tokens), symbols=2, projected=False)
+    model, law = certifiable(tabulate(random_model(plan))), biased_bits(bias)
+    positions = tuple(range(min(1, plan.tokens)))
+    rows = every_sequence(plan.tokens).astype(np.int8)
+    junta = Junta(positions, 2, majority_table(model, rows, positions))
+    assert chernoff_disagreement(model, junta, law).rate >= true_rate(model, junta, law)
+
+
+@pytest.mark.parametrize("noise", [0.3, 0.6, 1.0, 1.5])
+@pytest.mark.parametrize("law", [uniform_law(3), SymbolLaw((0.2, 0.5, 0.3))])
+def test_never_below_the_truth_on_planted_models(noise, law):
+    """More and more leak at nine positions over three symbols, until the two disagree."""
+    junta = random_symbol_junta((2, 6), 3)
+    model = planted(junta, 9, noise=noise, focus=3.0)
+    assert chernoff_disagreement(model, junta, law).rate >= true_rate(model, junta, law)
+
+
+def test_tiny_or_useless():
+    """At T = 200 a small leak gives a rate below 1e-100, a large one none below 1, which is said."""
+    junta = junta_of("x3 & x17 & x20")
+    small, large = (
+        chernoff_disagreement(planted(junta, 200, noise=noise), junta, uniform_law(2)) for noise in (0.3, 2)
+    )
+    assert small.rate < 1e-100
+    assert large.rate == 1.0
+    assert "useless" in str(large)
+    assert "useless" not in str(small)
+
+
+def share_of_ones(tokens, threshold):
+    """A head that averages bits, [CLS] counting as a 0, and a read-out at a threshold."""
+    values = np.tile(np.array([[0.0], [1.0]]), (tokens, 1, 1))
+    head = TabulatedHead(np.zeros((tokens, 2)), values, np.zeros(()), np.zeros(1))
+    return Tabulated(tokens, (head,), np.zeros(1), Wiring(), ReadOut(np.ones(1), np.asarray(-threshold)))
+
+
+@pytest.mark.parametrize(("bias", "least", "answer"), [(0.9, 6, True), (0.1, 6, False), (0.9, 8, True)])
+def test_both_tails_count(bias, least, answer):
+    """Skewed bits, where one tail is heavy and the other impossible: P(Bin(12, p) < 6) is not below the rate."""
+    model, law = share_of_ones(12, (least - 0.5) / 13), biased_bits(bias)
+    junta = Junta((), 2, np.array([answer]))
+    rate = chernoff_disagreement(model, junta, law).rate
+    assert 0 < true_rate(model, junta, law) <= rate < 1
+
+
+def test_the_binomial_tail():
+    """P(Bin(n, ½) ≥ n(½ + ε)): at least the tail itself, at most e^(−2nε²), which any good λ attains."""
+    n, e = 100, 0.2
+    terms = np.tile(np.array([0.0, 1.0])[None, :, None], (n, 1, 1))
+    found = _chernoff(terms, np.array([-n * (0.5 + e)]), np.array([0.5, 0.5]))
+    tail = sum(float(np.prod([(n - i) / (i + 1) for i in range(k)])) for k in range(70, n + 1)) / 2.0**n
+    assert tail <= found <= np.exp(-2 * n * e**2)

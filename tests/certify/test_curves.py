@@ -1,0 +1,102 @@
+"""Activations stay between their lines, and GELU is what ball arithmetic says."""
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyhole.attention.activations import GELU, Activation, Identity, ReLU
+from keyhole.certify.ball import Ball, exact
+from keyhole.certify.curves import GELU_CURVATURE, GELU_ERROR, LATTICE, POINTS, curve, curves, require_known
+from keyhole.errors import AssumptionError
+
+ends = st.floats(-30, 30)
+slopes = st.floats(-0.2, 1.2)
+
+
+def gelu(x):
+    """XΦ(x) to 120 bits, as a ball."""
+    x = arb(float(x))
+    return x * (1 + (x / arb(2).sqrt()).erf()) / 2
+
+
+@pytest.fixture(autouse=True)
+def _precise():
+    before, ctx.prec = ctx.prec, 120
+    yield
+    ctx.prec = before
+
+
+@given(st.one_of(ends, st.integers(-2600, 2600).map(lambda place: (place + 0.5) * LATTICE)))
+def test_gelu_is_known(x):
+    """The ball about the computed GELU holds the true one, in the middle between lattice points and beyond the edge."""
+    found = curve(GELU(), exact(np.array([x])))
+    assert abs(gelu(x) - arb(float(found.mid[0]))) < arb(float(found.rad[0]))
+
+
+def test_the_error_of_gelu_is_nearly_attained():
+    """Half a step from 0, where the fourth derivative is largest, more than half of the stated error is made."""
+    found = curve(GELU(), exact(np.array([LATTICE / 2])))
+    error = abs(gelu(LATTICE / 2) - arb(float(found.mid[0])))
+    assert arb(GELU_ERROR / 2) < error < arb(GELU_ERROR)
+
+
+@given(st.sampled_from([GELU(), ReLU(), Identity()]), ends, st.floats(0, 1))
+def test_an_activation_of_a_ball(activation, x, radius):
+    """σ(y) is in σ(ball) for y at the rim."""
+    found = curve(activation, Ball(np.array([x]), np.array([radius])))
+    for y in (x - radius, x + radius):
+        inside = curve(activation, exact(np.array([y])))
+        assert abs(inside.mid - found.mid) <= found.rad + inside.rad + 1e-15 * abs(x)  # x ± radius was rounded
+
+
+@given(st.sampled_from([GELU(), ReLU(), Identity()]), ends, ends, slopes)
+def test_lines_enclose(activation, one, two, slope):
+    """α x + β is below σ for the lower line and above it for the upper one, at 2000 points of the range."""
+    low, high = sorted((one, two))
+    made = curves(activation, np.array([[low]]), np.array([[high]]))
+    tilt = np.array([[slope]])
+    below, above = made.below(tilt), made.above(tilt)
+    x = np.linspace(low, high, 2000)
+    truth = curve(activation, exact(x))
+    allowed = truth.rad + 1e-14 * (1 + np.abs(x))  # the rounding of this comparison itself
+    assert (slope * x + below.offset[0, 0] <= truth.mid + allowed).all()
+    assert (slope * x + above.offset[0, 0] >= truth.mid - allowed).all()
+    assert np.abs(truth.mid).max() <= made.size[0, 0] + allowed.max()
+
+
+@given(st.floats(-8, 8), st.floats(0.01, 16), slopes)
+def test_lines_touch(start, width, slope):
+    """A line comes as near to GELU as the grid's step allows: within twice 0.8 h²/8 and the error of the values."""
+    low, high = start, start + width
+    made = curves(GELU(), np.array([[low]]), np.array([[high]]))
+    x = np.linspace(low, high, 4001)
+    over = curve(GELU(), exact(x)).mid - slope * x
+    near = 2 * GELU_CURVATURE / 8 * (width / (POINTS - 1)) ** 2 + 4 * GELU_ERROR + 1e-12
+    assert over.min() - made.below(np.array([[slope]])).offset[0, 0] <= near
+    assert made.above(np.array([[slope]])).offset[0, 0] - over.max() <= near
+
+
+@given(st.floats(-5, -0.01), st.floats(0.01, 5), st.floats(0, 1))
+def test_relu_has_its_own_lines(low, high, slope):
+    """Across 0 the lower line of slope in [0, 1] passes through 0, and the chord is the upper one."""
+    made = curves(ReLU(), np.array([[low]]), np.array([[high]]))
+    assert made.below(np.array([[slope]])).offset[0, 0] == pytest.approx(0, abs=1e-14)
+    assert made.above(made.chord()).offset[0, 0] == pytest.approx(-made.chord()[0, 0] * low, abs=1e-13)
+
+
+def test_other_activations_are_refused():
+    """Only activations with known lines are bounded."""
+
+    class Swish(Activation):
+        name = "swish"
+        lipschitz = 1.1
+
+        def __call__(self, x):
+            return x
+
+    with pytest.raises(AssumptionError, match="activation swish was to be bounded"):
+        require_known(Swish())
+    with pytest.raises(AssumptionError, match="activation function"):
+        require_known(lambda x: x)

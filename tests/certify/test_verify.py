@@ -1,0 +1,200 @@
+"""The verdict is enumeration's: proved where every input agrees, a counterexample where one does not."""
+
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from compiled_plans import FORMULAS, all_plans
+from keyhole.attention.evaluation import evaluate
+from keyhole.attention.normalisers import Softmax, Sparsemax
+from keyhole.boolean.text import read_function
+from keyhole.certify import verify as engine
+from keyhole.certify.junta import Junta
+from keyhole.certify.tables import tables_of
+from keyhole.certify.verify import verify
+from keyhole.compiler.assembly import to_tabulated
+from keyhole.compiler.pair import pair_plans
+from keyhole.errors import AssumptionError, ShapeError
+from planted_juntas import LOUD, answers, least_heights, plans, planted
+from random_models import Plan
+
+NEAR = 1e-7  # f so near to 0 is not asked about: double precision through three norms does not tell its sign
+
+
+def judged(model, junta):
+    """The verdict, its counterexample checked by the model itself."""
+    found = verify(model, junta, time_limit=60.0)
+    if found.status == "COUNTEREXAMPLE":
+        row = found.counterexample[None]
+        value = evaluate(model, row)[0]
+        assert found.output == pytest.approx(value, rel=1e-6, abs=1e-9)
+        assert (value > 0) == found.model_answer
+        assert junta(row)[0] == found.junta_answer != found.model_answer
+    return found
+
+
+@pytest.fixture(params=[64, 1])
+def _leaf(request, monkeypatch):
+    """Both with few completions gone through one by one, and with bounds and cuts alone down to single inputs."""
+    monkeypatch.setattr(engine, "LEAF", request.param)
+
+
+@pytest.mark.usefixtures("_leaf")
+class TestAgainstEnumeration:
+    """The whole engine on models with all inputs at hand."""
+
+    @staticmethod
+    @given(plans, st.sampled_from([0.0, 3.0, LOUD]), st.integers(0, 3), st.data())
+    def test_the_verdict_is_enumerations(plan, loud, size, data):
+        """PROVED, with a margin no larger than the true one, iff every input agrees; else a true counterexample."""
+        positions = tuple(range(min(size, plan.tokens)))
+        model = planted(plan, positions, loud)
+        _, f, cells, junta = answers(model, positions)
+        if data.draw(st.booleans()):  # one answer turned round
+            table = junta.table.copy()
+            table[data.draw(st.integers(0, len(table) - 1))] ^= True
+            junta = replace(junta, table=table)
+        assume(np.abs(f).min() > NEAR)
+        lowest = least_heights(f, cells, junta).min()
+        found = judged(model, junta)
+        assert found.status == ("PROVED" if lowest > 0 else "COUNTEREXAMPLE")
+        if found.status == "PROVED":
+            assert 0 < found.margin <= lowest + NEAR
+
+    @staticmethod
+    @pytest.mark.parametrize("norms", [True, False])
+    @pytest.mark.parametrize("placement", ["pre", "post"])
+    def test_the_bias_turns_the_verdict(norms, placement):
+        """A read-out bias moved by less than μ never changes the verdict; moved past the true minimum it does."""
+        plan = Plan(seed=11, tokens=8, heads=3, norms=norms, placement=placement, gelu=True, final_norm=norms)
+        model = planted(plan, (1, 4))
+        _, f, _, junta = answers(model, (1, 4))
+        found = judged(model, junta)
+        assert found.status == "PROVED"
+
+        def moved(by):
+            return replace(model, readout=replace(model.readout, bias=model.readout.bias + by))
+
+        for by in (-0.999 * found.margin, 0.999 * found.margin):
+            assert judged(moved(by), junta).status == "PROVED"
+        if (f > 0).any():
+            assert judged(moved(-f[f > 0].min() - 1e-6), junta).status == "COUNTEREXAMPLE"
+        if (f < 0).any():
+            assert judged(moved(-f[f < 0].max() + 1e-6), junta).status == "COUNTEREXAMPLE"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_planted_counterexample_is_found(seed):
+    """One background pattern of 2^16 that the model answers otherwise: a head that only it wakes."""
+    rng = np.random.default_rng(seed)
+    tokens, secret = 18, rng.integers(0, 2, 16)
+    model = planted(Plan(seed=seed, tokens=tokens, heads=1, norms=False, feedforward=False, residual="none"), (0, 1))
+    head = model.heads[0]
+    values = np.zeros((tokens, 2, 1))
+    values[0, :, 0] = -1.0, 1.0
+    values[np.arange(2, tokens), 1 - secret, 0] = 1.0  # a symbol that is not the secret's pulls up
+    values[np.arange(2, tokens), secret, 0] = -1.0
+    scores = np.zeros((tokens, 2))
+    scores[0] = np.log(15.0)  # weighs 15 against 16 background tokens: only when all agree do they win
+    scores[1] = -20.0
+    head = replace(head, scores=scores, values=values, cls_score=np.array(-20.0), cls_value=np.zeros(1))
+    head = replace(head, normaliser=Softmax())
+    readout = replace(model.readout, weight=np.ones(1), bias=np.zeros(()))
+    wiring = replace(model.wiring, output=None)
+    model = replace(model, heads=(head,), wiring=wiring, readout=readout, stream=np.zeros(1))
+    found = judged(model, Junta((0,), 2, np.array([False, True])))
+    assert found.status == "COUNTEREXAMPLE"
+    raised = replace(head, scores=scores + np.where(np.arange(tokens) == 0, np.log(17.0 / 15.0), 0.0)[:, None])
+    assert judged(replace(model, heads=(raised,)), Junta((0,), 2, np.array([False, True]))).status == "PROVED"
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_compiled_models_verify(formula):
+    """Every construction of a function is proved equal to it, and its negation is refuted."""
+    for plan in all_plans(formula):
+        function = plan.function
+        junta = Junta(function.positions, 2, function.table)
+        found = judged(to_tabulated(plan), junta)
+        assert found.status == "PROVED", plan.construction
+        assert found.margin <= 1 + 1e-9  # the wanted outputs are ±1
+        turned = replace(junta, table=~junta.table)
+        assert judged(to_tabulated(plan), turned).status == "COUNTEREXAMPLE"
+
+
+def test_long_contexts_cost_their_rows():
+    """A million positions that share a row are verified as one row."""
+    plan = pair_plans(read_function("x3 & ~x70"), 10**6, 0.5, "signs")[0]
+    model = to_tabulated(plan)
+    assert len(tables_of(model, (3, 70)).counts) == 3
+    table = np.array([False, True, False, False])
+    found = verify(model, Junta((3, 70), 2, table))
+    assert (found.status, found.margin) == ("PROVED", pytest.approx(1.0, abs=1e-6))
+    beside = verify(model, Junta((3, 71), 2, table))  # position 71 is served by the shared row
+    assert beside.status == "COUNTEREXAMPLE"
+    assert beside.counterexample.shape == (10**6,)
+
+
+def test_time_ends():
+    """When time is up the open cell and its bound are named; a clock that stands still lets the search end."""
+    # four loud heads under three norms: neither the first bound nor the attack settles it, seven cuts do
+    plan = Plan(seed=35, tokens=10, heads=4, norms=True, placement="post", final_norm=True, gelu=True)
+    model = planted(plan, (0,), 3.0)
+    junta = answers(model, (0,))[3]
+    ticks = count()
+    found = verify(model, junta, time_limit=1.5, clock=lambda: float(next(ticks)))
+    assert found.status == "UNDECIDED"
+    assert "in the cell x0 = " in found.reason
+    assert (found.margin, found.counterexample) == (None, None)
+    settled = verify(model, junta, clock=lambda: 0.0)
+    assert settled.status == "PROVED"
+    assert settled.branches > 0
+
+
+def test_what_overflows_is_not_proved():
+    """Scores too far apart for double precision leave the question open, and say why."""
+    model = planted(Plan(tokens=3), [0])
+    far = np.array([[0.0, 2000.0], [0.0, 0.0], [0.0, 0.0]])  # one symbol alone is loud: without it all masses vanish
+    model = replace(model, heads=tuple(replace(head, scores=head.scores + far) for head in model.heads))
+    found = verify(model, Junta((0,), 2, np.array([False, True])))
+    assert found.status == "UNDECIDED"
+    assert "underflow or overflow" in found.reason
+    huge = planted(Plan(tokens=9, norms=False, heads=1), [0])
+    output = replace(huge.wiring.output, weight=huge.wiring.output.weight * 1e20)
+    wiring = replace(huge.wiring, output=output)
+    huge = replace(huge, wiring=wiring, readout=replace(huge.readout, weight=np.full(6, 1e300)))
+    for positions in ((), (0, 1, 2, 3, 4)):  # bounded, and gone through input by input
+        for answer in (True, False):
+            found = verify(huge, Junta(positions, 2, np.full(2 ** len(positions), answer)), time_limit=0.5)
+            assert found.status == "UNDECIDED"
+
+
+def test_margins_are_explained():
+    """A proof says what its margin is good for, and nothing else does."""
+    model = planted(Plan(tokens=4, heads=1), (0, 1))
+    junta = answers(model, (0, 1))[3]
+    found = verify(model, junta)
+    assert f"within {found.margin:.3g} of f has the same sign" in found.rule
+    assert verify(model, replace(junta, table=~junta.table)).rule == ""
+
+
+def test_other_normalisers_are_refused():
+    """Lemma F is about softmax."""
+    model = planted(Plan(), [0])
+    other = replace(model, heads=tuple(replace(head, normaliser=Sparsemax()) for head in model.heads))
+    with pytest.raises(AssumptionError, match="normaliser sparsemax was to be verified"):
+        verify(other, Junta((0,), 2, np.array([False, True])))
+
+
+def test_juntas_must_fit():
+    """Another alphabet, a position beyond the context, too many cells: one sentence each."""
+    model = planted(Plan(tokens=14), [0])
+    with pytest.raises(ShapeError, match="junta over 3 symbols was compared with a model over 2"):
+        verify(model, Junta((0,), 3, np.zeros(3, dtype=bool)))
+    with pytest.raises(ShapeError, match="reads position 14, but the model's context of length 14"):
+        verify(model, Junta((14,), 2, np.zeros(2, dtype=bool)))
+    with pytest.raises(AssumptionError, match="8192 cells was to be verified cell by cell"):
+        verify(model, Junta(tuple(range(13)), 2, np.zeros(2**13, dtype=bool)))

@@ -1,0 +1,164 @@
+"""`keyhole certify` answers in words or JSON, with exit code 1 for a counterexample and a sentence for bad input."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from typer.testing import CliRunner
+
+import keyhole
+from keyhole.attention.storing import save_tabulated
+from keyhole.certify.wording import record
+from keyhole.cli.app import app
+from keyhole.compiler.storing import save
+from keyhole.errors import ArgumentError, CheckpointError
+from planted import junta_of, leaky, planted, random_symbol_junta
+
+KEYS = [  # the golden keys of certify/1: fields are only ever added
+    "keyhole", "schema", "source", "function", "positions", "table", "context", "symbols", "agreement", "status",
+    "reason", "margin", "counterexample", "model_answer", "function_answer", "output", "eta", "eta_kind", "eta_sampled",
+    "eta_chernoff", "samples", "errors_on_sample", "model_errors_on_sample", "error_bound", "vacuous", "trivial_error",
+    "rarer_label", "held_out_bound", "held_out_kind", "no_network", "identified", "identified_by", "identification",
+    "repair", "repair_says", "status_before_repair", "assumptions", "delta", "delta_parts", "delta_means", "branches",
+    "verification_seconds", "seconds",
+]  # fmt: skip
+AND = junta_of("x3 & x7 & x11")
+
+
+def run(*arguments: str):
+    """The command run in this process."""
+    return CliRunner().invoke(app, ["certify", *arguments])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A proved model, one that a chosen input breaks, training data, and data that do not fit."""
+    place = tmp_path_factory.mktemp("certify")
+    save_tabulated(planted(AND, 40, noise=0.05), place / "good.safetensors")
+    save_tabulated(leaky(junta_of("x3 & x7"), 40), place / "bad.safetensors")
+    inputs = np.random.default_rng(0).integers(0, 2, (240, 41))
+    np.savez(place / "train.npz", inputs=inputs[:200, :40], labels=AND(inputs[:200]))
+    np.savez(place / "holdout.npz", inputs=inputs[200:, :40], labels=AND(inputs[200:]))
+    np.savez(place / "long.npz", inputs=inputs, labels=AND(inputs))
+    np.savez(place / "three.npz", inputs=2 * inputs[:, :40], labels=AND(inputs))
+    (place / "weights.pt").write_bytes(pickle.dumps({}))
+    save_file({"w": np.zeros(1, dtype=np.float32)}, place / "mamba.safetensors", {"keyhole": '{"architecture": "S6"}'})
+    return place
+
+
+def test_json(folder):
+    """One object with the promised keys, alone on stdout."""
+    options = ("--data", str(folder / "train.npz"), "--holdout", str(folder / "holdout.npz"), "--assume-junta", "3")
+    answer = run(str(folder / "good.safetensors"), *options, "--json")
+    assert answer.exit_code == 0
+    found = json.loads(answer.stdout)
+    assert list(found) == KEYS
+    assert (found["function"], found["positions"], found["status"]) == ("x3 & x7 & x11", [3, 7, 11], "PROVED")
+    assert (found["eta"], found["eta_kind"], found["errors_on_sample"], found["samples"]) == (
+        0.0,
+        "proved zero",
+        0,
+        200,
+    )
+    assert found["error_bound"] < found["trivial_error"] == 0.125
+    assert (found["identified"], found["held_out_kind"]) == (True, "measured")
+    assert found["no_network"]["function"] == "x3 & x7 & x11"
+
+
+def test_words(folder):
+    """A certificate within 80 columns, with its example in --help."""
+    answer = run(str(folder / "good.safetensors"), "--data", str(folder / "train.npz"))
+    assert answer.exit_code == 0
+    assert "PROVED equal to x3 & x7 & x11 on all 2^40 inputs" in answer.stdout
+    assert max(map(len, answer.stdout.splitlines())) < 80
+    assert "keyhole certify weights.safetensors --data train.npz" in run("--help").stdout
+
+
+def test_a_counterexample_exits_with_one_and_is_repaired(folder):
+    """Drawn, with both answers; the repaired model is written, and certifies again from its file."""
+    answer = run(str(folder / "bad.safetensors"), "--fresh", "1e4", "--json")
+    found = json.loads(answer.stdout)
+    assert (answer.exit_code, found["status"]) == (1, "COUNTEREXAMPLE")
+    assert len(found["counterexample"]) == 40
+    assert found["model_answer"] != found["function_answer"]
+    drawn = run(str(folder / "bad.safetensors"), "--fresh", "1e4")
+    assert "input: x3 = " in drawn.stdout
+    assert "^" in drawn.stdout
+    mended = folder / "mended.safetensors"
+    answer = run(str(folder / "bad.safetensors"), "--fresh", "1e4", "--repair", "--out", str(mended))
+    assert answer.exit_code == 0
+    assert "The model was changed" in answer.stdout
+    again = run(str(mended), "--json")
+    assert json.loads(again.stdout)["status"] == "PROVED"
+    assert run(str(mended)).exit_code == 0
+
+
+def test_check_sends_tables_to_certify(folder):
+    """A file of tables is no compiled function: one sentence, exit code 2."""
+    answer = CliRunner().invoke(app, ["check", str(folder / "good.safetensors")])
+    assert answer.exit_code == 2
+    assert "`keyhole certify" in answer.stderr
+
+
+@pytest.mark.parametrize(("name", "opening"), [("a.json", "{"), ("a.txt", "function")])
+def test_out(folder, tmp_path, name, opening):
+    """The certificate as a file, in the format its name asks for."""
+    answer = run(str(folder / "good.safetensors"), "--out", str(tmp_path / name))
+    assert answer.exit_code == 0
+    assert (tmp_path / name).read_text("utf8").startswith(opening)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("none.safetensors",), "cannot be read: No such file"),
+        (("weights.pt",), "is a pickle, which runs code when it is read"),
+        (("mamba.safetensors",), "names the architecture 'S6', which is not known"),
+        (("good.safetensors", "--data", "long.npz"), "The data have 41 positions, and the model reads 40"),
+        (("good.safetensors", "--data", "three.npz"), "hold the symbol 2, and the model's alphabet runs from 0 to 1"),
+        (("good.safetensors", "--data", "good.safetensors"), "is neither .npz nor .csv"),
+        (("good.safetensors", "--data", "none.npz"), "cannot be read: No such file"),
+        (("good.safetensors", "--delta", "0"), "0 < δ < 1"),
+        (("good.safetensors", "--bias", "1.5"), "between 0 and 1; got 1.5"),
+        (("good.safetensors", "--accepted", "2"), "kept with a probability above 0 and at most 1"),
+        (("good.safetensors", "--fresh", "many"), "'many' is not a whole number"),
+        (("good.safetensors", "--time-limit", "0"), "some time"),
+    ],
+)
+def test_refusals_are_one_sentence_and_exit_code_two(folder, monkeypatch, words, sentence):
+    """On stderr, alone, without a traceback."""
+    monkeypatch.chdir(folder)
+    answer = run(*words)
+    assert answer.exit_code == 2
+    assert answer.stdout == ""
+    assert answer.stderr.startswith("keyhole: ")
+    assert len(answer.stderr.strip().splitlines()) == 1
+    assert sentence in answer.stderr
+
+
+def test_compiled_models_of_both_outputs(tmp_path):
+    """A compiled model certifies as its own function, whether it answers in signs or in bits; damage is refused."""
+    for output in ("signs", "bits"):
+        path = tmp_path / f"{output}.safetensors"
+        save(keyhole.compile("x1 & ~x4 | x2", 20, output=output), path)
+        found = keyhole.certify(path)
+        assert (found.status, found.function) == ("PROVED", "x1 & ~x4 | x2")
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(CheckpointError, match="is not as it was written; `keyhole check"):
+        keyhole.certify(path)
+
+
+def test_the_verb_takes_models_and_arrays():
+    """Tables and arrays in, a value with a readable repr out; a bias is for bits."""
+    rows = np.random.default_rng(1).integers(0, 2, (150, 30))
+    found = keyhole.certify(planted(AND, 30), (rows, np.where(AND(rows), 1, -1)))
+    assert "PROVED equal to" in repr(found)
+    assert found.error_bound == record(found.certificate)["error_bound"]
+    assert found._repr_html_().startswith("<table>")
+    assert "certify" in dir(keyhole)
+    assert callable(keyhole.certify)  # the verb, before its room is imported and after
+    with pytest.raises(ArgumentError, match="for an alphabet of 3 symbols; it is for bits"):
+        keyhole.certify(planted(random_symbol_junta((0,), 3), 4), bias=0.7)

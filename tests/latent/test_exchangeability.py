@@ -1,0 +1,261 @@
+"""Tests of exchangeability: exact under the null, powerful against the contrasts, and refusing in words."""
+
+from itertools import pairwise, permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyhole.errors import AssumptionError, DataError
+from keyhole.latent.conjugate import GaussianLocation, Polya
+from keyhole.latent.contrasts import MarkovChain, Urn
+from keyhole.latent.extendibility import (
+    as_letters,
+    extendibility_test,
+    least_direction,
+    least_eigenvalue,
+    least_letter_direction,
+    pair_matrix,
+    studentised,
+)
+from keyhole.latent.finite import FiniteModel
+from keyhole.latent.model import letter_counts
+from keyhole.latent.order import neighbours_test, places_test
+from keyhole.latent.permutations import binomial_limit, p_value, rejection_rate, require_permutations
+
+UNIFORM = FiniteModel(np.full((4, 1), 0.25), np.ones(1))
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=30), st.sampled_from(["large", "small", "either"]))
+def test_p_values_are_exact(statistics, direction):
+    """Whichever of exchangeable statistics is the data, P(p ≤ α) ≤ α for every α: counted over all choices."""
+    numbers = np.array(statistics, dtype=float)
+    ps = np.array([p_value(numbers[i], np.delete(numbers, i), direction) for i in range(len(numbers))])
+    for alpha in (0.01, 0.05, 0.1, 0.2, 0.5):
+        assert (ps <= alpha).mean() <= alpha + 1e-12
+
+
+def test_one_sided_ranks():
+    """Without ties the p-values are the ranks over B + 1; doubled in either direction, at most 1."""
+    others = np.arange(9.0)
+    assert p_value(9.0, others, "large") == 0.1
+    assert p_value(-1.0, others, "small") == 0.1
+    assert p_value(9.0, others, "either") == 0.2
+    assert p_value(4.5, others, "either") == 1.0
+
+
+@pytest.mark.parametrize("test", [neighbours_test, places_test])
+@pytest.mark.parametrize("real", [False, True])
+def test_reorderings_of_a_small_table_have_the_right_law(test, real):
+    """The p-value nears the share of all reorderings at least as extreme, enumerated: 4 standard errors."""
+    data = np.array([[0, 0, 1, 2], [1, 1, 0, 2]])
+    coded = np.array([0.3, -1.0, 2.0])[data] if real else data
+    statistic = oracle_statistic(test is places_test, real)
+    every = [
+        statistic(np.array([one, two]))
+        for one, two in product(permutations(coded[0].tolist()), permutations(coded[1].tolist()))
+    ]
+    share = np.mean(np.array(every) >= statistic(coded) - 1e-9)
+    options = {} if test is places_test else {"direction": "large"}
+    found = test(coded, permutations=1999, rng=1, **options)
+    assert found.statistic == pytest.approx(statistic(coded))
+    assert abs(found.p_value - share) <= 4 * np.sqrt(share * (1 - share) / 2000) + 1 / 2000
+
+
+def oracle_statistic(places, real):
+    """The four statistics, by loops."""
+
+    def neighbours(data):
+        total = 0.0
+        for row in data:
+            for a, b in pairwise(row):
+                total += (a - row.mean()) * (b - row.mean()) if real else float(a == b)
+        return total
+
+    def columns(data):
+        if real:
+            return sum(sum(row[t] - row.mean() for row in data) ** 2 for t in range(data.shape[1]))
+        return float(sum((data[:, t] == v).sum() ** 2 for t in range(data.shape[1]) for v in np.unique(data)))
+
+    return columns if places else neighbours
+
+
+def order_p(tokens, rng):
+    """The test of the theory: signed, one-sided, 99 permutations."""
+    return neighbours_test(tokens, permutations=99, rng=rng, direction="large").p_value
+
+
+def test_binomial_limit_is_the_quantile():
+    """The least c with P(Bin ≤ c) ≥ 0.999."""
+    from scipy.special import bdtr
+
+    for runs, chance in [(1000, 0.05), (200, 0.05), (50, 0.3)]:
+        limit = binomial_limit(runs, chance)
+        assert bdtr(limit - 1, runs, chance) < 0.999 <= bdtr(limit, runs, chance)
+
+
+@pytest.mark.parametrize("coding", [lambda x: x, lambda x: x.astype(float)], ids=["letters", "reals"])
+def test_size_and_power_against_the_chain(coding):
+    """200 null data sets (exceeds the limit 1 in 1000); power ≥ .95 at stay .4 and more than the size at .1."""
+
+    def test(tokens, rng):
+        return order_p(coding(tokens), rng)
+
+    null, weak, strong = (
+        rejection_rate(test, MarkovChain(4, stay), sequences=20, length=12, runs=runs, rng=7)
+        for stay, runs in ((0.0, 200), (0.1, 100), (0.4, 60))
+    )
+    assert null.rejections <= binomial_limit(200, 0.05)
+    assert weak.value > 0.15
+    assert strong.value >= 0.95
+    assert null.low <= 0.05
+
+
+def test_vectors_keep_together():
+    """Vector tokens are reordered whole: a chain of directions is seen, its shuffled self is not."""
+    chain = MarkovChain(3, 0.5).sample(30, 12, 0).tokens
+    vectors = np.eye(3)[chain] + 0.01
+    assert neighbours_test(vectors, permutations=99).p_value == 0.02
+    shuffled = np.random.default_rng(0).permuted(chain, axis=1)
+    assert neighbours_test(np.eye(3)[shuffled], permutations=99).p_value > 0.02
+    assert places_test(vectors, permutations=99).p_value > 0.02
+
+
+def test_alternation_is_seen_from_below():
+    """Tokens that avoid their neighbours have a small statistic: seen in either direction, not among the large."""
+    tokens = np.tile(np.arange(12) % 2, (10, 1))
+    assert neighbours_test(tokens, permutations=99, direction="either").p_value == 0.02
+    assert neighbours_test(tokens, permutations=99, direction="large").p_value == 1.0
+
+
+def extendible_p(tokens, rng):
+    """The extendibility test with 99 permutations."""
+    return extendibility_test(tokens, permutations=99, rng=rng).p_value
+
+
+@pytest.mark.parametrize(
+    "model", [UNIFORM, FiniteModel(np.array([[0.7], [0.1], [0.1], [0.1]]), np.ones(1)), Polya(np.full(4, 5.0))]
+)
+def test_size_on_mixtures(model):
+    """150 null data sets, at the boundary and inside: at most the one-sided 99.9 % limit."""
+    rate = rejection_rate(extendible_p, model, sequences=100, length=8, runs=150, rng=3)
+    assert rate.rejections <= binomial_limit(150, 0.05)
+
+
+def test_power_against_urns():
+    """Four copies of each letter, N = 100: the theory's .945; more copies are harder to see."""
+    full = rejection_rate(extendible_p, Urn(np.full(4, 4)), sequences=100, length=8, runs=60, rng=3)
+    large = rejection_rate(extendible_p, Urn(np.full(4, 16)), sequences=100, length=8, runs=60, rng=3)
+    assert full.value >= 0.8  # .945 would fall below .8 in 60 runs about once in 10⁵
+    assert large.value < full.value
+
+
+def test_permutations_of_an_alphabet_have_no_spread():
+    """Positions in random order: covariance −1/(T(T − 1)) exactly, beyond doubt."""
+    found = extendibility_test(Urn(np.ones(8, dtype=int)).sample(20, 8, 0).tokens, permutations=99)
+    assert found.p_value == 0.01
+    assert found.covariance == pytest.approx(-1 / 56, rel=1e-9)  # a unit vector of sum 0, whatever it is
+    assert sum(found.direction) == pytest.approx(0, abs=1e-9)
+
+
+@given(st.integers(0, 2**32))
+def test_covariance_is_unbiased_by_its_definition(seed):
+    """θ̂ and t from loops over pairs of tokens."""
+    seen = np.random.default_rng(seed).normal(size=(5, 4))
+    pairs = [np.mean([row[s] * row[t] for s in range(4) for t in range(4) if s != t]) for row in seen]
+    means = seen.mean(axis=1)
+    theta = np.mean(pairs) - means.mean() ** 2 + means.var(ddof=1) / 5
+    t = theta * np.sqrt(5) / np.std(np.array(pairs) - 2 * means.mean() * means, ddof=1)
+    found, covariance = studentised(seen[None])
+    assert covariance[0] == pytest.approx(theta, abs=1e-12)
+    assert found[0] == pytest.approx(t, rel=1e-9)
+    shifted = studentised(seen[None] + 3.0)
+    assert shifted[0][0] == pytest.approx(found[0], rel=1e-6)  # a covariance does not see a shift
+
+
+def test_theta_is_unbiased():
+    """Averaged over all 4² data sets of two sequences of two fair bits, θ̂ is the true covariance, 0."""
+    every = [studentised(np.array(bits, dtype=float).reshape(1, 2, 2))[1][0] for bits in product((0, 1), repeat=4)]
+    assert np.mean(every) == pytest.approx(0, abs=1e-12)
+
+
+def test_least_eigenvalues_of_the_theory():
+    """Pólya α = .7: .0657895 in expectation; without replacement −1/56 exactly at T = 8; i.i.d. near 0."""
+    polya = Polya(np.full(4, 0.7)).sample(20000, 8, 1).tokens
+    assert least_eigenvalue(letter_counts(polya, 4), 8) == pytest.approx(0.0657895, abs=0.004)
+    emptied = Urn(np.ones(8, dtype=int)).sample(5, 8, 0).tokens
+    assert least_eigenvalue(letter_counts(emptied, 8), 8) == pytest.approx(-1 / 56, abs=1e-12)
+    assert abs(least_eigenvalue(letter_counts(UNIFORM.sample(5000, 8, 0).tokens, 4), 8)) < 0.004
+
+
+def test_pair_matrix_by_pairs():
+    """The matrix from counts is the share of ordered pairs of places, counted one by one, less the product."""
+    tokens = np.array([[0, 1, 1], [2, 0, 0]])
+    slow = np.zeros((3, 3))
+    for row in tokens:
+        for s, t in permutations(range(3), 2):
+            slow[row[s], row[t]] += 1 / 12
+    edge = slow.sum(axis=1)
+    assert pair_matrix(letter_counts(tokens, 3), 3) == pytest.approx(slow - np.outer(edge, edge), abs=1e-12)
+
+
+def test_reals_and_vectors_can_be_asked():
+    """A Gaussian location passes, alone and as vectors; tokens whose sum is fixed do not."""
+    model = GaussianLocation(np.zeros(2))
+    tokens = model.sample(200, 6, 0).tokens
+    assert extendibility_test(tokens, permutations=99).p_value > 0.05
+    assert extendibility_test(tokens[:, :, 0], permutations=99).p_value > 0.05
+    fixed = tokens - tokens.mean(axis=1, keepdims=True)  # exchangeable, and each sums to 0
+    assert extendibility_test(fixed, permutations=99).p_value == 0.01
+    assert extendibility_test(fixed[:, :, 0], permutations=99).p_value == 0.01
+    direction = least_direction(fixed)
+    assert studentised((fixed @ direction)[None])[1][0] < 0
+
+
+def test_many_letters_are_merged():
+    """A large vocabulary is coded by its frequent letters; codes are a function of the token."""
+    rng = np.random.default_rng(0)
+    words = (rng.pareto(1.0, size=(40, 30)) * 50).astype(int)
+    first, second = as_letters(words[:20], words[20:])
+    assert max(first.max(), second.max()) < 64
+    assert len(set(zip(words.ravel(), np.concatenate([first, second]).ravel(), strict=True))) == len(np.unique(words))
+    assert 0 <= extendibility_test(words, permutations=19).p_value <= 1
+    assert least_letter_direction(first, int(first.max()) + 1).sum() == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "sentence"),
+    [
+        (np.zeros(4), "got 1 axis"),
+        (np.zeros((3, 1), dtype=int), "3 sequences of 1 tokens cannot show"),
+        (np.array([[1.0, np.nan]]), "hold NaN or infinity"),
+        (np.array([["a", "b"]]), "got an array of <U1"),
+        (np.zeros((2, 2, 2), dtype=int), "vectors must be reals"),
+    ],
+)
+def test_refused_data(tokens, sentence):
+    """One clear sentence for each kind of bad table."""
+    with pytest.raises(DataError, match=sentence):
+        neighbours_test(tokens)
+    with pytest.raises(DataError, match=sentence):
+        extendibility_test(tokens)
+
+
+def test_refused_questions():
+    """Too few sequences, one letter, a constant coordinate, a level that cannot be reached."""
+    with pytest.raises(DataError, match="at least two"):
+        places_test(np.array([[0, 1]]))
+    with pytest.raises(DataError, match="at least four"):
+        extendibility_test(np.array([[0, 1]] * 3))
+    with pytest.raises(DataError, match="one letter only"):
+        extendibility_test(np.zeros((8, 3), dtype=int))
+    with pytest.raises(DataError, match="is constant"):
+        extendibility_test(np.zeros((8, 3, 2)))
+    with pytest.raises(
+        AssumptionError, match=r"19 permutations can never reject at level 0.05 shared by 2 .* least 39"
+    ):
+        require_permutations(19, 0.05, 2)
+    with pytest.raises(AssumptionError, match=r"between 0 and 1; got 1\.5"):
+        require_permutations(99, 1.5, 1)
+    require_permutations(39, 0.05, 2)

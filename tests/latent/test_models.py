@@ -1,0 +1,338 @@
+"""Every exchangeable model: its posterior against a slow oracle, its sampler against its posterior, its refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from keyhole.errors import ArgumentError, AssumptionError, DataError
+from keyhole.latent.conjugate import BetaBernoulli, GaussianLocation, Polya
+from keyhole.latent.contrasts import MarkovChain, Urn
+from keyhole.latent.finite import FiniteModel, TwoFunctions, count_vectors, counts_of, entropies, merged
+from keyhole.latent.martingale import beliefs, expected_posterior, martingale_drift
+from keyhole.latent.mixture import GaussianMixture
+from keyhole.latent.model import LatentModel, Sampler
+from keyhole.latent.registry import CONTRASTS, MODELS, find_model, find_sampler
+from keyhole.latent.regression import LinearRegression, SphereFunction, SphereProcess, draw_sphere_function
+from keyhole.latent.sufficiency import enumerate_sequences, joint_law
+
+THREE = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
+LETTER_MODELS = [name for name in MODELS if hasattr(MODELS[name](), "letters")]
+
+
+@st.composite
+def finite_models(draw):
+    """Up to 4 latent values and 4 letters, some of them impossible under some latent."""
+    letters, values = draw(st.integers(2, 4)), draw(st.integers(1, 4))
+    weights = draw(arrays(np.float64, (letters, values), elements=st.floats(0, 1)))
+    weights[0] += 0.1  # a letter that is always possible, so that no column is empty
+    prior = draw(arrays(np.float64, values, elements=st.floats(0.01, 1)))
+    return FiniteModel(weights / weights.sum(axis=0), prior / prior.sum())
+
+
+@given(finite_models(), st.integers(0, 6), st.integers(0, 2**32))
+def test_bayes_rule_is_a_softmax(model, length, seed):
+    """π_X is p_z Π_t A[x_t, z] normalised, and equals softmax(counts · log A + log p), to 1e-10."""
+    tokens = model.sample(3, length, seed).tokens
+    product = model.prior * model.emission[tokens].prod(axis=1)
+    slow = product / product.sum(axis=1, keepdims=True)
+    assert np.abs(model.posterior(tokens) - slow).max() <= 1e-10
+    counts = counts_of(model)(tokens)
+    logs = np.log(
+        np.maximum(model.emission, 1e-300)
+    )  # an impossible letter: e^{−690} is 0 beside any posterior ≥ 1e-4⁶
+    scores = counts @ logs + np.log(model.prior)
+    attention = np.exp(scores - scores.max(axis=1, keepdims=True))
+    attention /= attention.sum(axis=1, keepdims=True)
+    possible = product > 0
+    assert np.abs(np.where(possible, attention - slow, 0)).max() <= 1e-10
+    assert np.abs(model.predictive(tokens) - slow @ model.emission.T).max() <= 1e-10
+
+
+@given(finite_models(), st.integers(0, 6), st.integers(0, 2**32))
+def test_finite_posteriors_are_martingales(model, length, seed):
+    """The posterior expected after one more letter is the posterior, to 1e-10."""
+    tokens = model.sample(4, length, seed).tokens
+    assert martingale_drift(model, tokens) <= 1e-10
+
+
+@pytest.mark.parametrize("name", LETTER_MODELS)
+def test_every_letter_model_is_a_martingale(name):
+    """Finite, Pólya and Beta–Bernoulli: the largest drift stays below 1e-12."""
+    model = find_model(name)
+    tokens = model.sample(50, 9, 3).tokens
+    assert martingale_drift(model, tokens) <= 1e-12
+    assert np.abs(expected_posterior(model, tokens) - beliefs(model.posterior(tokens[:, 1:]))).max() > 1e-3
+
+
+@given(arrays(np.float64, (2, 5, 2), elements=st.floats(-5, 5)), st.floats(0.1, 5), st.floats(0.1, 5))
+def test_gaussian_location_by_one_token_at_a_time(tokens, prior, noise):
+    """The batch posterior is the one-token update repeated; the mean expected after a further token is the mean."""
+    model = GaussianLocation(np.array([0.5, -1.0]), prior, noise)
+    mean, variance = np.tile(model.prior_mean, (2, 1)), prior
+    for t in range(5):
+        gain = variance / (variance + noise)
+        mean, variance = mean + gain * (tokens[:, t] - mean), variance * (1 - gain)
+    posterior = model.posterior(tokens)
+    assert np.abs(posterior.mean - mean).max() <= 1e-12
+    assert posterior.variance == pytest.approx(variance, rel=1e-12)
+    longer = np.concatenate([tokens, model.predictive(tokens).mean[:, None]], axis=1)  # the update is linear in it
+    assert np.abs(model.posterior(longer).mean - mean).max() <= 1e-12
+    assert model.predictive(tokens).variance == pytest.approx(variance + noise, rel=1e-12)
+
+
+def test_vectors_of_the_theory():
+    """Stored numbers of the theory: posteriors, predictives, variances."""
+    assert THREE.posterior(np.array([[0, 0, 2]]))[0] == pytest.approx([0.714286, 0.285714], abs=1e-6)
+    assert THREE.predictive(np.array([[0, 0, 2]]))[0] == pytest.approx([0.414286, 0.3, 0.285714], abs=1e-6)
+    assert THREE.predictive(np.zeros((1, 0), dtype=int))[0] == pytest.approx([0.35, 0.3, 0.35], abs=1e-12)
+    assert 7 * Polya(np.array([1.0, 2, 1])).predictive(np.array([[0, 0, 1]]))[0] == pytest.approx([3, 3, 1])
+    gaussian = GaussianLocation(np.zeros(1), 2.0, 0.5)
+    for length, variance in [(10, 0.0487805), (100, 0.00498753), (1000, 0.000499875)]:
+        assert gaussian.bayes_risk(length).value == pytest.approx(variance, rel=1e-5)
+
+
+def test_linear_regression_is_conditional_mean_attention():
+    """The posterior over slopes and kernel ridge regression with λ = σ²/τ² agree in mean and variance."""
+    from keyhole.attention.conditional_mean import embed_mean
+    from keyhole.attention.kernel_families import linear_kernel
+
+    model = LinearRegression(3, 2, prior_variance=0.7, noise_variance=0.4)
+    tokens, queries = model.sample(2, 9, 0).tokens, np.random.default_rng(1).normal(size=(5, 3))
+    posterior = model.predictive(tokens)
+    for row, (keys, values) in enumerate(zip(*model.split(tokens), strict=True)):
+        context = embed_mean(linear_kernel(), keys, values, ridge=model.ridge)
+        assert np.abs(context.mean(queries) - posterior.mean(queries)[row]).max() <= 1e-10
+        assert np.abs(context.variance(queries, noise=0.4) - posterior.variance(queries)[row]).max() <= 1e-10
+
+
+def test_process_is_the_gaussian_conditional():
+    """The process's posterior is the textbook conditional of a joint Gaussian, mean and variance."""
+    model = SphereProcess(3, 1, temperature=0.7, prior_variance=1.3, noise_variance=0.2)
+    tokens = model.sample(1, 6, 0).tokens
+    keys, values = (part[0] for part in model.split(tokens))
+    queries = np.array([[1.0, 0, 0], [0, 0.6, 0.8]])
+    cross = 1.3 * np.exp((queries @ keys.T - 1) / 0.7)
+    system = 1.3 * np.exp((keys @ keys.T - 1) / 0.7) + 0.2 * np.eye(6)
+    assert model.posterior(tokens).mean(queries)[0] == pytest.approx(cross @ np.linalg.inv(system) @ values, abs=1e-10)
+    variance = 1.3 + 0.2 - np.diag(cross @ np.linalg.inv(system) @ cross.T)
+    assert model.posterior(tokens).variance(queries)[0] == pytest.approx(variance, abs=1e-10)
+    shuffled = tokens[:, [3, 1, 5, 0, 2, 4]]
+    assert np.array_equal(model.statistic(shuffled), model.statistic(tokens))
+
+
+@pytest.mark.parametrize("name", ["polya", "beta", "gaussian", "linear", "gp"])
+def test_bayes_risk_is_what_the_posterior_mean_loses(name):
+    """Simulated squared error of the posterior mean: within 4 standard errors (1 in 16000) of the stated risk."""
+    model, n, length = find_model(name), 2000, 6
+    n = 150 if name == "gp" else n
+    drawn = model.sample(n, length + 1 if name in ("linear", "gp") else length, 11)
+    if name in ("linear", "gp"):  # ask at the last key, having seen the others
+        keys, _ = model.split(drawn.tokens)
+        posterior = model.posterior(drawn.tokens[:, :-1])
+        if name == "gp":
+            means = np.stack([c.mean(k[-1:])[0] for c, k in zip(posterior.contexts, keys, strict=True)])
+            truth = drawn.latents[:, -1]
+        else:
+            means = np.einsum("nkd,nd->nk", posterior.mean_slope, keys[:, -1])
+            truth = np.einsum("nkd,nd->nk", drawn.latents, keys[:, -1])
+    else:
+        means, truth = model.posterior(drawn.tokens).mean, drawn.latents
+    losses = ((means - truth) ** 2).reshape(n, -1).sum(axis=1)
+    risk = model.bayes_risk(length, rng=5)
+    error = np.hypot(losses.std(ddof=1) / np.sqrt(n), risk.standard_error)
+    assert abs(losses.mean() - risk.value) <= 4 * error
+
+
+@pytest.mark.parametrize("model", [Polya(np.array([0.5, 2.0, 1.0])), BetaBernoulli(0.5, 3.0)])
+def test_conjugate_risks_by_enumeration(model):
+    """Σ over all sequences of P(X) times the posterior variance, P(X) built letter by letter: the stated risk."""
+    sequences = enumerate_sequences(model.letters, 4)
+    chances = np.ones(len(sequences))
+    for t in range(4):
+        chances *= model.predictive(sequences[:, :t])[np.arange(len(sequences)), sequences[:, t]]
+    variance = model.posterior(sequences).variance.reshape(len(sequences), -1).sum(axis=1)
+    assert chances.sum() == pytest.approx(1, rel=1e-12)
+    assert model.bayes_risk(4).value == pytest.approx(float(chances @ variance), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["finite", "mixture"])
+def test_log_loss_of_finite_latents(name):
+    """The stated risk is the simulated −log π_X(z), within 4 standard errors (1 in 16000)."""
+    model = find_model(name)
+    drawn = model.sample(4000, 8, 2)
+    losses = -np.log(model.posterior(drawn.tokens)[np.arange(4000), drawn.latents])
+    risk = model.bayes_risk(8, rng=9)
+    error = np.hypot(losses.std(ddof=1) / np.sqrt(4000), risk.standard_error)
+    assert abs(losses.mean() - risk.value) <= 4 * error
+
+
+def test_exact_and_simulated_entropy_agree():
+    """H(z | X) over count vectors, and over all sequences."""
+    sequences = enumerate_sequences(3, 5)
+    joint = joint_law(THREE, sequences)
+    slow = float((joint.sum(axis=1) * entropies(THREE.posterior(sequences))).sum())
+    assert THREE.bayes_risk(5).value == pytest.approx(slow, rel=1e-12)
+    assert THREE.bayes_risk(5).standard_error == 0
+
+
+@given(st.integers(1, 4), st.integers(0, 6))
+def test_count_vectors_are_all_there_are(letters, length):
+    """Every way to divide T tokens, each once."""
+    from math import comb
+
+    found = np.concatenate(list(count_vectors(letters, length, block=7)))
+    assert len(np.unique(found, axis=0)) == len(found) == comb(length + letters - 1, length)
+    assert (found.sum(axis=1) == length).all()
+    assert found.min() >= 0
+
+
+@pytest.mark.parametrize("name", [*MODELS, *CONTRASTS])
+def test_one_seed_one_sample(name):
+    """The same seed gives the same tokens, another seed others; n and T are the first two axes."""
+    sampler = find_sampler(name)
+    assert isinstance(sampler, Sampler)
+    first, again, other = (sampler.sample(5, 7, seed).tokens for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert first.shape[:2] == (5, 7)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_satisfy_the_protocol_and_ignore_order(name):
+    """A posterior, a statistic and a risk, none of which depends on the order of the tokens."""
+    model = find_model(name)
+    assert isinstance(model, LatentModel)
+    tokens = model.sample(3, 6, 4).tokens
+    for ask in (model.statistic, model.predictive):
+        before, after = (parts_of(ask(some)) for some in (tokens, tokens[:, ::-1]))
+        for one, two in zip(before, after, strict=True):
+            assert np.abs(one - two).max() <= 1e-9
+    assert model.bayes_risk(6, draws=20).value < model.bayes_risk(1, draws=20).value
+
+
+def parts_of(answer):
+    """An answer as arrays: itself, its parts, or its mean and variance at some queries."""
+    if isinstance(answer, np.ndarray):
+        return [answer]
+    if isinstance(answer, tuple):
+        return list(answer)
+    if callable(answer.mean):
+        return [answer.mean(np.eye(3)), answer.variance(np.eye(3))]
+    return [answer.mean, np.asarray(answer.variance)]
+
+
+def test_markov_chain_moves_as_it_predicts():
+    """Of 40000 transitions the share that stays is stay + (1 − stay)/V within 4 standard errors (1 in 16000)."""
+    chain = MarkovChain(4, 0.3)
+    tokens = chain.sample(4000, 11, 0).tokens
+    stays = (tokens[:, 1:] == tokens[:, :-1]).mean()
+    expected = chain.predictive(np.array([[2]]))[0, 2]
+    assert expected == pytest.approx(0.3 + 0.7 / 4)
+    assert abs(stays - expected) <= 4 * np.sqrt(expected * (1 - expected) / 40000)
+
+
+def test_an_urn_runs_out():
+    """All copies are drawn, each once; what is left is the law of the next; more cannot be asked."""
+    urn = Urn(np.array([1, 2, 1]))
+    tokens = urn.sample(6, 4, 0).tokens
+    assert (np.sort(tokens, axis=1) == [0, 1, 1, 2]).all()
+    assert urn.predictive(np.array([[1, 0]]))[0] == pytest.approx([0, 0.5, 0.5])
+    assert urn.statistic(tokens).tolist() == [[1, 2, 1]] * 6
+    with pytest.raises(AssumptionError, match="5 tokens cannot be drawn without replacement from an urn of 4"):
+        urn.sample(1, 5, 0)
+    with pytest.raises(AssumptionError, match="more of a letter than the urn did"):
+        urn.predictive(np.array([[0, 0]]))
+
+
+def test_a_function_on_the_sphere():
+    """Values are the function plus noise of its variance; its norm is that of its kernel expansion."""
+    function = draw_sphere_function(3)
+    drawn = function.sample(2, 2000, 4)
+    keys, values = drawn.tokens[:, :, :3], drawn.tokens[:, :, 3:]
+    assert np.abs(np.linalg.norm(keys, axis=2) - 1).max() <= 1e-12
+    assert drawn.latents[0] == pytest.approx(function(keys[0]), abs=1e-12)
+    # 8000 squared normals: relative standard error √(2/8000) = 0.016, four of them 0.064 (1 in 16000)
+    assert (values - drawn.latents).var() == pytest.approx(0.09, rel=0.064)
+    lone = SphereFunction(np.array([[0.0, 0, 1]]), np.array([[2.0]]))
+    assert lone.square_norm == pytest.approx(4.0)
+    assert lone(np.array([[0.0, 0, 1]])) == pytest.approx(2.0)
+
+
+def test_latents_of_one_law_are_merged():
+    """Two latent values with equal columns become one of their joint prior; the law of the tokens stays."""
+    doubled = FiniteModel(THREE.emission[:, [0, 1, 0]], np.array([0.2, 0.5, 0.3]))
+    once = merged(doubled)
+    assert once.emission.shape == (3, 2)
+    tokens = np.array([[0, 2, 2]])
+    assert once.predictive(tokens) == pytest.approx(doubled.predictive(tokens))
+
+
+def test_two_functions_make_a_model():
+    """A model of one's own agrees with the built-in one it imitates."""
+    own = TwoFunctions(
+        THREE.prior,
+        THREE.draw,
+        lambda tokens: np.log(THREE.emission)[tokens],
+    )
+    tokens = own.sample(4, 5, 0).tokens
+    assert np.array_equal(tokens, THREE.sample(4, 5, 0).tokens)
+    assert own.posterior(tokens) == pytest.approx(THREE.posterior(tokens))
+    every = np.tile(np.arange(3), (4, 1))
+    assert own.predictive(tokens)(every) == pytest.approx(THREE.predictive(tokens))
+    with pytest.raises(AssumptionError, match="must sum to 1"):
+        TwoFunctions(np.array([0.5, 0.6]), own.draw_tokens, own.log_likelihoods)
+
+
+def test_mixture_by_its_clusters():
+    """With every sequence in one cluster, the posterior is that of the nearest centre by squared distance."""
+    model = GaussianMixture(np.array([[0.0, 0.0], [1.0, 1.0]]), np.eye(2), np.array([0.3, 0.7]), 0.5)
+    tokens = model.sample(5, 4, 0).tokens
+    square = ((tokens[:, :, None] - model.centres) ** 2).sum(axis=(1, 3))
+    weight = model.prior * np.exp(-square)  # 1/(2σ²) = 1
+    assert model.posterior(tokens) == pytest.approx(weight / weight.sum(axis=1, keepdims=True))
+    assert model.predictive(tokens) == pytest.approx(model.posterior(tokens))
+
+
+REFUSALS = {
+    "must sum to 1, but sums to 1.1": lambda: FiniteModel(THREE.emission, np.array([0.5, 0.6])),
+    "column of A.* must sum to 1": lambda: FiniteModel(THREE.emission * 1.1, THREE.prior),
+    "non-negative numbers, at least one; got nan": lambda: FiniteModel(THREE.emission, np.array([np.nan, 0.5])),
+    "2 columns and p 1 entries": lambda: FiniteModel(THREE.emission, np.ones(1)),
+    "an array of float64": lambda: THREE.posterior(np.array([[0.0]])),
+    "the alphabet has 3 letters, 0 to 2; got letters from 0 to 3": lambda: THREE.posterior(np.array([[0, 3]])),
+    "probability 0 under every latent": lambda: FiniteModel(np.array([[1.0], [0.0]]), np.ones(1)).posterior(
+        np.array([[1]])
+    ),
+    "0 sequences of 3 tokens": lambda: THREE.sample(0, 3, 0),
+    "what an urn holds of a colour must be positive": lambda: Polya(np.array([1.0, 0.0])),
+    "at least two colours": lambda: Polya(np.ones(1)),
+    "a parameter of a Beta law": lambda: BetaBernoulli(1.0, -1.0),
+    "a noise variance must be positive and finite; got nan": lambda: GaussianLocation(np.zeros(1), 1.0, float("nan")),
+    "the prior mean must hold": lambda: GaussianLocation(np.zeros(0)),
+    r"shape \(n, T, 1\)": lambda: find_model("gaussian").posterior(np.zeros((1, 2, 3))),
+    "tokens hold NaN": lambda: find_model("gaussian").posterior(np.full((1, 2, 1), np.nan)),
+    "need W of shape": lambda: GaussianMixture(np.zeros((2, 1)), np.ones((1, 1)), np.ones(1)),
+    "the centres hold NaN": lambda: GaussianMixture(np.full((1, 1), np.nan), np.ones((1, 1)), np.ones(1)),
+    "keys need at least 2": lambda: SphereProcess(1),
+    "a temperature must be positive": lambda: SphereProcess(temperature=0.0),
+    "Draw a SphereFunction instead": lambda: SphereProcess().sample(1, 5000, 0),
+    "a chance to stay from 0 to 1": lambda: MarkovChain(4, 1.5),
+    "not nothing": lambda: Urn(np.array([0, 0])),
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSALS)
+def test_bad_input_gets_one_sentence(sentence):
+    """Unnormalised laws, NaN, foreign letters and empty requests are refused in words."""
+    with pytest.raises((AssumptionError, DataError), match=sentence):
+        REFUSALS[sentence]()
+
+
+def test_unknown_names():
+    """A name that is no model, or is a contrast where a posterior is needed, is refused with the names there are."""
+    with pytest.raises(ArgumentError, match=r"There is no latent model 'urn'; urn is a contrast.*finite, polya"):
+        find_model("urn")
+    with pytest.raises(ArgumentError, match=r"There is no model 'nothing'.*markov, urn"):
+        find_sampler("nothing")
