@@ -33,7 +33,7 @@ def test_the_ledger_tells_proof_from_evidence():
 
 def test_unknown_claims_are_refused():
     """An id that is not in the ledger is refused with those that are."""
-    with pytest.raises(ArgumentError, match="There is no claim 'nothing'; there are joined"):
+    with pytest.raises(ArgumentError, match="There is no claim 'nothing'; there are conjunctions-uniform"):
         find("nothing")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Integer
 
 from keyhole.boolean.function import SparseFunction, from_table
 from keyhole.errors import ShapeError
@@ -39,7 +39,7 @@ class Junta:
         """The symbols at the positions, cell by cell, in the table's order."""
         return tuple(digits[::-1] for digits in product(range(self.symbols), repeat=self.sparsity))
 
-    def __call__(self, sequences: Int[np.ndarray, "n T"] | Bool[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
+    def __call__(self, sequences: Integer[np.ndarray, "n T"] | Bool[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
         """The answer to each sequence."""
         weights = self.symbols ** np.arange(self.sparsity)
         cells = sequences[:, list(self.positions)].astype(np.int64) @ weights

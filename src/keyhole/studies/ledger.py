@@ -27,13 +27,17 @@ from keyhole.studies import (
 )
 from keyhole.studies.finding import Study
 
-STUDIES: tuple[Study, ...] = (
+TRAINED: tuple[Study, ...] = (  # these train networks: minutes, not seconds
     conjunctions.UNIFORM_STUDY,
     conjunctions.BALANCED_STUDY,
     parity.STUDY,
     grokking.STUDY,
     settled.STUDY,
     sparse_heads.STUDY,
+)
+
+STUDIES: tuple[Study, ...] = (
+    *TRAINED,
     joined.STUDY,
     floor.STUDY,
     theorem_t.STUDY,

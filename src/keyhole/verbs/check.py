@@ -50,11 +50,7 @@ def check(path: str | Path) -> Checked:
     stored = read_model(Path(path))
     if is_tabulated(stored):
         raise CheckpointError(
-<<<<<<< HEAD
-            f"{str(path)!r} holds the tables of a model, not a compiled function: there is no construction to check; "
-=======
             f"{str(path)!r} holds the tables of a model, not a compiled function: nothing to check against; "
->>>>>>> certify
             f"`keyhole certify {path}` says what it computes."
         )
     shown = {name: stored.description.get(name) for name in ("function", "context", "construction")}

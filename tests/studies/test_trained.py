@@ -1,0 +1,172 @@
+"""Studies that train networks: what they conclude from given runs, clause by clause, and one of them in earnest."""
+
+from dataclasses import replace
+
+import pytest
+
+from keyhole.lab.estimation import Threshold
+from keyhole.lab.laws import compare
+from keyhole.lab.running import Result
+from keyhole.studies import conjunctions, grokking, parity, settled, sparse_heads, trained
+from keyhole.studies.conjunctions import Growth
+from keyhole.verbs.settle import Settled
+
+CONTEXTS = (25, 50, 100, 200, 400, 800)
+
+
+def threshold(context, m, width=0.1):
+    """A threshold with an interval of this relative half-width."""
+    ends = {"low": m * (1 - width), "high": m * (1 + width)}
+    fixed = {"quantile": 0.5, "censored": "no", "plateau": 1.0, "slope": 0.2, "trials": 40, "unfitted": 0.0}
+    return Threshold(context=context, m=m, **ends, **fixed, smallest=8, largest=4096, empirical=None)
+
+
+def grown(law, width=0.1):
+    """What a learner of this growth shows."""
+    points = tuple(threshold(context, law(context), width) for context in CONTEXTS)
+    return Growth("a setting", points, dict.fromkeys(CONTEXTS, 10.0), compare(points, resamples=50))
+
+
+@pytest.mark.parametrize(
+    ("law", "width", "verdict"),
+    [
+        (lambda T: 20 * T**0.1, 0.1, "holds"),
+        (lambda T: 5 + 2 * T, 0.02, "fails here"),
+        (lambda T: 20 * T**0.75, 0.45, "undecided at this scale"),
+    ],
+)
+def test_conjunctions(law, width, verdict):
+    """Slow growth holds, linear growth fails, and wide intervals decide nothing."""
+    outcome = conjunctions.judge((grown(law, width),), "uniform")
+    assert outcome.verdict == verdict
+    assert outcome.caveats  # 25 to 800 does not separate the laws, and the page says so
+
+
+def test_conjunctions_need_every_setting():
+    """One setting without thresholds leaves the claim open."""
+    none = Growth("another", (), {}, None)
+    assert conjunctions.judge((grown(lambda T: 20 * T**0.1), none), "uniform").verdict == "undecided at this scale"
+
+
+def result(*, success=True, steps=100, readings=(), numbers=None, accuracy=None):
+    """One run."""
+    right = (1.0 if success else 0.5) if accuracy is None else accuracy
+    return Result(success, True, right, 1.0, steps, 1.0, "x0", (0, 1, 2), numbers or {}, tuple(readings))
+
+
+def reading(step, accuracy, fourier):
+    """What the parity study reads."""
+    return {"step": float(step), "accuracy": accuracy, "fourier": fourier, "mass_best": 0.1}
+
+
+SUDDEN = [reading(10, 0.5, 0.001), reading(20, 0.5, 0.02), reading(100, 0.7, 0.4), reading(110, 1.0, 0.99)]
+SLOW = [reading(10, 0.5, 0.001), reading(20, 0.7, 0.02), reading(100, 0.8, 0.4), reading(110, 1.0, 0.99)]
+UNANNOUNCED = [reading(10, 0.5, 0.001), reading(90, 0.5, 0.001), reading(100, 0.7, 0.4), reading(110, 1.0, 0.99)]
+BLIP = [reading(10, 0.5, 0.1), reading(90, 0.5, 0.001), reading(100, 0.7, 0.4), reading(110, 1.0, 0.99)]
+
+
+@pytest.mark.parametrize(
+    ("readings", "wins", "verdict"),
+    [
+        (SUDDEN, 20, "holds"),
+        (SUDDEN, 18, "holds"),
+        (SUDDEN, 17, "undecided at this scale"),
+        (SUDDEN, 10, "fails here"),
+        (SLOW, 20, "fails here"),
+        (UNANNOUNCED, 20, "fails here"),
+        (BLIP, 20, "fails here"),  # noise that passes the mark once foretells nothing
+    ],
+)
+def test_parity_online(readings, wins, verdict):
+    """Nine in ten must succeed, suddenly, and with the Fourier weight moving first and for good."""
+    runs = [(15 if i % 2 else 20, result(success=i < wins, readings=readings)) for i in range(20)]
+    assert parity.judge(runs).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("algebra", "few", "many", "verdict"),
+    [
+        (60, 0, 6, "holds"),
+        (60, 0, 3, "holds"),
+        (60, 6, 6, "fails here"),
+        (40, 0, 6, "fails here"),
+        (60, 0, 0, "fails here"),
+        (60, 2, 6, "undecided at this scale"),
+    ],
+)
+def test_parity_from_a_fixed_set(algebra, few, many, verdict):
+    """Elimination must succeed where the network does not yet, and the network with a thousand samples."""
+    curve = [
+        {"step": 100.0, "train_accuracy": 1.0, "accuracy": 0.5},
+        {"step": 900.0, "train_accuracy": 1.0, "accuracy": 1.0},
+    ]
+    wins = {40: few, 150: 0, 300: 3, 1000: many}
+    network = {m: [result(success=i < n, readings=curve) for i in range(6)] for m, n in wins.items()}
+    exact = {m: [result(success=i < algebra) for i in range(60)] for m in wins}
+    outcome = grokking.judge({"network": network, "elimination over GF(2)": exact})
+    assert outcome.verdict == verdict
+    assert outcome.numbers["longest delay"] == 800
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "verdict"),
+    [
+        ([0.9] * 12, [0.1] * 12, "holds"),
+        ([0.9] * 10 + [0.1] * 2, [0.05] * 12, "fails here"),
+        ([0.9] * 12, [0.95] * 12, "fails here"),
+        ([0.9] * 20, [0.1] * 4, "undecided at this scale"),
+    ],
+)
+def test_sparse_heads(won, lost, verdict):
+    """Generalising runs must look at the relevant positions, more than the others do."""
+    runs = [result(success=False, numbers={"mass_best": mass}) for mass in lost]
+    runs += [result(numbers={"mass_best": mass}) for mass in won]
+    assert sparse_heads.judge(runs).verdict == verdict
+
+
+GOOD = Settled(
+    identity="a" * 64,
+    context=50,
+    samples=300,
+    seed=0,
+    function="x0 & x1 & x2",
+    right=True,
+    status="PROVED",
+    margin=1.0,
+    eta=0.0,
+    error_bound=0.09,
+    trivial_error=0.125,
+    identified=True,
+    true_error=0.0,
+    proof_seconds=0.1,
+    seconds=0.5,
+)
+
+
+@pytest.mark.parametrize(
+    ("others", "verdict"),
+    [
+        ([], "holds"),
+        ([replace(GOOD, status="UNDECIDED")] * 10, "fails here"),
+        ([replace(GOOD, status="UNDECIDED")] * 4, "undecided at this scale"),
+        ([replace(GOOD, samples=50, true_error=0.2, error_bound=0.15)], "fails here"),
+        ([replace(GOOD, samples=50, true_error=0.2, error_bound=0.5, trivial_error=0.25)], "holds"),
+    ],
+)
+def test_settled(others, verdict):
+    """Clean models must be proved, and no promise may lie below the measured error, at any sample size."""
+    assert settled.judge([GOOD] * 12 + others).verdict == verdict
+
+
+def test_a_study_in_earnest(tmp_path, monkeypatch):
+    """A miniature of the settled study trains, certifies and concludes; its runs are kept and found again."""
+    monkeypatch.setenv("KEYHOLE_HOME", str(tmp_path))
+    monkeypatch.setattr(settled, "SIZES", (60,))
+    monkeypatch.setitem(settled.CONTEXTS, "quick", (8,))
+    monkeypatch.setitem(settled.SEEDS, "quick", 2)
+    monkeypatch.setattr(trained, "core_count", lambda: 1)
+    outcome = settled.look("quick", 0)
+    assert outcome.verdict == "holds"
+    assert outcome.numbers["bounds"] == 2
+    again = settled.look("quick", 0)
+    assert again.numbers["proved"] == outcome.numbers["proved"]
