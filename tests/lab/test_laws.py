@@ -136,6 +136,8 @@ def test_scatter_tempers_the_odds():
     verdict = compare(rows)
     assert verdict.scatter > 100  # 26 % off, intervals of 1.2 %: (0.26/0.012)² ≈ 470
     assert not verdict.decided
+    # a 26 % wiggle about a law that rises sevenfold leaves the runner-up a fair chance; unscaled, e^100 to 1 and more
+    assert verdict.odds < 100
 
 
 def test_coverage_of_the_slope():

@@ -137,6 +137,14 @@ def test_sizes_double_until_the_rise_is_bracketed():
     assert next_round({24: (8, 8), 48: (8, 8)}, **PLAN) == {6: 8, 12: 8}
 
 
+def test_the_bracket_goes_from_a_quarter_to_three_quarters():
+    """A fraction of 3/10 at the smallest size asks for smaller ones, 7/10 at the largest for larger; ¼ and ¾ do not."""
+    assert set(next_round({24: (3, 10), 96: (10, 10)}, **PLAN)) == {6, 12}
+    assert set(next_round({24: (0, 10), 96: (7, 10)}, **PLAN)) == {192, 384}
+    enough = next_round({24: (3, 12), 96: (9, 12)}, **PLAN)
+    assert not enough.keys() & {6, 12, 192, 384}
+
+
 def test_rounds_end_where_no_size_suffices():
     """A learner that never succeeds is run at the largest size with 20 seeds, then left; m* is above."""
     counts = played(lambda _: 0.0, np.random.default_rng(0), largest=500)
