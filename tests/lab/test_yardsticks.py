@@ -82,17 +82,17 @@ def test_every_solution_is_equally_likely():
     """Of the eight parities that fit one equation in four unknowns each is drawn an eighth of the time."""
     equations, labels = np.array([[True, True, False, True]]), np.array([True])
     rng = np.random.default_rng(1)
-    found = [tuple(solve(equations, labels, rng).parity) for _ in range(4000)]
+    found = [tuple(solve(equations, labels, rng).parity) for _ in range(1600)]
     counts = np.array([found.count(each) for each in set(found)])
     assert len(counts) == 8
     # chi-square with 7 degrees of freedom exceeds 29.9 once in ten thousand
-    assert ((counts - 500) ** 2 / 500).sum() < 29.9
+    assert ((counts - 200) ** 2 / 200).sum() < 29.9
 
 
-@pytest.mark.parametrize(("width", "extra"), [(12, 0), (12, 2), (70, 1), (130, 3)])
+@pytest.mark.parametrize(("width", "extra"), [(12, 0), (12, 2), (70, 1)])
 def test_uniqueness_of_the_parity(width, extra):
     """From T + k uniform samples the parity is unique with probability Π_{j=k+1}^{k+T} (1 − 2^{−j})."""
-    rng, runs = np.random.default_rng(2), 400
+    rng, runs = np.random.default_rng(2), 300
     unique = 0
     for _ in range(runs):
         table = rng.integers(0, 2, (width + extra, width)).astype(bool)
@@ -113,12 +113,12 @@ def test_labels_that_are_no_parity_do_not_fit():
 @pytest.mark.parametrize(("samples", "share"), [(20, 0.45), (21, 0.51), (22, 0.57)])
 def test_a_random_consistent_conjunction(samples, share):
     """At T = 100 on balanced bits it is the hidden one in .45, .51, .57 of draws at 20, 21, 22 samples."""
-    runs, right = 500, 0
+    runs, right = 300, 0
     for seed in range(runs):
         instance, examples = drawn("and:3", 100, samples, seed, law="balanced")
         predict = fitted(Consistent("and"), instance, examples, seed).predict
         right += set(predict.positions) == set(instance.function.positions)
-    # four standard errors of 500 draws, and of the 2000 behind the stated figure, which has two digits
+    # four standard errors of 300 draws, and of the 2000 behind the stated figure, which has two digits
     error = 4 * (share * (1 - share) * (1 / runs + 1 / 2000)) ** 0.5 + 0.005
     assert right / runs == pytest.approx(share, abs=error)
 
@@ -132,7 +132,7 @@ def test_consistent_hypotheses_are_drawn_alike(kind, function):
     allowed = _consistent(examples, context, size, kind)
     runs = 60 * len(allowed)
     counts = dict.fromkeys(allowed, 0)
-    for seed in range(min(runs, 3000)):
+    for seed in range(min(runs, 600)):
         predict = fitted(Consistent(kind), instance, examples, seed).predict
         counts[predict.positions, tuple(predict.table)] += 1  # a hypothesis that does not fit is a KeyError
     tally = np.array(list(counts.values()))

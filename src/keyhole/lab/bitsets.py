@@ -6,7 +6,7 @@ from jaxtyping import Bool, UInt8, UInt64
 from keyhole.errors import ArgumentError
 from keyhole.lab.task import Examples, Instance
 
-Words = UInt64[np.ndarray, "*rows words"]
+Words = UInt64[np.ndarray, "..."]  # words last, unless said otherwise
 
 
 def bits_of(instance: Instance, examples: Examples | None, learner: str) -> Bool[np.ndarray, "n T"]:

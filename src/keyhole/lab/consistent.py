@@ -5,8 +5,9 @@ It shows what the data alone decide. The number of relevant positions is told to
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from math import comb
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8, UInt64
@@ -31,13 +32,16 @@ class AndSearch:
         """No negative example is denied yet."""
         return self.unmet
 
-    def grow(self, state: Words, place: int) -> Words:
-        """Those at which this bit is 0 are denied."""
-        return np.asarray(state & self.negatives[place])
+    def grow(self, state: Words, places: Int[np.ndarray, "b"]) -> Words:
+        """For each new position, the examples it leaves: those at which its bit is 1."""
+        return np.asarray(state & self.negatives[places])
 
-    def weights(self, state: Words, first: int) -> Float[np.ndarray, "k"]:
-        """1 where every negative example is denied."""
-        return np.asarray(~(state & self.negatives[first:]).any(axis=1), dtype=float)
+    def weights(self, states: Words, first: int) -> Float[np.ndarray, "b k"]:
+        """1 where the last position, from `first` on, denies all that is left."""
+        unmet = np.zeros((len(states), len(self.negatives) - first), dtype=bool)
+        for left, column in zip(states.T, self.negatives[first:].T, strict=True):
+            unmet |= left[:, None] & column != 0
+        return np.asarray(~unmet, dtype=float)
 
 
 @dataclass(frozen=True)
@@ -52,57 +56,64 @@ class JuntaSearch:
         """One cell with all examples."""
         return self.examples
 
-    def grow(self, state: Words, place: int) -> Words:
-        """Every cell cut in two by this bit; positive and negative examples of a cell stay neighbours."""
-        column = self.columns[:, place, None]
-        return np.concatenate([state & column, state & ~column], axis=1)
+    def grow(self, state: Words, places: Int[np.ndarray, "b"]) -> Words:
+        """For each new position, every cell cut in two; positive and negative examples of a cell stay neighbours."""
+        inside = state & self.columns[:, places].T[:, :, None]
+        return np.concatenate([inside, inside ^ state], axis=2)
 
-    def weights(self, state: Words, first: int) -> Float[np.ndarray, "k"]:
+    def weights(self, states: Words, first: int) -> Float[np.ndarray, "b k"]:
         """How many tables fit: a cell seen leaves one answer, an unseen one two, and one with both labels none."""
-        halves = np.zeros((2, state.shape[1], self.columns.shape[1] - first), dtype=np.uint64)
-        for cells, column in zip(state, self.columns[:, first:], strict=True):
-            inside = cells[:, None] & column
-            halves[0] |= inside
-            halves[1] |= inside ^ cells[:, None]
-        there = (halves != 0).reshape(-1, 2, halves.shape[2])
-        unseen = np.count_nonzero(~(there[:, 0] | there[:, 1]), axis=0)
-        return np.where((there[:, 0] & there[:, 1]).any(axis=0), 0.0, 2.0**unseen)
+        there = np.zeros((2, len(states), states.shape[2], self.columns.shape[1] - first), dtype=np.uint64)
+        for word, column in enumerate(self.columns[:, first:]):
+            cells = states[:, word, :, None]
+            inside = cells & column
+            there[0] |= inside
+            there[1] |= inside ^ cells
+        seen = (there != 0).reshape(
+            2, len(states), states.shape[2] // 2, 2, there.shape[3]
+        )  # half, prefix, cell, label, last position
+        none, both = ~seen.any(axis=3), seen.all(axis=3)
+        return np.where(both.any(axis=(0, 2)), 0.0, 2.0 ** none.sum(axis=(0, 2)))
 
 
 Search = AndSearch | JuntaSearch
 
 
+class Block(NamedTuple):
+    """All sets that share their first positions: the last but one along the rows, the last along the columns."""
+
+    prefix: tuple[int, ...]
+    places: Int[np.ndarray, "b"]  # of the last position but one; −1 where sets have one position only
+    first: int
+    weights: Float[np.ndarray, "b k"]
+
+
 def draw(search: Search, size: int, rng: np.random.Generator) -> tuple[int, ...] | None:
     """A set of candidates with probability proportional to its number of fitting hypotheses; None if none fits."""
-    prefixes, totals = [], []
-    for prefix, weights in _sets(search, size):
-        prefixes.append(prefix)
-        totals.append(weights.sum())
-    if not sum(totals):
+    totals = np.array([block.weights.sum() for block in _blocks(search, size)])
+    if not totals.sum():
         return None
-    prefix = prefixes[int(rng.choice(len(totals), p=np.array(totals) / sum(totals)))]
-    state = search.start()
-    for place in prefix:
-        state = search.grow(state, place)
-    first = prefix[-1] + 1 if prefix else 0
-    weights = search.weights(state, first)
-    last = first + int(rng.choice(len(weights), p=weights / weights.sum()))
-    return tuple(int(search.places[i]) for i in (*prefix, last))
+    target = int(rng.choice(len(totals), p=totals / totals.sum()))
+    block = next(_blocks(search, size, only=target))
+    flat = block.weights.ravel() / block.weights.sum()
+    row, column = divmod(int(rng.choice(len(flat), p=flat)), block.weights.shape[1])
+    chosen = [*block.prefix, *(block.places[[row]] if size > 1 else ()), block.first + column]
+    return tuple(int(search.places[i]) for i in chosen)
 
 
-def _sets(search: Search, size: int) -> Iterator[tuple[tuple[int, ...], Float[np.ndarray, "k"]]]:
-    """Every choice of all positions but the last, with the weights of the last."""
-
-    def beyond(prefix: tuple[int, ...], state: Words) -> Iterator[tuple[tuple[int, ...], Float[np.ndarray, "k"]]]:
-        first = prefix[-1] + 1 if prefix else 0
-        if len(prefix) == size - 1:
-            yield prefix, search.weights(state, first)
-            return
-        left = size - 1 - len(prefix)  # positions still to be chosen after this one
-        for place in range(first, len(search.places) - left):
-            yield from beyond((*prefix, place), search.grow(state, place))
-
-    return beyond((), search.start())
+def _blocks(search: Search, size: int, only: int | None = None) -> Iterator[Block]:
+    """Every choice of all positions but the last two, with the weights of these; or one such choice."""
+    count = len(search.places)
+    for turn, prefix in enumerate(combinations(range(count), max(size - 2, 0))):
+        if only is not None and turn != only:
+            continue
+        state, first = search.start(), prefix[-1] + 1 if prefix else 0
+        for place in prefix:
+            state = search.grow(state, np.array([place]))[0]
+        places = np.arange(first, count) if size > 1 else np.array([-1])
+        states = search.grow(state, places) if size > 1 else state[None]
+        later = np.arange(first, count) > places[:, None]
+        yield Block(prefix, places, first, np.where(later, search.weights(states, first), 0.0))
 
 
 @dataclass(frozen=True)

@@ -61,10 +61,12 @@ def estimate(
 ) -> Threshold:
     """The threshold of these counts, and an interval that covers it with the stated confidence.
 
-    The curve is `psychometric`'s, fitted by penalised maximum likelihood. The interval is the hull of two: the
-    likelihood-ratio interval, and a bootstrap from the fitted curve. Resampling seeds instead would see no spread at
-    sizes that were run three times with one outcome; and where outcomes separate (all fail below, all succeed above)
-    every resample is alike, and the likelihood alone knows that m* may lie anywhere between.
+    The curve is `psychometric`'s, fitted by penalised maximum likelihood. The interval is the hull of two: the middle
+    of the likelihood, integrated over what else the curve may be, and a bootstrap from the fitted curve. Resampling
+    seeds instead would see no spread at sizes that were run three times with one outcome; and where outcomes separate
+    (all fail below, all succeed above) every resample is alike, and the likelihood alone knows that m* may lie
+    anywhere between. Rounds stop when the interval is narrow, which favours samples that look steep: profiling
+    instead of integrating then covers 82 % where 90 % was asked for.
     """
     fit = fit_curves(counts, quantile)
     shapes = fit.shapes[fit.best[1]]
@@ -99,16 +101,21 @@ def empirical(counts: Counts, quantile: float = 0.5, seeds: int = SEEDS) -> int 
 
 
 def likely_interval(fit: Fit, confidence: float) -> tuple[float | None, float | None]:
-    """All θ whose likelihood ratio passes at this confidence; an end is None where nothing bounds it."""
+    """The middle share of the likelihood of θ, integrated over widths and plateaus.
+
+    An end is None where nothing bounds it: the likelihood ratio still passes at the edge of the grid, or a curve that
+    never reaches the quantile passes.
+    """
     drop = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 / 2
     profile = fit.profile
     floor = max(float(profile.max()), fit.never) - drop
     inside = np.flatnonzero(profile >= floor)
     if not len(inside):  # only curves that never reach the quantile pass
         return log(fit.sizes[-1]), None
-    low = None if inside[0] == 0 else _crossing(fit, int(inside[0]), int(inside[0]) - 1, floor)
-    high = None if inside[-1] == len(profile) - 1 else _crossing(fit, int(inside[-1]), int(inside[-1]) + 1, floor)
-    return low, None if fit.never >= floor else high
+    mass = np.exp(fit.likelihood - profile.max()).sum(axis=1).cumsum()
+    low, high = np.interp([(1 - confidence) / 2, (1 + confidence) / 2], mass / mass[-1], fit.places)
+    open_above = inside[-1] == len(profile) - 1 or fit.never >= floor
+    return None if inside[0] == 0 else float(low), None if open_above else float(high)
 
 
 def resampled_interval(fit: Fit, confidence: float, seed: int) -> tuple[float, float]:
@@ -132,12 +139,6 @@ def censoring(fit: Fit) -> Censored:
     if fit.never >= fit.profile.max() or fit.peak > log(fit.sizes[-1]):
         return "above"
     return "below" if fit.peak < log(fit.sizes[0]) else "no"
-
-
-def _crossing(fit: Fit, inside: int, outside: int, floor: float) -> float:
-    """Where the profile meets the floor, on the straight line between two grid points."""
-    above, below = fit.profile[inside] - floor, floor - fit.profile[outside]
-    return float(fit.places[inside] + (fit.places[outside] - fit.places[inside]) * above / (above + below))
 
 
 def _unfitted(fitted: Counts | None) -> float | None:

@@ -20,7 +20,8 @@ from keyhole.errors import DataError
 Counts = Mapping[int, tuple[int, int]]  # m → successes, trials
 
 POINTS = 101  # places of θ on a grid: a tenth of a standard error apart once zoomed
-WIDTHS = np.geomspace(0.02, 1.28, 9)  # σ: a step of √(5/3) changes the curve less than 60 runs can tell
+WIDTHS = 9  # values of σ on a grid
+SUDDEN, SLOW = 0.01, 1.28  # the ends of σ: from one sample in a hundred to a factor of 3.6 for a unit of log-odds
 USUAL_WIDTH, WIDTH_SPREAD = 0.25, 1.0  # σ of small networks on conjunctions, and e-folds either way: weak
 PLATEAUS = np.array([1.0, 0.95, 0.88, 0.78, 0.65, 0.5, 0.3, 0.1])  # (λ − q)/(1 − q) for curves that reach q
 STUNTED = np.array([0.98, 0.85, 0.65, 0.45, 0.25, 0.08])  # λ/q for curves that do not
@@ -77,15 +78,16 @@ def fit_curves(counts: Counts, quantile: float) -> Fit:
     if not 0 < quantile < 1:
         raise DataError(f"A quantile of success lies strictly between 0 and 1; got {quantile}.")
     low, high = float(np.log(data.sizes[0])) - MARGIN, float(np.log(data.sizes[-1])) + MARGIN
-    stunted = _shapes(quantile * STUNTED)
+    widths = np.geomspace(SUDDEN, SLOW, WIDTHS)
+    stunted = _shapes(widths, quantile * STUNTED)
     never = _likelihood(data, _rising(data.sizes, np.linspace(low, high, POINTS), stunted, 0.0), stunted).max()
-    shapes = _shapes(quantile + (1 - quantile) * PLATEAUS)
-    for _ in range(2):  # the first pass finds where the likelihood lives, the second looks there closely
+    for _ in range(3):  # the first pass finds where the likelihood lives, the others look there closely
         places = np.linspace(low, high, POINTS)
+        shapes = _shapes(widths, quantile + (1 - quantile) * PLATEAUS)
         likely = _likelihood(data, _reaching(data.sizes, places, shapes, quantile), shapes)
-        profile = likely.max(axis=1)
-        alive = np.flatnonzero(profile > profile.max() - DEEP)
-        low, high = float(places[max(alive[0] - 1, 0)]), float(places[min(alive[-1] + 1, POINTS - 1)])
+        low, high = _alive(places, likely.max(axis=1), 5)
+        best = likely.max(axis=0).reshape(len(PLATEAUS), WIDTHS).max(axis=0)
+        widths = np.geomspace(*_alive(widths, best, 1), WIDTHS)
     return Fit(*data, quantile, places, shapes, likely, float(never))
 
 
@@ -117,8 +119,17 @@ def _columns(counts: Counts) -> _Data:
     return _Data(*(np.array(column, dtype=float) for column in zip(*rows, strict=True)))
 
 
-def _shapes(plateaus: Float[np.ndarray, "p"]) -> Float[np.ndarray, "s 2"]:
-    return np.stack([part.ravel() for part in np.meshgrid(WIDTHS, plateaus)], axis=1)
+def _alive(grid: Float[np.ndarray, "n"], likely: Float[np.ndarray, "n"], beyond: int) -> tuple[float, float]:
+    """The part of a grid where the likelihood is within `DEEP` of its best, and some steps more.
+
+    The best on a coarse grid may stand a few steps off: a width between two of the grid's moves θ.
+    """
+    inside = np.flatnonzero(likely > likely.max() - DEEP)
+    return float(grid[max(inside[0] - beyond, 0)]), float(grid[min(inside[-1] + beyond, len(grid) - 1)])
+
+
+def _shapes(widths: Float[np.ndarray, "w"], plateaus: Float[np.ndarray, "p"]) -> Float[np.ndarray, "s 2"]:
+    return np.stack([part.ravel() for part in np.meshgrid(widths, plateaus)], axis=1)
 
 
 def _reaching(

@@ -4,7 +4,8 @@ Runs are chosen in synchronous rounds. A round is a pure function of the counts 
 another engine, the same counts ask for the same runs.
 """
 
-from math import ceil, exp, log
+from math import ceil, exp, log, log1p
+from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float
@@ -66,10 +67,13 @@ def remaining(
     batch: int,
     seed: int = 0,
 ) -> int:
-    """An honest guess how many more runs the precision takes: the design is played forward until it is reached.
+    """An honest guess how many more runs the precision takes, were there no budget.
 
-    The guess takes the variance of ln m* to fall as the design expects and the interval with it. Before the threshold
-    is bracketed it can only add the rounds of doubling that are certain.
+    Two guesses, of which the smaller is given. Intervals shrink like one over the root of the runs that tell
+    something, a run at success probability p counting 4p(1 − p): right near the end, far too many at first, when the
+    interval is wide because the curve's width is unknown. And with the curve as fitted, runs at m* have to bring the
+    standard error of ln m* to the precision, twice over, since width and plateau are learned from the same runs.
+    Before the threshold is bracketed only the next round and the least number of seeds are certain.
     """
     options = {"quantile": quantile, "precision": precision, "confidence": confidence, "start": start}
     ahead = next_round(counts, **options, largest=largest, batch=batch, budget=FAR, seed=seed)  # type: ignore[arg-type]
@@ -79,19 +83,23 @@ def remaining(
     if not trials or _doubling(counts, quantile, start, largest, batch):
         return max(SEEDS - trials, 0) + sum(ahead.values())
     fit = fit_curves(counts, quantile)
-    design = _Design(fit, _lattice(fit, start, largest, precision))
-    aim = design.variance * min(1.0, 1 / _excess(fit, precision, confidence, seed)) ** 2
-    return max(design.runs_until(aim), SEEDS - trials, 1)
+    place, shape = fit.best
+    chance = fit.chances(fit.sizes)[:, place, shape]
+    telling = float(fit.trials @ (4 * chance * (1 - chance)))
+    by_width = telling * (_excess(fit, precision, confidence, seed) ** 2 - 1)
+    width, plateau = fit.shapes[shape]
+    one_run = quantile * (1 - quantile) * (width / (quantile * (1 - quantile / plateau))) ** 2  # variance of ln m*
+    aim = log1p(precision) / NormalDist().inv_cdf((1 + confidence) / 2)
+    by_curve = 2 * one_run / aim**2 - telling
+    return ceil(float(max(min(by_width, max(by_curve, sum(ahead.values()))), SEEDS - trials, 1)))
 
 
 def _doubling(counts: Counts, quantile: float, start: int, largest: int, batch: int) -> dict[int, int]:
     """Larger sizes while none succeeds often, smaller ones while none fails often."""
-    if not counts:
-        ladder = [start, start * 2, start // 2, start * 4]
-        return _share({min(max(m, 1), largest) for m in ladder[: max(1, batch // LOOK)]}, batch)
     rates = {m: wins / trials for m, (wins, trials) in counts.items() if trials >= min(LOOK, batch)}
     if not rates:
-        return {m: LOOK - trials for m, (_, trials) in counts.items()}
+        ladder = [start, start * 2, start // 2, start * 4]
+        return _share({min(max(m, 1), largest) for m in ladder[: max(1, batch // LOOK)]}, batch)
     low, high = min(counts), max(counts)
     wanted = set()
     if min(rates.values()) > quantile / 2 and low > 1:
@@ -179,14 +187,6 @@ class _Design:
             size = self.step()
             chosen[size] = chosen.get(size, 0) + 1
         return chosen
-
-    def runs_until(self, variance: float) -> int:
-        """How many runs it takes to bring the variance down so far, at most `FAR`."""
-        for runs in range(FAR):
-            if self.variance <= variance:
-                return runs
-            self.step()
-        return FAR
 
 
 def _check(precision: float, start: int, largest: int, batch: int) -> None:

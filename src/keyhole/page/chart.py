@@ -11,6 +11,8 @@ from keyhole.page.tree import Placed, lay_out
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 WIDTH, HEIGHT = 560, 320
 HEAT_CELL = 26
+MAP_SQUARE = 150
+GREYS = {"name": "greys", "extent": [0.08, 0.75]}
 TREE_ROW = 24
 SHIELD = "\ue000"  # a private character no text uses
 
@@ -40,6 +42,11 @@ def to_spec(figure: Figure) -> dict[str, Any]:
     import altair as alt  # noqa: PLC0415  (drawing wakes it, nothing else does)
 
     drawn = _tree(figure, alt) if figure.kind == "tree" else _flat(figure, alt)
+    if figure.over:
+        over = alt.layer(*(_flat(each, alt) for each in figure.over))  # one name has one colour in all of them
+        drawn = alt.layer(drawn, over)
+        if figure.kind in ("map", "heatmap"):  # whose colours are numbers
+            drawn = drawn.resolve_scale(color="independent")
     title = alt.TitleParams(figure.title, subtitle=figure.subtitle) if figure.subtitle else figure.title
     spec: dict[str, Any] = drawn.properties(title=title).configure(**CONFIG).to_dict()
     return spec
@@ -93,17 +100,27 @@ def _flat(figure: Figure, alt: Any) -> Any:
             base = base.encode(x=across.axis(labelAngle=-90, labelOverlap=False))
         cells = base.mark_rect().encode(y=_channel(figure.y, alt.Y, alt), color=colour.scale(scheme="viridis"))
         return cells.properties(width=alt.Step(HEAT_CELL), height=alt.Step(HEAT_CELL))
+    if figure.kind == "map":
+        colour = alt.Color(figure.colour.column, type="quantitative", title=figure.colour.title)  # type: ignore[union-attr]
+        # grey, so that what is drawn over it keeps its colours
+        squares = base.mark_square(size=MAP_SQUARE, opacity=1).encode(
+            y=_channel(figure.y, alt.Y, alt), color=colour.scale(scheme=GREYS, domain=[0, 1])
+        )
+        return squares.properties(width=WIDTH, height=HEIGHT)
+    if figure.group is not None:
+        base = base.encode(detail=alt.Detail(figure.group, type="nominal"))
     if figure.colour is not None:
         title = figure.colour.title
         base = base.encode(color=alt.Color(figure.colour.column, type="nominal", title=title, sort=None))
     mark = {
         "lines": base.mark_line(point=True),
-        "points": base.mark_point(filled=True, size=60),
+        "curves": base.mark_line(strokeWidth=1.5, opacity=0.8),
+        "points": base.mark_point(filled=True, size=60, opacity=1),
         "bars": base.mark_bar(),
     }
     shown = mark[figure.kind].encode(y=_channel(figure.y, alt.Y, alt))
     if figure.low is not None and figure.high is not None:
-        band = base.mark_area(opacity=0.18) if figure.kind == "lines" else base.mark_rule(strokeWidth=1.5)
+        band = base.mark_area(opacity=0.18) if figure.kind in ("lines", "curves") else base.mark_rule(strokeWidth=1.5)
         ends = {"y": _channel(Axis(figure.low, figure.y.title, figure.y.scale), alt.Y, alt), "y2": alt.Y2(figure.high)}
         shown = alt.layer(band.encode(**ends), shown)
     return shown.properties(width=WIDTH, height=HEIGHT)
