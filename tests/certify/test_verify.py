@@ -5,7 +5,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from compiled_plans import FORMULAS, all_plans
@@ -19,7 +19,7 @@ from keyhole.certify.verify import verify
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.pair import pair_plans
 from keyhole.errors import AssumptionError, ShapeError
-from planted_juntas import LOUD, answers, least_heights, plans, planted
+from planted_juntas import FEW, LOUD, answers, least_heights, plans, planted
 from random_models import Plan
 
 NEAR = 1e-7  # f so near to 0 is not asked about: double precision through three norms does not tell its sign
@@ -48,6 +48,7 @@ class TestAgainstEnumeration:
     """The whole engine on models with all inputs at hand."""
 
     @staticmethod
+    @settings(max_examples=FEW)
     @given(plans, st.sampled_from([0.0, 3.0, LOUD]), st.integers(0, 3), st.data())
     def test_the_verdict_is_enumerations(plan, loud, size, data):
         """PROVED, with a margin no larger than the true one, iff every input agrees; else a true counterexample."""
