@@ -37,6 +37,16 @@ FIGURES = {
         Axis("head", "head", "category"),
         Axis("mass", "mass"),
     ),
+    "curves": Figure("Courses", "curves", GROWTH, T, M, WHO, group="low"),
+    "map": Figure(
+        "Success",
+        "map",
+        CELLS[3:],
+        Axis("at", "at", "log"),
+        Axis("head", "head"),
+        Axis("mass", "mass"),
+        over=(Figure("law", "curves", GROWTH, T, M, WHO), Figure("m*", "points", GROWTH, T, M, WHO, "low", "high")),
+    ),
     "tree": Figure("Derivation", "tree", NODES, Axis("node", "node"), Axis("parent", "parent"), Axis("label", "label")),
 }
 MARKS = {"lines": 8, "points": 8, "bars": 3, "long bars": 4, "heatmap": 12, "tree": 3}
@@ -47,7 +57,7 @@ def texts(svg: str) -> str:
     return " ".join(ET.fromstring(svg).itertext())  # noqa: S314  (our own drawing)
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", MARKS)
 def test_svg_shows_titles_and_every_row(name):
     """The drawing parses as XML, shows the title and axis titles, and has a mark for every row."""
     figure = FIGURES[name]
@@ -60,6 +70,22 @@ def test_svg_shows_titles_and_every_row(name):
     else:
         assert figure.x.title in texts(svg)
         assert figure.y.title in texts(svg)
+
+
+def test_a_map_shows_its_squares_and_what_lies_over_them():
+    """A square for every row, and the points and the two curves of the figures over it."""
+    svg = to_svg(FIGURES["map"])
+    marks = [len(re.findall(f'aria-roledescription="{mark}"', svg)) for mark in ("square", "point", "line mark")]
+    assert marks == [9, 8, 2]
+
+
+def test_curves_are_joined_by_group():
+    """Rows of one colour in two groups make two curves, without points."""
+    rows = tuple({"x": x, "y": x * run, "run": run, "what": "loss"} for run in (1, 2) for x in range(3))
+    figure = Figure("Runs", "curves", rows, Axis("x", "x"), Axis("y", "y"), Axis("what", "", "category"), group="run")
+    svg = to_svg(figure)
+    assert len(re.findall('aria-roledescription="line mark"', svg)) == 2
+    assert "symbol mark" not in svg.split("legend", maxsplit=1)[0]
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -115,6 +141,13 @@ def test_table_holds_every_number(tmp_path):
     with path.open() as file:
         rows = list(csv.DictReader(file))
     assert [{name: str(value) for name, value in row.items()} for row in GROWTH] == rows
+
+
+def test_table_holds_what_lies_over_a_figure(tmp_path):
+    """The CSV of a figure with others over it has all their rows."""
+    path = save_figure(FIGURES["map"], tmp_path / "rows.csv")
+    with path.open() as file:
+        assert len(list(csv.DictReader(file))) == len(CELLS[3:]) + 2 * len(GROWTH)
 
 
 def test_refuses_an_unknown_format(tmp_path):

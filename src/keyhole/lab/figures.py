@@ -41,12 +41,14 @@ def success_figure(
         for m, (won, trials) in sorted(counts.items())
         if trials
     ]
+    if not rows:
+        raise DataError("A map of successes was asked for, and nothing was run; run a sweep first.")
     sizes = [float(m) for counts in tallies.values() for m in counts]
-    within = (min(sizes) / 1.5, max(sizes) * 1.5) if sizes else (1.0, 1.0)
+    within = (min(sizes) / 1.5, max(sizes) * 1.5)  # a law that leaves the sizes tried would squeeze them
     curves = [*_laws(verdict, thresholds, within), *_floor(floors or {}, within)]
-    over = [_pointed(_marks({f"m* ({_quantile(thresholds)})": thresholds}))] if thresholds else []
-    if curves:
-        over.append(_curved(curves))
+    over = [_curved(curves)] if curves else []
+    if thresholds:  # last, so that points lie on the curves
+        over.append(_pointed(_marks({f"m* (success {thresholds[0].quantile:g})": thresholds})))
     return Figure(
         title,
         "map",
@@ -76,11 +78,10 @@ def learners_figure(
         if each.m is not None
     ]
     lines += _floor(floors or {}, (0.0, np.inf))
-    figure = _pointed(marks)
     return Figure(
         title,
         "points",
-        figure.rows,
+        tuple(marks),
         CONTEXT,
         SAMPLES,
         Axis("of", "", "category"),
@@ -187,10 +188,6 @@ def _pointed(rows: list[Row]) -> Figure:
 
 def _curved(rows: list[Row]) -> Figure:
     return Figure("laws", "curves", tuple(rows), CONTEXT, SAMPLES, Axis("of", "", "category"))
-
-
-def _quantile(thresholds: Sequence[Threshold]) -> str:
-    return f"success {thresholds[0].quantile:g}"
 
 
 def _said(verdict: Verdict | None) -> str:

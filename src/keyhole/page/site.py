@@ -12,12 +12,13 @@ from keyhole.page.chart import to_html, to_png, to_svg
 
 
 def to_csv(figure: Figure) -> str:
-    """The figure's rows as a table that any program reads."""
+    """The figure's rows, and those of the figures over it, as a table that any program reads."""
     text = io.StringIO()
-    columns = list(dict.fromkeys(column for row in figure.rows for column in row))
+    rows = [row for each in (figure, *figure.over) for row in each.rows]
+    columns = list(dict.fromkeys(column for row in rows for column in row))
     table = csv.DictWriter(text, fieldnames=columns, lineterminator="\n")
     table.writeheader()
-    table.writerows(dict(row) for row in figure.rows)
+    table.writerows(dict(row) for row in rows)
     return text.getvalue()
 
 
