@@ -155,7 +155,8 @@ def test_time_ends():
     assert settled.branches > 0
 
 
-def test_what_overflows_is_not_proved():
+@pytest.mark.parametrize("gelu", [True, False])
+def test_what_overflows_is_not_proved(gelu):
     """Scores too far apart for double precision leave the question open, and say why."""
     model = planted(Plan(tokens=3), [0])
     far = np.array([[0.0, 2000.0], [0.0, 0.0], [0.0, 0.0]])  # one symbol alone is loud: without it all masses vanish
@@ -163,7 +164,7 @@ def test_what_overflows_is_not_proved():
     found = verify(model, Junta((0,), 2, np.array([False, True])))
     assert found.status == "UNDECIDED"
     assert "underflow or overflow" in found.reason
-    huge = planted(Plan(tokens=9, norms=False, heads=1), [0])
+    huge = planted(Plan(tokens=9, norms=False, heads=1, gelu=gelu), [0])
     output = replace(huge.wiring.output, weight=huge.wiring.output.weight * 1e20)
     wiring = replace(huge.wiring, output=output)
     huge = replace(huge, wiring=wiring, readout=replace(huge.readout, weight=np.full(6, 1e300)))
