@@ -2,18 +2,19 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.certify.bounding import bound
 from keyhole.certify.relaxation import Box, supported
 from keyhole.certify.tables import outputs, split, tables_of
 from keyhole.certify.tail import Norm, tail_of, trace
-from planted_juntas import LOUD, answers, least_heights, plans, planted
+from planted_juntas import FEW, LOUD, answers, least_heights, plans, planted
 
 loudness = st.sampled_from([0.0, 3.0, LOUD])
 
 
+@settings(max_examples=FEW)
 @given(plans, loudness, st.integers(0, 3))
 def test_bounds_are_below_the_minimum(plan, loud, count):
     """Sign·f of every input of a cell is at least the cell's bound, and attained at the worst point's own value."""
@@ -30,6 +31,7 @@ def test_bounds_are_below_the_minimum(plan, loud, count):
     assert np.array_equal(found.output.mid, trace(tail, outputs(tables, found.worst)).output.mid)
 
 
+@settings(max_examples=FEW)
 @given(plans)
 def test_one_completion_is_bounded_tightly(plan):
     """Where nothing is free the bound is f up to 1e-6 of the largest f: no replacement costs anything there."""

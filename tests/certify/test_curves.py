@@ -66,6 +66,16 @@ def test_lines_enclose(activation, one, two, slope):
     assert np.abs(truth.mid).max() <= made.size[0, 0] + allowed.max()
 
 
+@pytest.mark.parametrize("step", [0.1, 0.3])
+def test_curvature_between_grid_points(step):
+    """With 0 midway between grid points the line of slope ½ must still pass below GELU(0) = 0, by little."""
+    low = -47.5 * step
+    made = curves(GELU(), np.array([[low]]), np.array([[low + (POINTS - 1) * step]]))
+    below = made.below(np.full((1, 1), 0.5))
+    assert abs(below.touch[0, 0]) == pytest.approx(step / 2)
+    assert -0.02 * step**2 <= below.offset[0, 0] <= 0
+
+
 @given(st.floats(-8, 8), st.floats(0.01, 16), slopes)
 def test_lines_touch(start, width, slope):
     """A line comes as near to GELU as the grid's step allows: within twice 0.8 h²/8 and the error of the values."""

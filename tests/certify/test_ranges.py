@@ -150,6 +150,17 @@ def test_a_direction_may_be_uncertain(seed, radius):
         assert (found <= enumerated(tables, [0], inside) + 1e-12).all()  # the oracle's own rounding
 
 
+@pytest.mark.parametrize("radius", [0.0, 0.25])
+def test_a_directions_radius_costs_what_it_can(radius):
+    """Where every value is 1 the least functional is the sum of the least entries, and that is the bound."""
+    head = HeadTable(np.ones((2, 2)), np.ones((2, 2, 3)), 1.0, np.ones(3))
+    tables = Tables(2, (head,), np.ones(2, dtype=np.int64), ((0,), (1,)))
+    direction = Ball(np.array([[[1.0, -2.0, 0.5]]]), np.full((1, 1, 3), radius))
+    assert least(view(tables, parts_of(tables, [])), direction)[0, 0] == pytest.approx(
+        -0.5 - 3 * radius, abs=1e-8
+    )  # radii are enlarged by 2^−30
+
+
 @given(st.integers(0, 10**6), st.sampled_from([1.0, 0.37]))
 def test_rounding_is_on_the_safe_side(seed, temperature):
     """The bound is below, and the ball about each output holds, what 200 bits say of the tables as given."""

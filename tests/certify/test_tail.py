@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given
+from hypothesis import given, settings
 
 from keyhole.attention.activations import GELU, Activation, Identity, ReLU
 from keyhole.attention.evaluation import evaluate
@@ -14,7 +14,7 @@ from keyhole.certify.ball import exact
 from keyhole.certify.tables import outputs, sequence_of, tables_of
 from keyhole.certify.tail import tail_of, trace
 from keyhole.errors import AssumptionError
-from planted_juntas import all_sequences, plans, planted
+from planted_juntas import FEW, all_sequences, plans, planted
 from random_models import Plan
 
 
@@ -27,6 +27,7 @@ def points_of(tables, sequences):
     return shown
 
 
+@settings(max_examples=FEW)
 @given(plans)
 def test_the_tail_is_the_models(plan):
     """F by tables and tail is the model's f on every input, whatever the wiring."""
@@ -49,6 +50,7 @@ def test_heads_with_an_activation_are_the_units(activation, norms):
     assert np.allclose(found.mid, evaluate(model, sequences), rtol=0, atol=1e-9)
 
 
+@settings(max_examples=FEW)
 @given(plans)
 def test_points_are_sequences(plan):
     """A point's sequence shows the point."""

@@ -22,7 +22,7 @@ from lab_fakes import Coin
 
 KEYS = [  # golden: fields are only ever added
     "keyhole", "schema", "task", "learner", "schedule", "quantile", "confidence", "thresholds", "laws", "verdict",
-    "cells", "runs", "made", "seconds",
+    "cells", "certified", "certificates", "runs", "made", "seconds",
 ]  # fmt: skip
 THRESHOLD = ["context", "m", "low", "high", "censored", "plateau", "slope", "trials", "unfitted"]
 CELL = ["context", "samples", "trials", "successes", "fitted", "steps"]
@@ -126,7 +126,7 @@ def test_out_writes_figures(tmp_path, monkeypatch):
     monkeypatch.setattr("keyhole.verbs.learn.processes", _inline)
     one = ask(*GRID, "--store", tmp_path, "--out", tmp_path / "m.csv")
     assert one.stderr.split() == ["wrote", str(tmp_path / "m.csv")]
-    assert (tmp_path / "m.csv").read_text().startswith("T,m,low,high,what")
+    assert (tmp_path / "m.csv").read_text().startswith("context,m,success,runs")
     monkeypatch.setitem(FORMATS, ".html", to_csv)  # drawing is tested where it is done
     ask(*GRID, "--store", tmp_path, "--out", tmp_path / "all")
     assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
@@ -196,3 +196,39 @@ def test_the_live_table_fits_a_terminal():
     assert lines[2].split()[:4] == ["800", "–", "400", "0"]
     assert "done" in lines[2]
     assert "100 runs made; about 0:00:12 left" in lines[3]
+
+
+@pytest.mark.slow
+def test_certify_settles_the_successes(tmp_path):
+    """With --certify every successful run is read back; the table counts those proved and identified."""
+    words = ("and:2", "--context", 8, "--samples", 80, "--seeds", 2, "--store", tmp_path, "--workers", 1)
+    answer = json.loads(ask(*words, "--certify", "--assume-junta", 2, "--json").stdout)
+    wins = sum(cell["successes"] for cell in answer["cells"])
+    assert wins == len(answer["certificates"]) == 2
+    (row,) = answer["certified"]
+    assert row["proved"] == row["identified"] == 2
+    assert all(one["right"] and one["error_bound"] < 1 for one in answer["certificates"])
+    name = answer["certificates"][0]["identity"][:12]
+    shown = CliRunner().invoke(app, ["certify", name, "--store", str(tmp_path), "--assume-junta", "2", "--json"])
+    assert shown.exit_code == 0
+    found = json.loads(shown.stdout)
+    assert found["status"] == "PROVED"
+    assert found["samples"] == 80
+    assert found["error_bound"] == answer["certificates"][0]["error_bound"]
+
+
+def test_the_paper_preset_brings_its_law(tmp_path, monkeypatch):
+    """With --preset paper bits are balanced and sets redrawn; --law and --any-sets say otherwise."""
+    seen = []
+    monkeypatch.setattr("keyhole.verbs.learn.sweep", lambda plan, *_args, **_options: seen.append(plan.task) or 1 / 0)
+    asked = ("and:3", "--context", 8, "--samples", 40, "--store", tmp_path)
+    for words in (
+        ("--preset", "paper"),
+        ("--preset", "paper", "--law", "uniform"),
+        ("--preset", "paper", "--any-sets"),
+        (),
+    ):
+        ask(*asked, *words)
+    assert [(task.law, task.balanced_sets) for task in seen] == [
+        ("balanced", True), ("uniform", False), ("balanced", False), ("uniform", False),
+    ]  # fmt: skip

@@ -74,7 +74,9 @@ def fits(found, context):
 
 def test_further_rounds_take_further_seeds(tmp_path):
     """Rounds at one size go on with new seeds, from the first seed on, and none is left out."""
-    found = swept(tmp_path, replace(CLIMB, contexts=(8,), schedule=Again(), first_seed=50))
+    plan = replace(CLIMB, contexts=(8,), schedule=Again(), first_seed=50)
+    assert [cell.seed for cell in plan.cells(8, {20: (1, 3), 40: (0, 9)})] == [53, 54, 55, 56]
+    found = swept(tmp_path, plan)
     assert [(row.samples, row.seed) for row in found.rows] == [(20, 50 + number) for number in range(7)]
 
 

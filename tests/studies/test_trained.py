@@ -51,7 +51,8 @@ def test_conjunctions_need_every_setting():
 def result(*, success=True, steps=100, readings=(), numbers=None, accuracy=None):
     """One run."""
     right = (1.0 if success else 0.5) if accuracy is None else accuracy
-    return Result(success, True, right, 1.0, steps, 1.0, "x0", (0, 1, 2), numbers or {}, tuple(readings))
+    fixed = {"fitted": True, "train_accuracy": 1.0, "seconds": 1.0, "function": "x0", "positions": (0, 1, 2)}
+    return Result(success, accuracy=right, steps=steps, numbers=numbers or {}, readings=tuple(readings), **fixed)
 
 
 def reading(step, accuracy, fourier):

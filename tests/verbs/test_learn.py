@@ -45,19 +45,20 @@ def test_the_answer_holds_thresholds_laws_floors_and_runs(tmp_path):
 
 
 def test_figures_show_the_numbers(tmp_path):
-    """The chief figure has m*, its law and the floor at every context; the heat map a cell per size and context."""
+    """The chief figure has a cell per size and context, with m*, laws and floor over it; the other m* and floor."""
     found = learned(tmp_path, contexts=(8, 16, 32, 64))
     figures = found.figures()
-    assert list(figures) == ["thresholds", "success"]
-    drawn = {(row["what"], row["T"]): row["m"] for row in figures["thresholds"].rows}
-    for one in found.thresholds:
-        assert drawn["m*", one.context] == one.m
-        assert drawn["floor", one.context] == found.floors[one.context]
-        assert drawn[found.verdict.winner.formula, one.context] == found.verdict.winner.at(one.context)
-    shares = {(row["T"], row["m"]): row["success"] for row in figures["success"].rows}
+    assert list(figures) == ["success", "thresholds"]
+    shares = {(row["context"], row["m"]): row["success"] for row in figures["success"].rows}
     assert shares == {(t.context, t.samples): t.successes / t.trials for t in found.sweep.tallies}
-    assert list(learned(tmp_path, contexts=(8,), samples=(), online=True).figures()) == ["steps"]
-    assert list(learned(tmp_path, contexts=(8,), samples=(2,), seeds=2).figures()) == ["success"]
+    marks, curves = figures["success"].over
+    assert {row["context"]: row["m"] for row in marks.rows} == {one.context: one.m for one in found.thresholds}
+    assert found.verdict.winner.formula in {row["of"] for row in curves.rows}
+    (lines,) = figures["thresholds"].over
+    floor = {row["context"]: row["m"] for row in lines.rows if row["of"].startswith("floor")}
+    assert floor == found.floors
+    (steps,) = learned(tmp_path, contexts=(8,), samples=(), online=True).figures().values()
+    assert steps.rows[0]["context"] == 8
 
 
 def test_few_contexts_have_no_law(tmp_path):

@@ -109,7 +109,7 @@ def _gelu(x: np.ndarray) -> Ball:
     Statement  The error is below |σ⁗| (h/2)⁴/24 ≤ 4φ(0) (h/2)⁴/24, h the lattice's step.
     Proof      σ⁗ = (−x⁴ + 7x² − 4) φ, which is largest in absolute value at 0.
     """
-    inside = np.clip(x, -EDGE, EDGE)
+    inside = np.clip(np.where(np.isnan(x), 0.0, x), -EDGE, EDGE)  # NaN has no place in the lattice, and stays NaN below
     index = np.rint(inside / LATTICE).astype(np.int64)
     step = inside - index * LATTICE
     value, first, second, third = (part[index + round(EDGE / LATTICE)] for part in _lattice())

@@ -139,8 +139,9 @@ def _joined(
         total += bound
         size += reach + np.abs(bound)
         allowance += MEAN_ERROR * reach + (some.rad @ head.reach) + SPECK
-    # every |e (p − t)|/Zmax sums to at most |p| + |t|, so its rounding is γ of a few times that
-    error = 8 * gamma(seen.heads[0].terms + 4 * len(seen.heads)) * size
+    # a row's terms over Zmax sum to four times |p| + |t| at most, and round by γ of that; what they were taken at is
+    # within 8γ (|p| + |t|) of the bound
+    error = 16 * gamma(max(head.terms for head in seen.heads) + 4 * len(seen.heads)) * size
     gain = _lowest(sums).sum(axis=-1) + rest - error
     # where nothing is gained, or nothing is known of it, the sum of the heads' own bounds stands
     gain = np.where(gain > 0, gain, 0.0)
@@ -177,7 +178,7 @@ def _one_head(
     certain = (common - ratio * mass + chosen) - error * GROW * ((reach + np.abs(ratio)) * mass - chosen)
     short = np.where(certain >= 0, 0.0, certain)  # NaN stays NaN, and proves nothing
     bound = ratio + short / (mass * (1 - error)) * GROW - 4 * error * (reach + np.abs(ratio))
-    return np.asarray(bound), terms
+    return np.asarray(bound), terms if (short == 0).all() else _terms(head, lift, bound)
 
 
 def _lowest(terms: Float[np.ndarray, "slots parts D rows"]) -> Float[np.ndarray, "parts D rows"]:

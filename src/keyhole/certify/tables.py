@@ -19,7 +19,7 @@ from keyhole.certify.ball import GROW, UNIT, Ball, gamma
 from keyhole.errors import AssumptionError
 
 # What the masses' own errors move a weighted mean by, in units of the largest absolute value. A stored mass, times a
-# count, is within ρ = 8u of the truth: the ends of its ball are within 3u, and two roundings follow. Moved by a
+# count, is within ρ = 8u of the truth: the middle of its enclosure is within 5u, and two roundings follow. Moved by a
 # relative ρ each, masses move their mean m by |Σ e θ (v − m)|/Σ ê ≤ 2ρ/(1 − ρ) max|v|. What underflows is below
 # 2u of the mass (`evaluation.safe_width`) and moves the mean by 4u max|v| at most.
 MEAN_ERROR = 32 * UNIT

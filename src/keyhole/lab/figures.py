@@ -92,6 +92,20 @@ def learners_figure(
     )
 
 
+def steps_figure(title: str, steps: Mapping[int, float]) -> Figure:
+    """Median steps to success on fresh samples, against the context."""
+    if not steps:
+        raise DataError("A plot of steps was asked for, and no run succeeded; train longer.")
+    return Figure(
+        title,
+        "lines",
+        tuple({"context": context, "steps": count} for context, count in sorted(steps.items())),
+        CONTEXT,
+        Axis("steps", "steps", "log"),
+        subtitle="median of the runs that succeed",
+    )
+
+
 def course_figure(
     title: str,
     runs: Mapping[str, Sequence[Reading]],

@@ -1,4 +1,4 @@
-"""Exchangeable models with a latent per sequence: exact posteriors, what keeps all they know, attention as estimate."""
+"""Exchangeable models with a latent per sequence: exact posteriors, and attention judged as their estimator."""
 
 from keyhole.latent.conjugate import BetaBernoulli as BetaBernoulli
 from keyhole.latent.conjugate import GaussianLocation as GaussianLocation

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Figure
+from keyhole.lab.figures import learners_figure
 from keyhole.lab.laws import Verdict as LawVerdict
 from keyhole.lab.presets import preset
 from keyhole.lab.task import SparseTask
@@ -143,29 +143,9 @@ def _sentence(one: Growth) -> str:
 
 
 def _figure(measured: tuple[Growth, ...], law: str) -> Figure:
-    rows: list[dict[str, Any]] = []
-    for one in measured:
-        rows += [
-            {"T": each.context, "m": each.m, "low": each.low, "high": each.high, "what": one.setting}
-            for each in one.known
-            if each.low is not None and each.high is not None
-        ]
-    floors = {context: floor for one in measured for context, floor in one.floors.items() if floor is not None}
-    rows += [
-        {"T": context, "m": floor, "low": floor, "high": floor, "what": "information floor"}
-        for context, floor in sorted(floors.items())
-    ]
-    return Figure(
-        title=f"Samples a 3-way AND takes on {law} bits",
-        subtitle="m* at success ½ with 90 % intervals",
-        kind="lines",
-        rows=tuple(rows),
-        x=Axis("T", "context T", "log"),
-        y=Axis("m", "samples m*"),
-        colour=Axis("what", "", "category"),
-        low="low",
-        high="high",
-    )
+    floors = {context: floor for one in measured for context, floor in one.floors.items()}
+    settings = {one.setting: one.thresholds for one in measured if one.thresholds}
+    return learners_figure(f"Samples a 3-way AND takes on {law} bits", settings, floors=floors)
 
 
 UNIFORM_STUDY = Study(claim("uniform", "uniform"), partial(look, "uniform"))

@@ -114,4 +114,5 @@ def from_record(record: Mapping[str, Any]) -> Finding:
 
 def _figure(record: Mapping[str, Any]) -> Figure:
     axes = {name: Axis(**record[name]) for name in ("x", "y", "colour") if record[name] is not None}
-    return Figure(**{**record, **axes, "rows": tuple(record["rows"])})
+    over = tuple(_figure(each) for each in record["over"])
+    return Figure(**{**record, **axes, "rows": tuple(record["rows"]), "over": over})

@@ -6,6 +6,7 @@ from typing import Any
 
 from keyhole.bounds.binomial import clopper_pearson
 from keyhole.figure import Axis, Figure
+from keyhole.lab.figures import grokking_figure
 from keyhole.lab.presets import preset
 from keyhole.lab.running import Result
 from keyhole.lab.task import SparseTask
@@ -110,20 +111,7 @@ def _curve(network: Mapping[int, Sequence[Result]]) -> Figure:
     """Training and fresh accuracy of the run with the longest delay."""
     every = [(size, result) for size, results in network.items() for result in results]
     size, chosen = max(every, key=lambda one: (_delay(one[1]) or -1.0, one[0]))
-    return Figure(
-        title=f"Fitting and understanding, m = {size}",
-        subtitle="the run with the longest delay between the two",
-        kind="lines",
-        rows=tuple(
-            {"step": reading["step"], "accuracy": reading[name], "what": title}
-            for reading in chosen.readings
-            for name, title in (("train_accuracy", "training set"), ("accuracy", "fresh inputs"))
-            if name in reading
-        ),
-        x=Axis("step", "steps", "log"),
-        y=Axis("accuracy", "accuracy"),
-        colour=Axis("what", "", "category"),
-    )
+    return grokking_figure(f"Fitting and understanding, m = {size}: the longest delay", {"run": chosen.readings})
 
 
 STUDY = Study(CLAIM, look)

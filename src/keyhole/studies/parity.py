@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from keyhole.bounds.binomial import clopper_pearson
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Figure
+from keyhole.lab.figures import course_figure
 from keyhole.lab.presets import preset
 from keyhole.lab.running import Result
 from keyhole.lab.task import SparseTask
@@ -41,6 +41,7 @@ ENOUGH = 0.9
 NOISE = 5 / 1024  # five times the mean share of one character on 1024 probe inputs
 LOW, HIGH = 0.6, 0.95
 EARLIER = 0.1  # of the plateau
+SHOWN = 3  # runs that are drawn
 
 
 @dataclass(frozen=True)
@@ -137,27 +138,15 @@ def _first(result: Result, name: str, mark: float) -> float | None:
 
 
 def _curves(runs: Sequence[tuple[int, Result]]) -> Figure:
-    """Accuracy and Fourier share of one run: the first success at the longest context that has one."""
+    """Accuracy and hidden progress of three runs: the first successes at the longest context that has one."""
     won = [(context, result) for context, result in runs if result.success] or list(runs)
     longest = max(context for context, _ in won)
-    chosen = next(result for context, result in won if context == longest)
-    rows: list[dict[str, Any]] = [
-        {"step": reading["step"], "share": reading[name], "what": title}
-        for reading in chosen.readings
-        for name, title in (
-            ("accuracy", "accuracy"),
-            ("fourier", "Fourier share"),
-            ("mass_best", "attention on the hidden set"),
-        )
-    ]
-    return Figure(
-        title=f"Hidden progress before the jump, T = {longest}",
-        subtitle="one run from fresh samples, parity of three bits",
-        kind="lines",
-        rows=tuple(rows),
-        x=Axis("step", "steps"),
-        y=Axis("share", "share"),
-        colour=Axis("what", "", "category"),
+    shown = [result.readings for context, result in won if context == longest][:SHOWN]
+    return course_figure(
+        f"Hidden progress before the jump, T = {longest}",
+        {f"run {index}": readings for index, readings in enumerate(shown, 1)},
+        ("accuracy", "fourier", "mass_best"),
+        subtitle="runs from fresh samples, parity of three bits",
     )
 
 

@@ -14,10 +14,10 @@ from keyhole.errors import ArgumentError
 from keyhole.figure import Figure
 from keyhole.files.folder import home
 from keyhole.lab.engine import Lane, borrowed, core_count, processes
+from keyhole.lab.figures import learners_figure, steps_figure, success_figure
 from keyhole.lab.floors import task_floor
 from keyhole.lab.laws import LEAST, Law, Verdict, compare
 from keyhole.lab.learner import Learner
-from keyhole.lab.pictures import steps_picture, success_picture, threshold_picture
 from keyhole.lab.presets import LAWS
 from keyhole.lab.registry import learner_named
 from keyhole.lab.schedule import BUDGET, LARGEST, Adaptive, Grid, Online, Schedule
@@ -66,13 +66,19 @@ class Learned:
 
     def figures(self) -> dict[str, Figure]:
         """What can be drawn of it, by name, the chief one first."""
-        tallies = self.sweep.tallies
-        drawn = {
-            "thresholds": threshold_picture(self.title, self.thresholds, self.floors, self.verdict),
-            "success": success_picture(self.title, tallies),
-            "steps": steps_picture(self.title, tallies),
-        }
-        return {name: figure for name, figure in drawn.items() if figure is not None}
+        drawn: dict[str, Figure] = {}
+        if self.thresholds:
+            learners = {self.sweep.plan.learner.name: self.thresholds}
+            counts: dict[int, dict[int, tuple[int, int]]] = {}
+            for one in self.sweep.tallies:
+                counts.setdefault(one.context, {})[one.samples or 0] = one.successes, one.trials
+            title = f"Success: {self.title}"
+            drawn["success"] = success_figure(title, counts, self.thresholds, verdict=self.verdict, floors=self.floors)
+            drawn["thresholds"] = learners_figure(f"Samples needed: {self.title}", learners, floors=self.floors)
+        elif any(one.successes for one in self.sweep.tallies):
+            steps = {one.context: one.steps for one in self.sweep.tallies if one.successes}
+            drawn["steps"] = steps_figure(f"Steps on fresh samples: {self.title}", steps)
+        return drawn
 
     def record(self) -> dict[str, Any]:
         """The answer as plain lists and dictionaries."""
