@@ -51,7 +51,7 @@ def test_figures_show_the_numbers(tmp_path):
     assert list(figures) == ["success", "thresholds"]
     shares = {(row["context"], row["m"]): row["success"] for row in figures["success"].rows}
     assert shares == {(t.context, t.samples): t.successes / t.trials for t in found.sweep.tallies}
-    marks, curves = figures["success"].over
+    curves, marks = figures["success"].over
     assert {row["context"]: row["m"] for row in marks.rows} == {one.context: one.m for one in found.thresholds}
     assert found.verdict.winner.formula in {row["of"] for row in curves.rows}
     (lines,) = figures["thresholds"].over
