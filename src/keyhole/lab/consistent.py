@@ -191,5 +191,5 @@ def _affordable(search: Search, size: int, shape: tuple[int, ...], name: str) ->
     if work > MOST:
         raise ArgumentError(
             f"{name} would compare {work:.1e} words: all {size}-subsets of {len(search.places)} positions on "
-            f"{shape[0]} samples, and {MOST:.0e} are some seconds. Use a shorter context or a sparser function."
+            f"{shape[0]} samples, and {MOST:.0e} are ten seconds. Use a shorter context or a sparser function."
         )
