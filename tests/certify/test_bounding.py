@@ -10,6 +10,7 @@ from keyhole.certify.relaxation import Box, supported
 from keyhole.certify.tables import outputs, split, tables_of
 from keyhole.certify.tail import Norm, tail_of, trace
 from planted_juntas import FEW, LOUD, answers, least_heights, plans, planted
+from random_models import Plan
 
 loudness = st.sampled_from([0.0, 3.0, LOUD])
 
@@ -29,6 +30,18 @@ def test_bounds_are_below_the_minimum(plan, loud, count):
     assert (found.low <= lowest + rounding).all()
     assert (signs * found.output.mid >= lowest - rounding).all()
     assert np.array_equal(found.output.mid, trace(tail, outputs(tables, found.worst)).output.mid)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_skipped_norm_takes_the_worse_end(seed):
+    """Where the stream skips a norm that only the units see, its spread may be at either end of its range."""
+    plan = Plan(seed=seed, tokens=5, heads=1, placement="pre", residual="each", norms=True)
+    model = planted(plan, (), 0.0)
+    _, f, _, junta = answers(model, ())
+    tables = tables_of(model, ())
+    for sign in (1.0, -1.0):
+        low = bound(tables, tail_of(model), split(tables, junta.cells(), ()), np.array([sign])).low
+        assert low[0] <= (sign * f).min() + 1e-9
 
 
 @settings(max_examples=FEW)

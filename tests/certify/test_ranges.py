@@ -12,7 +12,7 @@ from keyhole.attention.tabulation import Tabulated, TabulatedHead
 from keyhole.attention.weights import ReadOut, Wiring
 from keyhole.certify.ball import Ball, exact
 from keyhole.certify.ranges import least, minimisers, view
-from keyhole.certify.tables import HeadTable, Tables, outputs, points, split, tables_of
+from keyhole.certify.tables import HeadTable, Tables, branched, outputs, points, split, tables_of
 from planted_juntas import all_sequences
 
 
@@ -127,6 +127,19 @@ def test_shared_rows_are_as_good_as_copies(seed):
     directions = exact(np.random.default_rng(seed).normal(size=(1, 3, 6)))
     both = [least(view(tables, parts_of(tables, [0])), directions) for tables in (shared, many)]
     assert np.allclose(*both, rtol=0, atol=1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 3), st.integers(0, 2))
+def test_cutting_a_part_keeps_its_range(seed, symbols, row):
+    """Parts cut along a copy of a row make up the part: the least of their least values is its own, for one head."""
+    few = random_tables(seed, 3, symbols)
+    tables = Tables(5, few.heads, np.array([1, 1, 3]), ((0,), (1,), (2, 3, 4)))
+    whole = parts_of(tables, [])
+    cut = branched(whole, 0, row)
+    assert (cut.fixed.sum(axis=(1, 2)) + cut.free.sum() == 5).all()
+    direction = exact(np.random.default_rng(seed).normal(size=(1, 4, 3)))
+    lows = least(view(tables, cut), direction)
+    assert np.allclose(lows.min(axis=0), least(view(tables, whole), direction)[0], rtol=0, atol=1e-9)
 
 
 @given(st.integers(0, 10**6), st.floats(5, 25))
