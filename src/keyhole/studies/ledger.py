@@ -46,7 +46,7 @@ NOT_COVERED: tuple[tuple[str, str], ...] = (
     ("sample size of trained heads", "m*(T) of gradient descent, with the comparison of growth laws: needs training."),
     ("parity after a plateau", "Sparse parity learned by gradient descent: needs training."),
     ("what a trained head computes", "Extraction and certificates of trained weights: needs trained models."),
-    ("latent posteriors", "Attention as inference of a latent variable; pretraining independent of length."),
+    ("pretraining", "Generalization independent of the length, and the condition number of a pretext: needs training."),
     ("published heads", "Heads of real checkpoints."),
 )
 
