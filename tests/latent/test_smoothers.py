@@ -111,14 +111,15 @@ def test_the_stored_circle():
     np.testing.assert_allclose(smoothed, [0.4569431, 0.3374248, 0.4999995], atol=6e-8)
 
 
-@pytest.mark.parametrize("kernel", [sphere_kernel(0.5), linear_kernel(), Matern(0.5, 0.5)], ids=str)
-def test_features_and_dense_weights_agree(kernel):
+@pytest.mark.parametrize("ridge", [0.09, 20.0])
+@pytest.mark.parametrize("kernel", [sphere_kernel(4.0), linear_kernel(), Matern(0.5, 0.5)], ids=str)
+def test_features_and_dense_weights_agree(kernel, ridge):
     """Beyond the dense size the factor takes over where it is exact; the rough kernel stays dense."""
     keys, values, queries = context(3, tokens=700)
-    weights = cme_weights(kernel, keys, queries, ridge=0.09)
+    weights = cme_weights(kernel, keys, queries, ridge=ridge)
     np.testing.assert_allclose(
-        weights @ values, cme_attention(kernel, keys, values, queries, ridge=0.09), atol=1e-9
-    )  # λ = 0.09: condition number 8e3 at most, and the factor misses 7e-12 of a matrix of norm 700
+        weights @ values, cme_attention(kernel, keys, values, queries, ridge=ridge), atol=1e-9
+    )  # at λ = 0.09: condition number 8e3 at most, and the factor misses 7e-12 of a matrix of norm 700
 
 
 def test_linear_attention_is_one_gradient_step():
@@ -183,6 +184,15 @@ def test_named_kernels_are_kernels(name):
         gram = kernel_named(name, gamma)(keys, keys)
         np.testing.assert_allclose(gram, gram.T, atol=1e-12)
         assert np.linalg.eigvalsh(gram).min() > -1e-10
+
+
+@pytest.mark.parametrize("gamma", [0.1, 0.5, 3.0])
+def test_one_temperature_is_one_squared_bandwidth(gamma):
+    """On the sphere the exponential kernel at γ is the Gaussian one of h² = γ, and the Matérn one has that h."""
+    keys, _, _ = context(9)
+    expected = kernel_named("exponential", gamma)(keys, keys)
+    np.testing.assert_allclose(kernel_named("gaussian", gamma)(keys, keys), expected, atol=1e-13)
+    assert kernel_named("matern", gamma) == Matern(np.sqrt(gamma), 1.5)
 
 
 def test_a_kernel_of_ones_own():
