@@ -13,7 +13,6 @@ from keyhole.lab.registry import cell_from, learner_named
 from keyhole.lab.running import FRESH, Result, data_of, run
 from keyhole.lab.task import SparseTask
 from keyhole.lab.transformer import Transformer
-from keyhole.lab.tuning import FIRST_SEED, Score, candidates, choose
 
 CELL = Cell(SparseTask("and:3"), Transformer(), 20, 100, 0)
 
@@ -101,22 +100,3 @@ def test_presets_and_learners_by_name():
         preset("fast")
     with pytest.raises(ArgumentError, match="There is no learner 'oracle'"):
         learner_named("oracle")
-
-
-def test_tuning_rule():
-    """One preset if some candidate serves both tasks, otherwise the best of each; reported seeds are others."""
-    small, large, *_ = candidates()
-    for parities, conjunctions, names in [
-        (8, 36, {"default"}),
-        (8, 35, {"default", "parity"}),
-        (6, 40, {"default", "parity"}),
-    ]:
-        scores = (Score(small, 40, 0, 8000.0), Score(large, conjunctions, parities, 700.0))
-        chosen = choose(scores)
-        assert set(chosen) == names
-        if "parity" in names:
-            assert chosen["default"] == small
-            assert chosen["parity"].embedding_scale == large.embedding_scale
-        else:
-            assert chosen["default"] == large
-    assert FIRST_SEED > 10**5
