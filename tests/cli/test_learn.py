@@ -206,7 +206,7 @@ def test_certify_settles_the_successes(tmp_path):
     wins = sum(cell["successes"] for cell in answer["cells"])
     assert wins == len(answer["certificates"]) == 2
     (row,) = answer["certified"]
-    assert row["proved"] == row["identified"] == 2
+    assert row["clean"] == row["proved"] == row["identified"] == 2
     assert all(one["right"] and one["error_bound"] < 1 for one in answer["certificates"])
     name = answer["certificates"][0]["identity"][:12]
     shown = CliRunner().invoke(app, ["certify", name, "--store", str(tmp_path), "--assume-junta", "2", "--json"])

@@ -135,6 +135,7 @@ GOOD = Settled(
     status="PROVED",
     margin=1.0,
     eta=0.0,
+    disagreements=0,
     error_bound=0.09,
     trivial_error=0.125,
     identified=True,
@@ -150,6 +151,7 @@ GOOD = Settled(
         ([], "holds"),
         ([replace(GOOD, status="UNDECIDED")] * 10, "fails here"),
         ([replace(GOOD, status="UNDECIDED")] * 4, "undecided at this scale"),
+        ([replace(GOOD, status="COUNTEREXAMPLE", disagreements=1)] * 10, "holds"),  # not clean: they erred
         ([replace(GOOD, samples=50, true_error=0.2, error_bound=0.15)], "fails here"),
         ([replace(GOOD, samples=50, true_error=0.2, error_bound=0.5, trivial_error=0.25)], "holds"),
     ],
@@ -164,7 +166,7 @@ def test_a_study_in_earnest(tmp_path, monkeypatch):
     monkeypatch.setenv("KEYHOLE_HOME", str(tmp_path))
     monkeypatch.setattr(settled, "SIZES", (60,))
     monkeypatch.setitem(settled.CONTEXTS, "quick", (8,))
-    monkeypatch.setitem(settled.SEEDS, "quick", 2)
+    monkeypatch.setitem(settled.SEEDS, "quick", (2,))
     monkeypatch.setattr(trained, "core_count", lambda: 1)
     outcome = settled.look("quick", 0)
     assert outcome.verdict == "holds"

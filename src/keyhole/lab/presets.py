@@ -1,6 +1,6 @@
 """Settings with a name.
 
-`default` and `parity` were chosen by the rule of `keyhole.studies.tuning` (`make tune` runs it again). There are two, as
+`default` and `parity` were chosen by the rule of `keyhole.studies.tuning` (`make tune` runs it again). There are two:
 no candidate served both tasks: conjunctions want a rate of 3e-3 with decay, at which parities mostly stay at chance;
 parities want large position vectors, a small rate and no decay, at which conjunctions need several times the samples.
 

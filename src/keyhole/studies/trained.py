@@ -19,8 +19,12 @@ FIRST_SEED = 10_000  # seeds below belong to the keyboard, seeds from a million 
 
 def trained(task: SparseTask, contexts: Sequence[int], seed: int, **options: Any) -> Learned:
     """Learn on seeds of the study's own."""
-    workers = core_count() if parent_process() is None else 1
-    return learn(task, contexts, seed=FIRST_SEED * (1 + seed), workers=workers, **options)
+    return learn(task, contexts, seed=FIRST_SEED * (1 + seed), workers=study_workers(), **options)
+
+
+def study_workers() -> int:
+    """Every core for a study that runs alone; one beside others, in a process of its own."""
+    return core_count() if parent_process() is None else 1
 
 
 def in_full(learned: Learned) -> list[tuple[Row, Result]]:

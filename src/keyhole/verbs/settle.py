@@ -6,6 +6,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from keyhole.certify.certificate import ModelCertificate, Terms, certificate_of
@@ -31,12 +32,18 @@ class Settled:
     status: str
     margin: float | None
     eta: float | None  # rate at which model and function can disagree
+    disagreements: int | None  # of model and function on fresh inputs, 0 after a proof
     error_bound: float | None
     trivial_error: float | None
     identified: bool | None  # None: nothing was assumed
     true_error: float  # on the run's fresh inputs
     proof_seconds: float  # comparing model and function on every input
     seconds: float  # all of it, but for training
+
+    @property
+    def clean(self) -> bool:
+        """Whether the model made no error on 100,000 fresh inputs: the function is right and they never disagree."""
+        return self.right and self.disagreements == 0
 
     def record(self) -> dict[str, Any]:
         """Plain values."""
@@ -104,6 +111,7 @@ def _in_short(row: Row, run: TrainedRun, found: ModelCertificate, seconds: float
         status=found.status,
         margin=found.verification.margin,
         eta=None if found.disagreement is None else found.disagreement.rate,
+        disagreements=0 if found.status == "PROVED" else None if found.sampled is None else found.sampled.disagreements,
         error_bound=found.error_bound,
         trivial_error=found.trivial_error,
         identified=None if identification is None else identification.identified,
@@ -114,7 +122,7 @@ def _in_short(row: Row, run: TrainedRun, found: ModelCertificate, seconds: float
 
 
 def shares(settled: Sequence[Settled]) -> list[dict[str, Any]]:
-    """For each (T, m): how many runs were settled, the shares proved and identified, the median bound."""
+    """For each (T, m): the runs settled, without an error, proved, refuted and identified; median bound and time."""
     groups: dict[tuple[int, int | None], list[Settled]] = {}
     for one in settled:
         groups.setdefault((one.context, one.samples), []).append(one)
@@ -126,10 +134,12 @@ def shares(settled: Sequence[Settled]) -> list[dict[str, Any]]:
                 "context": context,
                 "samples": samples,
                 "settled": len(members),
+                "clean": sum(one.clean for one in members),
                 "proved": sum(one.status == "PROVED" for one in members),
                 "counterexamples": sum(one.status == "COUNTEREXAMPLE" for one in members),
                 "identified": sum(bool(one.identified) for one in members),
                 "error_bound": bounds[len(bounds) // 2] if bounds else None,
+                "seconds": median(one.seconds for one in members),
             }
         )
     return rows
