@@ -48,10 +48,10 @@ def test_conjunctions_need_every_setting():
     assert conjunctions.judge((grown(lambda T: 20 * T**0.1), none), "uniform").verdict == "undecided at this scale"
 
 
-def result(*, success=True, steps=100, readings=(), numbers=None, accuracy=None):
+def result(*, success=True, steps=100, readings=(), numbers=None, accuracy=None, fitted=True):
     """One run."""
     right = (1.0 if success else 0.5) if accuracy is None else accuracy
-    fixed = {"fitted": True, "train_accuracy": 1.0, "seconds": 1.0, "function": "x0", "positions": (0, 1, 2)}
+    fixed = {"fitted": fitted, "train_accuracy": 1.0, "seconds": 1.0, "function": "x0", "positions": (0, 1, 2)}
     return Result(success, accuracy=right, steps=steps, numbers=numbers or {}, readings=tuple(readings), **fixed)
 
 
@@ -82,6 +82,14 @@ def test_parity_online(readings, wins, verdict):
     """Nine in ten must succeed, suddenly, and with the Fourier weight moving first and for good."""
     runs = [(15 if i % 2 else 20, result(success=i < wins, readings=readings)) for i in range(20)]
     assert parity.judge(runs).verdict == verdict
+
+
+def test_a_network_that_does_not_fit_memorises_nothing():
+    """At forty samples the network must have fitted its set, or the claim fails."""
+    curve = [{"step": 100.0, "train_accuracy": 0.7, "accuracy": 0.5}]
+    network = {m: [result(success=m == 1000, readings=curve, fitted=m > 40) for _ in range(6)] for m in grokking.SIZES}
+    exact = {m: [result() for _ in range(60)] for m in grokking.SIZES}
+    assert grokking.judge({"network": network, "elimination over GF(2)": exact}).verdict == "fails here"
 
 
 @pytest.mark.parametrize(

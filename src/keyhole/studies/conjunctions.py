@@ -63,7 +63,7 @@ def claim(law: str, bits: str) -> Claim:
         title=f"A trained head learns a 3-way AND on {bits} bits from few samples, slowly growing in T",
         statement=(
             "The sample size m*(T) at which a one-layer transformer trained by gradient descent generalises in half of the runs "
-            "grows far more slowly than the context: trained heads are biased towards sparse functions."
+            "grows far more slowly than the context."
         ),
         formula=r"m^{*}(T)=\min\{m:\Pr[\text{accuracy}\ge .99]\ge\tfrac12\},\qquad m^{*}(T)\ll T",
         kind="measurement",

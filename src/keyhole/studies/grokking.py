@@ -16,24 +16,25 @@ from keyhole.studies.trained import in_full, trained
 
 CLAIM = Claim(
     id="parity-fixed-set",
-    title="From a fixed set a network needs many more samples for a parity than elimination, and memorises first",
+    title="From a fixed set a network memorises a parity's samples where elimination already finds the parity",
     statement=(
-        "Gaussian elimination over GF(2) finds a parity from about T + 5 samples. A one-layer transformer trained on a fixed set memorises "
-        "a set of that size without generalising; with several hundred samples it generalises, sometimes long after it has fitted the set."
+        "Gaussian elimination over GF(2) finds a parity from a few samples more than T. A one-layer transformer fits a set of that size "
+        "without generalising, and needs many more samples to generalise. How long after fitting it generalises is reported, not claimed."
     ),
     formula=r"m^{*}_{\mathrm{SGD}}(T)\gg T+O(1)",
     kind="measurement",
     source="keyhole; the question is that of Edelman et al. (2022), the delay is known as grokking",
     prediction=(
-        "At T = 15 and m = 40 elimination succeeds in at least 95 % of the runs and the network in at most a quarter; at m = 1000 the "
-        "network succeeds in at least half."
+        "At T = 15 and m = 40 elimination succeeds in at least 95 % of the runs; the network fits its set in at least 80 % of them and "
+        "generalises in at most a quarter. At m = 1000 the network generalises in at least half."
     ),
-    could_fail="A network that succeeds at m = 40 as elimination does, or that fails at m = 1000.",
+    could_fail="A network that generalises at m = 40, or does not even fit; or one that fails at m = 1000.",
     papers=(EDELMAN_2022,),
 )
 TASK = SparseTask("parity:3")
 CONTEXT = 15
 SIZES = (40, 150, 300, 1000)
+FITS = 0.8
 SEEDS = {"quick": 6, "paper": 30}
 SETTINGS = replace(preset("parity"), batch=128, steps=5000, tolerance=0.0, decay=0.03, every=100)
 
@@ -59,24 +60,33 @@ def judge(measured: Mapping[str, Mapping[int, Sequence[Result]]]) -> Outcome:
     upper = {(row["learner"], row["m"]): row["high"] for row in rows}
     solved, stuck = rate["elimination over GF(2)", least], rate["network", least]
     learned = rate["network", most]
+    fitted = sum(result.fitted for result in network[least])
+    fits = fitted / len(network[least])
+    unfit = clopper_pearson(fitted, len(network[least]), 0.05)[1] < FITS
     verdict: Verdict = "undecided at this scale"
-    if upper["elimination over GF(2)", least] < 0.95 or stuck > 0.5 or upper["network", most] < 0.5:
+    if upper["elimination over GF(2)", least] < 0.95 or stuck > 0.5 or upper["network", most] < 0.5 or unfit:
         verdict = "fails here"
-    elif solved >= 0.95 and stuck <= 0.25 and learned >= 0.5:
+    elif solved >= 0.95 and stuck <= 0.25 and learned >= 0.5 and fits >= FITS:
         verdict = "holds"
     delays = [delay for results in network.values() for result in results if (delay := _delay(result)) is not None]
     numbers = {f"{row['learner']} at m = {row['m']}": float(row["rate"]) for row in rows}
-    numbers |= {"longest delay": max(delays, default=0.0), "runs that generalised": float(len(delays))}
+    numbers |= {
+        f"fitted at m = {least}": fits,
+        "longest delay": max(delays, default=0.0),
+        "runs that generalised": float(len(delays)),
+    }
     return Outcome(
         verdict=verdict,
         measurement=(
-            f"m = {least}: elimination {solved:.0%}, network {stuck:.0%}; m = {most}: network {learned:.0%}. "
+            f"m = {least}: elimination {solved:.0%}, network {stuck:.0%} ({fits:.0%} fit their set); m = {most}: network {learned:.0%}. "
             f"Of {len(delays)} runs that generalised the longest delay after fitting was {max(delays, default=0.0):.0f} steps."
         ),
         numbers=numbers,
         interval=f"95 % Clopper–Pearson at every size; {len(algebra[least])} runs of elimination and {len(network[least])} of the network each.",
         figures=(_success(rows), _curve(network)),
-        caveats=("One context, one setting (decay .03, no early stop): the level of m* moves with both.",),
+        caveats=(
+            "One context, one setting (decay .03, no early stop), chosen by trying a few on seeds of the tuning: the level of m* moves with both.",
+        ),
     )
 
 

@@ -17,7 +17,7 @@ from keyhole.studies.trained import in_full, trained
 
 CLAIM = Claim(
     id="parity-online",
-    title="Sparse parity is learned suddenly, after a plateau in which attention already moves",
+    title="Sparse parity is learned suddenly, after a plateau in which Fourier weight already moves",
     statement=(
         "From fresh samples a one-layer transformer learns a 3-way parity: accuracy stays at chance, then jumps to 1. Before the jump "
         "the Fourier weight of the network on the hidden set has already left its noise level."

@@ -16,7 +16,7 @@ CLAIM = Claim(
     title="Heads that generalise look at the relevant positions",
     statement=(
         "After training on a 3-way AND the attention of the best head at [CLS] lies mostly on the three relevant positions in runs that "
-        "generalise, and not in runs that only memorise; uniform attention would put 3/(T+1) there."
+        "generalise, more than in runs that do not; uniform attention would put 3/(T+1) there."
     ),
     formula=r"\max_h\ \mathbb{E}_b\sum_{t\in I}\alpha_{h,t}(b)\ \ge\ \tfrac12\ \gg\ \frac{3}{T+1}",
     kind="measurement",
@@ -44,9 +44,9 @@ def judge(results: Sequence[Result]) -> Outcome:
     """The best head's attention on the relevant set, by whether the run generalised."""
     masses = {
         kind: np.array([result.numbers["mass_best"] for result in results if result.success == (kind == "generalised")])
-        for kind in ("generalised", "memorised")
+        for kind in ("generalised", "not")
     }
-    won, lost = masses["generalised"], masses["memorised"]
+    won, lost = masses["generalised"], masses["not"]
     verdict: Verdict = "undecided at this scale"
     share = float((won >= 0.5).mean()) if len(won) else 0.0
     if len(won) >= 10 and len(lost) >= 5:
@@ -57,14 +57,14 @@ def judge(results: Sequence[Result]) -> Outcome:
         verdict=verdict,
         measurement=(
             f"{share:.0%} of {len(won)} generalising runs have a head with at least half of its attention on the relevant positions; median "
-            f"{medians['generalised']:.2f} against {medians['memorised']:.2f} in {len(lost)} runs that do not, uniform {uniform:.3f}."
+            f"{medians['generalised']:.2f} against {medians['not']:.2f} in {len(lost)} runs that do not, uniform {uniform:.3f}."
         ),
         numbers={
             "share of generalising runs with mass at least one half": share,
             "generalising runs": float(len(won)),
-            "memorising runs": float(len(lost)),
+            "other runs": float(len(lost)),
             "median mass, generalising": medians["generalised"],
-            "median mass, memorising": medians["memorised"],
+            "median mass, others": medians["not"],
             "uniform attention": uniform,
         },
         interval="Every run is shown; medians have no interval here.",
