@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from keyhole.studies.finding import Claim, Finding
 from keyhole.studies.run import Progress as Step
@@ -46,9 +48,14 @@ def show_claims(claims: Sequence[Claim], not_covered: Sequence[tuple[str, str]])
     """Each claim with its prediction, then what no study covers."""
     console = Console(highlight=False)
     for claim in claims:
-        console.print(f"[bold]{claim.id}[/bold]  {claim.title} ({claim.kind})", soft_wrap=False)
-        console.print(f"    predicts: {claim.prediction}", markup=False)
-        console.print(f"    could fail: {claim.could_fail}", markup=False)
-    console.print("\n[bold]not covered yet[/bold]")
+        console.print(claim.id, style="bold", markup=False)
+        for text in (
+            f"{claim.title} ({claim.kind})",
+            f"predicts: {claim.prediction}",
+            f"could fail: {claim.could_fail}",
+        ):
+            console.print(Padding(Text(text), (0, 0, 0, 4)))
+        console.print()
+    console.print("not covered yet", style="bold")
     for name, why in not_covered:
-        console.print(f"    {name}: {why}", markup=False)
+        console.print(Padding(Text(f"{name}: {why}"), (0, 0, 0, 4)))

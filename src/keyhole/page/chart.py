@@ -158,8 +158,13 @@ def _channel(axis: Axis, channel: Any, alt: Any) -> Any:
     """An axis as Altair's channel: categories keep the order of the rows."""
     if axis.scale == "category":
         return channel(axis.column, type="nominal", title=axis.title, sort=None)
-    scale = alt.Scale(type=axis.scale, zero=False) if axis.scale == "log" else alt.Scale(type=axis.scale)
-    shown = {"axis": alt.Axis(format="~s")} if axis.scale == "log" else {}
+    if axis.scale == "log":  # ends at the data, not at the next power of ten; no SI prefixes below 1
+        scale = alt.Scale(type="log", nice=False, padding=12)
+        small = "datum.value < 0.01 ? format(datum.value, '.0e') : format(datum.value, '~g')"
+        label = f"datum.value < 1 ? ({small}) : format(datum.value, '~s')"
+        shown = {"axis": alt.Axis(labelExpr=label)}
+    else:
+        scale, shown = alt.Scale(type=axis.scale), {}
     return channel(axis.column, type="quantitative", title=axis.title, scale=scale, **shown)
 
 
