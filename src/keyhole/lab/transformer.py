@@ -34,7 +34,7 @@ class Transformer:
     norm_eps: float = 1e-5  # added to the variance in a norm
     residual: bool = True
     positions: str = "learned"
-    embedding_scale: float = 0.3  # standard deviation of token, position and [CLS] vectors at the start
+    embedding_scale: float = 0.1  # standard deviation of token, position and [CLS] vectors at the start
     score_scale: float = 1.0  # factor on the start of W_Q and W_K
     weight_scale: float | None = None  # standard deviation of all matrices at the start; None: 1/√inputs
     optimizer: str = "adam"
