@@ -5,6 +5,7 @@ more than a known share between a and b. Draws without replacement do: their cou
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, log, log1p, sqrt
 from typing import Any
 
@@ -27,6 +28,7 @@ class Balance:
     ceiling: float  # π*
 
 
+@lru_cache(maxsize=4096)  # simulations ask for the same few again and again
 def balance_ceiling(length: int, least: int, most: int) -> float:
     """The largest chance that from a to b of T tokens are of one kind, over all latent variables.
 
@@ -56,6 +58,8 @@ def balance_ceiling(length: int, least: int, most: int) -> float:
 
 def choose_balance(counts: Int[Any, "N"], length: int) -> Balance:
     """The interval round the mean count whose observed share is furthest above its ceiling, in relative entropy."""
+    if int(counts.max()) == 0 or int(counts.min()) == length:
+        return Balance(0, length, 1.0)  # one kind only: nothing divides
     middle = float(counts.mean())
     widths = 0.5 * STEP ** np.arange(np.ceil(np.log(2 * length) / np.log(STEP)) + 1)
     ends = {(max(1, int(np.ceil(middle - w))), min(length - 1, int(np.floor(middle + w)))) for w in widths}
@@ -82,7 +86,7 @@ def balance_p_value(balanced: int, sequences: int, ceiling: float) -> float:
     Equality   Chances all π*, at the α that the tail takes.
     Source     Standard.
 
-    >>> balance_p_value(3, 3, 0.5)
+    >>> round(balance_p_value(3, 3, 0.5), 9)
     0.125
     """
     if balanced <= 0 or ceiling >= 1:
