@@ -11,7 +11,7 @@ from keyhole.latent import MarkovChain, Polya, Urn
 
 KEYS = ["keyhole", "schema", "answer", "rejected", "sequences", "length", "kind", "letters", "level", "seed", "tests"]
 TEST_KEYS = ["name", "null", "statistic", "p_value", "permutations", "rejects"]  # golden: fields are only ever added
-EXTENDIBLE_KEYS = [*TEST_KEYS[:5], "direction", "covariance", "sequences", "rejects"]
+EXTENDIBLE_KEYS = [*TEST_KEYS[:5], "direction", "covariance", "sequences", "least", "most", "ceiling", "rejects"]
 
 
 def run(*arguments):
@@ -60,12 +60,27 @@ def test_answers_in_words_and_exit_codes(tables, name, test, code, words):
     assert all(len(line) <= 80 and line == line.rstrip() for line in answer.stdout.splitlines())
 
 
-def test_infinity_is_null_with_a_reason(tmp_path):
-    """Permutations of one alphabet leave no doubt: t is −∞, which JSON cannot hold."""
-    np.save(tmp_path / "positions.npy", Urn(np.ones(6, dtype=int)).sample(20, 6, 0).tokens)
-    facts = json.loads(run(tmp_path / "positions.npy", "--test", "extendible", "--json").stdout)
-    assert facts["tests"][0]["statistic"] is None
-    assert facts["tests"][0]["statistic_reason"] == "infinite"
+def test_what_was_counted_is_said(tables):
+    """The test of a latent variable needs no permutations, and says what it counted and what a latent allows."""
+    words = " ".join(run(tables / "urn.npy", "--test", "extendible", "--permutations", "1").stdout.split())
+    assert "of 30 sequences have" in words
+    assert "a latent variable gives each a chance of at most 0." in words
+    assert "permutations" not in words
+    assert "holds for every latent variable" in " ".join(run("--help").stdout.replace("│", " ").split())
+
+
+def test_large_reals_and_few_sequences(tmp_path):
+    """Reals of 1e200 are judged as any; a statistic too large for a float is null with a reason."""
+    np.save(tmp_path / "large.npy", 1e200 * np.random.default_rng(0).normal(size=(60, 8)))
+    answer = run(tmp_path / "large.npy", "--json")
+    assert answer.exit_code == 0
+    facts = json.loads(answer.stdout)
+    assert facts["tests"][1]["statistic"] is None
+    assert facts["tests"][1]["statistic_reason"] == "infinite"
+    np.save(tmp_path / "few.npy", np.array([[0, 1, 0, 1]] * 3))
+    few = run(tmp_path / "few.npy")
+    assert few.exit_code == 0, few.output
+    assert "not asked: it needs at least four sequences" in " ".join(few.stdout.split())
 
 
 @pytest.mark.parametrize(

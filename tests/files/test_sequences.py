@@ -14,6 +14,7 @@ from keyhole.files.sequences import read_sequences
         ("0.5, 1\n2,-1e3\n\n", [[0.5, 1], [2, -1000]], "f"),
         ("the,cat\ncat,sat\n", [[2, 0], [0, 1]], "i"),
         ('"a, b",c\nc,c\n', [[0, 1], [1, 1]], "i"),
+        ("\ufeff0,1\n1,1\n", [[0, 1], [1, 1]], "i"),  # spreadsheets begin with a byte-order mark
     ],
 )
 def test_tables_of_text(tmp_path, text, expected, kind):
@@ -41,6 +42,8 @@ def test_arrays(tmp_path, given, kind):
         ("1,2\n3\n", "Row 2 of .* has 1 values and the first has 2"),
         ("1,,2\n3,4,5\n", "no empty cell"),
         ("a,b\n1,2\n", "the first row looks like a heading: remove it"),
+        ("1;2\n3;4\n", "has semicolons between its values; write commas"),
+        ("1\t2\n3\t4\n", "has tabs between its values; write commas"),
         ("1,b\n1,2\n", "mixes numbers and words; use one kind"),
     ],
 )

@@ -1,6 +1,8 @@
 """Tests of exchangeability: exact under the null, powerful against the contrasts, and refusing in words."""
 
+import tracemalloc
 from itertools import pairwise, permutations, product
+from math import comb
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.errors import AssumptionError, DataError
+from keyhole.latent.balance import balance_ceiling, balance_p_value, choose_balance, covariance_within
 from keyhole.latent.conjugate import GaussianLocation, Polya
 from keyhole.latent.contrasts import MarkovChain, Urn
 from keyhole.latent.extendibility import (
@@ -17,7 +20,6 @@ from keyhole.latent.extendibility import (
     least_eigenvalue,
     least_letter_direction,
     pair_matrix,
-    studentised,
 )
 from keyhole.latent.finite import FiniteModel
 from keyhole.latent.model import letter_counts
@@ -130,53 +132,118 @@ def test_alternation_is_seen_from_below():
 
 
 def extendible_p(tokens, rng):
-    """The extendibility test with 99 permutations."""
-    return extendibility_test(tokens, permutations=99, rng=rng).p_value
+    """The p-value of the extendibility test."""
+    return extendibility_test(tokens, rng=rng).p_value
+
+
+def rare_spread(chance):
+    """Two letters by a fair coin under a rare latent value, a third under the common one: all spread is rare."""
+    return FiniteModel(np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]), np.array([chance, 1 - chance]))
+
+
+MOVED = FiniteModel(0.25 + 0.24 * np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]), np.full(2, 0.5))
 
 
 @pytest.mark.parametrize(
-    "model", [UNIFORM, FiniteModel(np.array([[0.7], [0.1], [0.1], [0.1]]), np.ones(1)), Polya(np.full(4, 5.0))]
+    ("model", "sequences", "length", "runs"),
+    [
+        (UNIFORM, 100, 8, 300),
+        (FiniteModel(np.array([[0.7], [0.1], [0.1], [0.1]]), np.ones(1)), 100, 8, 300),
+        (Polya(np.full(4, 5.0)), 100, 8, 150),
+        (MOVED, 100, 8, 1000),
+        (rare_spread(0.05), 100, 8, 1000),
+        (rare_spread(0.02), 400, 8, 300),
+        (rare_spread(0.1), 100, 4, 300),
+    ],
+    ids=["uniform", "skew", "Pólya", "one direction moved", "rare .05", "rare .02", "rare .1"],
 )
-def test_size_on_mixtures(model):
-    """150 null data sets, at the boundary and inside: at most the one-sided 99.9 % limit."""
-    rate = rejection_rate(extendible_p, model, sequences=100, length=8, runs=150, rng=3)
-    assert rate.rejections <= binomial_limit(150, 0.05)
+def test_size_on_mixtures(model, sequences, length, runs):
+    """Null data sets, at the boundary, inside, and with rare spread: at most the one-sided 99.9 % limit."""
+    rate = rejection_rate(extendible_p, model, sequences=sequences, length=length, runs=runs, rng=3)
+    assert rate.rejections <= binomial_limit(runs, 0.05)
 
 
 def test_power_against_urns():
-    """Four copies of each letter, N = 100: the theory's .945; more copies are harder to see."""
-    full = rejection_rate(extendible_p, Urn(np.full(4, 4)), sequences=100, length=8, runs=60, rng=3)
-    large = rejection_rate(extendible_p, Urn(np.full(4, 16)), sequences=100, length=8, runs=60, rng=3)
-    assert full.value >= 0.8  # .945 would fall below .8 in 60 runs about once in 10⁵
-    assert large.value < full.value
+    """Four copies of each letter, N = 400, are seen for sure; more copies are harder to see."""
+    full, half, large = (
+        rejection_rate(extendible_p, Urn(np.full(4, copies)), sequences=400, length=8, runs=100, rng=3)
+        for copies in (4, 8, 16)
+    )
+    assert full.value >= 0.9  # {3, 4, 5} of a 2-and-2 split: .868 against .711, 4.9 standard errors of 200 sequences
+    assert full.value > half.value > large.value
+    assert half.value >= 0.3  # .780 against .711: 2.1 standard errors, where 1.6 reject
+
+
+@given(st.integers(2, 12), st.data())
+def test_no_latent_variable_passes_the_ceiling(length, data):
+    """π* is the maximum over p of the chance of a ≤ Bin(T, p) ≤ b: never below a fine grid, and reached on it."""
+    least = data.draw(st.integers(0, length))
+    most = data.draw(st.integers(least, length))
+    p = np.linspace(0, 1, 2001)[:, None]
+    k = np.arange(least, most + 1)
+    grid = (np.array([comb(length, int(j)) for j in k]) * p**k * (1 - p) ** (length - k)).sum(axis=1).max()
+    found = balance_ceiling(length, least, most)
+    assert grid - 1e-12 <= found
+    # the second derivative of a binomial probability in p is at most T(T − 1), and p is off by 1/4000 at most
+    assert found <= grid + length * (length - 1) * 2.5e-4**2 / 2 + 1e-10
+
+
+def test_ceilings_of_long_sequences():
+    """Near the normal law for T = 10⁵: ± one standard deviation holds .683 of the middle binomial."""
+    assert balance_ceiling(100_000, 50_000 - 158, 50_000 + 158) == pytest.approx(0.6843, abs=1e-3)
+    with pytest.raises(AssumptionError, match="counts from 5 to 4 of 8 tokens are none"):
+        balance_ceiling(8, 5, 4)
+
+
+@pytest.mark.parametrize("sequences", [1, 7, 30])
+@pytest.mark.parametrize("ceiling", [0.1, 0.7109375])
+def test_balance_p_values_are_exact(sequences, ceiling):
+    """P(p ≤ α) ≤ α by summing the binomial law, at its worst chance π* and below; some α is reached."""
+    counts = np.arange(sequences + 1)
+    ps = np.array([balance_p_value(int(k), sequences, ceiling) for k in counts])
+    for chance in (ceiling, 0.8 * ceiling):
+        law = (
+            np.array([comb(sequences, int(k)) for k in counts]) * chance**counts * (1 - chance) ** (sequences - counts)
+        )
+        assert all(law[ps <= alpha].sum() <= alpha * (1 + 1e-9) for alpha in ps)
+    assert ps[-1] == pytest.approx(ceiling**sequences)
+    assert ps[0] == 1
+
+
+def test_the_chosen_event_is_narrow_where_counts_agree():
+    """Counts that are all 4 of 8 choose {4}; counts that pile up at the ends leave nothing to see."""
+    event = choose_balance(np.full(10, 4), 8)
+    assert (event.least, event.most, event.ceiling) == (4, 4, pytest.approx(70 / 256))
+    ends = np.repeat([0, 8], 20)
+    ended = choose_balance(ends, 8)
+    hits = int(((ends >= ended.least) & (ends <= ended.most)).sum())
+    assert balance_p_value(hits, 40, ended.ceiling) == 1
+    assert choose_balance(np.array([1, 1, 1]), 2).ceiling == pytest.approx(0.5)
 
 
 def test_permutations_of_an_alphabet_have_no_spread():
     """Positions in random order: covariance −1/(T(T − 1)) exactly, beyond doubt."""
-    found = extendibility_test(Urn(np.ones(8, dtype=int)).sample(20, 8, 0).tokens, permutations=99)
-    assert found.p_value == 0.01
+    found = extendibility_test(Urn(np.ones(8, dtype=int)).sample(20, 8, 0).tokens)
+    assert found.p_value < 1e-3
+    assert found.statistic == found.sequences == 10
     assert found.covariance == pytest.approx(-1 / 56, rel=1e-9)  # a unit vector of sum 0, whatever it is
     assert sum(found.direction) == pytest.approx(0, abs=1e-9)
 
 
 @given(st.integers(0, 2**32))
 def test_covariance_is_unbiased_by_its_definition(seed):
-    """θ̂ and t from loops over pairs of tokens."""
+    """θ̂ from loops over pairs of tokens; a large shift does not change it."""
     seen = np.random.default_rng(seed).normal(size=(5, 4))
     pairs = [np.mean([row[s] * row[t] for s in range(4) for t in range(4) if s != t]) for row in seen]
     means = seen.mean(axis=1)
     theta = np.mean(pairs) - means.mean() ** 2 + means.var(ddof=1) / 5
-    t = theta * np.sqrt(5) / np.std(np.array(pairs) - 2 * means.mean() * means, ddof=1)
-    found, covariance = studentised(seen[None])
-    assert covariance[0] == pytest.approx(theta, abs=1e-12)
-    assert found[0] == pytest.approx(t, rel=1e-9)
-    shifted = studentised(seen[None] + 3.0)
-    assert shifted[0][0] == pytest.approx(found[0], rel=1e-6)  # a covariance does not see a shift
+    assert covariance_within(seen) == pytest.approx(theta, abs=1e-12)
+    assert covariance_within(seen + 1e6) == pytest.approx(theta, abs=1e-8)  # 1e6 rounds its tokens by 1e-10
 
 
 def test_theta_is_unbiased():
     """Averaged over all 4² data sets of two sequences of two fair bits, θ̂ is the true covariance, 0."""
-    every = [studentised(np.array(bits, dtype=float).reshape(1, 2, 2))[1][0] for bits in product((0, 1), repeat=4)]
+    every = [covariance_within(np.array(bits, dtype=float).reshape(2, 2)) for bits in product((0, 1), repeat=4)]
     assert np.mean(every) == pytest.approx(0, abs=1e-12)
 
 
@@ -204,13 +271,65 @@ def test_reals_and_vectors_can_be_asked():
     """A Gaussian location passes, alone and as vectors; tokens whose sum is fixed do not."""
     model = GaussianLocation(np.zeros(2))
     tokens = model.sample(200, 6, 0).tokens
-    assert extendibility_test(tokens, permutations=99).p_value > 0.05
-    assert extendibility_test(tokens[:, :, 0], permutations=99).p_value > 0.05
+    assert extendibility_test(tokens).p_value > 0.05
+    assert extendibility_test(tokens[:, :, 0]).p_value > 0.05
     fixed = tokens - tokens.mean(axis=1, keepdims=True)  # exchangeable, and each sums to 0
-    assert extendibility_test(fixed, permutations=99).p_value == 0.01
-    assert extendibility_test(fixed[:, :, 0], permutations=99).p_value == 0.01
-    direction = least_direction(fixed)
-    assert studentised((fixed @ direction)[None])[1][0] < 0
+    assert extendibility_test(fixed).p_value <= 0.01
+    assert extendibility_test(fixed[:, :, 0]).p_value <= 0.01
+    assert covariance_within(fixed @ least_direction(fixed)) < 0
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1.0])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_shift_and_scale_are_not_seen(scale, offset):
+    """Every p-value is that of the data as it was, however large, small or far from 0 it is written."""
+    tokens = GaussianLocation(np.zeros(2)).sample(60, 6, 0).tokens
+    fixed = tokens - tokens.mean(axis=1, keepdims=True)
+    for data in (fixed, tokens):
+        written = (data + offset) * scale
+        for test in (neighbours_test, places_test):
+            expected = test(data, permutations=99).p_value
+            assert test(written, permutations=99).p_value == expected
+        assert extendibility_test(written).p_value == extendibility_test(data).p_value
+        assert extendibility_test(written[:, :, 0]).p_value == extendibility_test(data[:, :, 0]).p_value
+    assert extendibility_test((fixed + offset) * scale).p_value < 0.05
+
+
+def test_narrow_floats_are_widened():
+    """Half-width reals near their limit 65504 are tested as the reals they are."""
+    tokens = (30000 * np.random.default_rng(0).uniform(-1, 1, size=(40, 12))).astype(np.float16)
+    for test in (neighbours_test, places_test):
+        assert test(tokens, permutations=99) == test(tokens.astype(float), permutations=99)
+    assert extendibility_test(tokens).p_value == extendibility_test(tokens.astype(float)).p_value
+
+
+def test_a_statistic_that_is_no_number_is_refused():
+    """NaN compares as neither larger nor smaller, and would pass for a surprise."""
+    for observed, others in [(np.nan, [1.0]), (1.0, [np.nan]), (np.inf, [1.0])]:
+        with pytest.raises(DataError, match="not finite"):
+            p_value(observed, np.array(others), "large")
+
+
+def test_places_of_many_letters_need_no_table(monkeypatch):
+    """All tokens distinct: counting by sorting gives the same answer, in memory of the data's size."""
+    tokens = np.random.default_rng(0).integers(5, size=(20, 6))
+    table = places_test(tokens, permutations=39)
+    distinct = np.arange(160_000).reshape(400, 400)
+    tracemalloc.start()
+    assert places_test(distinct, permutations=3).p_value == 1
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 64 * 2**20  # places × letters would be 512 MB
+    monkeypatch.setattr("keyhole.latent.order.BLOCK", 1)
+    assert places_test(tokens, permutations=39) == table
+
+
+def test_a_half_without_spread_shows_nothing():
+    """If the first half holds one letter only, nothing is rejected and the ceiling is 1; so for one letter in all."""
+    tokens = np.zeros((40, 4), dtype=int)
+    assert extendibility_test(tokens).ceiling == extendibility_test(tokens.astype(float)).p_value == 1
+    tokens[0, 0] = 1
+    assert {extendibility_test(tokens, rng=seed).p_value for seed in range(8)} == {1.0}
 
 
 def test_many_letters_are_merged():
@@ -220,7 +339,7 @@ def test_many_letters_are_merged():
     first, second = as_letters(words[:20], words[20:])
     assert max(first.max(), second.max()) < 64
     assert len(set(zip(words.ravel(), np.concatenate([first, second]).ravel(), strict=True))) == len(np.unique(words))
-    assert 0 <= extendibility_test(words, permutations=19).p_value <= 1
+    assert 0 <= extendibility_test(words).p_value <= 1
     assert least_letter_direction(first, int(first.max()) + 1).sum() == pytest.approx(0, abs=1e-9)
 
 
@@ -243,14 +362,12 @@ def test_refused_data(tokens, sentence):
 
 
 def test_refused_questions():
-    """Too few sequences, one letter, a constant coordinate, a level that cannot be reached."""
+    """Too few sequences, a constant coordinate, a level that cannot be reached."""
     with pytest.raises(DataError, match="at least two"):
         places_test(np.array([[0, 1]]))
     with pytest.raises(DataError, match="at least four"):
         extendibility_test(np.array([[0, 1]] * 3))
-    with pytest.raises(DataError, match="one letter only"):
-        extendibility_test(np.zeros((8, 3), dtype=int))
-    with pytest.raises(DataError, match="is constant"):
+    with pytest.raises(DataError, match="vectors is constant"):
         extendibility_test(np.zeros((8, 3, 2)))
     with pytest.raises(
         AssumptionError, match=r"19 permutations can never reject at level 0.05 shared by 2 .* least 39"

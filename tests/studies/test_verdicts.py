@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from keyhole.attention.normalisers import Entmax15, Softmax
+from keyhole.latent.balance import balance_p_value
 from keyhole.latent.contrasts import MarkovChain
+from keyhole.latent.extendibility import extendibility_test
 from keyhole.latent.finite import FiniteLatent, FiniteModel
 from keyhole.latent.rules import Rule
 from keyhole.studies import (
@@ -38,6 +40,12 @@ def test_every_claim_holds_at_quick_scale(study):
     assert outcome.verdict == "holds", outcome.measurement
     assert outcome.figures
     assert all(math.isfinite(value) for value in outcome.numbers.values())
+
+
+def lower_ceiling(tokens, rng):
+    """The test of a latent variable with nine tenths of its ceiling."""
+    found = extendibility_test(tokens, rng=rng)
+    return balance_p_value(int(found.statistic), found.sequences, 0.9 * found.ceiling)
 
 
 def weaker_softmax(self, scores, xp):  # noqa: ARG001  (a method in place of another)
@@ -107,6 +115,11 @@ BREAKS = {
         exchangeability_tests,
         "NULLS",
         {"a chain": (exchangeability_tests.order, MarkovChain(4, 0.1), 20, 12)},
+    ),
+    "exchangeability-tests: a lower ceiling": (
+        exchangeability_tests,
+        "NULLS",
+        {"independent": (lower_ceiling, exchangeability_tests.INDEPENDENT, 100, 8)},
     ),
     "sufficiency: a rounded posterior": (
         FiniteModel,

@@ -5,7 +5,7 @@ import pytest
 
 import keyhole
 from keyhole.errors import ArgumentError, AssumptionError, DataError
-from keyhole.latent import GaussianLocation, MarkovChain, Polya, Urn
+from keyhole.latent import FiniteModel, GaussianLocation, MarkovChain, Polya, Urn
 from keyhole.latent.permutations import binomial_limit, rejection_rate
 
 
@@ -66,6 +66,21 @@ def test_refused_questions(options, kind, sentence):
 
 
 def test_too_few_sequences_for_halves():
-    """Three sequences can be asked about their order only, and the sentence says so."""
+    """Three sequences are asked about their order alone; asked for a latent variable, they are refused."""
+    few = np.array([[0, 1, 0]] * 3)
+    assert [test.name for test in keyhole.exchangeable(few).tests] == ["neighbours", "places"]
+    assert [test.name for test in keyhole.exchangeable(few[:1]).tests] == ["neighbours"]
     with pytest.raises(DataError, match="at least four, or ask for the order alone"):
-        keyhole.exchangeable(np.array([[0, 1, 0]] * 3))
+        keyhole.exchangeable(few, test="extendible")
+
+
+def test_a_rare_latent_keeps_the_shared_level():
+    """One sequence in twenty has all the spread: of 150 tables at most the one-sided 99.9 % limit is rejected."""
+    rare = FiniteModel(np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]), np.array([0.05, 0.95]))
+
+    def any_p(tokens, rng):
+        found = keyhole.exchangeable(tokens, permutations=119, seed=int(rng.integers(2**31)))
+        return 0.0 if found.rejected else 1.0
+
+    rate = rejection_rate(any_p, rare, sequences=100, length=8, runs=150, rng=5)
+    assert rate.rejections <= binomial_limit(150, 0.05)

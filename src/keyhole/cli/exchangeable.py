@@ -8,6 +8,7 @@ import typer
 from keyhole.cli.arguments import count
 
 if TYPE_CHECKING:
+    from keyhole.latent.permutations import PermutationTest
     from keyhole.verbs.exchangeable import Exchangeability
 
 EXAMPLES = """
@@ -35,13 +36,17 @@ def exchangeable_command(
     permutations: Annotated[
         str, typer.Option(help="Reorderings to compare with, such as 999 or 1e4.", metavar="B")
     ] = "999",
-    level: Annotated[float, typer.Option(help="Chance of rejecting wrongly, shared by the tests.")] = 0.05,
+    level: Annotated[
+        float,
+        typer.Option(help="Most chance of rejecting sequences that are independent and have a latent; shared."),
+    ] = 0.05,
     seed: Annotated[int, typer.Option(help="Draws the reorderings and the halves.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Test whether DATA, a row per sequence, is exchangeable and could have a latent variable.
 
-    Exits with 1 if that is rejected, with 0 if not. Sequences must be independent of each other.
+    Exits with 1 if that is rejected, with 0 if not. Sequences must be independent of each other; then the level holds
+    for every latent variable and any number of sequences. Not to reject proves nothing.
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -51,7 +56,7 @@ def exchangeable_command(
 
     reorderings, screen = count(permutations), Console(stderr=True)
     with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
-        task = progress.add_task("reordering", total=reorderings * {"order": 2, "extendible": 1}.get(test, 3))
+        task = progress.add_task("reordering", total=reorderings * (0 if test == "extendible" else 2))
         found = exchangeable(
             data,
             test=test,
@@ -79,9 +84,26 @@ def show(found: "Exchangeability") -> None:
     data = f"{found.sequences} sequences of {found.length} tokens; {many}{found.kind}"
     rows = [("answer", str(found)), ("data", data)]
     rows += [
-        (entry.name, f"p = {entry.p_value:.4g}, statistic {entry.statistic:.4g}; null: {entry.null}")
+        (entry.name, f"p = {entry.p_value:.4g}, {counted(entry, found.length)}; null: {entry.null}")
         for entry in found.tests
     ]
+    if found.sequences < 4:
+        rows.append(("extendible", "not asked: it needs at least four sequences"))
     shared = f"{found.level:g} shared by {len(found.tests)} tests" if len(found.tests) > 1 else f"{found.level:g}"
-    rows.append(("level", f"{shared}; {found.tests[0].permutations} permutations, seed {found.seed}"))
+    reordered = f"{found.tests[0].permutations} permutations, " if found.tests[0].permutations else ""
+    rows.append(("level", f"{shared}; {reordered}seed {found.seed}"))
     show_facts(rows)
+
+
+def counted(entry: "PermutationTest", length: int) -> str:
+    """What a test found, in words."""
+    from keyhole.latent.extendibility import ExtendibilityTest
+
+    if not isinstance(entry, ExtendibilityTest):
+        return f"statistic {entry.statistic:.4g}"
+    if entry.ceiling == 1:
+        return "half of the sequences show nothing to look along"
+    return (
+        f"{entry.statistic:.0f} of {entry.sequences} sequences have {entry.least} to {entry.most} of their {length} "
+        f"tokens on one side, and a latent variable gives each a chance of at most {entry.ceiling:.3f}"
+    )

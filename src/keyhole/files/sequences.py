@@ -37,7 +37,7 @@ def _array(path: Path) -> np.ndarray:
 
 def _table(path: Path) -> np.ndarray:
     try:
-        with path.open(encoding="utf8", newline="") as lines:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
             rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if row]
     except OSError as error:
         raise DataError(f"The sequences {str(path)!r} cannot be read: {error.strerror}.") from error
@@ -45,6 +45,9 @@ def _table(path: Path) -> np.ndarray:
         raise DataError(f"{str(path)!r} is no text of values between commas; write a line per sequence.") from error
     if not rows:
         raise DataError(f"{str(path)!r} holds no sequence; write a line per sequence, values between commas.")
+    for mark, name in ((";", "semicolons"), ("\t", "tabs")):
+        if all(len(row) == 1 and mark in row[0] for row in rows):
+            raise DataError(f"{str(path)!r} has {name} between its values; write commas instead.")
     for number, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]) or "" in row:
             raise DataError(

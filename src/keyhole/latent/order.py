@@ -9,17 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Int, Shaped
 
 from keyhole.errors import DataError
 from keyhole.latent.model import Rng
-from keyhole.latent.permutations import (
-    Direction,
-    PermutationTest,
-    Watch,
-    p_value,
-    reorder_within,
-)
+from keyhole.latent.permutations import BLOCK, Direction, PermutationTest, Watch, p_value, reorder_within
 
 Data = Shaped[Any, "..."]  # (N, T), or (N, T, d) for vectors; whether it is, is asked by `require_sequences`
 NEIGHBOURS = "neighbours are as alike as any two tokens"
@@ -81,6 +75,17 @@ def require_sequences(tokens: Data) -> None:
         raise DataError("the sequences hold NaN or infinity; drop or fill those rows first.")
 
 
+def unit_scale(tokens: Data) -> tuple[Float[Any, "N T *width"], float]:
+    """Reals of full width, centred per coordinate, at most 2 in size; and the power of 2 they were divided by.
+
+    Products of neighbours of the data itself may overflow, and sums of large numbers hide small differences.
+    """
+    wide = tokens.astype(np.float64)
+    scale = float(2.0 ** min(np.frexp(np.abs(wide).max())[1], 1023)) or 1.0
+    small = wide / scale
+    return small - small.mean(axis=(0, 1)), scale
+
+
 def _test(
     name: str,
     null: str,
@@ -92,6 +97,7 @@ def _test(
     watch: Watch | None,
 ) -> PermutationTest:
     stream = np.random.default_rng(rng)
+    tokens, scale = unit_scale(tokens) if np.issubdtype(tokens.dtype, np.floating) else (tokens, 1.0)
     observed = float(statistic(tokens[None])[0])
     parts = []
     for block in reorder_within(tokens, permutations, stream):
@@ -100,7 +106,7 @@ def _test(
             watch(len(block))
     reordered = np.concatenate(parts) if parts else np.zeros(0)
     p = p_value(observed, reordered, direction)
-    return PermutationTest(name, null, observed, p, permutations)
+    return PermutationTest(name, null, observed * scale * scale, p, permutations)  # products: of the data's own units
 
 
 def _equal_neighbours(stack: Stack) -> Float[Any, "B"]:
@@ -119,8 +125,14 @@ def _place_sums(stack: Stack) -> Float[Any, "B"]:
 
 def _place_agreements(letters: int) -> Callable[[Stack], Float[Any, "B"]]:
     def agreements(stack: Stack) -> Float[Any, "B"]:
-        """Σ over places and letters of the squared counts, one reordering at a time: a table is places × letters."""
+        """Σ over places and letters of the squared counts, one reordering at a time."""
         offsets = np.arange(stack.shape[2]) * letters
-        return np.array([(np.bincount((data + offsets).ravel()) ** 2.0).sum() for data in stack])
+        # a table of places × letters is quick, but may be far larger than the data: then sort
+        count = np.bincount if len(offsets) * letters <= BLOCK else _repeats
+        return np.array([(count((data + offsets).ravel()) ** 2.0).sum() for data in stack])
 
     return agreements
+
+
+def _repeats(numbers: Int[Any, "n"]) -> Int[Any, "m"]:
+    return np.unique(numbers, return_counts=True)[1]

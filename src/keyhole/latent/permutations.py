@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from keyhole.bounds.binomial import clopper_pearson, log_lower_tail
-from keyhole.errors import AssumptionError
+from keyhole.errors import AssumptionError, DataError
 from keyhole.latent.model import Rng, Sampler
 
 Direction: TypeAlias = Literal["large", "small", "either"]
@@ -27,7 +27,7 @@ class PermutationTest:
     null: str  # what is believed until shown otherwise
     statistic: float
     p_value: float
-    permutations: int
+    permutations: int  # 0 where the law of the statistic is known without
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,9 @@ def p_value(observed: float, reordered: Float[Any, "B"], direction: Direction) -
     (0.4, 0.4)
     """
     every = np.append(reordered, observed)
-    scale = TIES * float(np.abs(every[np.isfinite(every)]).max(initial=0.0))
+    if not bool(np.all(np.isfinite(every))):  # a NaN compares as neither extreme nor not, and would look surprising
+        raise DataError("a statistic of the data or of a reordering is not finite; rescale the data.")
+    scale = TIES * float(np.abs(every).max())
     above = (1 + int((reordered >= observed - scale).sum())) / (len(reordered) + 1)
     below = (1 + int((reordered <= observed + scale).sum())) / (len(reordered) + 1)
     return {"large": above, "small": below, "either": min(1.0, 2 * min(above, below))}[direction]

@@ -19,7 +19,7 @@ QUESTIONS = ("order", "extendible", "both")
 REJECTIONS = {
     "neighbours": "neighbouring tokens depend on each other, so the order matters",
     "places": "places have laws of their own, so the order matters",
-    "extendible": "tokens of a sequence are negatively correlated, which no latent variable allows",
+    "extendible": "tokens of a sequence divide too evenly, which no latent variable allows",
 }
 
 
@@ -83,8 +83,9 @@ def exchangeable(
 ) -> Exchangeability:
     """Test sequences, a row each, for exchangeability (`order`), for a latent variable (`extendible`), or for both.
 
-    The level is shared: with k tests each must reach level/k, so that data that is what the tests suppose is rejected
-    with chance at most `level`.
+    The level is shared: with k tests each must reach level/k, so that independent sequences of tokens that are
+    independent given a latent variable, whatever it is, are rejected with chance at most `level`. Fewer than four
+    sequences cannot be split in halves: of `both`, only the order is then asked.
 
     >>> from keyhole.latent import MarkovChain
     >>> print(exchangeable(MarkovChain(4, 0.6).sample(50, 12, 0).tokens, test="order"))
@@ -98,10 +99,12 @@ def exchangeable(
     require_sequences(tokens)
     asked = _asked(test, len(tokens))
     # a look in either direction is two one-sided looks
-    require_permutations(permutations, level, len(asked) * (2 if "neighbours" in asked else 1))
+    require_permutations(permutations, level, len(asked) * 2 if "neighbours" in asked else 0)
     streams = np.random.default_rng(seed).spawn(len(asked))
     found = tuple(
-        TESTS[name](tokens, permutations=permutations, rng=stream, watch=watch)
+        extendibility_test(tokens, rng=stream)
+        if name == "extendible"
+        else ORDER_TESTS[name](tokens, permutations=permutations, rng=stream, watch=watch)
         for name, stream in zip(asked, streams, strict=True)
     )
     whole = np.issubdtype(tokens.dtype, np.integer)
@@ -116,13 +119,10 @@ def exchangeable(
     )
 
 
-TESTS: dict[str, Callable[..., PermutationTest]] = {
-    "neighbours": neighbours_test,
-    "places": places_test,
-    "extendible": extendibility_test,
-}
+ORDER_TESTS: dict[str, Callable[..., PermutationTest]] = {"neighbours": neighbours_test, "places": places_test}
 
 
 def _asked(test: str, sequences: int) -> tuple[str, ...]:
     order = ("neighbours", "places") if sequences > 1 else ("neighbours",)
-    return {"order": order, "extendible": ("extendible",), "both": (*order, "extendible")}[test]
+    both = (*order, "extendible") if sequences > 3 else order  # halves of two
+    return {"order": order, "extendible": ("extendible",), "both": both}[test]
