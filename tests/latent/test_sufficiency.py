@@ -155,6 +155,22 @@ def test_regret_never_exceeds_its_ceiling(letters, values, seed):
         assert (regret[:, t] <= -np.log(model.prior[best.argmax(axis=1)]) + 1e-10).all()
 
 
+def test_a_latent_the_prior_excludes_has_no_ceiling():
+    """p = (1, 0): the best latent in hindsight may be the excluded one, and the regret grows without end."""
+    model = FiniteModel(np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([1.0, 0.0]))
+    regret = cumulative_regret(model, np.ones((1, 20), dtype=int))
+    assert regret[0] == pytest.approx(np.arange(1, 21) * log(9))
+    assert regret.max() <= regret_ceiling(model) == float("inf")
+
+
+def test_regret_where_a_sequence_cannot_be():
+    """Impossible under the prior's latents alone: regret ∞. Impossible under all: refused."""
+    model = FiniteModel(np.array([[1.0, 0.5], [0.0, 0.5], [0.0, 0.0]]), np.array([1.0, 0.0]))
+    assert cumulative_regret(model, np.array([[0, 1]])).tolist() == [[0.0, float("inf")]]
+    with pytest.raises(AssumptionError, match="its regret is not defined"):
+        cumulative_regret(model, np.array([[0, 2]]))
+
+
 def test_eight_latents_pay_at_most_log_eight():
     """A uniform prior on eight latents: ceiling log 8, nearly paid in full after 400 tokens."""
     model = FiniteModel(random_model(5, 8, 1).emission, np.full(8, 1 / 8))
