@@ -30,6 +30,18 @@ def test_distance_of_sequences_by_enumeration(n, ones, k):
     assert urn_distance(n, ones, k) == pytest.approx(slow, abs=1e-12)
 
 
+def test_large_urns_by_exact_fractions():
+    """1200 of 3000: coefficients beyond every float; the distance from whole numbers, rounded once per term."""
+    n, ones, k = 3000, 1000, 1200
+    whole, law = comb(n, k), n**k
+    slow = sum(
+        abs(comb(ones, j) * comb(n - ones, k - j) / whole - comb(k, j) * ones**j * (n - ones) ** (k - j) / law)
+        for j in range(k + 1)
+    )
+    # a term is e to a sum of three logarithms of at most 10³, each rounded at 1e-13
+    assert urn_distance(n, ones, k) == pytest.approx(slow / 2, abs=1e-12)
+
+
 @given(st.integers(1, 60), st.data())
 def test_urns_stay_below_the_bound(n, data):
     """TV ≤ min(2k/n, k(k − 1)/(2n)) for every urn of two letters."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.errors import AssumptionError, ShapeError
-from keyhole.latent.diagnosis import diagnose_head
+from keyhole.latent.diagnosis import _up_to_a_factor, diagnose_head
 from keyhole.latent.regression import draw_sphere_function, uniform_on_sphere
 
 
@@ -85,6 +85,32 @@ def test_rotation_changes_nothing():
         assert replace(other, unexplained=0, standard_error=0, factor=0, disagreement=0, ridge=0) == pytest.approx(
             replace(one, unexplained=0, standard_error=0, factor=0, disagreement=0, ridge=0)
         )
+
+
+@pytest.mark.parametrize(("tokens", "seed", "temperature"), [(60, 1, 0.01), (200, 2, None)])
+def test_long_queries_do_not_overflow(tokens, seed, temperature):
+    """Queries much longer than the keys: every number of every fit is finite, a share at most 1 of its spread."""
+    rng = np.random.default_rng(seed)
+    keys, queries, values = rng.normal(size=(tokens, 8)), 3 * rng.normal(size=(tokens, 8)), rng.normal(size=(tokens, 8))
+    found = diagnose_head(queries, keys, values, temperature=temperature, rng=rng)
+    for fit in (found.own, *found.fits):
+        assert np.isfinite([fit.unexplained, fit.standard_error, fit.factor, fit.disagreement]).all()
+        assert 0 <= fit.disagreement <= 1
+
+
+def test_a_scaled_fit_has_the_same_share():
+    """Outputs are the fit plus what is orthogonal to it: the share is its part, also where squares overflow."""
+    for scale in (1e60, 1e100):
+        factor, left = _up_to_a_factor(scale * np.array([[3.0, 0.0]]), 1e60 * np.array([[6.0, 8.0]]))
+        assert factor * scale == pytest.approx(2e60)
+        assert left == pytest.approx(0.64)
+
+
+def test_queries_beyond_all_temperatures_are_refused():
+    """The exponential kernel at such queries is no double at any temperature of the grid."""
+    queries, keys, values = head(9, tokens=20)
+    with pytest.raises(AssumptionError, match=r"exceeds e\^150 at every temperature up to 64"):
+        diagnose_head(1e6 * queries, keys, values, temperature=1.0, rng=np.random.default_rng(0))
 
 
 def test_the_temperature_of_a_plain_head_is_the_root_of_its_width():

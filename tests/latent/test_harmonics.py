@@ -131,6 +131,15 @@ def test_energies_of_a_process_add_up_to_its_variance():
     assert expected_energies(process).sum() == pytest.approx(6, rel=1e-12)
 
 
+@pytest.mark.parametrize(("dimension", "temperature"), [(200, 0.01), (500, 0.01), (50, 0.002)])
+def test_energies_in_many_dimensions_are_not_cut_short(dimension, temperature):
+    """The first degrees hold next to nothing, the energies still sum to 1; a bump's sum to its power, by the kernel."""
+    process = SphereProcess(key_width=dimension, temperature=temperature)
+    assert expected_energies(process).sum() == pytest.approx(1, rel=1e-9)
+    bump = SphereFunction(np.eye(dimension)[:1], np.ones((1, 1)), temperature)
+    assert energies(bump).sum() == pytest.approx(eigenvalue(dimension, 0, temperature / 2), rel=1e-9)
+
+
 def spiral(count: int) -> np.ndarray:
     """Points on the sphere as even as a golden spiral makes them: averages over them converge like 1/count."""
     heights = 1 - (2 * np.arange(count) + 1) / count
@@ -177,6 +186,8 @@ def test_without_a_ridge_nothing_is_missed():
         (lambda: eigenvalue(3, 1, 0.0), "a temperature must be positive"),
         (lambda: shrinkage(3, 1, 0.5, -1.0), "a ridge per token must be positive"),
         (lambda: multiplier(2000, 1, 1.0), "take a smaller temperature"),
+        (lambda: expected_energies(SphereProcess(key_width=2000, temperature=0.001)), "too small for double precision"),
+        (lambda: effective_dimension(2000, 0.001, 0.1), "too small for double precision"),
         (lambda: effective_dimension(3, float("nan"), 0.1), "a temperature must be positive"),
     ],
 )

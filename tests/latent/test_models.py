@@ -260,6 +260,16 @@ def test_a_function_on_the_sphere():
     assert lone(np.array([[0.0, 0, 1]])) == pytest.approx(2.0)
 
 
+def test_a_token_far_from_every_cluster_of_a_latent_is_still_possible():
+    """Logarithms of −800 and less are sums over the latent's own clusters, each by hand; none is lost to underflow."""
+    pair = GaussianMixture(np.array([[-2.0], [2.0]]), np.eye(2), np.array([0.5, 0.5]), 0.01)
+    constant = -np.log(2 * np.pi * 0.01) / 2
+    found = pair.log_likelihood(np.array([[[-2.0], [2.1]]]))
+    np.testing.assert_allclose(found, constant - np.array([[[0.0, 800.0], [840.5, 0.5]]]), rtol=1e-12)
+    # 840.5 against 800.5: the second cluster, by e^40
+    assert pair.posterior(np.array([[[-2.0], [2.1]]]))[0, 0] == pytest.approx(np.exp(-40), rel=1e-10)
+
+
 def test_latents_of_one_law_are_merged():
     """Two latent values with equal columns become one of their joint prior; the law of the tokens stays."""
     doubled = FiniteModel(THREE.emission[:, [0, 1, 0]], np.array([0.2, 0.5, 0.3]))

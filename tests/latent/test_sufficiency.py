@@ -90,6 +90,22 @@ def test_information_by_its_definition():
     assert (held.entropy, held.about_latent) == pytest.approx((entropy, about))
 
 
+def test_beliefs_near_certainty_stay_apart():
+    """A nearly sure coin, T = 9: ten counts are ten posteriors, from 1e-27 to 1; nothing of H(counts) is lost."""
+    coin = FiniteModel(np.array([[0.999, 0.001], [0.001, 0.999]]), np.array([0.5, 0.5]))
+    held = compare(coin, 9)
+    assert held["posterior"].classes == held["counts"].classes == 10
+    assert held["posterior"].entropy == pytest.approx(held["counts"].entropy, abs=1e-12)
+    assert determines(coin, 9, coin.posterior, counts_of(coin))
+
+
+def test_reals_are_told_apart_by_gaps_and_not_by_a_grid():
+    """Rounding on both sides of half a unit of the ninth digit is one number; a gap of 2e-9 makes two."""
+    edge = 0.5e-9
+    assert partition(np.array([edge - 1e-16, edge + 1e-16, edge + 2e-9, -0.0, 0.0])).tolist() == [0, 0, 1, 0, 0]
+    assert partition(np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])).tolist() == [0, 0, 1]
+
+
 def test_fixed_label_needs_less():
     """A representation for one label only (here: which token came first) is no sufficient one."""
     assert not is_sufficient(THREE, 3, lambda x: x[:, :1])
@@ -153,6 +169,22 @@ def test_regret_never_exceeds_its_ceiling(letters, values, seed):
         best = logs[:, : t + 1].sum(axis=1)
         assert regret[:, t] == pytest.approx(slow + best.max(axis=1), abs=1e-9)
         assert (regret[:, t] <= -np.log(model.prior[best.argmax(axis=1)]) + 1e-10).all()
+
+
+def test_a_latent_the_prior_excludes_has_no_ceiling():
+    """Prior (1, 0): the best latent in hindsight may be the excluded one, and the regret grows without end."""
+    model = FiniteModel(np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([1.0, 0.0]))
+    regret = cumulative_regret(model, np.ones((1, 20), dtype=int))
+    assert regret[0] == pytest.approx(np.arange(1, 21) * log(9))
+    assert regret.max() <= regret_ceiling(model) == float("inf")
+
+
+def test_regret_where_a_sequence_cannot_be():
+    """Impossible under the prior's latents alone: regret ∞. Impossible under all: refused."""
+    model = FiniteModel(np.array([[1.0, 0.5], [0.0, 0.5], [0.0, 0.0]]), np.array([1.0, 0.0]))
+    assert cumulative_regret(model, np.array([[0, 1]])).tolist() == [[0.0, float("inf")]]
+    with pytest.raises(AssumptionError, match="its regret is not defined"):
+        cumulative_regret(model, np.array([[0, 2]]))
 
 
 def test_eight_latents_pay_at_most_log_eight():

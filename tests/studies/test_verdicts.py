@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from keyhole.attention.normalisers import Entmax15, Softmax
+from keyhole.latent import prototypes
 from keyhole.latent.balance import balance_p_value
 from keyhole.latent.contrasts import MarkovChain
 from keyhole.latent.extendibility import extendibility_test
@@ -131,6 +132,7 @@ BREAKS = {
         "log_posterior",
         lambda self, tokens: np.log(self.prior) + self.log_likelihood(tokens).mean(axis=1),
     ),
+    "sufficiency: prototypes without a sink": (prototypes, "_summed", lambda values: values.mean(axis=1)),
     "minimality: a posterior that remembers": (
         FiniteModel,
         "posterior",

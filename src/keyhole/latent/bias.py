@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from keyhole.errors import AssumptionError
 from keyhole.latent.harmonics import SMALLEST, eigenvalue, multiplicity, multiplier, shrinkage, zonal
 from keyhole.latent.regression import SphereFunction, SphereProcess
 
 Energies = Float[Any, "degrees"]
+
+WHOLE = 1e-9  # relative: a few hundred terms, each from Bessel functions good to twelve digits
 
 
 def energies(function: SphereFunction) -> Energies:
@@ -26,6 +29,8 @@ def energies(function: SphereFunction) -> Energies:
     while factors[-1] > SMALLEST * max(factors):
         degree = len(factors)
         factors.append(eigenvalue(dimension, degree, function.temperature) ** 2 * multiplicity(dimension, degree))
+    # E[k(a, ·)²] = Σ_ℓ N μ_ℓ² is the mean of the kernel of half the temperature
+    _require_whole(factors, eigenvalue(dimension, 0, function.temperature / 2), dimension, function.temperature)
     shapes = zonal(dimension, len(factors), function.centres @ function.centres.T)
     return np.array(factors) * np.einsum("lij,ij->l", shapes, function.weights @ function.weights.T)
 
@@ -37,10 +42,11 @@ def expected_energies(process: SphereProcess) -> Energies:
     1.0
     """
     found = [eigenvalue(process.key_width, 0, process.temperature)]
-    while found[-1] > SMALLEST:
+    while found[-1] > SMALLEST * max(found):  # in many dimensions the first degrees hold next to nothing
         degree = len(found)
         mu = eigenvalue(process.key_width, degree, process.temperature)
         found.append(multiplicity(process.key_width, degree) * mu)
+    _require_whole(found, 1.0, process.key_width, process.temperature)
     return process.value_width * process.prior_variance * np.array(found)
 
 
@@ -66,3 +72,12 @@ def ridge_bias(parts: Energies, dimension: int, temperature: float, epsilon: flo
     """
     missed = [shrinkage(dimension, degree, temperature, epsilon) for degree in range(len(parts))]
     return float(np.square(missed) @ parts)
+
+
+def _require_whole(parts: list[float], trace: float, dimension: int, temperature: float) -> None:
+    """Refuse degrees that do not add up to what they must: double precision has lost some."""
+    if not abs(sum(parts) - trace) <= WHOLE * trace or trace == 0:
+        raise AssumptionError(
+            f"the harmonics of dimension {dimension} at temperature {temperature} are too small for double precision; "
+            "take fewer dimensions or a smaller temperature."
+        )

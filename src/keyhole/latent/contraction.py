@@ -1,7 +1,7 @@
 """How fast the posterior finds the latent, and how little averaging over it costs on the way."""
 
 from itertools import combinations
-from math import log, sqrt
+from math import inf, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -65,11 +65,17 @@ def cumulative_regret(model: FiniteLatent, tokens: Tokens) -> Float[Any, "n T"]:
     """
     logs = np.cumsum(model.log_likelihood(tokens), axis=1)  # log P(x_1..x_t | z)
     best = logs.max(axis=2)
+    if bool(np.any(np.isneginf(best))):
+        raise AssumptionError("a sequence has probability 0 under every latent value, so its regret is not defined.")
     with np.errstate(divide="ignore"):
-        weighed = logs - best[:, :, None] + np.log(model.prior)
-    return -np.log(np.exp(weighed).sum(axis=2))
+        return -np.logaddexp.reduce(logs - best[:, :, None] + np.log(model.prior), axis=2)
 
 
 def regret_ceiling(model: FiniteLatent) -> float:
-    """log(1/p) of the least likely latent value: what no sequence's regret exceeds."""
-    return -log(float(model.prior[model.prior > 0].min()))
+    """log(1/p) of the least likely latent value: what no sequence's regret exceeds; infinite if the prior excludes one.
+
+    >>> regret_ceiling(FiniteModel(np.array([[0.5, 0.2], [0.5, 0.8]]), np.array([1.0, 0.0])))
+    inf
+    """
+    least = float(model.prior.min())
+    return -log(least) if least > 0 else inf

@@ -5,7 +5,7 @@ near a mixture of independent draws. For tokens that carry their positions the d
 and no better, so over a whole sentence the latent model is an assumption and not a theorem.
 """
 
-from math import comb, expm1, fsum, inf, log1p
+from math import comb, exp, expm1, fsum, inf, log, log1p
 
 from keyhole.errors import AssumptionError
 
@@ -29,9 +29,11 @@ def urn_distance(n: int, ones: int, k: int) -> float:
     _require_draws(n, k)
     if not 0 <= ones <= n:
         raise AssumptionError(f"{ones} ones among {n} letters were asked for; give 0 to {n}.")
-    chance = ones / n
-    gaps = (
-        abs(comb(ones, j) * comb(n - ones, k - j) / comb(n, k) - comb(k, j) * chance**j * (1 - chance) ** (k - j))
+    if ones in (0, n):
+        return 0.0
+    draws, one, zero = comb(n, k), log(ones / n), log((n - ones) / n)
+    gaps = (  # a binomial coefficient can be too large for a float; its logarithm never is
+        abs(comb(ones, j) * comb(n - ones, k - j) / draws - exp(log(comb(k, j)) + j * one + (k - j) * zero))
         for j in range(k + 1)
     )
     return fsum(gaps) / 2

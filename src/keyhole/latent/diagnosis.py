@@ -23,6 +23,8 @@ TEMPERATURES = tuple(2.0**power for power in range(-6, 7))  # in units of the he
 RIDGES = tuple(10.0**power for power in range(-4, 3))  # in units of the kernel's mean diagonal
 MOST = 1024  # tokens looked at: the dense solutions cost their cube
 EDGE = ", at the edge of the grid"
+STEEPEST = 150.0  # log of how far a kernel may rise above its values among the keys fitted: e^600, its fourth power,
+# is still a double, and the spread of squared errors is of fourth power
 
 
 @dataclass(frozen=True)
@@ -134,24 +136,24 @@ class _Case:
         standard_error = float(errors.std(ddof=1) / np.sqrt(len(errors)))
         everything = np.concatenate([self.keys, self.held_keys]), np.concatenate([self.values, self.held_values])
         factor, left = _up_to_a_factor(
-            answer(*everything, self.queries) - values_mean(everything[1]), self.outputs - values_mean(everything[1])
+            answer(*everything, self.queries) - _mean(everything[1]), self.outputs - _mean(everything[1])
         )
         unexplained = float(errors.mean()) / spread
         return Fit(name, temperature, ridge, unexplained, standard_error / spread, on_edge, factor, left)
 
 
-def values_mean(values: np.ndarray) -> np.ndarray:
+def _mean(values: np.ndarray) -> np.ndarray:
     """The mean value, which even attention answers everywhere."""
     return np.asarray(values.mean(axis=0))
 
 
 def _up_to_a_factor(fitted: np.ndarray, outputs: np.ndarray) -> tuple[float, float]:
     """The c of the least ‖c·fitted − outputs‖², and what share of ‖outputs‖² is then left."""
-    size, whole = float(np.square(fitted).sum()), float(np.square(outputs).sum())
-    if size <= 1e-24 * whole or whole == 0:  # a fit that is flat to rounding gives nothing of outputs that move
+    size, whole = float(np.linalg.norm(fitted)), float(np.linalg.norm(outputs))
+    if size <= 1e-12 * whole or whole == 0:  # a fit that is flat to rounding gives nothing of outputs that move
         return 0.0, 1.0 if whole else 0.0
-    together = float((fitted * outputs).sum())
-    return together / size, max(0.0, 1 - together**2 / (size * whole))
+    cosine = float(((fitted / size) * (outputs / whole)).sum())  # of unit vectors: nothing to overflow
+    return cosine * (whole / size), max(0.0, 1 - cosine**2)
 
 
 def _softmax(kernel: Kernel) -> Answer:
@@ -160,7 +162,7 @@ def _softmax(kernel: Kernel) -> Answer:
 
 def _embedding(kernel: Kernel, ridge: float) -> Answer:
     def answer(keys: np.ndarray, values: np.ndarray, queries: np.ndarray) -> np.ndarray:
-        middle = values_mean(values)  # the prior mean: far from all keys the answer is the mean value
+        middle = _mean(values)  # the prior mean: far from all keys the answer is the mean value
         answers: np.ndarray = middle + embed_mean(kernel, keys, values - middle, ridge=ridge).mean(queries)
         return answers
 
@@ -178,22 +180,35 @@ def _best_softmax(case: _Case, own: float) -> Fit:
 
 
 def _best_embeddings(case: _Case, own: float) -> tuple[Fit, Fit]:
-    """Conditional-mean attention with the head's own kernel, and with the Gaussian one."""
+    """Conditional-mean attention with the head's own kernel, and with the Gaussian one.
+
+    The exponential kernel is scaled to 1 at the longest key fitted. At longer queries it grows as e to their excess
+    over γ; temperatures at which that is more than doubles can hold are left out of its grid.
+    """
     reach = float(np.square(case.keys).sum(axis=1).max())
-    kernels: dict[str, Callable[[float], Kernel]] = {
-        "conditional mean, exponential kernel": lambda gamma: Exponential(gamma, offset=reach),
-        "conditional mean, Gaussian kernel": lambda gamma: Gaussian(gamma**0.5),
-    }
-    first, second = (_best_embedding(case, own, name, make) for name, make in kernels.items())
-    return first, second
+    others = np.concatenate([case.held_keys, case.queries])
+    excess = float((others @ np.concatenate([case.keys, case.held_keys]).T).max()) - reach
+    grid = [own * scale for scale in TEMPERATURES]
+    gentle = [gamma for gamma in grid if excess <= STEEPEST * gamma]
+    if not gentle:
+        raise AssumptionError(
+            f"queries or held-out keys are so long that the exponential kernel exceeds e^{STEEPEST:.0f} at every "
+            f"temperature up to {grid[-1]:.3g}; scale queries and keys down, or give the head's own temperature."
+        )
+    return (
+        _best_embedding(
+            case, gentle, "conditional mean, exponential kernel", lambda gamma: Exponential(gamma, offset=reach)
+        ),
+        _best_embedding(case, grid, "conditional mean, Gaussian kernel", lambda gamma: Gaussian(gamma**0.5)),
+    )
 
 
-def _best_embedding(case: _Case, own: float, name: str, make: Callable[[float], Kernel]) -> Fit:
+def _best_embedding(case: _Case, grid: list[float], name: str, make: Callable[[float], Kernel]) -> Fit:
     """The bandwidth and ridge of the least left-out error; one eigendecomposition serves every ridge."""
-    centred = case.values - values_mean(case.values)
+    centred = case.values - _mean(case.values)
     best: tuple[float, int, int, float, float] | None = None
-    for row, scale in enumerate(TEMPERATURES):
-        kernel = make(own * scale)
+    for row, gamma in enumerate(grid):
+        kernel = make(gamma)
         gram = kernel(case.keys, case.keys)
         spectrum, vectors = np.linalg.eigh((gram + gram.T) / 2)
         turned, unit = vectors.T @ centred, float(np.trace(gram)) / len(gram)
@@ -202,8 +217,8 @@ def _best_embedding(case: _Case, own: float, name: str, make: Callable[[float], 
             left_out = (vectors @ (shrunk[:, None] * turned)) / (np.square(vectors) @ shrunk)[:, None]
             loss = float(np.square(left_out).mean())
             if best is None or loss < best[0]:
-                best = (loss, row, column, own * scale, share * unit)
+                best = (loss, row, column, gamma, share * unit)
     assert best is not None  # noqa: S101  (the grids are not empty)
-    _, row, column, gamma, ridge = best
-    edge = row in (0, len(TEMPERATURES) - 1) or column in (0, len(RIDGES) - 1)
-    return case.fit(name, gamma, ridge, _embedding(make(gamma), ridge), on_edge=edge)
+    _, row, column, chosen, ridge = best
+    edge = row in (0, len(grid) - 1) or column in (0, len(RIDGES) - 1)
+    return case.fit(name, chosen, ridge, _embedding(make(chosen), ridge), on_edge=edge)

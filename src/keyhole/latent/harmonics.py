@@ -104,6 +104,11 @@ def effective_dimension(dimension: int, temperature: float, epsilon: float) -> f
     """
     require_positive("a ridge per token", epsilon)
     total = 0.0
+    if eigenvalue(dimension, 0, temperature) == 0:
+        raise AssumptionError(
+            f"the harmonics of dimension {dimension} at temperature {temperature} are too small for double precision; "
+            "take fewer dimensions or a smaller temperature."
+        )
     for degree, mu in spectrum(dimension, temperature):
         term = multiplicity(dimension, degree) * mu / (mu + epsilon)
         total += term

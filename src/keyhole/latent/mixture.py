@@ -49,8 +49,10 @@ class GaussianMixture(FiniteLatent):
     def log_likelihood(self, tokens: Tokens) -> Float[Any, "n T m"]:
         """The density of every token under every latent: Σ_c W[c, z] N(x; μ_c, σ²I), by logarithms."""
         logs = self.log_densities(tokens)
-        top = logs.max(axis=2, keepdims=True)
-        return top + np.log(np.exp(logs - top) @ self.proportions)
+        with np.errstate(divide="ignore"):
+            shares = np.log(self.proportions)
+        # weighed before they are added: the cluster nearest to a token may have no share in a latent value
+        return np.stack([np.logaddexp.reduce(logs + share, axis=2) for share in shares.T], axis=2)
 
     def log_densities(self, tokens: Tokens) -> Float[Any, "n T C"]:
         """The log density of every token under every cluster."""

@@ -17,8 +17,8 @@ from keyhole.latent.model import Letters
 
 Representation: TypeAlias = Callable[[Letters], Shaped[Any, "n *width"]]
 
-MOST_SEQUENCES = 2_000_000  # enumerated at once: a hundred megabytes or so
-DIGITS = 9  # equal posteriors of different sequences are rounded sums in other orders; they agree far beyond this
+MOST_SEQUENCES = 2_000_000  # enumerated at once: T·m doubles for each, 0.3 GB for twenty coins and two latent values
+APART = 1e-9  # equal posteriors of different sequences are rounded sums in other orders; they agree far beyond this
 EQUAL = 1e-9  # informations are sums of up to 10⁶ rounded terms below 1
 
 
@@ -52,10 +52,20 @@ def joint_law(model: FiniteModel, sequences: Letters) -> Float[Any, "n m"]:
 
 
 def partition(represented: Shaped[Any, "n *width"]) -> Int[Any, "n"]:
-    """Which sequences a representation cannot tell apart: a number per class, reals equal to nine digits."""
+    """Which sequences a representation cannot tell apart: a number per class.
+
+    Reals are one if no gap between neighbours is above 1e-9; probability laws are compared by their logarithms, since
+    a posterior of 1e-12 and one of 1e-15 are different beliefs.
+
+    >>> partition(np.array([[1e-12, 1 - 1e-12], [1e-15, 1 - 1e-15]])).tolist()
+    [1, 0]
+    """
     rows = np.asarray(represented).reshape(len(represented), -1)
     if np.issubdtype(rows.dtype, np.floating):
-        rows = rows.round(DIGITS) + 0.0  # −0 and 0 are one number
+        if rows.shape[1] > 1 and bool(np.all(rows >= 0)) and bool(np.all(np.abs(rows.sum(axis=1) - 1) <= APART)):
+            with np.errstate(divide="ignore"):
+                rows = np.log(rows)
+        rows = np.stack([_cells(column) for column in rows.T], axis=1)
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
 
 
@@ -106,6 +116,16 @@ def determines(model: FiniteModel, length: int, fine: Representation, coarse: Re
     first, second = partition(fine(possible)), partition(coarse(possible))
     pairs = np.unique(np.stack([first, second], axis=1), axis=0)
     return len(pairs) == len(np.unique(first))
+
+
+def _cells(numbers: Float[Any, "n"]) -> Int[Any, "n"]:
+    """Which numbers are one: neighbours in order, no further apart than rounding. No grid, so no edge to fall over."""
+    order = np.argsort(numbers)
+    with np.errstate(invalid="ignore"):  # −∞ − (−∞): no gap
+        steps = np.diff(numbers[order]) > APART
+    cells = np.empty(len(numbers), dtype=np.int64)
+    cells[order] = np.concatenate([[0], np.cumsum(steps)])
+    return cells
 
 
 def _information(joint: Float[Any, "n m"], groups: Int[Any, "n"]) -> Information:

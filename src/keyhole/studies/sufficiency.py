@@ -6,8 +6,9 @@ import numpy as np
 
 from keyhole.figure import Axis, Figure
 from keyhole.latent.conjugate import Polya
-from keyhole.latent.finite import FiniteModel, counts_of
+from keyhole.latent.finite import FiniteModel
 from keyhole.latent.martingale import martingale_drift
+from keyhole.latent.prototypes import prototype_attention
 from keyhole.latent.sufficiency import compare
 from keyhole.papers import ZHANG_2022
 from keyhole.studies.finding import Claim, Outcome, Scale, Study
@@ -47,7 +48,10 @@ def look(scale: Scale, seed: int) -> Outcome:
         cut = min(cut, everything - held["all but one token"].about_latent)
         tokens = model.sample(50, length, rng).tokens
         drift = max(drift, martingale_drift(model, tokens), martingale_drift(Polya(rng.uniform(0.2, 3, 3)), tokens % 3))
-        apart = max(apart, float(np.abs(model.posterior(tokens) - cross_attention(model, tokens)).max()))
+        apart = max(
+            apart,
+            float(np.abs(model.posterior(tokens) - prototype_attention(tokens, model.emission, model.prior)).max()),
+        )
         if number < 8:
             rows += [
                 {"model": f"model {number + 1}", "information": held[name].about_latent, "representation": name}
@@ -88,13 +92,6 @@ def random_model(rng: np.random.Generator) -> FiniteModel:
     """Two to four latents over two to four letters, every letter possible under each."""
     letters, latents = (int(size) for size in rng.integers(2, 5, size=2))
     return FiniteModel(rng.dirichlet(np.full(letters, 2.0), size=latents).T, rng.dirichlet(np.full(latents, 2.0)))
-
-
-def cross_attention(model: FiniteModel, tokens: np.ndarray) -> np.ndarray:
-    """One query, the counts, attends to a key per latent, its log A, with log p as bias: the weights, by Bayes' rule."""
-    scores = counts_of(model)(tokens) @ np.log(model.emission) + np.log(model.prior)
-    mass = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(mass / mass.sum(axis=1, keepdims=True))
 
 
 STUDY = Study(CLAIM, look)
