@@ -134,13 +134,13 @@ class _Case:
         standard_error = float(errors.std(ddof=1) / np.sqrt(len(errors)))
         everything = np.concatenate([self.keys, self.held_keys]), np.concatenate([self.values, self.held_values])
         factor, left = _up_to_a_factor(
-            answer(*everything, self.queries) - values_mean(everything[1]), self.outputs - values_mean(everything[1])
+            answer(*everything, self.queries) - _values_mean(everything[1]), self.outputs - _values_mean(everything[1])
         )
         unexplained = float(errors.mean()) / spread
         return Fit(name, temperature, ridge, unexplained, standard_error / spread, on_edge, factor, left)
 
 
-def values_mean(values: np.ndarray) -> np.ndarray:
+def _values_mean(values: np.ndarray) -> np.ndarray:
     """The mean value, which even attention answers everywhere."""
     return np.asarray(values.mean(axis=0))
 
@@ -160,7 +160,7 @@ def _softmax(kernel: Kernel) -> Answer:
 
 def _embedding(kernel: Kernel, ridge: float) -> Answer:
     def answer(keys: np.ndarray, values: np.ndarray, queries: np.ndarray) -> np.ndarray:
-        middle = values_mean(values)  # the prior mean: far from all keys the answer is the mean value
+        middle = _values_mean(values)  # the prior mean: far from all keys the answer is the mean value
         answers: np.ndarray = middle + embed_mean(kernel, keys, values - middle, ridge=ridge).mean(queries)
         return answers
 
@@ -190,7 +190,7 @@ def _best_embeddings(case: _Case, own: float) -> tuple[Fit, Fit]:
 
 def _best_embedding(case: _Case, own: float, name: str, make: Callable[[float], Kernel]) -> Fit:
     """The bandwidth and ridge of the least left-out error; one eigendecomposition serves every ridge."""
-    centred = case.values - values_mean(case.values)
+    centred = case.values - _values_mean(case.values)
     best: tuple[float, int, int, float, float] | None = None
     for row, scale in enumerate(TEMPERATURES):
         kernel = make(own * scale)
