@@ -51,7 +51,7 @@ def test_json_alone_on_stdout_with_its_schema():
     assert set(first) == GOLDEN_ESTIMATOR
     assert set(first["points"][0]) == GOLDEN_POINT
     assert set(first["gap_slope"]) == {"value", "low", "high", "exact"}
-    assert set(first["theory"]) == {"words", "floor", "rate"}
+    assert set(first["theory"]) == {"words", "floor", "gap_rate", "error_rate"}
     assert [point["size"] for point in first["points"]] == [8, 16, 32]
 
 
@@ -83,6 +83,14 @@ def test_the_seed_decides():
         (("gp", "--bandwidth", "wide"), "'wide'"),
         (("gp", "--ridge", "-1"), "a positive number times a power of T"),
         (("gp", "--kernel", "cosine"), "There is no kernel 'cosine'"),
+        (("gp", "--ridge", "T^400"), "leaves the range of double precision"),
+        (("gaussian", "--attention", "cme", "--ridge", "1e-17"), "lost in rounding"),
+        (("linear", "--attention", "cme", "--kernel", "exponential", "--bandwidth", "0.001"), "is not finite at"),
+        (("gaussian", "--kernel", "nonsense"), "A kernel does not apply to softmax, sink on gaussian"),
+        (("gaussian", "--bandwidth", ".3"), "A bandwidth does not apply to softmax, sink on gaussian"),
+        (("gp", "--attention", "linear", "--kernel", "matern"), "A kernel does not apply to linear on gp"),
+        (("gp", "--attention", "softmax", "--ridge", "1"), "A ridge does not apply to softmax on gp"),
+        (("gp", "--attention", "cme", "--kernel", "linear", "--bandwidth", "1"), "not apply to the linear kernel"),
         (("gaussian", "--size", "64..8"), "runs backwards"),
         (("gaussian", "--size", "0"), "below 1"),
         (("gaussian", "--size", "1e6"), "up to 8192 tokens"),

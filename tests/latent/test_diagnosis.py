@@ -62,6 +62,20 @@ def test_the_head_at_its_best_temperature_agrees_with_itself():
     assert named(found)["mean"].disagreement == 1
 
 
+def test_agreement_with_the_head_is_that_of_two_solutions_by_hand():
+    """The head's softmax and the conditional mean at the settings chosen, each written out, and one least square."""
+    queries, keys, values = head(9, tokens=60)
+    found = diagnose_head(queries, keys, values, temperature=0.3, rng=np.random.default_rng(0))
+    fit = named(found)["conditional"]
+    alike, middle = np.exp(queries @ keys.T / 0.3), values.mean(axis=0)
+    outputs = alike / alike.sum(axis=1, keepdims=True) @ values - middle
+    gram = np.exp((keys @ keys.T - 1) / fit.temperature) + fit.ridge * np.eye(60)
+    answers = np.exp((queries @ keys.T - 1) / fit.temperature) @ np.linalg.inv(gram) @ (values - middle)
+    factor, left, *_ = np.linalg.lstsq(answers.reshape(-1, 1), outputs.ravel())
+    assert fit.factor == pytest.approx(factor[0], rel=1e-6)  # the reach of drawn keys is 1 up to rounding
+    assert fit.disagreement == pytest.approx(left[0] / np.square(outputs).sum(), rel=1e-6)
+
+
 def test_one_degree_is_the_conditional_mean_up_to_a_constant_and_two_are_not():
     """Values linear in the keys: a hot softmax is a constant times them. With a second degree it is not."""
     rng = np.random.default_rng(3)

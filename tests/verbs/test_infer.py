@@ -6,6 +6,7 @@ import pytest
 import keyhole
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.latent.conjugate import GaussianLocation
+from keyhole.latent.regression import LinearRegression
 from keyhole.latent.rules import Rule
 
 
@@ -54,6 +55,26 @@ def test_one_size_has_no_slope():
     assert not any(line.strip().startswith("slope") for line in reading.lines)
 
 
+def test_an_error_of_zero_by_chance_leaves_out_the_slope():
+    """Two tokens, one of each side, put the mean on the posterior mean in every repeat; the table stays."""
+    reading = keyhole.infer("beta", [2, 4], attention=["softmax"], repeats=2, seed=2).readings[0]
+    assert reading.gap_slope is None
+    assert len(reading.record()["points"]) == 2
+
+
+def test_a_value_is_repeated_as_often_as_its_name():
+    """The number of repeats follows the kind of model, not what it is called."""
+    found = keyhole.infer(LinearRegression(1, 1), [2], attention=["linear"])
+    assert found.repeats == keyhole.infer("linear", [2], attention=["linear"]).repeats == 64
+
+
+def test_where_theory_is_silent_no_line_is_printed():
+    """A kernel of which nothing exact is known: null in the record, nothing in the table."""
+    reading = keyhole.infer("gp", [8], attention=["cme"], kernel="matern", repeats=2).readings[0]
+    assert not any("theory" in line for line in reading.lines)
+    assert set(reading.record()["theory"].values()) == {None}
+
+
 @pytest.mark.parametrize(
     ("options", "error", "sentence"),
     [
@@ -61,6 +82,10 @@ def test_one_size_has_no_slope():
         ({"bandwidth": -1.0}, AssumptionError, "a positive number times a power of T"),
         ({"ridge": 0.0}, AssumptionError, "Equal keys without a ridge"),
         ({"kernel": "cosine"}, ArgumentError, "There is no kernel 'cosine'"),
+        ({"seed": -1}, ArgumentError, "a seed is an integer from 0; got -1"),
+        ({"kernel": np.dot, "bandwidth": 1.0}, ArgumentError, "not apply to the linear kernel or to a function"),
+        ({"kernel": lambda a, b: np.nan * (a @ b.T), "attention": ["cme"]}, AssumptionError, "is not finite at"),
+        ({"bandwidth": 1e-320, "attention": ["softmax"]}, AssumptionError, "no finite answer at T = 8"),
     ],
 )
 def test_refusals(options, error, sentence):

@@ -12,7 +12,7 @@ MODEL = "finite, polya, beta, gaussian, mixture, linear or gp."
 KINDS = (
     "Kinds of attention between commas: softmax, cme, linear, sink, prototypes; those that suit MODEL, if not given."
 )
-KERNEL = "exponential, gaussian, matern, polynomial or linear."
+KERNEL = "Of softmax and cme where MODEL has keys: exponential, gaussian, matern, polynomial or linear."
 BANDWIDTH = "Temperature γ: a number, or a rule such as 0.5*T^-1/3."
 RIDGE = "Ridge λ of cme and sink: a number, or a rule such as T^3/4."
 

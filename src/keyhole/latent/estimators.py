@@ -1,6 +1,6 @@
 """Attention as an estimator: which kind, with which kernel, and how bandwidth and ridge follow the context."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from keyhole.errors import ArgumentError
 from keyhole.latent.finite import FiniteLatent, FiniteModel
 from keyhole.latent.prototypes import likelihood_attention, prototype_attention
 from keyhole.latent.questions import Bayes, Context, Pooling, Question, token_means
-from keyhole.latent.regression import SphereProcess
+from keyhole.latent.regression import LinearRegression, SphereProcess
 from keyhole.latent.rules import Rule, vanishing_bandwidth
 from keyhole.latent.smoothers import (
     Smoother,
@@ -35,6 +35,10 @@ class Settings:
     ridge: Rule | None = None
 
 
+ON_SPHERE = ("exponential", "gaussian")  # one kernel at equal γ: ‖a − b‖² = 2 − 2aᵀb there
+OWN = "own"  # the kernel that the model itself is made of
+
+
 @dataclass(frozen=True)
 class Estimator:
     """A kind of attention made ready for a question."""
@@ -44,12 +48,15 @@ class Estimator:
     answer: Callable[[Context], Float[Any, "n k"]]
     exact: Callable[[Context, Bayes], tuple[float | None, float | None]]  # expected gap and error, where known
     power_law: bool = True  # whether its error falls like a power of T; a finite latent is found exponentially fast
+    kernel: str | None = None  # its name, OWN for the model's; None without keys and for a function of the user's
+    bandwidth: Rule | None = None  # what was made, whoever chose it; None where the kernel has none
+    ridge: Rule | None = None
 
 
 def estimators_for(question: Question) -> tuple[str, ...]:
     """The kinds worth comparing first on this question."""
     if question.kernel is not None:
-        return ("softmax", "cme", "linear") if question.name == "linear" else ("softmax", "cme")
+        return ("softmax", "cme", "linear") if isinstance(question.model, LinearRegression) else ("softmax", "cme")
     return ("softmax", "sink", "prototypes") if isinstance(question.model, FiniteLatent) else ("softmax", "sink")
 
 
@@ -64,6 +71,23 @@ def make_estimator(kind: str, question: Question, settings: Settings) -> Estimat
     return _pooled(kind, question, settings) if question.pooling else _smoothed(kind, question, settings)
 
 
+def require_used(settings: Settings, kinds: Sequence[str], question: Question) -> None:
+    """Refuse what none of these kinds of attention would look at."""
+    named = f"{', '.join(kinds)} on {question.name}"
+    weighs = question.pooling is None and any(kind in ("softmax", "cme") for kind in kinds)
+    for option, given in (("kernel", settings.kernel), ("bandwidth", settings.bandwidth)):
+        if given is not None and not weighs:
+            raise ArgumentError(
+                f"A {option} does not apply to {named}: it belongs to softmax and cme where keys differ; leave it out."
+            )
+    if settings.bandwidth is not None and (settings.kernel == "linear" or callable(settings.kernel)):
+        raise ArgumentError(
+            "A bandwidth does not apply to the linear kernel or to a function of one's own; leave it out."
+        )
+    if settings.ridge is not None and not any(kind in ("cme", "sink") for kind in kinds):
+        raise ArgumentError(f"A ridge does not apply to {named}: it belongs to cme and sink; leave it out.")
+
+
 def _smoothed(kind: str, question: Question, settings: Settings) -> Estimator:
     """Softmax, conditional-mean or linear attention over keys that differ."""
     width = question.model.key_width
@@ -71,6 +95,7 @@ def _smoothed(kind: str, question: Question, settings: Settings) -> Estimator:
     sphere = isinstance(question.model, SphereProcess)
     # normal keys: at γ = 1 the exponential tilt of softmax attention is the identity on linear maps
     bandwidth = settings.bandwidth or (vanishing_bandwidth(width) if sphere else Rule(1.0))
+    scaled = isinstance(name, str) and name != "linear"  # a linear kernel and a function of the user's have no γ
     own = kind == "cme" and settings.kernel is None and settings.bandwidth is None
     ridge = settings.ridge or Rule(question.ridge)
 
@@ -92,13 +117,24 @@ def _smoothed(kind: str, question: Question, settings: Settings) -> Estimator:
         coordinates = context.values.shape[1]
         return coordinates * found.gap, coordinates * found.error
 
-    shown = name if isinstance(name, str) else "own"
-    words = {
-        "linear": "step 1",
-        "softmax": f"{shown} kernel, γ = {bandwidth}",
-        "cme": f"{'the model’s kernel' if own else f'{shown} kernel, γ = {bandwidth}'}, λ = {ridge}",
-    }[kind]
-    return Estimator(kind, words, answer, exact)
+    if kind == "linear":
+        return Estimator(kind, "step 1", answer, exact)
+    shown = f"{name if isinstance(name, str) else 'own'} kernel" + (f", γ = {bandwidth}" if scaled else "")
+    if kind == "softmax":
+        used = name if isinstance(name, str) else None
+        return Estimator(kind, shown, answer, exact, kernel=used, bandwidth=bandwidth if scaled else None)
+    words = f"{'the model’s kernel' if own else shown}, λ = {ridge}"
+    if own or _is_own(question, name, bandwidth):
+        return Estimator(kind, words, answer, exact, kernel=OWN, ridge=ridge)
+    used = name if isinstance(name, str) else None
+    return Estimator(kind, words, answer, exact, kernel=used, bandwidth=bandwidth if scaled else None, ridge=ridge)
+
+
+def _is_own(question: Question, name: Any, bandwidth: Rule) -> bool:
+    """Whether a kernel that was named is the model's; on the sphere the Gaussian kernel is the exponential one."""
+    if isinstance(question.model, SphereProcess):
+        return name in ON_SPHERE and bandwidth == Rule(question.model.temperature)
+    return bool(name == "linear")
 
 
 def _pooled(kind: str, question: Question, settings: Settings) -> Estimator:
@@ -111,6 +147,7 @@ def _pooled(kind: str, question: Question, settings: Settings) -> Estimator:
             f"equal keys, around the prior mean, λ = {ridge}",
             ridge,
             lambda tokens: cme_smoother(Constant(), ridge(tokens)),
+            made=ridge,
         )
     even = linear_smoother() if kind == "linear" else softmax_smoother(Constant())
     return _shrunk(question, kind, "equal keys: the mean of the tokens", lambda _tokens: 0.0, lambda _tokens: even)
@@ -122,6 +159,8 @@ def _shrunk(
     words: str,
     ridge: Callable[[int], float],
     smoother: Callable[[int], Smoother],
+    *,
+    made: Rule | None = None,
 ) -> Estimator:
     """An estimator m₀ + T/(T + λ) (x̄ − m₀), computed by attention around the prior mean."""
     pooling = require_pooling(question, kind)
@@ -135,7 +174,7 @@ def _shrunk(
         weight = tokens / (tokens + ridge(tokens))
         return pooling.gap(tokens, weight), pooling.error(tokens, weight)
 
-    return Estimator(kind, words, answer, exact)
+    return Estimator(kind, words, answer, exact, ridge=made)
 
 
 def require_pooling(question: Question, kind: str) -> Pooling:
@@ -156,7 +195,7 @@ def _sink(question: Question, settings: Settings) -> Estimator:
         return attend_with_sink(sink, np.zeros(tokens), context.values)[None, :]
 
     shrunk = _pooled("cme", question, settings)
-    return Estimator("sink", f"a sink of logit log λ, λ = {ridge}", answer, shrunk.exact)
+    return Estimator("sink", f"a sink of logit log λ, λ = {ridge}", answer, shrunk.exact, ridge=ridge)
 
 
 def _prototypes(question: Question) -> Estimator:

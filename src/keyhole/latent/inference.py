@@ -51,14 +51,21 @@ class Curve:
         return tuple(mean_error(column) for column in self.errors.T)
 
     def slope(self, rng: np.random.Generator, *, of: str) -> Slope | None:
-        """The slope of the gap or of the error; None for one size, or an estimator without a gap."""
+        """The slope of the gap or of the error; None for one size, for no gap, or where an error is 0 by chance."""
         table = self.gaps if of == "gap" else self.errors
-        return None if self._flat(of) else fit_slope(self.sizes, table, rng)
+        if self._flat(of):
+            return None
+        try:
+            return fit_slope(self.sizes, table, rng)
+        except AssumptionError:  # few repeats of few tokens may have no error by chance, and 0 has no logarithm
+            return None
 
     def expected_slope(self, *, of: str) -> float | None:
         """The slope of the exact expectation over the same sizes."""
         table = self.expected_gaps if of == "gap" else self.expected_errors
-        return None if table is None or self._flat(of) else slope(self.sizes, table.mean(axis=0))
+        if table is None or self._flat(of) or not bool(np.all(table.mean(axis=0) > 0)):
+            return None
+        return slope(self.sizes, table.mean(axis=0))
 
     def _flat(self, of: str) -> bool:
         return len(self.sizes) < 2 or not self.power_law or (of == "gap" and self.identical)
@@ -74,6 +81,8 @@ def measure(
     watch: Watch = lambda _done, _of: None,
 ) -> tuple[Curve, ...]:
     """Every estimator on the same contexts, at every size."""
+    if seed < 0:
+        raise ArgumentError(f"a seed is an integer from 0; got {seed}.")
     ordered = tuple(sorted(set(sizes)))
     if not ordered or ordered[0] < 1 or repeats < 2:
         raise AssumptionError(
@@ -89,7 +98,13 @@ def measure(
             part = context.first(size)
             best = question.bayes(part)
             for row, estimator in enumerate(estimators):
-                answer = estimator.answer(part)
+                with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                    answer = estimator.answer(part)
+                if not bool(np.all(np.isfinite(answer))):
+                    raise AssumptionError(
+                        f"{estimator.name} ({estimator.words}) has no finite answer at T = {size} in double precision; "
+                        "give another bandwidth, ridge or kernel."
+                    )
                 found[0, row, repeat, column] = _distance(answer, best.mean)
                 found[1, row, repeat, column] = _distance(answer, part.truth)
                 for place, number in zip((2, 3), estimator.exact(part, best), strict=True):

@@ -65,6 +65,8 @@ def fit_slope(
     counts = rng.multinomial(repeats, np.full(repeats, 1 / repeats), size=resamples)
     means = counts @ errors / repeats
     drawn = np.log(means[np.all(means > 0, axis=1)]) @ centred  # an error may be 0 by chance in every repeat drawn
+    if len(drawn) == 0:
+        raise AssumptionError("an interval for a slope needs positive errors in more repeats; give more of them")
     upper, lower = np.quantile(drawn, [(1 + confidence) / 2, (1 - confidence) / 2])
     wider = _student(repeats, confidence) * (repeats / (repeats - 1)) ** 0.5
     return Slope(value, value - wider * float(upper - value), value + wider * float(value - lower))

@@ -25,13 +25,21 @@ class Rule:
         if not 0 < self.factor < float("inf") or not isfinite(self.power):
             raise AssumptionError(
                 f"a bandwidth or a ridge is a positive number times a power of T; got {self.factor} and the power "
-                f"{self.power}. Equal keys without a ridge have no unique answer, so give a positive number."
+                f"{self.power}."
             )
 
     def __call__(self, tokens: int) -> float:
         """The value at this length."""
         require_positive("a number of tokens", tokens)
-        return float(self.factor * float(tokens) ** self.power)
+        try:
+            value = float(self.factor * float(tokens) ** self.power)
+        except OverflowError:
+            value = float("inf")
+        if not 0 < value < float("inf"):
+            raise AssumptionError(
+                f"the rule {self} leaves the range of double precision at T = {tokens}; give a power nearer to 0."
+            )
+        return value
 
     def __str__(self) -> str:
         """As it is typed."""
@@ -58,7 +66,7 @@ def parse_rule(text: str) -> Rule:
 def vanishing_bandwidth(dimension: int, factor: float = 0.5) -> Rule:
     """γ_T = c T^(−2/(d_s + 4)) for keys on the unit sphere of R^d, whose surface has dimension d_s = d − 1.
 
-    Statement  Bias of order γ² squared and variance of order 1/(Tγ^(d_s/2)) balance there: the mean squared error
+    Statement  Squared bias of order γ² and variance of order 1/(Tγ^(d_s/2)) balance there: the mean squared error
                of softmax attention falls like T^(−4/(d_s + 4)).
     Assumes    E[v | k] twice differentiable, keys of density bounded below.
     Source     Standard (kernel regression of bandwidth h, h² = γ).
@@ -72,13 +80,6 @@ def vanishing_bandwidth(dimension: int, factor: float = 0.5) -> Rule:
 def vanishing_rate(dimension: int) -> float:
     """The exponent −4/(d_s + 4) of the mean squared error under `vanishing_bandwidth`."""
     return -4 / (_surface(dimension) + 4)
-
-
-def bayes_ridge(noise_variance: float, prior_variance: float) -> Rule:
-    """λ = σ²/τ², the same at every length: with it conditional-mean attention is the posterior mean."""
-    require_positive("a noise variance", noise_variance)
-    require_positive("a prior variance", prior_variance)
-    return Rule(noise_variance / prior_variance)
 
 
 def _surface(dimension: int) -> int:

@@ -14,7 +14,7 @@ from keyhole.attention.arrays import Keys, Queries, Values, require_context, req
 from keyhole.attention.kernel_families import Exponential, Gaussian, Given, Matern, Polynomial, linear_kernel
 from keyhole.attention.kernels import Kernel
 from keyhole.attention.smoothing import smoothing_weights
-from keyhole.errors import ArgumentError
+from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.latent.pivoted import factor
 
 Points = Float[Any, "T d"]
@@ -55,10 +55,19 @@ def cme_weights(kernel: Kernel, keys: Points, queries: Places, *, ridge: float) 
     Statement  With 𝔎 = ΦΦᵀ on keys and queries, 𝔎(q, K)(𝔎(K, K) + λI)⁻¹ = φ(q)ᵀ(ΦᵀΦ + λI)⁻¹Φᵀ.
     Source     Standard. The features come from pivoted Cholesky, exact but for 1e-14 of the trace.
     """
-    tokens = len(keys)
+    tokens, points = len(keys), np.concatenate([keys, queries])
+    with np.errstate(over="ignore", invalid="ignore"):
+        diagonal = np.asarray(kernel.diagonal(points))
+    whole = float(np.sum(diagonal))
+    if not np.isfinite(whole):  # the diagonal bounds every entry, so a finite one leaves all finite
+        raise AssumptionError(
+            f"{kernel} is not finite at these keys and queries in double precision; give a larger bandwidth."
+        )
+    if ridge < np.finfo(np.float64).eps * float(np.sum(diagonal[:tokens])):  # adding it may change no digit
+        raise AssumptionError(
+            f"a ridge of {ridge:.3g} is lost in rounding beside {tokens} keys under {kernel}; give a larger ridge."
+        )
     if tokens > DENSE:
-        points = np.concatenate([keys, queries])
-        whole = float(np.sum(kernel.diagonal(points)))
         found = factor(kernel, points, rank=tokens // 8, trace=FAITHFUL * whole)
         if found.trace <= FAITHFUL * whole:
             features = found.rows[:, :tokens]

@@ -45,7 +45,7 @@ QUERIES = 300  # of each draw: enough that the function's energy at them is its 
 
 
 @dataclass(frozen=True)
-class Curve:
+class Comparison:
     """One estimator over all repeats and sizes."""
 
     measured: Any  # (repeats, sizes)
@@ -119,7 +119,7 @@ def look(scale: Scale, seed: int) -> Outcome:
     )
 
 
-def sphere_curves(function: SphereFunction, sizes: list[int], repeats: int, seed: int) -> dict[str, Curve]:
+def sphere_curves(function: SphereFunction, sizes: list[int], repeats: int, seed: int) -> dict[str, Comparison]:
     """Squared errors against f at fresh queries, and their exact expectation given the keys."""
     made = smoothers()
     found = {name: np.zeros((2, repeats, len(sizes))) for name in made}
@@ -134,15 +134,15 @@ def sphere_curves(function: SphereFunction, sizes: list[int], repeats: int, seed
                 law = expected_error(weights, at_keys[:size], at_queries, noise=NOISE)
                 found[name][0, repeat, column] = np.square(weights @ values[:size] - at_queries).sum(axis=1).mean()
                 found[name][1, repeat, column] = law.error
-    return {name: Curve(*tables) for name, tables in found.items()}
+    return {name: Comparison(*tables) for name, tables in found.items()}
 
 
-def location(scale: Scale, seed: int) -> Curve:
+def location(scale: Scale, seed: int) -> Comparison:
     """The mean of the tokens against the posterior mean of a Gaussian location, on the same lengths."""
     sizes, repeats = ([64, 128, 256, 512], 100) if scale == "quick" else ([128, 256, 512, 1024, 2048], 300)
     question = ask("gaussian", find_model("gaussian"))
     curve = measure(question, [make_estimator("softmax", question, Settings())], sizes, repeats=repeats, seed=seed)[0]
-    return Curve(curve.gaps, curve.expected_gaps)
+    return Comparison(curve.gaps, curve.expected_gaps)
 
 
 def numbers(
@@ -156,7 +156,7 @@ def numbers(
     return found
 
 
-def picture(curves: dict[str, Curve], sizes: list[int]) -> Figure:
+def picture(curves: dict[str, Comparison], sizes: list[int]) -> Figure:
     """Measured errors over the length, with two standard errors, beside the exact ones in the rows."""
     rows: list[dict[str, Any]] = []
     for name, curve in curves.items():

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.errors import ArgumentError
+from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
-from keyhole.latent.estimators import Settings, estimators_for, make_estimator
+from keyhole.latent.estimators import Settings, estimators_for, make_estimator, require_used
 from keyhole.latent.inference import IDENTITY, Curve, Watch, measure
 from keyhole.latent.predictions import Prediction, predict
-from keyhole.latent.questions import ask
+from keyhole.latent.questions import Question, ask
 from keyhole.latent.rates import MeanError, Slope
 from keyhole.latent.registry import find_model
+from keyhole.latent.regression import LinearRegression
 from keyhole.latent.rules import Rule, parse_rule
 
-REPEATS = {"linear": 64, "gp": 24}  # dense systems cost; models without keys are repeated more often
-POOLED = 256
+LINEAR, DENSE, POOLED = 64, 24, 256  # repeats: dense systems cost; models without keys are repeated more often
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,9 @@ class Reading:
         laws = [_number(curve.expected_slope(of=of), "{:.3f}") for of in ("gap", "error")]
         if any(slopes):
             table.append(_row("slope", slopes[0], laws[0], slopes[1], laws[1]))
-        theory = fill(f"theory: {self.prediction.words}", 80, initial_indent="  ", subsequent_indent="    ")
-        return [f"{curve.name}: {curve.words}", *table, theory]
+        if self.prediction.words is not None:
+            table.append(fill(f"theory: {self.prediction.words}", 80, initial_indent="  ", subsequent_indent="    "))
+        return [f"{curve.name}: {curve.words}", *table]
 
     def record(self) -> dict[str, Any]:
         """The reading as plain values."""
@@ -85,7 +86,8 @@ class Reading:
             "theory": {
                 "words": self.prediction.words,
                 "floor": self.prediction.floor,
-                "rate": self.prediction.rate,
+                "gap_rate": self.prediction.gap_rate,
+                "error_rate": self.prediction.error_rate,
             },
         }
 
@@ -176,12 +178,13 @@ def infer(
     """
     named = model if isinstance(model, str) else type(model).__name__
     question = ask(named, find_model(model) if isinstance(model, str) else model)
-    settings = Settings(kernel, _rule(bandwidth), _rule(ridge))
+    settings = Settings(kernel, _rule(bandwidth), _ridge(ridge))
     kinds = tuple(attention) or estimators_for(question)
     if len(set(kinds)) < len(kinds):
         raise ArgumentError(f"A kind of attention was named twice in {', '.join(kinds)}; name each once.")
-    times = repeats if repeats is not None else REPEATS.get(named, POOLED if question.pooling else 24)
     estimators = [make_estimator(kind, question, settings) for kind in kinds]
+    require_used(settings, kinds, question)
+    times = repeats if repeats is not None else _repeats(question)
     curves = measure(question, estimators, sizes, repeats=times, seed=seed, watch=watch)
     rng = np.random.default_rng([seed, times])
     readings = tuple(
@@ -189,11 +192,24 @@ def infer(
             curve,
             curve.slope(rng, of="gap"),
             curve.slope(rng, of="error"),
-            predict(curve.name, question, settings, max(sizes)),
+            predict(estimator, question, max(sizes)),
         )
-        for curve in curves
+        for curve, estimator in zip(curves, estimators, strict=True)
     )
     return Inference(named, times, seed, question.pooling is None, readings)
+
+
+def _repeats(question: Question) -> int:
+    if question.pooling is not None:
+        return POOLED
+    return LINEAR if isinstance(question.model, LinearRegression) else DENSE
+
+
+def _ridge(given: str | float | Rule | None) -> Rule | None:
+    try:
+        return _rule(given)
+    except AssumptionError as error:
+        raise AssumptionError(f"{error} Equal keys without a ridge have no unique answer.") from None
 
 
 def _rule(given: str | float | Rule | None) -> Rule | None:
