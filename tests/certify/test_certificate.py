@@ -190,6 +190,85 @@ def test_words_fit_eighty_columns_and_never_call_it_correct():
     assert "Assumed, and not to be seen in any sample: the target depends on at most 3 of the 50 positions" in flat
 
 
+def test_the_words_and_the_record_say_what_is_proved():
+    """That a proof is of the tables in double precision is printed, and in the record, with a sample or without."""
+    for sample in (None, labelled(AND, 50, 200, 0)):
+        found = certificate_of(planted(AND, 50), sample, terms=UNIFORM)
+        assert "its tables of scores and values in double precision, and every proof is of these" in flat(text(found))
+        assert any("tables of scores and values in double precision" in said for said in record(found)["assumptions"])
+
+
+def test_every_promise_has_its_delta():
+    """The error fails with probability at most δ; identification and inputs set aside have a δ each, added up."""
+    sample, aside = labelled(AND, 50, 200, 0), labelled(AND, 50, 40, 1)
+    one = certificate_of(planted(AND, 50), sample, terms=UNIFORM)
+    assert "fails with probability at most δ" in flat(text(one))
+    assert "promises hold" not in flat(text(one))
+    assert list(record(one)["delta_parts"]) == ["sample", "fresh inputs"]
+    two = certificate_of(planted(AND, 50), sample, terms=replace(UNIFORM, assume_junta=3, delta=0.02))
+    assert "Identification has a δ more: that not all 2 promises hold has probability at most 2δ = 0.04" in flat(
+        text(two)
+    )
+    all_three = certificate_of(planted(AND, 50), sample, held_out=aside, terms=replace(UNIFORM, assume_junta=3))
+    words = "Identification and the held-out bound have each a δ more: that not all 3 promises hold has probability"
+    assert f"{words} at most 3δ = 0.03" in flat(text(all_three))
+    assert words in record(all_three)["delta_means"]
+    assert sum(record(all_three)["delta_parts"].values()) == pytest.approx(0.03)
+
+
+@pytest.mark.parametrize("noise", ["label noise 0.1", "feature noise 0.3"])
+def test_noise_identifies_nothing(noise):
+    """The only junta that fits a noisy sample is not called the target; the error is against noisy samples."""
+    sample = labelled(AND, 50, 200, 0)
+    terms = replace(UNIFORM, assume_junta=3)
+    clean = certificate_of(planted(AND, 50), sample, terms=terms)
+    assert (clean.identification.identified, clean.network_free.identification.identified) == (True, True)
+    assert "labelled by one target" in flat(text(clean))
+    noisy = certificate_of(planted(AND, 50), sample, terms=replace(terms, noise=noise))
+    assert (noisy.identification.identified, noisy.network_free.identification.identified) == (False, False)
+    assert noisy.error_bound == clean.error_bound  # the draws are independent all the same
+    words = flat(text(noisy))
+    assert f"the sample has {noise}, so the only function that fits it need not be the target" in words
+    assert f"promised for the model, against samples with {noise}" in words
+    assert "labelled by one target" not in words
+    assert f"independent draws, with {noise}, so its labels are not the target's" in words
+
+
+def test_promises_on_noisy_samples_hold():
+    """Twelve samples with a fifth of the labels flipped: no promise is below the error against such labels."""
+    target = junta_of("x0 & x2")
+    rows = every_sequence(7)
+    for draw in range(12):
+        inputs, labels = labelled(target, 7, 60, draw)
+        labels = labels ^ (np.random.default_rng([9, draw]).random(60) < 0.2)
+        fitted = min(
+            (junta_of(f"x{i} & x{j}") for i in range(7) for j in range(i)),
+            key=lambda one: np.sum(one(inputs) != labels),
+        )
+        found = certificate_of(planted(fitted, 7), (inputs, labels), terms=replace(UNIFORM, noise="label noise 0.2"))
+        wrong = np.mean(fitted(rows) != target(rows))
+        assert found.error_bound >= 0.8 * wrong + 0.2 * (1 - wrong)
+
+
+def test_a_biased_law_with_redrawn_sets():
+    """Bits of bias 0.8, sets kept with probability ¼: a bound at a quarter of δ, the law's trivial error, no doubt."""
+    law = biased_bits(0.8)
+    terms = Terms(law, accepted=0.25, assume_junta=3, fresh=20_000)
+    found = certificate_of(planted(AND, 40), labelled(AND, 40, 300, 0, law), terms=terms)
+    assert found.status == "PROVED"
+    assert found.error_bound == pytest.approx(exact_error(certificate_nats(40, 3, 0.0099 / 4), 300))
+    assert found.trivial_error == pytest.approx(1 - 0.8**3)
+    assert found.doubt == ""
+    assert (found.identification.identified, found.identification.by) == (True, "enumeration")
+    assert "kept with probability 0.25; δ is paid for it" in flat(text(found))
+    assert record(found)["delta_parts"]["identification"] == pytest.approx(0.0025)
+
+
+def flat(words):
+    """A text without its line breaks."""
+    return " ".join(words.split())
+
+
 def test_no_function_no_promise():
     """A majority of all 31 positions has no small junta: undecided, said, nothing promised, no crash."""
     model = planted(junta_of("x0"), 31)

@@ -107,6 +107,13 @@ REFUSED = {
     "an unknown name": ({"names": {"tok": "x"}}, "'tok', which means nothing here"),
     "a missing tensor": ({"names": {"cls": "class"}}, "speaks of class, which is not in the file"),
     "a wrong place": ({"cls_at": "middle"}, "cls_at is 'middle'; it must be first, last or left out"),
+    "a place as a list": ({"cls_at": ["first"]}, r"cls_at is \['first'\]; it must be first, last or left out"),
+    "an activation as a list": ({"activation": ["relu"]}, r"activation is \['relu'\]; it must be relu or gelu"),
+    "eps as text": ({"layer_norm_eps": "x"}, "layer_norm_eps is 'x'; it must be a number above 0"),
+    "eps as null": ({"layer_norm_eps": None}, "layer_norm_eps is None; it must be a number above 0"),
+    "eps of zero": ({"layer_norm_eps": 0}, "layer_norm_eps is 0; it must be a number above 0"),
+    "names as a list": ({"names": ["layer"]}, r"names is \['layer'\]; it must be an object of names of tensors"),
+    "a name that is none": ({"names": {"tokens": ["x"]}}, "it must be an object of names of tensors"),
     "a wrong token": ({"cls_token": 9}, "cls_token is 9; it must be a row of the token table"),
 }
 
@@ -128,6 +135,16 @@ def test_tensors_that_are_refused():
     for name, shape in (("positions", (T, D + 1)), ("layer.linear1.bias", (3,)), ("readout.weight", (3, D))):
         with pytest.raises(CheckpointError, match="do not fit together"):
             foreign_model(arrays() | {name: np.zeros(shape)}, DESCRIPTION)
+
+
+def test_a_bias_without_axes_is_one_number():
+    """A read-out bias of shape () is that of shape (1,); one of two entries does not fit one output."""
+    rows = np.random.default_rng(0).integers(0, A, (9, T))
+    tensors = arrays()
+    flat = tensors | {"readout.bias": tensors["readout.bias"].reshape(())}
+    assert np.array_equal(outputs(flat, DESCRIPTION, rows), outputs(tensors, DESCRIPTION, rows))
+    with pytest.raises(CheckpointError, match="1 outputs and a bias of 2 entries"):
+        foreign_model(arrays() | {"readout.bias": np.zeros(2)}, DESCRIPTION)
 
 
 def test_the_tables_are_those_of_the_layer():

@@ -1,7 +1,8 @@
 """The certificate: what a model computes, whether that is proved, and what error its training set promises.
 
 Three separate steps: the model equals a junta on all inputs (a proof, a counterexample, or neither); the junta is near
-the target (a bound from the sample); so the model is, up to the rate at which model and junta disagree.
+the target (a bound from the sample); so the model is, up to the rate at which model and junta disagree. The model here
+is its tables in double precision.
 """
 
 from collections.abc import Callable
@@ -46,6 +47,7 @@ class Terms:
     delta: float = 0.01
     accepted: float = 1.0  # the probability with which a drawn training set was kept
     assume_junta: int | None = None
+    noise: str = ""  # what is noisy about the sample, in words: its labels are then not the target's
     repair: bool = False
     time_limit: float = 10.0
     seed: int = 0
@@ -159,7 +161,7 @@ def certificate_of(
     """Everything that can be settled about a model, given the sample it was trained on or none.
 
     `model` is as `certifiable` returns it. The sample must be the training set, or drawn like it: independent
-    inputs with the labels of one target.
+    inputs with the labels of one target, or, where `terms.noise` says so, with noise.
     """
     began = monotonic()
     terms = terms or Terms(uniform_law(model.symbols))
@@ -251,7 +253,8 @@ def _identified(
     terms = shown.terms
     if junta is None or terms.assume_junta is None:
         return None
-    return identify(junta, sample, terms.assume_junta, terms.law, terms.delta * terms.accepted, found, doubt)
+    delta = terms.delta * terms.accepted
+    return identify(junta, sample, terms.assume_junta, terms.law, delta, found, doubt, terms.noise)
 
 
 def _repaired(shown: ModelCertificate, model: Tabulated, sample: Sample | None) -> tuple[ModelCertificate, Tabulated]:

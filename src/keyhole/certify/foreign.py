@@ -103,16 +103,19 @@ def _require_description(tensors: Mapping[str, np.ndarray], described: Mapping[s
         raise CheckpointError(
             f"The description names the architecture {found!r}, which is not known; only {ARCHITECTURE} is read."
         )
-    unknown = sorted(set(described) - FIELDS) + sorted(set(described.get("names", {})) - set(NAMES))
+    names, eps, heads = described.get("names", {}), described.get("layer_norm_eps", 1e-5), described.get("nhead")
+    known = isinstance(names, Mapping)
+    unknown = sorted(set(described) - FIELDS) + sorted(set(names if known else ()) - set(NAMES))
     if unknown:
         raise CheckpointError(
             f"The description has {unknown[0]!r}, which means nothing here; the fields are {_listed(FIELDS)}."
         )
-    heads = described.get("nhead")
     for field, fits, wanted in (
         ("nhead", type(heads) is int and heads >= 1, "a whole number of heads"),
-        ("activation", described.get("activation") in ACTIVATIONS, "relu or gelu"),
+        ("activation", described.get("activation") in tuple(ACTIVATIONS), "relu or gelu"),  # a list has no hash
         ("norm_first", type(described.get("norm_first")) is bool, "true or false"),
+        ("layer_norm_eps", type(eps) in {int, float} and 0 < eps < 1e100, "a number above 0, or left out"),
+        ("names", known and all(_is_name(key, name) for key, name in names.items()), "an object of names of tensors"),
     ):
         if not fits:
             raise CheckpointError(f"The description's {field} is {described.get(field)!r}; it must be {wanted}.")
@@ -122,6 +125,11 @@ def _require_description(tensors: Mapping[str, np.ndarray], described: Mapping[s
             f"The file holds {layers} attention layers; after one layer tokens depend on each other, so only one-layer "
             "models read at [CLS] are certified."
         )
+
+
+def _is_name(key: str, name: Any) -> bool:
+    """Whether a name is text; what a model may lack may be null."""
+    return isinstance(name, str) or (key in ("final_norm", "cls") and name is None)
 
 
 def _listed(names: set[str]) -> str:
@@ -135,13 +143,13 @@ def _embedding(shelf: _Shelf, described: Mapping[str, Any], names: Mapping[str, 
     width, row = tokens.shape[1], described.get("cls_token")
     positions = positions.reshape(-1, width)
     if row is None:
-        cls = shelf.take(names["cls"]).reshape(-1)
+        cls = shelf.take(str(names["cls"])).reshape(-1)
     elif type(row) is int and 0 <= row < len(tokens):
         cls, tokens = tokens[row], np.delete(tokens, row, axis=0)
     else:
         raise CheckpointError(f"The description's cls_token is {row!r}; it must be a row of the token table.")
     where = described.get("cls_at")
-    if where not in {"first", "last", None}:
+    if where not in ("first", "last", None):
         raise CheckpointError(f"The description's cls_at is {where!r}; it must be first, last or left out.")
     if where is not None:  # [CLS] has a position of its own
         own = 0 if where == "first" else len(positions) - 1
@@ -184,7 +192,9 @@ def _readout(shelf: _Shelf, names: Mapping[str, Any], eps: float) -> ReadOut:
     weight, bias = shelf.take(f"{prefix}.weight"), shelf.maybe(f"{prefix}.bias")
     if weight.ndim != 2 or weight.shape[0] not in {1, 2}:
         raise ShapeError(f"the read-out has shape {weight.shape}; give Linear(d, 1) or Linear(d, 2)")
-    bias = np.zeros(len(weight)) if bias is None else bias
+    bias = np.zeros(len(weight)) if bias is None else bias.reshape(-1)
+    if len(bias) != len(weight):
+        raise ShapeError(f"the read-out has {len(weight)} outputs and a bias of {len(bias)} entries")
     if len(weight) == 2:  # true where the second logit is the larger
         weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
     norm = None if names["final_norm"] is None else shelf.norm(str(names["final_norm"]), eps)

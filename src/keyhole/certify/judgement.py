@@ -89,13 +89,20 @@ class Identification:
 
 
 def identify(
-    junta: Junta, sample: Sample, assumed: int, law: SymbolLaw, delta: float, found: Search, doubt: str = ""
+    junta: Junta,
+    sample: Sample,
+    assumed: int,
+    law: SymbolLaw,
+    delta: float,
+    found: Search,
+    doubt: str = "",
+    noise: str = "",
 ) -> Identification:
     """Whether the target, assumed a junta on at most S positions, must be this one.
 
     Statement  By size: uniform bits, |I| ≤ S, no error, every cell witnessed and m ≥ m_id(T, S, δ) leave a wrong
                function with probability ≤ δ. By enumeration: exactly one junta on ≤ S positions fits, whatever the law.
-    Assumes    The target is a junta on at most S positions.
+    Assumes    The target is a junta on at most S positions, and labels the sample: with noise nothing is identified.
     Proof      `identification_size`; `search`.
     Source     Ours.
     """
@@ -103,7 +110,9 @@ def identify(
     tokens = inputs.shape[1]
     words = f"the target depends on at most {assumed} of the {tokens} positions"
     errors = int(np.count_nonzero(junta(inputs) != labels))
-    if junta.sparsity > assumed:
+    if noise:
+        why = f"the sample has {noise}, so the only function that fits it need not be the target"
+    elif junta.sparsity > assumed:
         why = f"the function reads {junta.sparsity} positions, more than the {assumed} assumed"
     elif errors:
         why = f"the function errs on {errors} of the samples, and the target on none"

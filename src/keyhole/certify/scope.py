@@ -11,6 +11,7 @@ from keyhole.attention.evaluation import is_safe
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tabulation import Tabulated, dense, tabulate
 from keyhole.attention.weights import Model
+from keyhole.certify.rounding import require_exact_enough
 from keyhole.errors import AssumptionError, ShapeError
 
 LONGEST = 20_000  # positions; every one has its row, and inputs are drawn in full
@@ -20,8 +21,9 @@ WIDEST = 64  # symbols
 def certifiable(model: Model | Tabulated) -> Tabulated:
     """The model as tables in double precision, a row per position; refuses, in a sentence, what is out of scope.
 
-    Weights of single precision are exact as doubles, so the tables are those of the same function: what is certified
-    is that function, not an implementation in single precision.
+    What is certified is the function of these tables, not an implementation in single precision. Weights of single
+    precision are exact as doubles; tables made from weights are rounded, and refused where rounding may have moved
+    them by more than 1e-9 (`table_error`).
     """
     if isinstance(model, Model) and len(model.blocks) != 1:
         raise AssumptionError(
@@ -44,6 +46,8 @@ def certifiable(model: Model | Tabulated) -> Tabulated:
             "A head's scores lie so far apart that their exponentials leave the range of doubles; such a head looks "
             "at one token only. Scale its queries down."
         )
+    if isinstance(model, Model):
+        require_exact_enough(in_doubles(model), tabulated)
     return dense(tabulated)
 
 

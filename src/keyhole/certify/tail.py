@@ -124,12 +124,12 @@ def tail_of(model: Tabulated) -> Tail:
         if pre:
             normed = wiring.feedforward_norm
         else:
-            after.append(_norm(wiring.feedforward_norm))
+            after.append(norm_of(wiring.feedforward_norm))
     if wiring.residual == "block":
         after.append(stream)
     if readout.norm is not None:
-        after.append(_norm(readout.norm))
-    norm = None if normed is None else _norm(normed)
+        after.append(norm_of(readout.norm))
+    norm = None if normed is None else norm_of(normed)
     kinds = {type(head.activation) for head in model.heads}
     if kinds != {Identity}:
         return _after_activated_heads(model, matrix, shift, norm, tuple(after))
@@ -151,7 +151,7 @@ def _gathered(model: Tabulated, stream: np.ndarray) -> tuple[Ball, Ball]:
     matrix = exact(joined)
     shift = exact(np.zeros(joined.shape[1]))
     if wiring.output is not None:
-        weight, bias = _affine(wiring.output)
+        weight, bias = affine_of(wiring.output)
         matrix, shift = matrix @ weight, bias
     if wiring.residual == "each":
         shift = shift + exact(stream)
@@ -185,9 +185,9 @@ def _units(feed: FeedForward | None, matrix: Ball, shift: Ball, norm: Norm | Non
     else:
         require_known(feed.activation)
         activation = feed.activation
-        weight, bias = _affine(feed.inner) if feed.inner else (exact(np.eye(width)), exact(np.zeros(width)))
+        weight, bias = affine_of(feed.inner) if feed.inner else (exact(np.eye(width)), exact(np.zeros(width)))
         hidden = weight.mid.shape[1]
-        outer, outer_bias = _affine(feed.outer) if feed.outer else (exact(np.eye(hidden)), exact(np.zeros(hidden)))
+        outer, outer_bias = affine_of(feed.outer) if feed.outer else (exact(np.eye(hidden)), exact(np.zeros(hidden)))
     if norm is None:
         return Units(matrix @ weight, shift @ weight, bias, activation, outer, outer_bias)
     scaled = exact(norm.gain[:, None]) * weight
@@ -200,12 +200,14 @@ def _readout(model: Tabulated) -> tuple[Ball, Ball]:
     return exact(numbers_of(model.readout.weight)), exact(0.0 if bias is None else numbers_of(bias))
 
 
-def _norm(norm: LayerNorm) -> Norm:
+def norm_of(norm: LayerNorm) -> Norm:
+    """A LayerNorm's numbers."""
     gain = numbers_of(norm.gain)
     return Norm(gain, _or_zeros(norm.bias, len(gain)), norm.eps)
 
 
-def _affine(affine: Affine) -> tuple[Ball, Ball]:
+def affine_of(affine: Affine) -> tuple[Ball, Ball]:
+    """Weight and bias of an affine map, zeros where it has none."""
     weight = numbers_of(affine.weight)
     return exact(weight), exact(_or_zeros(affine.bias, weight.shape[1]))
 

@@ -1,4 +1,7 @@
-"""A certificate in words: names in one column, sentences in the other, 80 columns wide; and as a record."""
+"""A certificate in words: names in one column, sentences in the other, 80 columns wide; and as a record.
+
+Every proof and counterexample is about the model's tables in double precision; the words say so.
+"""
 
 from textwrap import wrap
 from typing import Any
@@ -8,6 +11,7 @@ import numpy as np
 from keyhole.certify.certificate import ModelCertificate, NetworkFree
 from keyhole.certify.judgement import Identification
 from keyhole.certify.junta import Junta
+from keyhole.certify.rounding import LIMIT
 from keyhole.certify.verification import Verification
 
 WIDTH, NAMES = 79, 14
@@ -15,6 +19,10 @@ DRAWN = 60  # positions of an input that is drawn in full
 MEANING = (
     "bounds the probability, over the draw of the training set, that a certificate is issued and wrong; it is not the "
     "probability that this certificate, now issued, is wrong"
+)
+TABLES = (
+    "the model is its tables of scores and values in double precision, and every proof is of these; tables made from "
+    f"weights are refused where rounding may have moved them by more than {LIMIT:g}"
 )
 
 
@@ -93,8 +101,11 @@ def _sample_lines(shown: ModelCertificate) -> list[tuple[str, list[str]]]:
             told.append(("error", [f"no promise about the model: {shown.doubt}"]))
         else:
             vacuous = "; vacuous: no better than always answering the same" if shown.vacuous else ""
-            told.append(("error", [f"at most {bound:.4g} (promised for the model, fails with probability δ){vacuous}"]))
-        told.append(("trivial", [f"{trivial:.4g}, always answering the same, if the function is the target"]))
+            against = f", against samples with {shown.terms.noise}" if shown.terms.noise else ""
+            promise = f"promised for the model{against}; fails with probability at most δ"
+            told.append(("error", [f"at most {bound:.4g} ({promise}){vacuous}"]))
+        clean = " and no sample is noisy" if shown.terms.noise else ""
+        told.append(("trivial", [f"{trivial:.4g}, always answering the same, if the function is the target{clean}"]))
     elif shown.junta is not None:
         told.append(("error", ["nothing can be promised without the training set; give it with --data"]))
     if shown.held_out is not None:
@@ -139,9 +150,15 @@ def identification_words(told: Identification) -> str:
 
 def assumptions(shown: ModelCertificate) -> list[str]:
     """Every assumption, a sentence each."""
-    told = [f"inputs are {shown.terms.law}" + ("" if not shown.doubt else f", which is in doubt: {shown.doubt}")]
+    noise = shown.terms.noise
+    told = [
+        f"inputs are {shown.terms.law}" + ("" if not shown.doubt else f", which is in doubt: {shown.doubt}"),
+        TABLES,
+    ]
     if shown.judgement is not None:
-        told.append("the sample is independent draws, labelled by one target; new inputs are drawn like it")
+        labelled = f"with {noise}, so its labels are not the target's" if noise else "labelled by one target"
+        drawn_like = "new inputs and labels are drawn like it" if noise else "new inputs are drawn like it"
+        told.append(f"the sample is independent draws, {labelled}; {drawn_like}")
         if shown.terms.accepted < 1:
             told.append(
                 f"training sets were redrawn and kept with probability {shown.terms.accepted:g}; δ is paid for it"
@@ -151,10 +168,31 @@ def assumptions(shown: ModelCertificate) -> list[str]:
     return told
 
 
-def _parts(shown: ModelCertificate) -> str:
+def delta_parts(shown: ModelCertificate) -> dict[str, float]:
+    """How δ is spent; identification and a bound from inputs set aside have a δ of their own."""
     terms = shown.terms
-    words = f"Of it {terms.occam_delta:.3g} is for the sample and {terms.sampling_delta:.3g} for fresh inputs"
-    return f"{words}; identification has a δ of its own." if shown.identification is not None else f"{words}."
+    parts = {"sample": terms.occam_delta, "fresh inputs": terms.sampling_delta}
+    if shown.identification is not None:
+        parts["identification"] = terms.delta * terms.accepted
+    if shown.held_out is not None and shown.held_out.kind == "measured":
+        parts["held out"] = terms.delta
+    return parts
+
+
+def _parts(shown: ModelCertificate) -> str:
+    """The parts in words, and what they come to together: by the union bound, a δ for each promise."""
+    parts, delta = delta_parts(shown), shown.terms.delta
+    words = f"Of it {parts['sample']:.3g} is for the sample and {parts['fresh inputs']:.3g} for fresh inputs."
+    own = [name for name in ("identification", "held out") if name in parts]
+    if not own:
+        return words
+    named = " and ".join({"identification": "identification", "held out": "the held-out bound"}[name] for name in own)
+    promises = 1 + len(own)
+    have = "has" if len(own) == 1 else "have each"
+    return (
+        f"{words} {named[0].upper()}{named[1:]} {have} a δ more: that not all {promises} promises hold has probability "
+        f"at most {promises}δ = {promises * delta:g}."
+    )
 
 
 def text(shown: ModelCertificate) -> str:
@@ -217,8 +255,8 @@ def record(shown: ModelCertificate) -> dict[str, Any]:
         "status_before_repair": None if shown.before is None else shown.before.status,
         "assumptions": assumptions(shown),
         "delta": shown.terms.delta,
-        "delta_parts": {"sample": shown.terms.occam_delta, "fresh inputs": shown.terms.sampling_delta},
-        "delta_means": f"δ {MEANING}",
+        "delta_parts": delta_parts(shown),
+        "delta_means": f"δ {MEANING}. {_parts(shown)}",
         "branches": looked.branches,
         "verification_seconds": looked.seconds,
         "seconds": shown.seconds,

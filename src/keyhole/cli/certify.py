@@ -42,7 +42,7 @@ def certify_command(
         bool, typer.Option("--repair", help="Where there is no proof, change the model until there is one.")
     ] = False,
     time_limit: Annotated[float, typer.Option(help="Seconds for the proof.", metavar="S")] = 10.0,
-    delta: Annotated[float, typer.Option(help="Chance that a wrong certificate is issued.")] = 0.01,
+    delta: Annotated[float, typer.Option(help="Chance of a wrong certificate, for each kind of promise.")] = 0.01,
     bias: Annotated[
         float | None, typer.Option(help="Probability of a 1 where inputs are bits; one half if not said.", metavar="P")
     ] = None,
@@ -59,7 +59,8 @@ def certify_command(
 ) -> None:
     """Say what a model computes, prove it on all inputs or refute it, and bound its error from its training set.
 
-    PROVED means that the model equals the printed function on every input; it does not mean that either is right.
+    PROVED means that the model, as tables in double precision, equals the printed function on every input; it does not
+    mean that either is right.
     """
     from rich.console import Console
 

@@ -122,7 +122,8 @@ def certify(
     The model is a file, a value, or the name of a run in the store, which brings its own training set and law. `data`
     are the (inputs, labels) it was trained on, or a file of them; `holdout` labelled inputs it never saw. `bias` is
     the probability of a 1 where inputs are bits (one half, if not said); `accepted` the probability with which a
-    drawn training set was kept, where sets were redrawn until they met a condition.
+    drawn training set was kept, where sets were redrawn until they met a condition. Proofs are of the model's tables
+    of scores and values in double precision.
     """
     run = None
     if isinstance(model, str) and names_run(model):
@@ -135,12 +136,14 @@ def certify(
             )
     source = model if run is None else run.model
     tables = read_source(Path(source)) if isinstance(source, str | Path) else certifiable(source)
+    noise = run.noise if run is not None and data is None else ""
     data = run.sample if run is not None and data is None else data
     terms = Terms(
         law=_law(tables, bias) if run is None or bias is not None else run.law,
         delta=float(delta),
         accepted=1.0 if accepted is None else float(accepted),
         assume_junta=assume_junta,
+        noise=noise,
         repair=repair,
         time_limit=float(time_limit),
         seed=seed,

@@ -25,7 +25,7 @@ from keyhole.lab.store import Store
 from keyhole.lab.sweep import Plan, Sweep, Tally, Watch, sweep
 from keyhole.lab.task import SparseTask, Task
 from keyhole.lab.threshold import Threshold
-from keyhole.verbs.settle import Settled, settle, shares
+from keyhole.verbs.settle import Settled, require_settleable, settle, shares
 
 WIDTH = 80
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
@@ -216,6 +216,8 @@ def learn(
     )
     plan = Plan(task, learner, tuple(sorted(set(contexts))), schedule, quantile, confidence, seed)
     task.instance(plan.contexts[0], np.random.default_rng(0))  # refuses a context that is too short, before any run
+    if certify:
+        require_settleable(task, learner, plan.contexts, assume_junta)
     workers = core_count() if workers is None else workers
     folder = home(store)
 

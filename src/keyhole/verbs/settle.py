@@ -9,14 +9,27 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from keyhole.certify.certificate import ModelCertificate, Terms, certificate_of
-from keyhole.certify.scope import certifiable
-from keyhole.errors import AssumptionError
+from keyhole.certify.junta import Junta
+from keyhole.certify.law import uniform_law
+from keyhole.certify.scope import LONGEST, WIDEST, certifiable
+from keyhole.certify.wording import formula
+from keyhole.errors import AssumptionError, KeyholeError
 from keyhole.lab.engine import starting
+from keyhole.lab.learner import Learner
 from keyhole.lab.store import Row
+from keyhole.lab.task import Instance, SparseTask, Task
+from keyhole.lab.transformer import Transformer
 from keyhole.verbs.trained_run import TrainedRun, read_run
 
 FRESH = 100_000  # inputs on which a model without proof is compared with its function
+MOST_CELLS = 2**20  # assignments on which a function is compared with the target
+REDRAWN = (
+    "Training sets that were redrawn until balanced were to be certified, and a bound must know how likely a set is "
+    "kept. "
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +41,7 @@ class Settled:
     samples: int | None
     seed: int
     function: str | None  # as read off the model
-    right: bool  # whether that is the hidden target
+    right: bool | None  # whether that is the hidden target; None: not known
     status: str
     margin: float | None
     eta: float | None  # rate at which model and function can disagree
@@ -39,11 +52,12 @@ class Settled:
     true_error: float  # on the run's fresh inputs
     proof_seconds: float  # comparing model and function on every input
     seconds: float  # all of it, but for training
+    reason: str = ""  # why it is undecided
 
     @property
     def clean(self) -> bool:
         """Whether the model made no error on 100,000 fresh inputs: the function is right and they never disagree."""
-        return self.right and self.disagreements == 0
+        return bool(self.right) and self.disagreements == 0
 
     def record(self) -> dict[str, Any]:
         """Plain values."""
@@ -62,6 +76,7 @@ def settle(
     watch: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> tuple[Settled, ...]:
     """Certify each run from its own training set, in the order given; weights that were not kept are made again."""
+    _require_terms(assume_junta, time_limit)
     asked = [(row, folder, assume_junta, repair, time_limit) for row in rows]
     if workers == 1 and executor is None:
         found = []
@@ -81,33 +96,97 @@ def settle(
             pool.shutdown(cancel_futures=True)
 
 
-def settle_one(row: Row, folder: Path, assume_junta: int | None, repair: bool, time_limit: float) -> Settled:  # noqa: FBT001
-    """Certify one run."""
-    run = read_run(row.identity, folder)
-    if run.conditioned:
+def require_settleable(task: Task, learner: Learner, contexts: Sequence[int], assume_junta: int | None = None) -> None:
+    """Refuse, before anything is trained, what could not be certified afterwards."""
+    _require_terms(assume_junta)
+    if not isinstance(learner, Transformer):
         raise AssumptionError(
-            "Training sets that were redrawn until balanced were to be certified, and a bound must know how likely a "
-            "set is kept. Certify one run with --accepted instead."
+            f"Runs of {learner.name} were to be certified, and it has no weights. Leave out --certify, or train the "
+            "transformer."
         )
+    if isinstance(task, SparseTask) and task.balanced_sets:
+        raise AssumptionError(f"{REDRAWN}Use --any-sets, or certify one run with --accepted.")
+    symbols = task.symbols if isinstance(task, SparseTask) else 2
+    if symbols > WIDEST or max(contexts) > LONGEST:
+        raise AssumptionError(
+            f"Runs over {symbols} symbols at a context of {max(contexts)} were to be certified; up to {WIDEST} symbols "
+            f"and {LONGEST} positions are read. Leave out --certify."
+        )
+
+
+def settle_one(row: Row, folder: Path, assume_junta: int | None, repair: bool, time_limit: float) -> Settled:  # noqa: FBT001
+    """Certify one run; one that cannot be is undecided, with the reason, and the others go on."""
     began = time.perf_counter()
-    model = certifiable(run.model)
-    terms = Terms(law=run.law, assume_junta=assume_junta, repair=repair, time_limit=time_limit, fresh=FRESH)
-    found = certificate_of(model, run.sample, terms=terms)
-    seconds = time.perf_counter() - began
-    return _in_short(row, run, found, seconds)
+    try:
+        run = read_run(row.identity, folder)
+        if run.conditioned:
+            return _refused(row, f"{REDRAWN}Certify one run with --accepted instead.", 0.0)
+        began = time.perf_counter()
+        model = certifiable(run.model)
+        terms = Terms(
+            law=run.law,
+            assume_junta=assume_junta,
+            noise=run.noise,
+            repair=repair,
+            time_limit=time_limit,
+            fresh=FRESH,
+        )
+        found = certificate_of(model, run.sample, terms=terms)
+    except KeyholeError as error:
+        return _refused(row, str(error), time.perf_counter() - began)
+    return _in_short(row, run, found, time.perf_counter() - began)
+
+
+def _require_terms(assume_junta: int | None, time_limit: float = 10.0) -> None:
+    """Refuse what no run could be asked."""
+    Terms(uniform_law(2), assume_junta=assume_junta, time_limit=time_limit)
+
+
+def _refused(row: Row, reason: str, seconds: float) -> Settled:
+    return Settled(
+        identity=row.identity,
+        context=row.context,
+        samples=row.samples,
+        seed=row.seed,
+        function=None,
+        right=None,
+        status="UNDECIDED",
+        margin=None,
+        eta=None,
+        disagreements=None,
+        error_bound=None,
+        trivial_error=None,
+        identified=None,
+        true_error=1 - row.accuracy,
+        proof_seconds=0.0,
+        seconds=seconds,
+        reason=reason,
+    )
+
+
+def is_target(junta: Junta, instance: Instance) -> bool | None:
+    """Whether the function is the hidden target on every input; None where too many cells were to be compared."""
+    target = instance.function.positions
+    union = sorted({*junta.positions, *target})
+    count = junta.symbols ** len(union)
+    if count > MOST_CELLS:
+        return None
+    cells = (np.arange(count)[:, None] // junta.symbols ** np.arange(len(union))) % junta.symbols
+    moved = Junta(tuple(union.index(place) for place in junta.positions), junta.symbols, junta.table)
+    relevant = cells[:, [union.index(place) for place in target]]
+    return bool(np.array_equal(moved(cells), instance.function_of_relevant(instance.letters[relevant])))
 
 
 def _in_short(row: Row, run: TrainedRun, found: ModelCertificate, seconds: float) -> Settled:
     junta = found.junta
-    function = None if junta is None else junta.function()
     identification = found.identification
     return Settled(
         identity=row.identity,
         context=row.context,
         samples=row.samples,
         seed=row.seed,
-        function=None if function is None else str(function),
-        right=function == run.instance.function,
+        function=None if junta is None else formula(junta),
+        right=None if junta is None else is_target(junta, run.instance),
         status=found.status,
         margin=found.verification.margin,
         eta=None if found.disagreement is None else found.disagreement.rate,
@@ -118,6 +197,7 @@ def _in_short(row: Row, run: TrainedRun, found: ModelCertificate, seconds: float
         true_error=1 - row.accuracy,
         proof_seconds=(found.before or found.verification).seconds,
         seconds=seconds,
+        reason=found.verification.reason,
     )
 
 

@@ -29,6 +29,7 @@ class TrainedRun:
     sample: tuple[np.ndarray, np.ndarray] | None  # None: it learned from fresh samples
     law: SymbolLaw
     conditioned: bool  # whether training sets were redrawn until one was balanced
+    noise: str  # what is noisy about the sample, in words, or nothing
     instance: Instance
 
 
@@ -57,8 +58,15 @@ def read_run(name: str, store: Path | None = None) -> TrainedRun:
         sample,
         law_of(instance),
         instance.balanced_sets,
+        noise_of(instance),
         instance,
     )
+
+
+def noise_of(instance: Instance) -> str:
+    """What is noisy about a training set: labels, inputs, or both; empty if nothing is."""
+    rates = {"label noise": instance.label_noise, "feature noise": instance.feature_noise}
+    return " and ".join(f"{name} {rate:g}" for name, rate in rates.items() if rate)
 
 
 def law_of(instance: Instance) -> SymbolLaw:

@@ -1,0 +1,122 @@
+"""Tables made in double precision: the true ones lie within the bound, and where they may be far off is refused."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from keyhole.attention.positions import LearnedPositions
+from keyhole.attention.rowwise import Affine
+from keyhole.attention.score import FactoredScore
+from keyhole.attention.tabulation import tabulate
+from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs
+from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
+from keyhole.certify.rounding import LIMIT, table_error
+from keyhole.certify.scope import certifiable
+from keyhole.errors import AssumptionError
+from random_models import Plan, plans, random_model
+
+
+def rational(array):
+    """The same numbers as fractions."""
+    return np.vectorize(Fraction, otypes=[object])(np.asarray(array))
+
+
+def exact_tables(model, head):
+    """Scores and values of a dense head without a norm, in fractions; the scores [CLS] last."""
+    embedding = model.embedding
+    if isinstance(embedding, AdditiveEmbedding):
+        codes = embedding.positions.rows(0, embedding.tokens, embedding.table)
+        codes = np.pad(codes, ((0, 0), (0, embedding.width - codes.shape[1])))
+        rows = (rational(codes)[:, None] + rational(embedding.table)[None]).reshape(-1, embedding.width)
+    else:
+        rows = rational(embedding.rows(0, embedding.tokens).reshape(-1, embedding.width))
+    rows = np.vstack([rows, rational(embedding.cls)[None]])
+    scores = rows @ (rational(head.score.matrix) @ rational(embedding.cls))
+    return scores, rows @ rational(head.value.weight) + rational(head.value.bias)
+
+
+@given(plans)
+def test_the_true_tables_lie_within_the_bound(plan):
+    """Against exact fractions: no entry is farther off than is said, and random weights are far below the limit."""
+    model = random_model(replace(plan, factored=False, norms=False))
+    tables = tabulate(model)
+    score_error, value_error = table_error(model, tables)
+    for head, table in zip(model.blocks[0].heads, tables.heads, strict=True):
+        scores, values = exact_tables(model, head)
+        given = rational(np.append(table.scores.reshape(-1), table.cls_score))
+        assert max(abs(scores - given)) <= Fraction(score_error) * Fraction(head.normaliser.temperature)
+        given = rational(np.vstack([table.values.reshape(-1, table.values.shape[2]), table.cls_value[None]]))
+        assert abs(values - given).max() <= Fraction(value_error) * abs(given).max()
+    assert 0 < score_error < LIMIT / 100
+    assert value_error < LIMIT / 100
+
+
+@given(plans)
+def test_every_kind_of_layer_is_bounded(plan):
+    """With norms and factored scores: the tables pass, and an entry moved by 1e-6 is noticed, wherever it is."""
+    model = random_model(plan)
+    tables = tabulate(model)
+    assert max(table_error(model, tables)) < LIMIT
+    head, rng = tables.heads[-1], np.random.default_rng(plan.seed)
+    scores, values = head.scores.copy(), head.values.copy()
+    scores[tuple(rng.integers(scores.shape))] += 1e-6
+    values[tuple(rng.integers(values.shape))] += 1e-6
+    temperature, size = head.normaliser.temperature, max(abs(head.values).max(), abs(head.cls_value).max())
+    moved = replace(tables, heads=(*tables.heads[:-1], replace(head, scores=scores, values=values)))
+    score_error, value_error = table_error(model, moved)
+    assert score_error >= 0.999e-6 / temperature
+    assert value_error >= 0.999e-6 / (size + 1e-6)
+    for own in ({"cls_score": head.cls_score + 1e-6}, {"cls_value": head.cls_value + 1e-6}):
+        moved = replace(tables, heads=(*tables.heads[:-1], replace(head, **own)))
+        assert max(table_error(model, moved)) >= 1e-7 / max(1, size, temperature)
+
+
+def test_one_hot_pairs():
+    """Pairs that are never made as vectors have tables that are rows of the weights: no value is off."""
+    model = random_model(Plan(tokens=3, width=7, norms=False, residual="none"))
+    model = replace(model, embedding=OneHotPairs(3, 2, np.zeros(())))
+    assert max(table_error(model, tabulate(model))) < LIMIT / 100
+
+
+def cancelling(scale):
+    """A head whose score at position 0 is 0.9/√3, the rest of a sum in which ±scale cancel."""
+    tokens, places = np.zeros((2, 4)), np.zeros((6, 4))
+    tokens[1, 0] = places[0, 1] = 1.0
+    query, key = np.zeros((4, 3)), np.zeros((4, 3))
+    query[3], key[1] = [scale, 1.0, scale], [1.0, 0.9, -1.0]
+    head = Head(FactoredScore(query, key), Affine(np.eye(4)[:, :1]))
+    embedding = AdditiveEmbedding(tokens, LearnedPositions(places), np.eye(4)[3])
+    wiring = Wiring(join="concatenate", residual="none")
+    return Model(embedding, (Block((head,), wiring),), ReadOut(np.ones(1), np.asarray(-0.3)))
+
+
+def test_scores_that_cancel_are_refused():
+    """With ±2^53 the table holds 1.0 for a score of 0.52: refused; with ±1 the score is right, and it passes."""
+    assert certifiable(cancelling(1.0)).heads[0].scores[0, 0] == pytest.approx(0.9 / np.sqrt(3))
+    assert abs(tabulate(cancelling(2.0**53)).heads[0].scores[0, 0] - 0.9 / np.sqrt(3)) > 0.4
+    with pytest.raises(AssumptionError, match=r"weights nearly cancel: rounding may move its scores by .* Scale"):
+        certifiable(cancelling(2.0**53))
+
+
+def test_values_that_cancel_are_refused():
+    """The same for values: a sum of 1e12, 0.1 and −1e12 is off by more than a billionth."""
+    model = cancelling(1.0)
+    block = model.blocks[0]
+    value = Affine(np.array([[1e12], [0.1], [-1e12], [0.0]]))
+    block = replace(block, heads=(replace(block.heads[0], value=value),))
+    embedding = replace(model.embedding, table=np.ones((2, 4)), cls=np.eye(4)[1])
+    with pytest.raises(AssumptionError, match=r"its values by .* of the largest"):
+        certifiable(Model(embedding, (block,), model.readout))
+
+
+def test_other_scores_are_refused():
+    """A score that is any function has no bound of its rounding."""
+    model = random_model(Plan(norms=False))
+    head = model.blocks[0].heads[0]
+    other = replace(head, score=lambda tokens, queries: queries @ tokens.T)
+    block = replace(model.blocks[0], heads=(other, *model.blocks[0].heads[1:]))
+    with pytest.raises(AssumptionError, match="not bilinear or its value map not affine"):
+        certifiable(replace(model, blocks=(block,)))
