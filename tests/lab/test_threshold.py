@@ -303,7 +303,11 @@ def test_refuses_quantiles_at_the_ends(quantile):
         ({"precision": 0.0}, "use 0 to 1"),
         ({"start": 0}, "1 ≤ start"),
         ({"largest": 3}, "1 ≤ start"),
-        ({"batch": 0}, "at least 1"),
+        ({"batch": 0}, "Rounds of 0 runs"),
+        ({"budget": 0}, "A budget of 0 runs"),
+        ({"quantile": 1.5}, "A quantile of success of 1.5"),
+        ({"quantile": 0.0}, "A quantile of success of 0.0"),
+        ({"confidence": 1.0}, "A confidence of 1.0"),
     ],
 )
 def test_refuses_plans_that_cannot_be(wrong, words):

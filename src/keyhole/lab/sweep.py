@@ -18,7 +18,7 @@ from keyhole.lab.memory import refuse_beyond_memory
 from keyhole.lab.schedule import Schedule, Size, Tallies, sized
 from keyhole.lab.store import Row, Store
 from keyhole.lab.task import Task
-from keyhole.lab.threshold import Threshold, estimate
+from keyhole.lab.threshold import Threshold, check_levels, estimate
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.contexts:
             raise ArgumentError("A sweep was asked for at no context; give at least one.")
+        check_levels(self.quantile, self.confidence)
 
     def cells(self, context: int, tallies: Tallies) -> list[Cell]:
         """The next round at a context; its seeds go on where the rounds before it ended."""

@@ -55,7 +55,7 @@ class Learned:
     def __str__(self) -> str:
         plan = self.sweep.plan
         lines = [*wrap(self.title, WIDTH, subsequent_indent="  "), _success(plan)]
-        lines += self._table() if self.thresholds else self._online()
+        lines += self._online() if isinstance(plan.schedule, Online) else self._table()
         lines += self._wanting() + self._laws() + self._certified()
         found = self.runs - self.sweep.made
         lines.append(f"{self.runs:,} runs ({self.sweep.made:,} made now, {found:,} found) in {self.seconds:.1f} s")
