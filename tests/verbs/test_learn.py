@@ -1,5 +1,6 @@
 """`keyhole.learn`: one value with thresholds, laws, floors and runs, or a refusal before any run."""
 
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ from keyhole.lab.cell import Cell
 from keyhole.lab.floors import TOLERATED, task_floor
 from keyhole.lab.presets import preset
 from keyhole.lab.running import run
-from keyhole.lab.store import Store
+from keyhole.lab.store import Store, made_with
 from keyhole.lab.task import SparseTask
 from lab_fakes import Coin, Inline
 
@@ -84,6 +85,18 @@ def test_the_table_is_that_of_the_schedule(tmp_path):
     for found in (whole, none):
         assert "m*" in str(found).splitlines()[2]
         assert "median steps" not in str(found)
+
+
+def test_runs_of_other_versions_are_said(tmp_path):
+    """A sweep that finds runs made with another jax says so in one line; one that does not, says nothing."""
+    found = learned(tmp_path, contexts=(8,))
+    assert "warning" not in str(found)
+    with Store(tmp_path) as store:
+        text = json.dumps(made_with() | {"jax": "0.0.1"})
+        store.connection.execute("UPDATE runs SET versions = ? WHERE samples = 20", (text,))
+    lines = str(learned(tmp_path, contexts=(8,))).splitlines()
+    said = "warning: 6 of these runs were made with jax 0.0.1, not the present"
+    assert [line for line in lines if "warning" in line] == [said]
 
 
 def test_any_executor_will_do(tmp_path):

@@ -105,6 +105,7 @@ class Sweep:
     made: int  # runs that were made now; the others were there
     wanting: dict[int, int]  # context → runs that the precision would still take
     seconds: float  # from question to answer
+    strangers: dict[str, int] = field(default_factory=dict)  # versions other than the present → runs made with them
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
@@ -144,7 +145,8 @@ def sweep(
         made = dispatch.made
     rows = tuple(row for track in tracks for row in track.ordered())
     wanting = {track.context: plan.schedule.left(track.tallies) for track in tracks}
-    return Sweep(plan, rows, made, wanting, time.perf_counter() - began)
+    strangers = store.strangers([row.identity for row in rows])
+    return Sweep(plan, rows, made, wanting, time.perf_counter() - began, strangers)
 
 
 def threshold_of(plan: Plan, rows: Iterable[Row]) -> Threshold | None:
