@@ -74,6 +74,8 @@ def test_json_alone_on_stdout_and_the_same_again(tmp_path):
         (["and:3", "--context", "2,10"], "a context of 2 has fewer"),
         (["and:3", "--context", "10", "--samples", "1e13"], "GB are free"),
         (["and:3", "--context", "800..25"], "runs backwards"),
+        (["and:3", "--context", "10", "--budget", "0"], "greater than or equal to 1"),
+        (["and:3", "--context", "10", "--quantile", "1.5"], "A quantile of success of 1.5"),
         (["and:3", "--context", "10", "--store", "FILE/x"], "cannot be made"),
     ],
 )

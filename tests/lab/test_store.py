@@ -1,5 +1,6 @@
 """The store: what is put in comes out, whoever else is at it and whatever happens to the file."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -10,6 +11,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,8 +21,8 @@ from keyhole.files.model import read_model
 from keyhole.lab import claims
 from keyhole.lab.cell import Cell
 from keyhole.lab.database import SCHEMA, writing
-from keyhole.lab.running import run
-from keyhole.lab.store import Store
+from keyhole.lab.running import digest, run
+from keyhole.lab.store import Store, made_with
 from keyhole.lab.task import SparseTask
 from lab_fakes import Coin
 
@@ -45,7 +47,8 @@ def test_a_run_comes_back_as_it_was(tmp_path):
         kept = store.run(cell.identity)
     assert kept.configuration == cell.record()
     assert kept.result.record() == result.record()
-    assert set(kept.versions) == {"keyhole", "python", "jax", "numpy"}
+    packages = {"jax", "jaxlib", "optax", "numpy", "scipy", "scikit-learn"}
+    assert set(kept.versions) == {"keyhole", "python"} | packages
     assert kept.cpu
     assert (kept.row.success, kept.row.accuracy) == (result.success, result.accuracy)
 
@@ -61,6 +64,44 @@ def test_numbers_keep_every_bit(tmp_path_factory, numbers):
         store.add([(cell, made)])
         back = store.run(cell.identity).result
     assert [repr(value) for value in back.numbers.values()] == [repr(number) for number in numbers]
+
+
+def test_records_without_a_digest_are_read(tmp_path):
+    """A result from before digests were kept has none; the others have that of their weights."""
+    cell, result = filled(tmp_path)[0]
+    old = {name: value for name, value in result.record().items() if name != "weights_digest"}
+    with Store(tmp_path) as store:
+        assert store.run(cell.identity).result.weights_digest == digest(result.weights)
+        store.connection.execute("UPDATE runs SET result = ?", (json.dumps(old),))
+        assert store.run(cell.identity).result.weights_digest is None
+
+
+@pytest.mark.parametrize("change", ["name", "shape", "bit"])
+def test_a_digest_tells_weights_apart(change):
+    """Equal values in any order and precision have one digest; another name, shape or last bit has another."""
+    a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(2)
+    base = digest({"a": a, "b": b})
+    assert digest({"b": b.copy(), "a": np.asfortranarray(a.astype(np.float64))}) == base
+    changed = {
+        "name": {"c": a, "b": b},
+        "shape": {"a": a.reshape(3, 2), "b": b},
+        "bit": {"a": a, "b": np.nextafter(b, 2)},
+    }[change]
+    assert digest(changed) != base
+
+
+def test_runs_of_other_versions_are_counted(tmp_path):
+    """Runs whose jax or numpy is not the present are counted by what differs; a keyhole of another day is not."""
+    names = [cell.identity for cell, _ in filled(tmp_path)]
+    with Store(tmp_path) as store:
+        assert store.strangers(names) == {}
+        for name, change in zip(
+            names, ({"jax": "0.0.1"}, {"jax": "0.0.1", "numpy": "1"}, {"keyhole": "0"}), strict=True
+        ):
+            text = json.dumps(made_with() | change)
+            store.connection.execute("UPDATE runs SET versions = ? WHERE identity = ?", (text, name))
+        assert store.strangers(names) == {"jax 0.0.1": 1, "jax 0.0.1 and numpy 1": 1}
+        assert store.strangers(names[2:]) == {}
 
 
 def test_a_second_result_changes_nothing(tmp_path):

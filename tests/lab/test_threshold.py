@@ -1,7 +1,7 @@
 """m*: where it is put, how often its interval covers it, and how few runs the rounds take."""
 
 from dataclasses import replace
-from math import exp, inf, log
+from math import exp, inf, log, tanh
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ some_counts = st.dictionaries(
 def logistic(middle, width, plateau=1.0, quantile=0.5):
     """A learner that succeeds with probability `quantile` at `middle` samples, as the model has it."""
     shift = log(quantile / (plateau - quantile))
-    return lambda m: plateau / (1 + exp(-(log(m / middle) / width + shift)))
+    return lambda m: plateau * (1 + tanh((log(m / middle) / width + shift) / 2)) / 2
 
 
 def weibull(middle, steepness, plateau=1.0):
@@ -86,25 +86,60 @@ def test_intervals_cover_after_adaptive_rounds(curve, middle):
 
 
 def test_a_sudden_rise_is_bracketed_not_guessed():
-    """All fail at 50 and all succeed at 60: every resample is alike, and still the interval is no point.
+    """All fail at 50 and all succeed at 60: a step anywhere between explains that best, so all of the gap is held.
 
-    It is at least a third of the gap: m* may lie anywhere between, though less likely where 20 runs of one outcome
-    would then be luck.
+    A curve that is at one half at 50 fails there 20 times running with probability 2⁻²⁰: nothing beyond is held.
     """
     found = estimate(50, {40: (0, 20), 50: (0, 20), 60: (20, 20), 80: (20, 20)})
-    assert 50 < found.low < found.m < found.high < 60
-    assert log(found.high / found.low) > log(60 / 50) / 3
+    assert found.low == pytest.approx(50)
+    assert found.high == pytest.approx(60)
+    assert 50 < found.m < 60
+
+
+@pytest.mark.parametrize("seeds", [1, 20, 200])
+def test_beyond_the_sizes_tried_nothing_is_claimed(seeds):
+    """All fail at 10: m* may be just above; all succeed at 10: just below, however many the runs."""
+    above, below = estimate(5, {10: (0, seeds)}), estimate(5, {10: (seeds, seeds)})
+    assert (above.censored, above.high) == ("above", None)
+    assert above.low is None or above.low <= 10 * (1 + 1e-12)
+    assert (below.censored, below.low) == ("below", None)
+    assert below.high is None or below.high >= 10 * (1 - 1e-12)
+    if seeds >= 20:  # one half at 10 or before, and so many failures: 2⁻²⁰; the bound is the size itself
+        assert (above.low, below.high) == (pytest.approx(10), pytest.approx(10))
+
+
+@pytest.mark.parametrize("width", [0.001, 0.02, 0.05])
+@pytest.mark.parametrize(
+    ("sizes", "middle"),
+    [
+        pytest.param((10,), 11, id="just above the only size"),
+        pytest.param((10,), 9.1, id="just below the only size"),
+        pytest.param((10, 160), 11, id="low in a wide gap"),
+        pytest.param((10, 160), 145, id="high in a wide gap"),
+        pytest.param((20, 40, 80), 44, id="in a grid of doublings"),
+    ],
+)
+def test_intervals_of_fixed_grids_cover_sudden_rises(sizes, middle, width):
+    """90 % intervals from 20 seeds at each size of a fixed grid cover m* in 90 % less three standard errors."""
+    draws = 40
+    rng, hits, curve = np.random.default_rng(5), 0, logistic(middle, width)
+    for _ in range(draws):
+        found = estimate(9, {m: (int(rng.binomial(20, curve(m))), 20) for m in sizes})
+        hits += (found.low or 0) <= middle <= (found.high or inf)
+    assert hits / draws >= 0.9 - 3 * (0.09 / draws) ** 0.5
 
 
 @given(some_counts, st.sampled_from([0.25, 0.5, 0.9]))
 def test_an_interval_holds_its_estimate(counts, quantile):
-    """For any counts: ends in order around m*, None exactly where the side is open, shares within [0, 1]."""
+    """For any counts: ends in order around m*, none beyond an edge that m* is beyond, shares within [0, 1]."""
     found = estimate(10, counts, quantile=quantile)
     assert (found.m is None) == (found.censored != "no")
     if found.censored == "above":
         assert found.high is None
+        assert (found.low or 0) <= found.largest * (1 + 1e-9)
     if found.censored == "below":
         assert found.low is None
+        assert (found.high or inf) >= found.smallest * (1 - 1e-9)
     if found.m is not None:
         assert (found.low or 0) <= found.m * (1 + 1e-9)
         assert found.m <= (found.high or inf) * (1 + 1e-9)
@@ -268,7 +303,11 @@ def test_refuses_quantiles_at_the_ends(quantile):
         ({"precision": 0.0}, "use 0 to 1"),
         ({"start": 0}, "1 ≤ start"),
         ({"largest": 3}, "1 ≤ start"),
-        ({"batch": 0}, "at least 1"),
+        ({"batch": 0}, "Rounds of 0 runs"),
+        ({"budget": 0}, "A budget of 0 runs"),
+        ({"quantile": 1.5}, "A quantile of success of 1.5"),
+        ({"quantile": 0.0}, "A quantile of success of 0.0"),
+        ({"confidence": 1.0}, "A confidence of 1.0"),
     ],
 )
 def test_refuses_plans_that_cannot_be(wrong, words):

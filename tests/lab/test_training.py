@@ -225,3 +225,17 @@ def test_bad_settings_are_refused(make, message):
     """What cannot be trained is refused in one sentence."""
     with pytest.raises(ArgumentError, match=message):
         make()
+
+
+def test_fresh_samples_come_in_batches():
+    """The whole of a training set that is not there is refused in a sentence, before anything is compiled."""
+    instance, _ = prepared(SMALL, online=True)
+    with pytest.raises(ArgumentError, match="with a batch of 0"):
+        train(replace(SMALL, batch=0), instance, None, np.random.SeedSequence(0))
+
+
+@pytest.mark.parametrize(("steps", "every"), [(30, 50), (75, 50)])
+def test_steps_are_whole_stretches_between_readings(steps, every):
+    """Settings that would train past their last step, and past the end of their schedule, are refused."""
+    with pytest.raises(ArgumentError, match=f"{steps} steps with a reading every {every}"):
+        replace(SMALL, steps=steps, every=every)

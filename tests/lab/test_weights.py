@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.errors import StoreError
+from keyhole.files.model import write_model
 from keyhole.lab import weights
 from keyhole.lab.cell import Cell
 from keyhole.lab.registry import cell_from
@@ -44,7 +45,14 @@ def test_what_cannot_be_had_is_said(tmp_path, monkeypatch):
         path.write_bytes(path.read_bytes()[:-5])
         with pytest.raises(StoreError, match="are damaged: the file is cut off"):
             weights.weights_of(store, cell.identity)
+        write_model(path, {"score": made.weights["score"] + 1}, {"kind": "trained"})
+        with pytest.raises(StoreError, match="are not those of their run"):
+            weights.weights_of(store, cell.identity)
         path.unlink()
+        other = {"score": np.nextafter(made.weights["score"], 2)}
+        monkeypatch.setattr(weights, "run", lambda _cell: replace(made, weights=other))
+        with pytest.raises(StoreError, match="as often right, with other weights"):
+            weights.weights_of(store, cell.identity)
         monkeypatch.setattr(weights, "run", lambda _cell: replace(made, weights=None))
         with pytest.raises(StoreError, match="of coin, which has no weights"):
             weights.weights_of(store, cell.identity)

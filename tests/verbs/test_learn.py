@@ -1,8 +1,10 @@
 """`keyhole.learn`: one value with thresholds, laws, floors and runs, or a refusal before any run."""
 
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from keyhole.lab.cell import Cell
 from keyhole.lab.floors import TOLERATED, task_floor
 from keyhole.lab.presets import preset
 from keyhole.lab.running import run
-from keyhole.lab.store import Store
+from keyhole.lab.store import Store, made_with
 from keyhole.lab.task import SparseTask
 from lab_fakes import Coin, Inline
 
@@ -76,6 +78,27 @@ def test_online_says_how_many_succeed(tmp_path):
     assert str(found).splitlines()[3].split()[:3] == ["8", "6", "6"]
 
 
+def test_the_table_is_that_of_the_schedule(tmp_path):
+    """A sweep over training sets shows m*, not steps, even where it has not a single run."""
+    whole = learned(tmp_path, contexts=(8,))
+    none = replace(whole, sweep=replace(whole.sweep, rows=(), made=0), thresholds=())
+    for found in (whole, none):
+        assert "m*" in str(found).splitlines()[2]
+        assert "median steps" not in str(found)
+
+
+def test_runs_of_other_versions_are_said(tmp_path):
+    """A sweep that finds runs made with another jax says so in one line; one that does not, says nothing."""
+    found = learned(tmp_path, contexts=(8,))
+    assert "warning" not in str(found)
+    with Store(tmp_path) as store:
+        text = json.dumps(made_with() | {"jax": "0.0.1"})
+        store.connection.execute("UPDATE runs SET versions = ? WHERE samples = 20", (text,))
+    lines = str(learned(tmp_path, contexts=(8,))).splitlines()
+    said = "warning: 6 of these runs were made with jax 0.0.1, not the present"
+    assert [line for line in lines if "warning" in line] == [said]
+
+
 def test_any_executor_will_do(tmp_path):
     """A pool that is lent gives the numbers of this process, and is not shut down."""
     here = learned(tmp_path / "here", contexts=(8,))
@@ -106,6 +129,11 @@ def test_weights_are_kept_when_asked(tmp_path):
         ({"samples": (), "seeds": 3}, ArgumentError, "Give --samples or --online"),
         ({"law": "skewed"}, ArgumentError, "law 'skewed' is not known"),
         ({"precision": 2.0}, ArgumentError, "such as 0.2"),
+        ({"quantile": 1.5}, ArgumentError, "A quantile of success of 1.5"),
+        ({"quantile": 1.5, "samples": (20,)}, ArgumentError, "A quantile of success of 1.5"),
+        ({"confidence": 0.0, "samples": (20,)}, ArgumentError, "A confidence of 0.0"),
+        ({"budget": 0}, ArgumentError, "A budget of 0 runs"),
+        ({"online": True, "preset": "paper"}, ArgumentError, "settings with a batch of at least 1"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_any_run(tmp_path, change, error, sentence):
@@ -164,6 +192,7 @@ def test_where_there_is_a_floor_places_differ_by_more_than_success_forgives(fami
         (SparseTask("and:3"), 16.303),
         (SparseTask("and:3", "balanced"), 16.303),
         (SparseTask("random:3"), 16.303),
+        (SparseTask("and:3", balanced_sets=True), None),  # its inputs tell of the positions
         (SparseTask("and:8"), None),  # the constant 0 succeeds
         (SparseTask("parity:3", "0.99"), None),
     ],

@@ -28,7 +28,7 @@ def learn_command(
     quantile: Annotated[float, typer.Option(help="m* is where this share of runs succeeds.")] = 0.5,
     precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = 0.2,
     seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
-    budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.")] = 400,
+    budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.", min=1)] = 400,
     law: Annotated[
         str, typer.Option(help="Of the bits: uniform, balanced, or a probability; the preset's own if not given.")
     ] = "",

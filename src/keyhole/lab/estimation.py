@@ -4,14 +4,14 @@ The probability is absolute: if runs level off at a plateau below it, no sample 
 """
 
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, inf, log
 from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 
 from keyhole.lab.psychometric import Counts as Counts
-from keyhole.lab.psychometric import Fit, fit_curves, resample
+from keyhole.lab.psychometric import Fit, fit_curves, resample, sudden
 
 Censored = Literal["no", "below", "above"]
 
@@ -61,12 +61,13 @@ def estimate(
 ) -> Threshold:
     """The threshold of these counts, and an interval that covers it with the stated confidence.
 
-    The curve is `psychometric`'s, fitted by penalised maximum likelihood. The interval is the hull of two: the middle
-    of the likelihood, integrated over what else the curve may be, and a bootstrap from the fitted curve. Resampling
-    seeds instead would see no spread at sizes that were run three times with one outcome; and where outcomes separate
-    (all fail below, all succeed above) every resample is alike, and the likelihood alone knows that m* may lie
-    anywhere between. Rounds stop when the interval is narrow, which favours samples that look steep: profiling
-    instead of integrating then covers 82 % where 90 % was asked for.
+    The curve is `psychometric`'s, fitted by penalised maximum likelihood. The interval is the hull of three: the middle
+    of the likelihood, integrated over what else the curve may be; the θ that a likelihood ratio passes, all widths
+    alike; and a bootstrap from the fitted curve. Resampling seeds instead would see no spread at sizes that were run
+    three times with one outcome; and where outcomes separate (all fail below, all succeed above) every resample is
+    alike, and the likelihood ratio alone knows that m* may lie anywhere between. Rounds stop when the interval is
+    narrow, which favours samples that look steep: profiling instead of integrating then covers 82 % where 90 % was
+    asked for.
     """
     fit = fit_curves(counts, quantile)
     shapes = fit.shapes[fit.best[1]]
@@ -77,8 +78,8 @@ def estimate(
         context=context,
         quantile=quantile,
         m=exp(fit.peak) if censored == "no" else None,
-        low=None if low is None or censored == "below" else exp(low),
-        high=None if high is None or censored == "above" else exp(high),
+        low=None if low is None else exp(low),
+        high=None if high is None else exp(high),
         censored=censored,
         plateau=float(fit.successes[-1] / fit.trials[-1] if stunted else shapes[1]),
         slope=float(shapes[0]),
@@ -101,10 +102,11 @@ def empirical(counts: Counts, quantile: float = 0.5, seeds: int = SEEDS) -> int 
 
 
 def likely_interval(fit: Fit, confidence: float) -> tuple[float | None, float | None]:
-    """The middle share of the likelihood of θ, integrated over widths and plateaus.
+    """The middle share of the likelihood of θ, integrated over widths and plateaus, and what a likelihood ratio passes.
 
-    An end is None where nothing bounds it: the likelihood ratio still passes at the edge of the grid, or a curve that
-    never reaches the quantile passes.
+    Where outcomes separate the likelihood is flat, and its middle share says more about the grid of θ and the usual
+    width than about the runs; the likelihood ratio holds all of a gap between two sizes. An end is None where nothing
+    bounds it: the ratio still passes at the edge of the grid, or a curve that never reaches the quantile passes.
     """
     drop = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 / 2
     profile = fit.profile
@@ -114,8 +116,24 @@ def likely_interval(fit: Fit, confidence: float) -> tuple[float | None, float | 
         return log(fit.sizes[-1]), None
     mass = np.exp(fit.likelihood - profile.max()).sum(axis=1).cumsum()
     low, high = np.interp([(1 - confidence) / 2, (1 + confidence) / 2], mass / mass[-1], fit.places)
-    open_above = inside[-1] == len(profile) - 1 or fit.never >= floor
-    return None if inside[0] == 0 else float(low), None if open_above else float(high)
+    least, most = passing(fit, drop)
+    low, high = min(float(low), least), max(float(high), most)
+    open_above = inside[-1] == len(profile) - 1 or fit.never >= floor or most == inf
+    return None if inside[0] == 0 or least == -inf else low, None if open_above else high
+
+
+def passing(fit: Fit, drop: float) -> tuple[float, float]:
+    """The hull of all θ with a curve, however sudden, whose log-likelihood is within `drop` of the best.
+
+    Widths are not weighed here: what is usual for one learner must not rule out a sudden rise of another. A curve of
+    width 0 fits alike wherever its step lies between two sizes, so such a gap passes as a whole or not at all.
+    """
+    bare, steps = fit.widths_alike, sudden(fit)
+    floor = max(float(bare.max()), float(steps.max()), fit.never) - drop
+    edges = np.concatenate([[-inf], np.log(fit.sizes), [inf]])
+    gaps, smooth = np.flatnonzero(steps >= floor), fit.places[bare >= floor]
+    ends = [*smooth[:1], *smooth[-1:], *edges[gaps[:1]], *edges[gaps[-1:] + 1]]
+    return float(min(ends, default=inf)), float(max(ends, default=-inf))
 
 
 def resampled_interval(fit: Fit, confidence: float, seed: int) -> tuple[float, float]:
@@ -126,10 +144,16 @@ def resampled_interval(fit: Fit, confidence: float, seed: int) -> tuple[float, f
 
 
 def interval(fit: Fit, confidence: float, seed: int) -> tuple[float | None, float | None]:
-    """The hull of the two intervals: of the likelihood, and of the bootstrap where there is a fitted threshold."""
+    """The hull of the two intervals: of the likelihood, and of the bootstrap where there is a fitted threshold.
+
+    A threshold beyond the sizes tried is bounded by the last of them at best: how far beyond it lies, no run tells.
+    """
     low, high = likely_interval(fit, confidence)
-    if censoring(fit) != "no":
-        return low, high
+    side = censoring(fit)
+    if side == "above":
+        return None if low is None else min(low, log(fit.sizes[-1])), None
+    if side == "below":
+        return None, None if high is None else max(high, log(fit.sizes[0]))
     drawn = resampled_interval(fit, confidence, seed)
     return None if low is None else min(low, drawn[0]), None if high is None else max(high, drawn[1])
 

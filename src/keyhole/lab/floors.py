@@ -17,6 +17,8 @@ def task_floor(task: Task, context: int, quantile: float = 0.5) -> float | None:
 
     Statement  Bits are 1 with probability p, and every relevant position has influence above 2ε / min(p, 1−p). Then
                success (error ≤ ε) with probability ≥ q takes m ≥ log₂ C(T, s) + log₂ q samples.
+    Assumes    Inputs are drawn without regard to the hidden set: only labels tell of it. Training sets redrawn until
+               they are balanced tell by their inputs too, and have no such floor: None.
     Proof      Let S ≠ S′ be two places of the function and i ∈ S∖S′. Flipping bit i changes f_S with probability
                Inf_i and never f_S′, so of two inputs that differ there the functions disagree on one:
                P(f_S ≠ f_S′) ≥ Inf_i · min(p, 1−p) > 2ε. No predictor is within ε of both: success names the set,
@@ -27,7 +29,7 @@ def task_floor(task: Task, context: int, quantile: float = 0.5) -> float | None:
     16.3
     >>> task_floor(SparseTask("and:8"), 100)  # always answering 0 succeeds
     """
-    if not isinstance(task, SparseTask):
+    if not isinstance(task, SparseTask) or task.balanced_sets:
         return None
     function, p = read_function(task.function), task.bits_law().p
     rarer = min(p, 1 - p)

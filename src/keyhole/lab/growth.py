@@ -65,7 +65,7 @@ def read_points(thresholds: Sequence[Threshold], confidence: float) -> Points:
     """Thresholds as points on the log scale, their intervals as standard errors."""
     width = NormalDist().inv_cdf((1 + confidence) / 2)
     rows = [_row(each, width) for each in sorted(thresholds, key=lambda each: each.context)]
-    known = [error for *_, error in rows if error is not None]
+    known = [error for *_, error in rows if error]  # 0: the edge of the sizes tried is a sharp bound
     usual = float(np.median(known)) if known else 1.0
     contexts, values, side, errors = zip(*rows, strict=True)
     if len(set(contexts)) < len(contexts):
@@ -112,7 +112,7 @@ def _row(threshold: Threshold, width: float) -> tuple[int, float, int, float | N
         above = threshold.censored == "above"
         edge = log(threshold.largest if above else threshold.smallest)
         bound = low if above else high
-        # the bound is where the likelihood ends; the edge, where its best guess begins
+        # the edge is where the best guess begins; the bound, at it or on the tried side, where the likelihood ends
         return threshold.context, edge, 1 if above else -1, None if bound is None else abs(edge - bound) / width
     middle = log(threshold.m)
     sides = [abs(end - middle) / width for end in (low, high) if end is not None]

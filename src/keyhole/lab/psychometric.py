@@ -51,6 +51,12 @@ class Fit:
         return best
 
     @property
+    def widths_alike(self) -> Float[np.ndarray, "n"]:
+        """The best log-likelihood at each θ when no width is more usual than another."""
+        best: Float[np.ndarray, "n"] = (self.likelihood - _unusual(self.shapes[:, 0])).max(axis=1)
+        return best
+
+    @property
     def best(self) -> tuple[int, int]:
         """Where the likelihood is largest: index of θ, index of shape."""
         place, shape = np.unravel_index(int(self.likelihood.argmax()), self.likelihood.shape)
@@ -101,6 +107,22 @@ def resample(fit: Fit, rng: np.random.Generator, draws: int) -> Float[np.ndarray
     likely = likely.reshape(draws, *fit.likelihood.shape) + _penalty(fit.shapes)
     fitted: Float[np.ndarray, "draws"] = fit.places[likely.max(axis=2).argmax(axis=1)]
     return fitted
+
+
+def sudden(fit: Fit) -> Float[np.ndarray, "gaps"]:
+    """The best log-likelihood of a step, by where it lies: below all sizes, in each gap, above all."""
+    plateaus = fit.quantile + (1 - fit.quantile) * PLATEAUS
+    failing = np.full(len(plateaus), STRAY)
+    rising = np.clip(plateaus, STRAY, 1 - STRAY)
+    fails = fit.trials - fit.successes
+
+    def share(chance: Float[np.ndarray, "p"]) -> Float[np.ndarray, "k p"]:
+        return np.asarray(np.outer(fit.successes, np.log(chance)) + np.outer(fails, np.log1p(-chance)))
+
+    none = np.zeros((1, len(plateaus)))
+    below = np.concatenate([none, share(failing).cumsum(axis=0)])
+    above = np.concatenate([share(rising)[::-1].cumsum(axis=0)[::-1], none])
+    return np.asarray((below + above + PULL * np.log(plateaus)).max(axis=1))
 
 
 class _Data(NamedTuple):
@@ -158,5 +180,8 @@ def _likelihood(
 
 
 def _penalty(shapes: Float[np.ndarray, "s 2"]) -> Float[np.ndarray, "s"]:
-    away = np.log(shapes[:, 0] / USUAL_WIDTH) / WIDTH_SPREAD
-    return np.asarray(PULL * np.log(shapes[:, 1]) - away**2 / 2)
+    return np.asarray(PULL * np.log(shapes[:, 1]) + _unusual(shapes[:, 0]))
+
+
+def _unusual(widths: Float[np.ndarray, "s"]) -> Float[np.ndarray, "s"]:
+    return np.asarray(-((np.log(widths / USUAL_WIDTH) / WIDTH_SPREAD) ** 2) / 2)

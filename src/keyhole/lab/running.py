@@ -1,5 +1,6 @@
 """One run: draw the hidden part and the training set, learn, and judge on fresh inputs."""
 
+import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -31,6 +32,7 @@ class Result:
     numbers: Mapping[str, float]
     readings: tuple[Reading, ...]
     weights: Mapping[str, np.ndarray] | None = None
+    weights_digest: str | None = None  # of the weights there were, kept or not; None: there were none, or an old record
 
     def record(self) -> dict[str, Any]:
         """Everything but the weights, as plain values."""
@@ -66,7 +68,17 @@ def run(cell: Cell) -> Result:
         numbers=numbers,
         readings=fitted.readings,
         weights=fitted.weights,
+        weights_digest=None if fitted.weights is None else digest(fitted.weights),
     )
+
+
+def digest(weights: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 of the arrays' names, shapes and values as doubles, which hold every single and are what files keep."""
+    seen = hashlib.sha256()
+    for name, array in sorted(weights.items()):
+        seen.update(f"{name} {array.shape}\n".encode())
+        seen.update(array.astype("<f8").tobytes())
+    return seen.hexdigest()
 
 
 def learn(cell: Cell) -> tuple[Instance, Examples | None, Fitted]:

@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +28,8 @@ from keyhole.lab.running import Result
 
 FILE = "runs.sqlite"
 BATCH = 500  # names asked for at once, below SQLite's smallest limit of 999 parameters
+PACKAGES = ("jax", "jaxlib", "optax", "numpy", "scipy", "scikit-learn")  # whose numerics decide a run
+DECISIVE = ("jax", "numpy")  # recorded with every run there is
 SHORT = "identity, task, learner, context, samples, seed, success, fitted, accuracy, steps, seconds, created"
 
 
@@ -89,6 +92,16 @@ class Store:
         with plainly(self.path):
             found = list(self._among(f"SELECT {SHORT} FROM runs", identities))  # noqa: S608  (no value in it)
             return {entry[0]: _row(entry) for entry in found}
+
+    def strangers(self, identities: Sequence[str]) -> dict[str, int]:
+        """How many of these runs were made with other versions than the present, by the versions that differ."""
+        present, found = made_with(), Counter[str]()
+        with plainly(self.path):
+            for _, text in self._among("SELECT identity, versions FROM runs", identities):
+                versions = json.loads(text)
+                other = [f"{name} {versions[name]}" for name in DECISIVE if versions[name] != present[name]]
+                found.update([" and ".join(other)] if other else [])
+        return dict(sorted(found.items()))
 
     def rows(self, *, task: str = "", learner: str = "", contexts: Sequence[int] = ()) -> list[Row]:
         """Every finished run of this task, this learner and these contexts (of all, where not given), in order."""
@@ -176,7 +189,7 @@ class Store:
 @cache
 def made_with() -> dict[str, str]:
     """The versions that numbers made here come from."""
-    packages = {name: version(name) for name in ("jax", "numpy")}
+    packages = {name: version(name) for name in PACKAGES}
     return {"keyhole": __version__, "python": platform.python_version(), **packages}
 
 

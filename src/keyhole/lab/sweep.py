@@ -18,7 +18,7 @@ from keyhole.lab.memory import refuse_beyond_memory
 from keyhole.lab.schedule import Schedule, Size, Tallies, sized
 from keyhole.lab.store import Row, Store
 from keyhole.lab.task import Task
-from keyhole.lab.threshold import Threshold, estimate
+from keyhole.lab.threshold import Threshold, check_levels, estimate
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.contexts:
             raise ArgumentError("A sweep was asked for at no context; give at least one.")
+        check_levels(self.quantile, self.confidence)
 
     def cells(self, context: int, tallies: Tallies) -> list[Cell]:
         """The next round at a context; its seeds go on where the rounds before it ended."""
@@ -104,6 +105,7 @@ class Sweep:
     made: int  # runs that were made now; the others were there
     wanting: dict[int, int]  # context → runs that the precision would still take
     seconds: float  # from question to answer
+    strangers: dict[str, int] = field(default_factory=dict)  # versions other than the present → runs made with them
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
@@ -143,7 +145,8 @@ def sweep(
         made = dispatch.made
     rows = tuple(row for track in tracks for row in track.ordered())
     wanting = {track.context: plan.schedule.left(track.tallies) for track in tracks}
-    return Sweep(plan, rows, made, wanting, time.perf_counter() - began)
+    strangers = store.strangers([row.identity for row in rows])
+    return Sweep(plan, rows, made, wanting, time.perf_counter() - began, strangers)
 
 
 def threshold_of(plan: Plan, rows: Iterable[Row]) -> Threshold | None:

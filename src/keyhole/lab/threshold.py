@@ -41,7 +41,8 @@ def next_round(
     the median) or the ends of the range are met. Then each round goes where it shrinks the variance of ln m* most.
     It ends once the interval lies within m*(1 ± precision), or with the budget.
     """
-    _check(precision, start, largest, batch)
+    check_levels(quantile, confidence)
+    _check(precision, start, largest, batch, budget)
     left = budget - sum(trials for _, trials in counts.values())
     if left <= 0:
         return {}
@@ -189,10 +190,19 @@ class _Design:
         return chosen
 
 
-def _check(precision: float, start: int, largest: int, batch: int) -> None:
+def check_levels(quantile: float, confidence: float) -> None:
+    """Refuse a quantile of success or a confidence that no runs could have."""
+    for name, level in (("quantile of success", quantile), ("confidence", confidence)):
+        if not 0 < level < 1:
+            raise ArgumentError(f"A {name} of {level} was asked for; it lies strictly between 0 and 1, such as 0.5.")
+
+
+def _check(precision: float, start: int, largest: int, batch: int, budget: int) -> None:
     if not 0 < precision < 1:
         raise ArgumentError(f"A precision of {precision} was asked for; it is relative, so use 0 to 1, such as 0.2.")
     if not 1 <= start <= largest:
         raise ArgumentError(f"Sizes from {start} up to {largest} were asked for; use 1 ≤ start ≤ largest.")
     if batch < 1:
         raise ArgumentError(f"Rounds of {batch} runs were asked for; use at least 1.")
+    if budget < 1:
+        raise ArgumentError(f"A budget of {budget} runs was asked for; use at least 1.")

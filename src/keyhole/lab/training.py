@@ -45,6 +45,10 @@ READINGS = (
 ONLINE_ONLY_CLEAN = (
     "Fresh samples with feature noise were asked for; feature noise needs a training set. Give --samples."
 )
+ONLINE_IN_BATCHES = (
+    "Fresh samples were asked for with a batch of 0, the whole training set; there is none. Give --samples, or choose "
+    "settings with a batch of at least 1."
+)
 
 
 class Rates(NamedTuple):
@@ -87,6 +91,8 @@ def train(settings: Transformer, instance: Instance, examples: Examples | None, 
     """Train one network. Fresh samples are drawn inside the loop when there are no examples."""
     if examples is None and instance.feature_noise:
         raise ArgumentError(ONLINE_ONLY_CLEAN)
+    if examples is None and not settings.batch:
+        raise ArgumentError(ONLINE_IN_BATCHES)
     words = seed.generate_state(4)
     data = prepare(settings, instance, examples, np.random.default_rng(words[0]))
     rates = Rates(**{name: jnp.float32(getattr(settings, name)) for name in Rates._fields})

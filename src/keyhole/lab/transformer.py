@@ -47,7 +47,7 @@ class Transformer:
     decay_kind: str = "decoupled"
     dropout: float = 0.0  # on what attention and the feed-forward part add; never on tokens
     batch: int = 64  # 0: the whole training set
-    steps: int = 2000  # at most
+    steps: int = 2000  # at most; a multiple of `every`
     tolerance: float = 0.01  # stop when the training loss is at or below it; 0: never
     every: int = 50  # steps between readings
 
@@ -56,6 +56,11 @@ class Transformer:
             raise ArgumentError(
                 f"{self.heads} heads of a width of {self.width}, {self.steps} steps and a reading every {self.every} "
                 "were asked for; all are at least 1, and the heads divide the width."
+            )
+        if self.steps % self.every:
+            raise ArgumentError(
+                f"{self.steps} steps with a reading every {self.every} were asked for; training goes from reading to "
+                "reading, so use a number of steps that this divides."
             )
         if min(self.hidden, self.batch, self.warmup, self.tolerance) < 0:
             raise ArgumentError("Hidden units, batch, warm-up and tolerance are at least 0; give no negative number.")

@@ -7,18 +7,20 @@ import numpy as np
 from keyhole.errors import StoreError
 from keyhole.files.model import read_model
 from keyhole.lab.registry import cell_from
-from keyhole.lab.running import run
+from keyhole.lab.running import digest, run
 from keyhole.lab.store import Store
 
 
 def weights_of(store: Store, name: str) -> Mapping[str, np.ndarray]:
     """The arrays of the run that this beginning of an identity names; trained again where they were not kept."""
     found = store.run(name)
-    path = store.weights_path(found.row.identity)
+    path, known = store.weights_path(found.row.identity), found.result.weights_digest
     if path.exists():
         kept = read_model(path)
         if kept.damage is not None:
             raise StoreError(f"The weights {str(path)!r} are damaged: {kept.damage}. Remove the file to train again.")
+        if known is not None and digest(kept.tensors) != known:
+            raise StoreError(f"The weights {str(path)!r} are not those of their run. Remove the file to train again.")
         return kept.tensors
     again = run(cell_from(found.configuration))
     if again.accuracy != found.row.accuracy:
@@ -28,4 +30,9 @@ def weights_of(store: Store, name: str) -> Mapping[str, np.ndarray]:
         )
     if again.weights is None:
         raise StoreError(f"The run {found.row.identity[:10]} is of {found.row.learner}, which has no weights.")
+    if known is not None and digest(again.weights) != known:
+        raise StoreError(
+            f"The run {found.row.identity[:10]} was made again and came out otherwise (as often right, with other "
+            "weights). Use the versions and the processor that `keyhole runs show` names."
+        )
     return again.weights

@@ -55,8 +55,9 @@ class Learned:
     def __str__(self) -> str:
         plan = self.sweep.plan
         lines = [*wrap(self.title, WIDTH, subsequent_indent="  "), _success(plan)]
-        lines += self._table() if self.thresholds else self._online()
+        lines += self._online() if isinstance(plan.schedule, Online) else self._table()
         lines += self._wanting() + self._laws() + self._certified()
+        lines += self._strangers()
         found = self.runs - self.sweep.made
         lines.append(f"{self.runs:,} runs ({self.sweep.made:,} made now, {found:,} found) in {self.seconds:.1f} s")
         return "\n".join(lines)
@@ -138,6 +139,14 @@ class Learned:
             for T, more in self.sweep.wanting.items()
             if more
         ]
+
+    def _strangers(self) -> list[str]:
+        """A line where runs of other versions are mixed in: the same configuration may give other numbers there."""
+        others = self.sweep.strangers
+        if not others:
+            return []
+        names = next(iter(others)) if len(others) == 1 else f"{len(others)} other sets of versions"
+        return [f"warning: {sum(others.values()):,} of these runs were made with {names}, not the present"]
 
     def _laws(self) -> list[str]:
         """The laws from best to worst, and what is to be said against the verdict."""
