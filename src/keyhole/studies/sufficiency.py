@@ -48,7 +48,10 @@ def look(scale: Scale, seed: int) -> Outcome:
         cut = min(cut, everything - held["all but one token"].about_latent)
         tokens = model.sample(50, length, rng).tokens
         drift = max(drift, martingale_drift(model, tokens), martingale_drift(Polya(rng.uniform(0.2, 3, 3)), tokens % 3))
-        apart = max(apart, float(np.abs(model.posterior(tokens) - prototype_attention(tokens, model.emission, model.prior)).max()))
+        apart = max(
+            apart,
+            float(np.abs(model.posterior(tokens) - prototype_attention(tokens, model.emission, model.prior)).max()),
+        )
         if number < 8:
             rows += [
                 {"model": f"model {number + 1}", "information": held[name].about_latent, "representation": name}
