@@ -71,6 +71,14 @@ ZHANG_2022 = Paper(
     year=2022,
     arxiv="2212.14852",
 )
+ZHANG_2023 = Paper(
+    key="zhang2023what",
+    authors="Zhang, Zhang, Yang, Wang",
+    title="What and How does In-Context Learning Learn? Bayesian Model Averaging, Parameterization, and Generalization",
+    venue="arXiv",
+    year=2023,
+    arxiv="2305.19420",
+)
 DIACONIS_1980 = Paper(
     key="diaconis1980finite",
     authors="Diaconis, Freedman",

@@ -121,6 +121,37 @@ def test_dense_at_4096():
     assert found.bound(queries).max() <= 1e-6
 
 
+@pytest.mark.parametrize("ridge", [1e-9, 1e-6, 1e-4, 1e-2, 0.09])
+@pytest.mark.parametrize(
+    ("kernel", "rank", "steps"),
+    [(sphere_kernel(0.5), 512, 0), (sphere_kernel(0.5), 512, 30), (Matern(0.5, 0.5), 60, 30)],
+    ids=["factor", "refined", "rough"],
+)
+def test_what_is_certified_holds_in_wider_arithmetic(ridge, kernel, rank, steps):
+    """However small the ridge, the residual in long doubles, kernel as computed, is at most the one certified.
+
+    And the certificate is no empty word: it is within a factor of a thousand of the residual, or below 1e-7.
+    """
+    keys, values, _, _ = sphere_context(400)
+    found = embed_long(kernel, keys, values, ridge=ridge, rank=rank, steps=steps)
+    wide = kernel(keys, keys).astype(np.longdouble) + np.longdouble(ridge) * np.eye(400)
+    left = values - wide @ found.coefficients.astype(np.longdouble)
+    true = float(np.sqrt(np.square(left).sum(axis=0)).max())
+    assert true <= found.residual <= max(1e3 * true, 1e-7)
+
+
+@pytest.mark.parametrize("ridge", [1e-9, 0.09])
+def test_the_factors_own_residual_is_measured(ridge):
+    """‖V − (FᵀF + λI)c‖ by dense long doubles, with the coefficients of the solution and with zeros."""
+    keys, values, _, _ = sphere_context(100)
+    found = factor(sphere_kernel(0.5), keys, rank=60, trace=1e-300)
+    rows = found.rows.astype(np.longdouble)
+    for solved in (found.solve(ridge, values), 0 * values):
+        left = values - rows.T @ (rows @ solved) - np.longdouble(ridge) * solved
+        expected = np.sqrt(np.square(left).sum(axis=0)).astype(float)
+        np.testing.assert_allclose(found.residual(ridge, solved, values), expected, rtol=1e-2)  # orders of summation
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_keys():
     """Without a square matrix: certified to 1e-6, less than 2 GB held, and the error against f near σ²Γ/T."""

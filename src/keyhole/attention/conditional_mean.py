@@ -44,7 +44,7 @@ class MeanEmbedding:
         Assumes    v = zφ(k) + N(0, σ²I), rows of z from N(0, τ²I), λ = σ²/τ².
         Proof      A row of z has covariance τ²(I − Φᵀ(ΦΦᵀ + λI)⁻¹Φ) given the context; its product with φ(q)
                    has the variance stated, and noise adds σ².
-        Source     Standard; as keyhole's Proposition 3.
+        Source     Standard.
         """
         require_context(self.keys, queries=queries)
         require_positive("a noise variance", noise)
@@ -78,8 +78,7 @@ def embed_mean(kernel: Kernel, keys: Keys, values: Values, *, ridge: float) -> M
     Statement  With λ = σ²/τ² the mean it answers is E[v | q, K, V].
     Assumes    v = zφ(k) + N(0, σ²I), rows of z from N(0, τ²I), 𝔎(k, k′) = φ(k)ᵀφ(k′).
     Proof      z given the context is Gaussian of mean VᵀΦ(ΦᵀΦ + λI)⁻¹ = Vᵀ(ΦΦᵀ + λI)⁻¹Φ.
-    Source     Standard; as keyhole's Proposition 3. The same estimator is the subject of Zhang et al.
-               (arXiv 2212.14852), recalled.
+    Source     Standard.
 
     >>> import numpy as np
     >>> from keyhole.attention.kernel_families import linear_kernel

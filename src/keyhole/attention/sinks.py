@@ -66,7 +66,7 @@ def polya_sink(concentration: Float[Any, "k"]) -> Sink:
                (α_v + n_v)/(α₀ + T) is softmax attention with logit 0 on every token, one-hot values, and a
                sink of logit log α₀ and value α/α₀.
     Proof      The sink's mass is α₀ and each token's is 1.
-    Source     Ours, Proposition 5.
+    Source     Ours.
 
     >>> import numpy as np
     >>> tokens = np.eye(3)[[0, 0, 1]]
@@ -88,7 +88,7 @@ def gaussian_sink(prior_mean: Float[Any, "k"], *, prior_variance: float, noise_v
                value μ₀. The posterior variance is τ² times the sink's weight.
     Proof      In units of 1/σ² the prior's precision is σ²/τ² and each token's is 1; the sink's weight is
                (σ²/τ²)/(σ²/τ² + T) = σ²/(σ² + Tτ²).
-    Source     Ours, Proposition 5.
+    Source     Ours.
 
     >>> import numpy as np
     >>> sink = gaussian_sink(np.zeros(1), prior_variance=2.0, noise_variance=0.5)

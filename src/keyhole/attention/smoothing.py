@@ -34,7 +34,7 @@ def smooth(kernel: Kernel, keys: Keys, values: Values, queries: Queries, *, bloc
     Statement  With the kernel exp(qᵀk/γ) it is softmax attention at temperature γ. For keys and queries on
                the unit sphere it is also Gaussian smoothing of bandwidth h, h² = γ.
     Proof      ‖q − k‖² = 2 − 2qᵀk on the sphere, and a factor common to all tokens cancels.
-    Source     Standard; the reading of attention follows Zhang et al. (arXiv 2212.14852), recalled.
+    Source     Standard.
 
     >>> import numpy as np
     >>> from keyhole.attention.kernel_families import Constant

@@ -78,7 +78,7 @@ class FiniteLatent(ABC):
         return Softmax()(self.log_posterior(tokens))
 
     def statistic(self, tokens: Tokens) -> Laws:
-        """The posterior itself: by Theorem 1 a function of every sufficient representation."""
+        """The posterior itself: a function of every sufficient representation (`sufficiency.compare`)."""
         return self.posterior(tokens)
 
     def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:

@@ -1,10 +1,11 @@
 """Conditional-mean attention over very long contexts: a low-rank solution, refined until its error is certified.
 
 No matrix of T × T is held. The low-rank factor solves nearly; where its own bound is not enough, conjugate gradients
-with exact kernel products, a block at a time, do the rest.
+with exact kernel products, a block at a time, do the rest. What is certified includes rounding, taken as independent
+from one operation to the next, with the kernel's entries as computed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, sqrt
 from typing import Literal
 
@@ -15,7 +16,7 @@ from keyhole.attention.arrays import Keys, Queries, Values, require_context, req
 from keyhole.attention.kernels import Kernel
 from keyhole.attention.smoothing import in_blocks
 from keyhole.errors import AssumptionError
-from keyhole.latent.pivoted import Factor, factor
+from keyhole.latent.pivoted import SPREAD, UNIT, Factor, factor
 
 BLOCK = 1024  # rows and columns of the kernel held at once: 8 MB in double precision
 RANK = 512  # rows of the factor: 0.4 GB at 10⁵ tokens
@@ -32,7 +33,7 @@ class LongEmbedding:
     ridge: float
     rank: int  # of the factor
     steps: int  # exact kernel products taken
-    residual: float  # the largest column of V − (𝔎(K, K) + λI)c is at most this long
+    residual: float  # the largest column of V − (𝔎(K, K) + λI)c is at most this long, rounding counted
     certified_by: Literal["trace of the factor", "exact residual"]
 
     def mean(self, queries: Queries, *, block: int = BLOCK) -> Float[np.ndarray, "n k"]:
@@ -44,15 +45,17 @@ class LongEmbedding:
     def bound(self, queries: Queries) -> Float[np.ndarray, "n"]:
         """How far each coordinate of the mean can be from the dense solution's.
 
-        Statement  |k_qᵀ(c − c*)| ≤ √𝔎(q, q) ‖r‖/(2√λ), r the residual of the coefficients c.
+        Statement  |k_qᵀ(c − c*)| ≤ √𝔎(q, q) ‖r‖/(2√λ), r the residual of the coefficients c; to it comes the rounding
+                   of the sum k_qᵀc.
         Proof      c* − c = (𝔎 + λI)⁻¹r and k_q = Φφ(q), so the gap is at most ‖φ(q)‖‖Φᵀ(ΦΦᵀ + λI)⁻¹r‖, and
                    √s/(s + λ) ≤ 1/(2√λ) for every s ≥ 0.
         Equality   r an eigenvector of eigenvalue λ, φ(q) along Φᵀr.
-        Source     Ours; in exact arithmetic.
+        Source     Ours.
         """
         require_context(self.keys, queries=queries)
         reach: np.ndarray = np.sqrt(self.kernel.diagonal(queries))
-        return reach * (self.residual / (2 * sqrt(self.ridge)))
+        summed = _rounding(self.kernel.diagonal(self.keys), self.coefficients)
+        return reach * (self.residual / (2 * sqrt(self.ridge)) + summed)
 
 
 def embed_long(
@@ -85,10 +88,19 @@ def embed_long(
     longest = float(np.linalg.norm(values, axis=0).max())
     found = factor(kernel, keys, rank=rank, trace=target * ridge / max(longest, 1e-300))
     coefficients = found.solve(ridge, values)
-    missed = max(found.missed(column) for column in coefficients.T)
-    if missed <= target or steps == 0:
-        return LongEmbedding(kernel, keys, coefficients, ridge, len(found.pivots), 0, missed, "trace of the factor")
-    coefficients, residual, taken = _refine(kernel, keys, values, ridge, found, coefficients, target, steps)
+    missed = max(found.missed(column) + found.rounding(column) for column in coefficients.T)
+    missed += float(found.residual(ridge, coefficients, values).max())
+    nearly = LongEmbedding(kernel, keys, coefficients, ridge, len(found.pivots), 0, missed, "trace of the factor")
+    summed = _rounding(kernel.diagonal(keys), coefficients)  # of an answer at a key, in units of its reach
+    if missed + 2 * sqrt(ridge) * summed <= target or steps == 0:
+        return nearly
+    # a product's columns are T such sums; where they round by more than the target, nothing is gained by more steps
+    rounded = (sqrt(float(kernel.diagonal(keys).sum())) + 2 * sqrt(ridge)) * summed
+    goal = max(target - rounded, rounded)
+    coefficients, residual, taken = _refine(kernel, keys, values, ridge, found, coefficients, goal, steps)
+    residual += sqrt(float(kernel.diagonal(keys).sum())) * _rounding(kernel.diagonal(keys), coefficients)
+    if residual >= missed:
+        return replace(nearly, steps=taken)
     return LongEmbedding(kernel, keys, coefficients, ridge, len(found.pivots), taken, residual, "exact residual")
 
 
@@ -105,6 +117,15 @@ def kernel_product(
             product[some] += gram @ right[others]
             product[others] += gram.T @ right[some]
     return product
+
+
+def _rounding(diagonal: np.ndarray, coefficients: np.ndarray) -> float:
+    """How far the sum 𝔎(q, K)c, a block at a time, is rounded off, per √𝔎(q, q); the largest column.
+
+    A block's terms and then the blocks are added; |𝔎(q, k_t)| ≤ √𝔎(q, q)√𝔎(k_t, k_t).
+    """
+    terms = sqrt(min(BLOCK, len(diagonal))) + sqrt(-(-len(diagonal) // BLOCK))
+    return float(SPREAD * terms * UNIT * (np.sqrt(diagonal) @ np.abs(coefficients)).max())
 
 
 def _product(kernel: Kernel, queries: np.ndarray, keys: np.ndarray, right: np.ndarray) -> np.ndarray:

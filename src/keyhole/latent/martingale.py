@@ -28,7 +28,7 @@ def expected_posterior(model: LetterModel, tokens: Letters) -> Float[Any, "n *m"
 
     Statement  It equals π_X; for a posterior known by its mean, the means obey the same.
     Proof      Σ_v P(v | X) P(z | X, v) = Σ_v P(z, v | X) = P(z | X).
-    Source     Standard (Lemma 2 of keyhole's notes on latents).
+    Source     Standard.
 
     >>> from keyhole.latent.conjugate import Polya
     >>> expected_posterior(Polya(np.array([1.0, 2.0, 1.0])), np.array([[0, 0, 1]])).round(6).tolist()

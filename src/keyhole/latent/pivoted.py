@@ -9,6 +9,9 @@ from keyhole.attention.arrays import require_context
 from keyhole.attention.kernels import Kernel
 from keyhole.errors import AssumptionError
 
+UNIT = 2.0**-53  # a double is rounded by at most this, relatively
+SPREAD = 4.0  # standard deviations granted to sums of independent roundings
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -29,9 +32,36 @@ class Factor:
         Statement  With d the diagonal left and t = Σd, ‖(𝔎(K, K) − FᵀF)x‖ ≤ √t Σ_t √d_t |x_t| ≤ t‖x‖.
         Proof      What is left is positive semi-definite, so its entries are at most √(d_s d_t); then Cauchy–Schwarz.
         Equality   What is left has rank one, and x the signs of its eigenvector.
-        Source     Ours; in exact arithmetic.
+        Source     Ours; in exact arithmetic. `rounding` is what arithmetic adds.
         """
         return float(np.sqrt(self.trace) * (np.sqrt(self.left) @ np.abs(vector)))
+
+    def rounding(self, vector: Float[np.ndarray, "T"]) -> float:
+        """How much longer rounding can make (𝔎(K, K) − FᵀF)x, 𝔎 as computed.
+
+        Statement  4√(r + 2) u ‖|F|ᵀ|F||x|‖, r the rank and u = 2⁻⁵³.
+        Assumes    The r + 2 roundings behind an entry are independent and of mean 0; so they add up like √(r + 2) and
+                   not like r + 2, and 4 is four standard deviations. To first order in u.
+        Proof      An entry of FᵀF is reached through r products, each rounded relative to its size |F_js||F_jt|.
+        Source     Standard.
+        """
+        size = np.abs(self.rows)
+        return float(SPREAD * np.sqrt(len(size) + 2) * UNIT * np.linalg.norm(size.T @ (size @ np.abs(vector))))
+
+    def residual(
+        self, ridge: float, solved: Float[np.ndarray, "T k"], right: Float[np.ndarray, "T k"]
+    ) -> Float[np.ndarray, "k"]:
+        """How long each column of right − (FᵀF + λI)·solved is, in the widest floats there are.
+
+        The solution divides a difference by λ, so its own rounding grows like 1/λ; here it is measured.
+        """
+        wide, parts = np.longdouble, [slice(start, start + 4096) for start in range(0, len(right), 4096)]
+        inner = sum(self.rows[:, some].astype(wide) @ solved[some].astype(wide) for some in parts)
+        squares = sum(
+            np.square(right[some] - self.rows[:, some].T.astype(wide) @ inner - wide(ridge) * solved[some]).sum(axis=0)
+            for some in parts
+        )
+        return np.sqrt(np.asarray(squares, dtype=np.float64))
 
     def solve(self, ridge: float, right: Float[np.ndarray, "T k"]) -> Float[np.ndarray, "T k"]:
         """(FᵀF + λI)⁻¹ times the right-hand sides, through a system of the factor's rank."""

@@ -31,7 +31,7 @@ CLAIM = Claim(
     formula=r"\mathrm{TV}\le\min\left(\tfrac{ck}{n},\tfrac{k(k-1)}{2n}\right),\qquad \mathrm{TV}(k\text{ positions})\ge 1-\frac{T(T-1)\cdots(T-k+1)}{T^k}",
     kind="inequality",
     source=(
-        "claim (a) of Zhang et al. (2022, abstract) supposes the latent variable; the finite form follows Diaconis and Freedman (1980), "
+        "claim (a) of Zhang et al. (2022, abstract) derives a latent variable from exchangeable positioned tokens; the finite form follows Diaconis and Freedman (1980), "
         "constants recalled; the statement on positions is keyhole's, with proof"
     ),
     prediction=(
