@@ -49,7 +49,9 @@ def certify_command(
     accepted: Annotated[
         float | None, typer.Option(help="Probability with which a drawn training set was kept.", metavar="P")
     ] = None,
-    store: Annotated[Path | None, typer.Option(help="Folder of runs; .keyhole if not said.", metavar="DIR")] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR")
+    ] = None,
     fresh: Annotated[
         str, typer.Option(help="Fresh inputs to compare on where there is no proof.", metavar="N")
     ] = "1e6",

@@ -11,7 +11,15 @@ from keyhole.errors import OutputError
 if TYPE_CHECKING:
     from keyhole.figure import Figure
 
-TASK = "What is learned: and:3, parity:3, majority:5, threshold:2:5, random:3, or a formula."
+TASK = (
+    "What is learned: and:3, parity:3, majority:5, threshold:2:5, random:3, or a formula. Its positions are drawn anew "
+    "for every run."
+)
+LEARNER = (
+    "Who learns: transformer, elimination, elimination:signed, gf2 (parities), consistent:and, consistent:junta, "
+    "sklearn:tree, sklearn:logistic, sklearn:forest."
+)
+PRESET = "The settings of the transformer: default, parity (with --online) or paper."
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
 SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
@@ -23,8 +31,8 @@ def learn_command(
     context: Annotated[str, typer.Option(help=CONTEXT, metavar="LIST")],
     samples: Annotated[str, typer.Option(help=SAMPLES, metavar="LIST")] = "",
     online: Annotated[bool, typer.Option("--online", help="Learn from fresh samples, no fixed training set.")] = False,
-    learner: Annotated[str, typer.Option(help="Who learns.", metavar="NAME")] = "transformer",
-    preset: Annotated[str, typer.Option(help="The settings of the transformer.", metavar="NAME")] = "default",
+    learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "transformer",
+    preset: Annotated[str, typer.Option(help=PRESET, metavar="NAME")] = "default",
     quantile: Annotated[float, typer.Option(help="m* is where this share of runs succeeds.")] = 0.5,
     precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = 0.2,
     seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
@@ -71,6 +79,10 @@ def learn_command(
       keyhole learn and:3 --context 50,100 --samples 200 --certify --assume-junta 3 --json
     """
     from keyhole.cli.learn_table import said, watched
+    from keyhole.page.site import require_format
+
+    if out is not None and out.suffix:
+        require_format(out)
     from keyhole.files.folder import home
     from keyhole.files.record import to_json
     from keyhole.verbs.learn import learn

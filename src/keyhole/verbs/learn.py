@@ -164,8 +164,8 @@ class Learned:
         columns = f"{'T':>8} {'m':>8} {'runs':>5} {'clean':>6} {'proved':>7} {'refuted':>8} {'identified':>11}"
         return [
             "",
-            "successful runs certified. clean: no error on 100,000 fresh inputs; proved: equal",
-            "to the function read off on all inputs; bound: median, from the training set",
+            "successful runs, certified. clean: no error on 100,000 fresh inputs; proved: the",
+            "function read off equals the model on all inputs; bound: median, from the sample",
             f"{columns}  {'bound':>6} {'seconds':>8}",
         ] + [_certified_line(row) for row in shares(self.settled)]
 
