@@ -26,7 +26,7 @@ CLAIM = Claim(
     kind="measurement",
     source="Following Edelman et al. (2022) and, for hidden progress, Barak et al. (2022); no theorem explains the optimiser",
     prediction=(
-        "With the parity preset at least 90 % of the runs at T = 15 and 20 pooled succeed within 8,000 steps. In most of them accuracy "
+        "With the parity preset at least 90 % of the runs at T = 15 and 20 pooled succeed within 20,000 steps. In most of them accuracy "
         "goes from .6 to .95 within half the time it took to reach .6, and the Fourier share leaves five times its noise level for good "
         "strictly before accuracy leaves .6 for good, by at least a tenth of that time."
     ),
