@@ -7,9 +7,9 @@ settings equal at conjunctions `default` is the one whose trained models are mos
 `parity` may take 20,000 steps where the rule allowed 8,000: on tuning seeds at T = 24 ten of twelve runs took from
 1,250 to 6,350 steps, a tail that a shorter limit would cut.
 
-`paper` follows the public reproduction of the first experiment of Edelman et al. (2022): one pre-norm block, sixteen heads, Adam on the whole
-training set for 1,000 epochs. It departs in one thing: dropout falls on what attention and the feed-forward part add,
-never on the tokens themselves, whose random absence would leave no table to multiply with.
+`paper` follows the public reproduction of the first experiment of Edelman et al. (2022): one pre-norm block, sixteen
+heads, Adam on the whole training set for 1,000 epochs. It departs in one thing: dropout falls on what attention and the
+feed-forward part add, never on the tokens themselves, whose random absence would leave no table to multiply with.
 """
 
 from keyhole.errors import ArgumentError
