@@ -180,7 +180,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
                 kept = len(store.rows())
     os.killpg(driver.pid, signal.SIGINT)
     _, said = driver.communicate(timeout=30)
-    assert driver.returncode == 130
+    assert driver.returncode == 130, said
     assert said.splitlines() == [
         f"keyhole: interrupted; finished runs are kept in {tmp_path / 'store'}. The same command goes on from there."
     ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from keyhole.cli.arguments import counts
-from keyhole.errors import OutputError
+from keyhole.errors import KeyholeError, OutputError
 
 if TYPE_CHECKING:
     from keyhole.figure import Figure
@@ -114,7 +114,9 @@ def learn_command(
                 watch=watch,
                 watch_certificates=said,
             )
-    except KeyboardInterrupt as stop:
+    except (KeyboardInterrupt, KeyholeError) as stop:
+        if not was_interrupted(stop):
+            raise
         typer.echo(
             f"keyhole: interrupted; finished runs are kept in {home(store)}. The same command goes on from there.",
             err=True,
@@ -124,6 +126,13 @@ def learn_command(
     typer.echo(text if as_json else str(answer))
     if out is not None:
         write_figures(out, answer.figures(), text)
+
+
+def was_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: what breaks while a sweep is being stopped is part of the stop."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def write_figures(out: Path, figures: "dict[str, Figure]", text: str) -> None:
