@@ -138,12 +138,12 @@ class Inference:
                     rows.append(_point(size, MeanError(law, 0.0), f"{curve.name}, exact"))
         exact = next((reading.curve for reading in self.readings if reading.curve.identical), None)
         if exact is not None:
-            named = f"{exact.name} = posterior mean, from E[v|q,z]"
+            named = f"another distance: the posterior mean ({exact.name}) from the truth"
             positive = zip(exact.sizes, exact.mean_errors(), strict=True)
             rows += [_point(size, found, named) for size, found in positive if found.value > IDENTITY]
         return Figure(
             title=f"Attention and the posterior mean: {self.model}",
-            subtitle="squared distance from the posterior mean; band of two standard errors",
+            subtitle="squared distance from the posterior mean, two standard errors; who is that mean has none",
             kind="lines",
             rows=tuple(rows),
             x=Axis("T", "length of the context T", "log"),
