@@ -9,6 +9,7 @@ from keyhole.attention.evaluation import evaluate
 from keyhole.bounds.occam import certificate_nats, exact_error
 from keyhole.certify.certificate import SET_ASIDE, Terms, certificate_of
 from keyhole.certify.law import biased_bits, uniform_law
+from keyhole.certify.tables import Drift
 from keyhole.certify.wording import record, text
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from planted import every_sequence, junta_of, leaky, planted, random_symbol_junta
@@ -191,11 +192,27 @@ def test_words_fit_eighty_columns_and_never_call_it_correct():
 
 
 def test_the_words_and_the_record_say_what_is_proved():
-    """That a proof is of the tables in double precision is printed, and in the record, with a sample or without."""
+    """Whether a proof is of the weights or of tables is printed, and in the record, with a sample or without."""
     for sample in (None, labelled(AND, 50, 200, 0)):
-        found = certificate_of(planted(AND, 50), sample, terms=UNIFORM)
-        assert "its tables of scores and values in double precision, and every proof is of these" in flat(text(found))
-        assert any("tables of scores and values in double precision" in said for said in record(found)["assumptions"])
+        for drifts, words in (
+            (None, "that its tables of scores and values, taken as exact, define"),
+            (
+                (Drift(1e-12, 1e-12),),
+                "its weights define in exact arithmetic; proofs and counterexamples allow for all",
+            ),
+        ):
+            found = certificate_of(planted(AND, 50), sample, drifts=drifts, terms=UNIFORM)
+            assert f"the model is the function {words}" in flat(text(found))
+            assert any(words in said for said in record(found)["assumptions"])
+
+
+def test_a_repaired_model_is_its_tables():
+    """What a repair makes has no weights: its proof is of tables, whatever the model as given was."""
+    model = leaky(junta_of("x1 & x4"), 12)
+    drifts = (Drift(1e-12, 1e-12),) * len(model.heads)
+    found = certificate_of(model, drifts=drifts, terms=replace(UNIFORM, repair=True))
+    assert (found.before.status, found.status) == ("COUNTEREXAMPLE", "PROVED")
+    assert not found.of_weights
 
 
 def test_every_promise_has_its_delta():

@@ -31,7 +31,7 @@ def true_rate(model, junta, law):
 def test_never_below_the_truth(plan, bias):
     """Random models of up to eight bits, their own majority tables, enumerated."""
     plan = replace(plan, tokens=min(8, plan.tokens), symbols=2, projected=False)
-    model, law = certifiable(tabulate(random_model(plan))), biased_bits(bias)
+    model, law = certifiable(tabulate(random_model(plan))).tables, biased_bits(bias)
     positions = tuple(range(min(1, plan.tokens)))
     rows = every_sequence(plan.tokens).astype(np.int8)
     junta = Junta(positions, 2, majority_table(model, rows, positions))

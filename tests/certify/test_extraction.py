@@ -33,7 +33,7 @@ def test_exact_on_compiled_models(positions):
     """Every family under every construction comes back as itself."""
     for function in families(positions).values():
         for plan in every_plan(function, 40):
-            found = extract(certifiable(to_tabulated(plan)), samples=2048)
+            found = extract(certifiable(to_tabulated(plan)).tables, samples=2048)
             assert found.junta is not None, (plan.construction, str(function), found.reason)
             assert found.junta.function() == function
             assert found.agreement == 1.0
@@ -70,7 +70,7 @@ def test_exact_under_a_bias():
 @given(plan=plans)
 def test_influences_are_flips(plan):
     """Each equals the mean move of the output when the other symbol is written there and the model evaluated anew."""
-    model = certifiable(tabulate(random_model(replace(plan, symbols=2))))
+    model = certifiable(tabulate(random_model(replace(plan, symbols=2)))).tables
     law = uniform_law(2)
     rows = law.draw(7, model.tokens, np.random.default_rng(1))
     asked = np.arange(model.tokens)
@@ -103,7 +103,7 @@ def test_a_token_with_all_the_mass_hides_no_other():
 @given(plan=plans, data=st.data())
 def test_tables_are_votes(plan, data):
     """Every cell is the majority, over the backgrounds, of the model's answers with the cell written in."""
-    model = certifiable(tabulate(random_model(plan)))
+    model = certifiable(tabulate(random_model(plan))).tables
     size = data.draw(st.integers(0, min(2, model.tokens)))
     positions = tuple(range(model.tokens))[:size]
     rows = uniform_law(model.symbols).draw(5, model.tokens, np.random.default_rng(3))

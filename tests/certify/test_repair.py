@@ -23,7 +23,7 @@ from random_models import Plan, plans, random_model
 def test_a_junta_by_construction(plan, data):
     """Its output depends on the kept positions alone, and its table is their answers."""
     plan = replace(plan, tokens=min(plan.tokens, 6))
-    model = certifiable(tabulate(random_model(plan)))
+    model = certifiable(tabulate(random_model(plan))).tables
     kept = tuple(sorted(data.draw(st.sets(st.integers(0, plan.tokens - 1), max_size=2))))
     junta = Junta(kept, plan.symbols, np.zeros(plan.symbols ** len(kept), dtype=bool))
     sunk = sink_projection(model, junta, uniform_law(plan.symbols)).model
@@ -40,7 +40,7 @@ def test_a_junta_by_construction(plan, data):
 @pytest.mark.parametrize("law", [uniform_law(2), biased_bits(0.8)])
 def test_the_sink_has_the_mean_sums(law):
     """What the other tokens add to each head is exactly the mean, over the law, of what they added before."""
-    model = certifiable(tabulate(random_model(Plan(tokens=7, heads=3, symbols=2))))
+    model = certifiable(tabulate(random_model(Plan(tokens=7, heads=3, symbols=2)))).tables
     junta = Junta((1, 4), 2, np.zeros(4, dtype=bool))
     others = [0, 2, 3, 5, 6]
     sunk = sink_projection(model, junta, law).model
@@ -56,7 +56,7 @@ def test_the_sink_has_the_mean_sums(law):
 
 def test_one_extra_key_and_a_mask():
     """The tokens of the junta, [CLS] and one more token of the sink's score and value give the same output."""
-    model = certifiable(tabulate(random_model(Plan(tokens=6, heads=2, symbols=2, norms=True))))
+    model = certifiable(tabulate(random_model(Plan(tokens=6, heads=2, symbols=2, norms=True)))).tables
     junta = Junta((0, 3), 2, np.zeros(4, dtype=bool))
     sunk = sink_projection(model, junta, uniform_law(2)).model
     logits = sink_logits(sunk, junta)
@@ -90,7 +90,7 @@ def test_nothing_to_project():
 
 def test_sharpening_halves_the_temperature():
     """Scores twice as large are the same as a softmax of half the temperature."""
-    model = certifiable(tabulate(random_model(Plan(tokens=5, heads=2, symbols=3))))
+    model = certifiable(tabulate(random_model(Plan(tokens=5, heads=2, symbols=3)))).tables
     colder = tuple(replace(head, normaliser=Softmax(head.normaliser.temperature / 2)) for head in model.heads)
     rows = every_sequence(5, 3)
     done = sharpened(model)

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.rowwise import Affine
@@ -13,8 +15,9 @@ from keyhole.attention.score import FactoredScore
 from keyhole.attention.tabulation import tabulate
 from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
-from keyhole.certify.rounding import LIMIT, table_error
+from keyhole.certify.rounding import LIMIT, drifts_of
 from keyhole.certify.scope import certifiable
+from keyhole.certify.tables import Drift
 from keyhole.errors import AssumptionError
 from random_models import Plan, plans, random_model
 
@@ -43,15 +46,14 @@ def test_the_true_tables_lie_within_the_bound(plan):
     """Against exact fractions: no entry is farther off than is said, and random weights are far below the limit."""
     model = random_model(replace(plan, factored=False, norms=False))
     tables = tabulate(model)
-    score_error, value_error = table_error(model, tables)
-    for head, table in zip(model.blocks[0].heads, tables.heads, strict=True):
+    for head, table, drift in zip(model.blocks[0].heads, tables.heads, drifts_of(model, tables), strict=True):
         scores, values = exact_tables(model, head)
         given = rational(np.append(table.scores.reshape(-1), table.cls_score))
-        assert max(abs(scores - given)) <= Fraction(score_error) * Fraction(head.normaliser.temperature)
+        assert max(abs(scores - given)) <= Fraction(drift.score) * Fraction(head.normaliser.temperature)
         given = rational(np.vstack([table.values.reshape(-1, table.values.shape[2]), table.cls_value[None]]))
-        assert abs(values - given).max() <= Fraction(value_error) * abs(given).max()
-    assert 0 < score_error < LIMIT / 100
-    assert value_error < LIMIT / 100
+        assert abs(values - given).max() <= Fraction(drift.value)
+        assert 0 < drift.score < LIMIT / 100
+        assert drift.value < LIMIT / 100 * abs(given).max()
 
 
 @given(plans)
@@ -59,26 +61,49 @@ def test_every_kind_of_layer_is_bounded(plan):
     """With norms and factored scores: the tables pass, and an entry moved by 1e-6 is noticed, wherever it is."""
     model = random_model(plan)
     tables = tabulate(model)
-    assert max(table_error(model, tables)) < LIMIT
+    assert max(max(drift.score, drift.value) for drift in drifts_of(model, tables)) < LIMIT
     head, rng = tables.heads[-1], np.random.default_rng(plan.seed)
     scores, values = head.scores.copy(), head.values.copy()
     scores[tuple(rng.integers(scores.shape))] += 1e-6
     values[tuple(rng.integers(values.shape))] += 1e-6
-    temperature, size = head.normaliser.temperature, max(abs(head.values).max(), abs(head.cls_value).max())
+    temperature = head.normaliser.temperature
     moved = replace(tables, heads=(*tables.heads[:-1], replace(head, scores=scores, values=values)))
-    score_error, value_error = table_error(model, moved)
-    assert score_error >= 0.999e-6 / temperature
-    assert value_error >= 0.999e-6 / (size + 1e-6)
+    drift = drifts_of(model, moved)[-1]
+    assert drift.score >= 0.999e-6 / temperature
+    assert drift.value >= 0.999e-6
     for own in ({"cls_score": head.cls_score + 1e-6}, {"cls_value": head.cls_value + 1e-6}):
         moved = replace(tables, heads=(*tables.heads[:-1], replace(head, **own)))
-        assert max(table_error(model, moved)) >= 1e-7 / max(1, size, temperature)
+        drift = drifts_of(model, moved)[-1]
+        assert max(drift.score, drift.value) >= 0.999e-6 / max(1, temperature)
+
+
+@given(st.integers(1, 6), st.integers(0, 10**6), st.floats(1e-6, 2.0), st.floats(0.0, 1.0))
+def test_a_drift_moves_a_mean_by_its_bound_at_most(count, seed, score, value):
+    """Masses moved by e^(±ε) and values by ±ν, every sign: the mean moves by ν + ε max|v| at most."""
+    rng = np.random.default_rng(seed)
+    masses, values = np.exp(rng.normal(size=count)), rng.choice([-1.0, 1.0, 0.3], count)
+    most = Drift(score, value).of_mean(np.abs(values).max(keepdims=True))[0]
+    for signs in product([-1.0, 1.0], repeat=count):
+        moved = masses * np.exp(score * np.array(signs))
+        for push in (-value, value):
+            mean = moved @ (values + push) / moved.sum()
+            assert abs(mean - masses @ values / masses.sum()) <= most + 1e-12
+
+
+def test_a_drift_is_nearly_attained():
+    """Half the mass at each of ±1, moved apart: the mean moves by tanh ε, which is ε to first order."""
+    for score in (1e-4, 1e-2):
+        moved = np.exp([score, -score])
+        mean = moved @ [1.0, -1.0] / moved.sum()
+        assert mean == pytest.approx(np.tanh(score), rel=1e-9)
+        assert Drift(score, 0.0).of_mean(np.ones(1))[0] == pytest.approx(mean, rel=score)
 
 
 def test_one_hot_pairs():
     """Pairs that are never made as vectors have tables that are rows of the weights: no value is off."""
     model = random_model(Plan(tokens=3, width=7, norms=False, residual="none"))
     model = replace(model, embedding=OneHotPairs(3, 2, np.zeros(())))
-    assert max(table_error(model, tabulate(model))) < LIMIT / 100
+    assert max(max(drift.score, drift.value) for drift in drifts_of(model, tabulate(model))) < LIMIT / 100
 
 
 def cancelling(scale):
@@ -95,7 +120,7 @@ def cancelling(scale):
 
 def test_scores_that_cancel_are_refused():
     """With ±2^53 the table holds 1.0 for a score of 0.52: refused; with ±1 the score is right, and it passes."""
-    assert certifiable(cancelling(1.0)).heads[0].scores[0, 0] == pytest.approx(0.9 / np.sqrt(3))
+    assert certifiable(cancelling(1.0)).tables.heads[0].scores[0, 0] == pytest.approx(0.9 / np.sqrt(3))
     assert abs(tabulate(cancelling(2.0**53)).heads[0].scores[0, 0] - 0.9 / np.sqrt(3)) > 0.4
     with pytest.raises(AssumptionError, match=r"weights nearly cancel: rounding may move its scores by .* Scale"):
         certifiable(cancelling(2.0**53))

@@ -14,12 +14,12 @@ from keyhole.attention.normalisers import Softmax, Sparsemax
 from keyhole.boolean.text import read_function
 from keyhole.certify import verify as engine
 from keyhole.certify.junta import Junta
-from keyhole.certify.tables import tables_of
+from keyhole.certify.tables import Drift, tables_of
 from keyhole.certify.verify import verify
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.pair import pair_plans
 from keyhole.errors import AssumptionError, ShapeError
-from planted_juntas import FEW, LOUD, answers, least_heights, plans, planted
+from planted_juntas import FEW, LOUD, all_sequences, answers, least_heights, plans, planted
 from random_models import Plan
 
 NEAR = 1e-7  # f so near to 0 is not asked about: double precision through three norms does not tell its sign
@@ -86,6 +86,70 @@ class TestAgainstEnumeration:
             assert judged(moved(-f[f > 0].min() - 1e-6), junta).status == "COUNTEREXAMPLE"
         if (f < 0).any():
             assert judged(moved(-f[f < 0].max() + 1e-6), junta).status == "COUNTEREXAMPLE"
+
+
+@pytest.mark.usefixtures("_leaf")
+class TestDrift:
+    """Tables known up to a drift: what is proved holds for every model within it."""
+
+    @staticmethod
+    @settings(max_examples=FEW)
+    @given(plans, st.sampled_from([1e-3, 1e-2, 0.1]), st.sampled_from([1e-3, 1e-2, 0.1]), st.data())
+    def test_every_model_within_the_drift_has_the_margin(plan, score, value, data):
+        """Scores and values moved by as much as is said, up or down: no input comes nearer to 0 than the margin."""
+        positions = tuple(range(min(2, plan.tokens)))
+        model = planted(plan, positions)
+        _, _, cells, junta = answers(model, positions)
+        found = verify(model, junta, drifts=[Drift(score, value)] * len(model.heads), time_limit=60.0)
+        if found.status != "PROVED":
+            return
+        rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+
+        def pushed(head):
+            ups = [rng.choice([-1.0, 1.0], np.shape(part)) for part in (head.scores, head.cls_score)]
+            scale = score * head.normaliser.temperature
+            scores, cls_score = head.scores + scale * ups[0], head.cls_score + scale * ups[1]
+            values, cls_value = (v + value * rng.choice([-1.0, 1.0], v.shape) for v in (head.values, head.cls_value))
+            return replace(head, scores=scores, cls_score=cls_score, values=values, cls_value=cls_value)
+
+        for _ in range(8):
+            moved = replace(model, heads=tuple(pushed(head) for head in model.heads))
+            assert least_heights(evaluate(moved, all_sequences(plan.tokens, plan.symbols)), cells, junta).min() > (
+                found.margin - NEAR
+            )
+
+    @staticmethod
+    @pytest.mark.parametrize("symbol", [0, 1])
+    def test_the_margin_pays_for_the_drift_exactly(symbol):
+        """Half the mass at +1, half at −1 and a bias of .2: scores off by ε and values by ν take ε + ν of the margin.
+
+        Nothing less would do: with the scores moved by ±ε and the values by −ν, f is .2 − tanh ε − ν.
+        """
+        model = planted(Plan(tokens=8, heads=1, norms=False, feedforward=False, residual="none"), ())
+        values = np.repeat([1.0, -1.0], 4)[:, None, None] * np.ones((1, 2, 1))
+        given = {"scores": np.zeros((8, 2)), "values": values, "normaliser": Softmax()}
+        head = replace(model.heads[0], **given, cls_score=np.array(-40.0), cls_value=np.zeros(1))
+        readout = replace(model.readout, weight=np.ones(1), bias=np.array(0.2 if symbol else -0.2))
+        model = replace(
+            model, heads=(head,), wiring=replace(model.wiring, output=None), readout=readout, stream=np.zeros(1)
+        )
+        junta = Junta((), 2, np.array([bool(symbol)]))
+        assert verify(model, junta).margin == pytest.approx(0.2, abs=1e-9)
+        for score, value in ((0.01, 0.0), (0.0, 0.01), (0.02, 0.03)):
+            found = verify(model, junta, drifts=[Drift(score, value)])
+            assert found.margin == pytest.approx(0.2 - score - value, abs=1e-9)
+        for score, value in ((0.21, 0.0), (0.0, 0.21)):
+            assert verify(model, junta, drifts=[Drift(score, value)], time_limit=1.0).status == "UNDECIDED"
+
+
+def test_a_drift_can_undo_a_counterexample():
+    """An input whose f is 1e-3 on the wrong side refutes the model as given, not one known up to 1e-2."""
+    model = planted(Plan(tokens=3, heads=1, norms=False), (0,))
+    _, f, _, _ = answers(model, (0,))
+    model = replace(model, readout=replace(model.readout, bias=model.readout.bias - f.max() + 1e-3))
+    junta = Junta((), 2, np.array([False]))
+    assert verify(model, junta).status == "COUNTEREXAMPLE"
+    assert verify(model, junta, drifts=[Drift(1e-2, 1e-2)], time_limit=1.0).status == "UNDECIDED"
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -7,6 +7,7 @@ import pytest
 
 from keyhole.certify.junta import Junta
 from keyhole.certify.law import uniform_law
+from keyhole.certify.scope import Subject
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.lab.store import Row
 from keyhole.lab.task import Instance, SparseTask
@@ -59,7 +60,7 @@ def shelf(monkeypatch):
         return runs[name][0]
 
     def tables(model):
-        return next(made[1] for made in runs.values() if not isinstance(made, str) and made[0].model is model)
+        return Subject(next(made[1] for made in runs.values() if not isinstance(made, str) and made[0].model is model))
 
     monkeypatch.setattr(settling, "read_run", read)
     monkeypatch.setattr(settling, "certifiable", tables)
@@ -109,7 +110,7 @@ def test_certify_by_name_knows_the_noise(monkeypatch):
     noisy, tables = run(instance=instance(SparseTask("and:2", label_noise=0.1, feature_noise=0.2)))
     assert noisy.noise == "label noise 0.1 and feature noise 0.2"
     monkeypatch.setattr("keyhole.verbs.certify.read_run", lambda *_: noisy)
-    monkeypatch.setattr("keyhole.verbs.certify.certifiable", lambda _: tables)
+    monkeypatch.setattr("keyhole.verbs.certify.certifiable", lambda _: Subject(tables))
     assert certify("abcd", assume_junta=2).record()["identified"] is False
     assert certify("abcd", noisy.sample, assume_junta=2).record()["identified"] is True
 

@@ -1,11 +1,11 @@
 """The certificate: what a model computes, whether that is proved, and what error its training set promises.
 
 Three separate steps: the model equals a junta on all inputs (a proof, a counterexample, or neither); the junta is near
-the target (a bound from the sample); so the model is, up to the rate at which model and junta disagree. The model here
-is its tables in double precision.
+the target (a bound from the sample); so the model is, up to the rate at which model and junta disagree. The model is
+the function of its weights in exact arithmetic, where they are known, else of its tables in double precision.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -31,6 +31,7 @@ from keyhole.certify.judgement import (
 from keyhole.certify.junta import Junta
 from keyhole.certify.law import SymbolLaw, uniform_law
 from keyhole.certify.repair import Repair, projected_junta, sharpened, sink_projection
+from keyhole.certify.tables import Drift
 from keyhole.certify.verification import Status, Verification
 from keyhole.certify.verify import verify
 from keyhole.errors import ArgumentError, AssumptionError, DataError
@@ -111,6 +112,7 @@ class ModelCertificate:
     repair: Repair | None = None
     before: Verification | None = None  # of the model as given, where a repaired one is certified
     doubt: str = ""  # why the sample does not follow the law
+    of_weights: bool = False  # what is proved is so of the weights, and not of the tables alone
 
     @property
     def junta(self) -> Junta | None:
@@ -154,14 +156,15 @@ def certificate_of(
     model: Tabulated,
     sample: Sample | None = None,
     *,
+    drifts: Sequence[Drift] | None = None,
     held_out: Sample | None = None,
     terms: Terms | None = None,
     watch: Callable[[str], None] = lambda _: None,
 ) -> ModelCertificate:
     """Everything that can be settled about a model, given the sample it was trained on or none.
 
-    `model` is as `certifiable` returns it. The sample must be the training set, or drawn like it: independent
-    inputs with the labels of one target, or, where `terms.noise` says so, with noise.
+    `model` and `drifts` are as `certifiable` returns them. The sample must be the training set, or drawn like it:
+    independent inputs with the labels of one target, or, where `terms.noise` says so, with noise.
     """
     began = monotonic()
     terms = terms or Terms(uniform_law(model.symbols))
@@ -179,8 +182,8 @@ def certificate_of(
         shown = ModelCertificate(model.tokens, model.symbols, terms, read, none, 0.0)
     else:
         watch("comparing it with the model on every input")
-        looked = verify(model, read.junta, time_limit=terms.time_limit)
-        shown = ModelCertificate(model.tokens, model.symbols, terms, read, looked, 0.0)
+        looked = verify(model, read.junta, drifts=drifts, time_limit=terms.time_limit)
+        shown = ModelCertificate(model.tokens, model.symbols, terms, read, looked, 0.0, of_weights=drifts is not None)
         if terms.repair and looked.status != "PROVED":
             watch("repairing the model")
             shown, model = _repaired(shown, model, sample)
@@ -266,15 +269,16 @@ def _repaired(shown: ModelCertificate, model: Tabulated, sample: Sample | None) 
         sharp = sharpened(model)
         looked = verify(sharp.model, junta, time_limit=terms.time_limit)
         if looked.status == "PROVED" and _errors(sharp.model, sample) == 0:
-            return replace(shown, repair=sharp, before=shown.verification, verification=looked), sharp.model
+            changed = replace(shown, repair=sharp, before=shown.verification, verification=looked, of_weights=False)
+            return changed, sharp.model
     sunk = sink_projection(model, junta, terms.law)
     computed = projected_junta(sunk.model, junta)
     looked = verify(sunk.model, computed, time_limit=terms.time_limit)
     kept = np.array_equal(computed.table, junta.table)
     says = sunk.says if kept else f"{sunk.says} It computes another function than was read off the model as given."
     read = replace(shown.extraction, junta=without_ignored(computed))
-    repaired = replace(sunk, says=says)
-    return replace(shown, extraction=read, repair=repaired, before=shown.verification, verification=looked), sunk.model
+    changed = replace(shown, repair=replace(sunk, says=says), before=shown.verification, verification=looked)
+    return replace(changed, extraction=read, of_weights=False), sunk.model
 
 
 def _errors(model: Tabulated, sample: Sample) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from keyhole.certify.ball import GROW, Ball, gamma
-from keyhole.certify.tables import MEAN_ERROR, SPECK, HeadTable, Parts, Tables
+from keyhole.certify.tables import SPECK, HeadTable, Parts, Tables
 
 CHUNK = 2**16  # numbers of one pass held at once: what a cache holds
 ITERATIONS = 12  # Dinkelbach's steps; four suffice nearly always, and every iterate is sound
@@ -41,6 +41,7 @@ class HeadView:
     lift: Float[np.ndarray, "slots k rows"]  # what such a choice adds to Σ e v
     mass: Float[np.ndarray, "slots rows"]  # and to Σ e
     reach: Float[np.ndarray, "k"]
+    slack: Float[np.ndarray, "k"]  # how far off the tables make each coordinate of the output
     largest: Float[np.ndarray, "parts"]  # the largest Σ e of each part, rounded up
     terms: int  # how many terms any sum here has, at most
 
@@ -83,6 +84,7 @@ def _head_view(head: HeadTable, parts: Parts, rows: Int[np.ndarray, "rows"]) -> 
         np.ascontiguousarray((values[index, other] - values[index, least]).transpose(0, 2, 1)),
         mass[index, other] - mass[index, least],
         head.reach,
+        head.slack,
         (fixed.mass + mass.max(axis=1, initial=0.0).sum()) * (1 + gamma(len(rows) + shown.shape[1] + 4)),
         len(rows) + shown.shape[1] + len(head.reach) + 16,
     )
@@ -138,7 +140,7 @@ def _joined(
         rest += (_along(some.mid, head.first) + _along(some.mid, head.fixed) - bound * first[:, None]) * scale
         total += bound
         size += reach + np.abs(bound)
-        allowance += MEAN_ERROR * reach + (some.rad @ head.reach) + SPECK
+        allowance += np.abs(some.mid) @ head.slack + some.rad @ (head.reach + head.slack) + SPECK
     # a row's terms over Zmax sum to four times |p| + |t| at most, and round by γ of that; what they were taken at is
     # within 8γ (|p| + |t|) of the bound
     error = 16 * gamma(max(head.terms for head in seen.heads) + 4 * len(seen.heads)) * size

@@ -1,9 +1,11 @@
 """How far tables made in double precision may lie from the tables that the weights themselves define.
 
 The weights are numbers; scores and values are sums of products of them, and rounding can spoil such a sum where large
-terms cancel. Here the tables are made once more with a radius for every number, so that the true ones lie inside.
+terms cancel. Here the tables are made once more with a radius for every number, so that the true ones lie inside. What
+they may be off goes into every bound that follows: a proof is of the weights.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,44 +17,49 @@ from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tabulation import Tabulated, TabulatedHead
 from keyhole.attention.tokens import AdditiveEmbedding, Embedding, OneHotPairs
 from keyhole.attention.weights import Head, Model
-from keyhole.certify.ball import Ball, exact, inverse, root
+from keyhole.certify.ball import GROW, Ball, exact, inverse, root
+from keyhole.certify.tables import Drift
 from keyhole.certify.tail import Norm, affine_of, norm_of
 from keyhole.errors import AssumptionError
 
-LIMIT = 1e-9  # a head's output then moves by less than 4e-9 of its largest value: far below any margin of use
-SMALLEST = 2.0**-100  # values are compared with this, if they are all smaller
+LIMIT = 1e-9  # a head's output then moves by 2e-9 of its largest value at most: far below any margin of use
+SMALLEST = 2.0**-100  # values are compared with this, where they are all smaller
 
 
-def table_error(model: Model, tables: Tabulated) -> tuple[float, float]:
-    """Bounds of how far scores, over the temperature, and values, over the largest of their head, are from the truth.
+def drifts_of(model: Model, tables: Tabulated) -> tuple[Drift, ...]:
+    """How far the scores and the values of each head are from the truth at most.
 
     Statement  The tables that the weights define in exact arithmetic differ from those given by at most this much.
     Assumes    One block; bilinear scores and affine values; position codes are the doubles that their rule gives.
-    Proof      The true entry lies in its ball: it is off by |entry − middle| + radius at most. A score moved by ετ
-               moves its mass by a factor within e^(±ε), and a mean of values by 2ε max|v| + O(ε²).
+    Proof      The true entry lies in its ball: it is off by |entry − middle| + radius at most.
     Source     Ours.
     """
     norm = model.blocks[0].wiring.attention_norm if model.blocks[0].wiring.placement == "pre" else None
-    found = [(0.0, 0.0)]
+    entering = None if norm is None else norm_of(norm)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite bounds nothing
-        for head, table in zip(model.blocks[0].heads, tables.heads, strict=True):
-            found.append(_head_error(head, table, model.embedding, None if norm is None else norm_of(norm)))
-    scores, values = np.array(found).T
-    return float(scores.max()), float(values.max())  # numpy's largest is NaN where one is
+        return tuple(
+            _drift(head, table, model.embedding, entering)
+            for head, table in zip(model.blocks[0].heads, tables.heads, strict=True)
+        )
 
 
-def require_exact_enough(model: Model, tables: Tabulated) -> None:
-    """Refuse a model whose tables rounding may have moved by more than `LIMIT`."""
-    scores, values = table_error(model, tables)
-    if scores <= LIMIT and values <= LIMIT:
+def require_exact_enough(drifts: Sequence[Drift], tables: Tabulated) -> None:
+    """Refuse a model whose scores, or values over the largest of their head, may be off by more than `LIMIT`."""
+    scores = np.array([drift.score for drift in drifts])
+    values = np.array([drift.value / _largest(head) for drift, head in zip(drifts, tables.heads, strict=True)])
+    if (scores <= LIMIT).all() and (values <= LIMIT).all():
         return
     raise AssumptionError(
-        f"The model's weights nearly cancel: rounding may move its scores by {scores:.2g} and its values by "
-        f"{values:.2g} of the largest, and {LIMIT:g} is let pass. Scale the weights down, or certify its tables."
+        f"The model's weights nearly cancel: rounding may move its scores by {scores.max():.2g} and its values by "
+        f"{values.max():.2g} of the largest, and {LIMIT:g} is let pass. Scale the weights down, or certify its tables."
     )
 
 
-def _head_error(head: Head, table: TabulatedHead, embedding: Embedding, norm: Norm | None) -> tuple[float, float]:
+def _largest(head: TabulatedHead) -> float:
+    return max(float(np.abs(head.values).max()), float(np.abs(head.cls_value).max()), SMALLEST)
+
+
+def _drift(head: Head, table: TabulatedHead, embedding: Embedding, norm: Norm | None) -> Drift:
     if not isinstance(head.value, Affine) or not isinstance(head.score, DenseScore | FactoredScore):
         raise AssumptionError(
             "A head's score is not bilinear or its value map not affine, so the rounding of its tables is not known; "
@@ -73,9 +80,8 @@ def _head_error(head: Head, table: TabulatedHead, embedding: Embedding, norm: No
     for start, stop in embedding.blocks():
         part = given[start * embedding.symbols : stop * embedding.symbols]
         worst = np.maximum(worst, _distance(_images(embedding, start, stop, maps, norm) + shifts, part).max(axis=0))
-    size = max(float(np.abs(given[:, 1:]).max()), float(np.abs(own[1:]).max()), SMALLEST)
     temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
-    return float(worst[0]) / temperature, float(worst[1:].max()) / size
+    return Drift(float(worst[0]) / temperature * GROW, float(worst[1:].max()))
 
 
 def _distance(truth: Ball, given: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """What can be certified: one layer of softmax heads read at [CLS] over a finite alphabet, as tables of doubles."""
 
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,20 +11,28 @@ from keyhole.attention.evaluation import is_safe
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tabulation import Tabulated, dense, tabulate
 from keyhole.attention.weights import Model
-from keyhole.certify.rounding import require_exact_enough
+from keyhole.certify.rounding import drifts_of, require_exact_enough
+from keyhole.certify.tables import Drift
 from keyhole.errors import AssumptionError, ShapeError
 
 LONGEST = 20_000  # positions; every one has its row, and inputs are drawn in full
 WIDEST = 64  # symbols
 
 
-def certifiable(model: Model | Tabulated) -> Tabulated:
-    """The model as tables in double precision, a row per position; refuses, in a sentence, what is out of scope.
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is certified: tables in double precision, a row per position, and how far the weights' own may lie off.
 
-    What is certified is the function of these tables, not an implementation in single precision. Weights of single
-    precision are exact as doubles; tables made from weights are rounded, and refused where rounding may have moved
-    them by more than 1e-9 (`table_error`).
+    Without drifts the tables are the model. With them the model is the function that the weights define in exact
+    arithmetic; weights of single precision are exact as doubles. It is no implementation, in single precision or other.
     """
+
+    tables: Tabulated
+    drifts: tuple[Drift, ...] | None = None
+
+
+def certifiable(model: Model | Tabulated) -> Subject:
+    """The model as a subject; refuses, in a sentence, what is out of scope, and tables off by more than 1e-9."""
     if isinstance(model, Model) and len(model.blocks) != 1:
         raise AssumptionError(
             f"A model of {len(model.blocks)} layers was to be certified; after one layer tokens depend on each other, "
@@ -46,9 +54,11 @@ def certifiable(model: Model | Tabulated) -> Tabulated:
             "A head's scores lie so far apart that their exponentials leave the range of doubles; such a head looks "
             "at one token only. Scale its queries down."
         )
-    if isinstance(model, Model):
-        require_exact_enough(in_doubles(model), tabulated)
-    return dense(tabulated)
+    if not isinstance(model, Model):
+        return Subject(dense(tabulated))
+    drifts = drifts_of(in_doubles(model), tabulated)
+    require_exact_enough(drifts, tabulated)
+    return Subject(dense(tabulated), drifts)
 
 
 def in_doubles(value: Any) -> Any:

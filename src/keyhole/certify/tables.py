@@ -5,6 +5,7 @@ by their masses. A point is told by how many copies of each row show each symbol
 are fixed to each symbol, all other copies being free.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,28 @@ MEAN_ERROR = 32 * UNIT
 SPECK = 2.0**-90  # T products that underflow, 2^−1074 each, over a mass of at least 2^−970
 
 
+@dataclass(frozen=True)
+class Drift:
+    """How far the tables of a head may lie from those that its weights define."""
+
+    score: float  # of every score, in units of the temperature
+    value: float  # of every coordinate of every value
+
+    def of_mean(self, reach: Float[np.ndarray, "k"]) -> Float[np.ndarray, "k"]:
+        """How far this moves a mean of values of at most `reach`, by masses.
+
+        Statement  |mean′ − mean| ≤ ν + ε max|v| for scores moved by ε and values by ν at most.
+        Proof      Values moved by ν move a mean by ν. With masses e exp(sθ), |θ| ≤ ε, the mean moves with s at the rate
+                   Cov(θ, v), which is at most the product of the standard deviations, ε max|v|.
+        Equality   To first order: half the mass at v = max|v| with θ = ε, half at −max|v| with −ε.
+        Source     Ours.
+        """
+        return np.asarray((self.value + self.score * reach) * GROW)
+
+
+NO_DRIFT = Drift(0.0, 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class HeadTable:
     """One head: masses and values of every row and symbol, and of [CLS]."""
@@ -34,11 +57,17 @@ class HeadTable:
     values: Float[np.ndarray, "rows A k"]
     cls_mass: float
     cls_value: Float[np.ndarray, "k"]
+    drift: Drift = NO_DRIFT
 
     @property
     def reach(self) -> Float[np.ndarray, "k"]:
         """The largest absolute value of each coordinate, which no weighted mean exceeds."""
         return np.asarray(np.maximum(np.abs(self.values).max(axis=(0, 1)), np.abs(self.cls_value)))
+
+    @property
+    def slack(self) -> Float[np.ndarray, "k"]:
+        """How far the mean that the weights define may lie from the mean of these doubles, taken exactly."""
+        return np.asarray((MEAN_ERROR * self.reach + self.drift.of_mean(self.reach)) * GROW + SPECK)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +149,8 @@ def sequence_of(tables: Tables, point: Int[np.ndarray, "rows A"]) -> Int[np.ndar
 def outputs(tables: Tables, shown: Shaped[np.ndarray, "n rows A"]) -> Ball:
     """The outputs of all heads side by side at each point.
 
-    Statement  Computed in double precision, a mean of n values by masses is off by (2γ_(n+8) + 32u) max|v| at most.
+    Statement  Computed in double precision, a mean of n values by masses is off by (2γ_(n+8) + 32u) max|v|, and what
+               the tables themselves are off, at most.
     Proof      Numerator and mass are each off by γ_(n+2) of the sum of their absolute terms, Z max|v| and Z; dividing
                adds u, and the masses themselves 32u max|v|.
     Source     Ours.
@@ -131,13 +161,16 @@ def outputs(tables: Tables, shown: Shaped[np.ndarray, "n rows A"]) -> Ball:
         mass = head.mass.reshape(-1)
         sums = flat @ (mass[:, None] * head.values.reshape(len(mass), -1)) + head.cls_mass * head.cls_value
         mids.append(sums / (flat @ mass + head.cls_mass)[:, None])
-        error = (2 * gamma(flat.shape[1] + 8) + MEAN_ERROR) * GROW * head.reach + SPECK
+        error = (2 * gamma(flat.shape[1] + 8) * head.reach + head.slack) * GROW
         rads.append(np.broadcast_to(error, mids[-1].shape))
     return Ball(np.concatenate(mids, axis=1), np.concatenate(rads, axis=1))
 
 
-def tables_of(model: Tabulated, own: tuple[int, ...]) -> Tables | str:
-    """The tables, with rows of their own for the named positions; or, in words, why they cannot be used."""
+def tables_of(model: Tabulated, own: tuple[int, ...], drifts: Sequence[Drift] | None = None) -> Tables | str:
+    """The tables, with rows of their own for the named positions; or, in words, why they cannot be used.
+
+    `drifts` has what is known of each head's tables; None: they are the model.
+    """
     for head in model.heads:
         if not isinstance(head.normaliser, Softmax):
             raise AssumptionError(
@@ -153,11 +186,12 @@ def tables_of(model: Tabulated, own: tuple[int, ...]) -> Tables | str:
     rest = tuple(sorted(set(range(model.tokens)) - set(singles))) if model.positions is not None else ()
     rows = [stored.get(position, len(listed)) for position in singles] + ([len(listed)] if rest else [])
     places = tuple((position,) for position in singles) + ((rest,) if rest else ())
-    heads = tuple(_head_table(head, rows) for head in model.heads)
+    drifts = [NO_DRIFT] * len(model.heads) if drifts is None else drifts
+    heads = tuple(_head_table(head, rows, drift) for head, drift in zip(model.heads, drifts, strict=True))
     return Tables(model.tokens, heads, np.array([len(place) for place in places]), places)
 
 
-def _head_table(head: TabulatedHead, rows: list[int]) -> HeadTable:
+def _head_table(head: TabulatedHead, rows: list[int], drift: Drift) -> HeadTable:
     scores, values = numbers_of(head.scores), numbers_of(head.values)
     low, high = score_range(head)
     shift = (float(numbers_of(low)) + float(numbers_of(high))) / 2
@@ -166,5 +200,5 @@ def _head_table(head: TabulatedHead, rows: list[int]) -> HeadTable:
     balls = exponentials([*scores.reshape(-1).tolist(), cls], shift=shift, temperature=temperature)
     masses = balls.low / 2 + balls.high / 2
     return HeadTable(
-        masses[:-1].reshape(scores.shape)[rows], values[rows], float(masses[-1]), numbers_of(head.cls_value)
+        masses[:-1].reshape(scores.shape)[rows], values[rows], float(masses[-1]), numbers_of(head.cls_value), drift
     )

@@ -14,9 +14,9 @@ class Verification:
     """The outcome for all A^T inputs; PROVED says that model and junta agree, never that either is right.
 
     With PROVED, `margin` is a certified μ > 0: f ≥ μ wherever the junta says true and f ≤ −μ wherever it says
-    false, for the real-number function f that the tables and the weights after them define. Any implementation
-    within μ of f therefore has the same sign. With COUNTEREXAMPLE the sign of f at the input is certain beyond
-    rounding; `output` is f there.
+    false, for the real-number function f that the weights define, or the tables where only they are given. Any
+    implementation within μ of f therefore has the same sign. With COUNTEREXAMPLE the sign of f at the input is certain
+    beyond rounding; `output` is f there.
     """
 
     status: Status

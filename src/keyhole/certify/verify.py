@@ -7,7 +7,7 @@ bound does not settle it is attacked, then cut along the free copy that moves th
 """
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, product
 from time import perf_counter
@@ -19,7 +19,7 @@ from keyhole.certify.attack import descend
 from keyhole.certify.ball import Ball
 from keyhole.certify.bounding import Bounds, bound
 from keyhole.certify.junta import Junta
-from keyhole.certify.tables import Parts, Tables, branched, outputs, sequence_of, split, tables_of
+from keyhole.certify.tables import Drift, Parts, Tables, branched, outputs, sequence_of, split, tables_of
 from keyhole.certify.tail import Tail, tail_of, trace
 from keyhole.certify.verification import Verification
 from keyhole.errors import AssumptionError, ShapeError
@@ -30,11 +30,17 @@ MOST_CELLS = 2**12
 
 
 def verify(
-    model: Tabulated, junta: Junta, *, time_limit: float = 10.0, clock: Callable[[], float] = perf_counter
+    model: Tabulated,
+    junta: Junta,
+    *,
+    drifts: Sequence[Drift] | None = None,
+    time_limit: float = 10.0,
+    clock: Callable[[], float] = perf_counter,
 ) -> Verification:
     """Whether the model's answer f > 0 is the junta's on all A^T inputs.
 
-    Statement  PROVED with margin μ: sign(junta)·f ≥ μ > 0 on every input, for the tables and weights as given.
+    Statement  PROVED with margin μ: sign(junta)·f ≥ μ > 0 on every input, for every model whose tables are within
+               the drifts of those given; without drifts, for the tables as given.
     Assumes    Softmax heads, one block, and units of identity, ReLU or GELU.
     Proof      Each cell is a union of parts; on each, sign·f is bounded from below by a functional linear in the heads'
                outputs, whose least value over all completions is Lemma F's. Every bound is finite, positive and
@@ -44,7 +50,7 @@ def verify(
     started = clock()
     _require_fit(model, junta)
     tail = tail_of(model)
-    tables = tables_of(model, junta.positions)
+    tables = tables_of(model, junta.positions, drifts)
     if isinstance(tables, str):
         return Verification("UNDECIDED", reason=tables, seconds=clock() - started)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite proves nothing

@@ -1,6 +1,6 @@
 """A certificate in words: names in one column, sentences in the other, 80 columns wide; and as a record.
 
-Every proof and counterexample is about the model's tables in double precision; the words say so.
+Proofs and counterexamples are about the weights in exact arithmetic or about tables of doubles; the words say which.
 """
 
 from textwrap import wrap
@@ -11,7 +11,6 @@ import numpy as np
 from keyhole.certify.certificate import ModelCertificate, NetworkFree
 from keyhole.certify.judgement import Identification
 from keyhole.certify.junta import Junta
-from keyhole.certify.rounding import LIMIT
 from keyhole.certify.verification import Verification
 
 WIDTH, NAMES = 79, 14
@@ -20,9 +19,13 @@ MEANING = (
     "bounds the probability, over the draw of the training set, that a certificate is issued and wrong; it is not the "
     "probability that this certificate, now issued, is wrong"
 )
-TABLES = (
-    "the model is its tables of scores and values in double precision, and every proof is of these; tables made from "
-    f"weights are refused where rounding may have moved them by more than {LIMIT:g}"
+OF_WEIGHTS = (
+    "the model is the function its weights define in exact arithmetic; proofs and counterexamples allow for all "
+    "rounding on the way, rates and errors on a sample are counted in double precision"
+)
+OF_TABLES = (
+    "the model is the function that its tables of scores and values, taken as exact, define; rates and errors on a "
+    "sample are counted in double precision"
 )
 
 
@@ -153,7 +156,7 @@ def assumptions(shown: ModelCertificate) -> list[str]:
     noise = shown.terms.noise
     told = [
         f"inputs are {shown.terms.law}" + ("" if not shown.doubt else f", which is in doubt: {shown.doubt}"),
-        TABLES,
+        OF_WEIGHTS if shown.of_weights else OF_TABLES,
     ]
     if shown.judgement is not None:
         labelled = f"with {noise}, so its labels are not the target's" if noise else "labelled by one target"

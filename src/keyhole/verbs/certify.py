@@ -17,7 +17,7 @@ from keyhole.certify.consistent import Sample
 from keyhole.certify.disagreement import FRESH
 from keyhole.certify.foreign import foreign_model
 from keyhole.certify.law import SymbolLaw, biased_bits, uniform_law
-from keyhole.certify.scope import certifiable
+from keyhole.certify.scope import Subject, certifiable
 from keyhole.certify.wording import lines, record, text
 from keyhole.errors import ArgumentError, CheckpointError
 from keyhole.files.labelled import as_sample, read_labelled
@@ -80,8 +80,8 @@ class Certified:
         return f"<table>{rows}</table>"
 
 
-def read_source(path: Path) -> Tabulated:
-    """The tables of a model file: compiled by keyhole, written after a repair, or PyTorch weights, described."""
+def read_source(path: Path) -> Subject:
+    """The model of a file: compiled by keyhole, written after a repair, or PyTorch weights, described."""
     if not is_ours(path):
         return certifiable(foreign_model(*read_weights(path)))
     stored = read_model(path)
@@ -94,10 +94,10 @@ def read_source(path: Path) -> Tabulated:
     if stored.damage is not None or not undamaged(stored):
         raise CheckpointError(f"{path} is not as it was written; `keyhole check {path}` says where. Compile it again.")
     plan = load_plan(stored)
-    model = certifiable(to_tabulated(plan))
+    model = to_tabulated(plan)
     if plan.output == "bits":  # 1 and 0 are told apart at one half; signs at 0
         model = replace(model, readout=replace(model.readout, bias=np.asarray(-0.5)))
-    return model
+    return certifiable(model)
 
 
 def certify(
@@ -122,8 +122,8 @@ def certify(
     The model is a file, a value, or the name of a run in the store, which brings its own training set and law. `data`
     are the (inputs, labels) it was trained on, or a file of them; `holdout` labelled inputs it never saw. `bias` is
     the probability of a 1 where inputs are bits (one half, if not said); `accepted` the probability with which a
-    drawn training set was kept, where sets were redrawn until they met a condition. Proofs are of the model's tables
-    of scores and values in double precision.
+    drawn training set was kept, where sets were redrawn until they met a condition. Proofs are of the weights, in
+    exact arithmetic; of a file or value of tables, of these.
     """
     run = None
     if isinstance(model, str) and names_run(model):
@@ -135,7 +135,8 @@ def certify(
                 "a set is kept. Give that probability as --accepted."
             )
     source = model if run is None else run.model
-    tables = read_source(Path(source)) if isinstance(source, str | Path) else certifiable(source)
+    subject = read_source(Path(source)) if isinstance(source, str | Path) else certifiable(source)
+    tables = subject.tables
     noise = run.noise if run is not None and data is None else ""
     data = run.sample if run is not None and data is None else data
     terms = Terms(
@@ -150,7 +151,9 @@ def certify(
         largest=largest,
         fresh=fresh,
     )
-    found = certificate_of(tables, _sample(data), held_out=_sample(holdout), terms=terms, watch=watch)
+    found = certificate_of(
+        tables, _sample(data), drifts=subject.drifts, held_out=_sample(holdout), terms=terms, watch=watch
+    )
     about = tables if found.repair is None else found.repair.model
     return Certified(str(model) if isinstance(model, str | Path) else "a model", found, about)
 

@@ -122,7 +122,7 @@ def settle_one(row: Row, folder: Path, assume_junta: int | None, repair: bool, t
         if run.conditioned:
             return _refused(row, f"{REDRAWN}Certify one run with --accepted instead.", 0.0)
         began = time.perf_counter()
-        model = certifiable(run.model)
+        subject = certifiable(run.model)
         terms = Terms(
             law=run.law,
             assume_junta=assume_junta,
@@ -131,7 +131,7 @@ def settle_one(row: Row, folder: Path, assume_junta: int | None, repair: bool, t
             time_limit=time_limit,
             fresh=FRESH,
         )
-        found = certificate_of(model, run.sample, terms=terms)
+        found = certificate_of(subject.tables, run.sample, drifts=subject.drifts, terms=terms)
     except KeyholeError as error:
         return _refused(row, str(error), time.perf_counter() - began)
     return _in_short(row, run, found, time.perf_counter() - began)
