@@ -151,41 +151,48 @@ def test_a_corrupt_store_is_left_as_it_is(tmp_path):
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
 sys.path[:0] = {path!r}
 import keyhole.verbs.learn as verb
 from lab_fakes import Coin
 from keyhole.cli import main
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so its children
     verb.learner_named = lambda _name, **_preset: Coin(seconds=0.1)
-    sys.argv[1:] = ["learn", "and:2", "--context", "8", "--samples", "40", "--seeds", "500", "--workers", "2",
+    sys.argv[1:] = ["learn", "and:2", "--context", "8", "--samples", "40", "--seeds", "5000", "--workers", "2",
                     "--store", {store!r}]
     main()
 """
 
 
 @pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on(tmp_path):
-    """Ctrl-C, sent to the whole group as a terminal does: exit code 130, one sentence, the finished runs kept."""
+@pytest.mark.parametrize("moment", ["claims", "runs"])
+def test_ctrl_c_says_how_to_go_on(tmp_path, moment):
+    """Ctrl-C, sent to the whole group as a terminal does: exit code 130, one sentence, the finished runs kept.
+
+    It comes while the workers start, when runs are claimed and none is made, or when runs are being kept.
+    """
     script = tmp_path / "driver.py"
     script.write_text(INTERRUPTED.format(path=sys.path, store=str(tmp_path / "store")))
     driver = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE, text=True, start_new_session=True)
-    kept = 0
-    while kept < 3:
+    there = 0
+    while there < 3:
         assert driver.poll() is None, driver.stderr.read()
-        time.sleep(0.1)
+        time.sleep(0.02)
         if (tmp_path / "store" / "runs.sqlite").exists():
             with Store(tmp_path / "store") as store:
+                (there,) = store.connection.execute(f"SELECT count(*) FROM {moment}").fetchone()  # noqa: S608
                 kept = len(store.rows())
     os.killpg(driver.pid, signal.SIGINT)
-    _, said = driver.communicate(timeout=30)
+    _, said = driver.communicate(timeout=60)
     assert driver.returncode == 130, said
     assert said.splitlines() == [
         f"keyhole: interrupted; finished runs are kept in {tmp_path / 'store'}. The same command goes on from there."
     ]
     with Store(tmp_path / "store") as store:
         assert len(store.rows()) >= kept
+        assert store.connection.execute("SELECT count(*) FROM claims").fetchone() == (0,)
 
 
 def test_the_live_table_fits_a_terminal():

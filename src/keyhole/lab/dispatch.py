@@ -57,6 +57,9 @@ class Dispatch:
         """Keep what is finished, give up the rest, and stop the workers."""
         try:
             self._keep()
+        except KeyboardInterrupt:  # pressed again while the first was being answered
+            self._keep()
+            raise
         finally:
             for lane in self.lanes:
                 lane.close()
