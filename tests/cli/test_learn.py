@@ -76,11 +76,15 @@ def test_json_alone_on_stdout_and_the_same_again(tmp_path):
         (["and:3", "--context", "800..25"], "runs backwards"),
         (["and:3", "--context", "10", "--budget", "0"], "greater than or equal to 1"),
         (["and:3", "--context", "10", "--quantile", "1.5"], "A quantile of success of 1.5"),
+        (["and:3", "--context", "10", "--online", "--preset", "paper"], "settings with a batch of at least 1"),
+        (["and:3", "--context", "10", "--online", "--feature-noise", "0.1"], "feature noise needs a training set"),
+        (["and:3", "--context", "10", "--online", "--learner", "gf2"], "gf2 was asked to learn online"),
         (["and:3", "--context", "10", "--store", "FILE/x"], "cannot be made"),
     ],
 )
-def test_bad_questions_get_a_sentence(tmp_path, arguments, sentence):
-    """Exit code 2, one sentence, no traceback."""
+def test_bad_questions_get_a_sentence(tmp_path, monkeypatch, arguments, sentence):
+    """Exit code 2, one sentence, no traceback, and no worker is started."""
+    monkeypatch.setattr("keyhole.verbs.learn.processes", lambda *_: pytest.fail("a worker was started"))
     (tmp_path / "file").write_text("")
     arguments = [argument.replace("FILE", str(tmp_path / "file")) for argument in arguments]
     answer = ask(*arguments, *(() if "--store" in arguments else ("--store", tmp_path)))

@@ -17,7 +17,7 @@ from keyhole.lab.engine import Lane, borrowed, core_count, processes
 from keyhole.lab.figures import learners_figure, steps_figure, success_figure
 from keyhole.lab.floors import task_floor
 from keyhole.lab.laws import LEAST, Law, Verdict, compare
-from keyhole.lab.learner import Learner
+from keyhole.lab.learner import Choosy, Learner
 from keyhole.lab.presets import LAWS
 from keyhole.lab.registry import learner_named
 from keyhole.lab.schedule import BUDGET, LARGEST, Adaptive, Grid, Online, Schedule
@@ -224,7 +224,9 @@ def learn(
         tuple(samples), online, seeds, Adaptive(quantile, precision, confidence, largest=largest, budget=budget)
     )
     plan = Plan(task, learner, tuple(sorted(set(contexts))), schedule, quantile, confidence, seed)
-    task.instance(plan.contexts[0], np.random.default_rng(0))  # refuses a context that is too short, before any run
+    instance = task.instance(plan.contexts[0], np.random.default_rng(0))  # refuses a context that is too short
+    if isinstance(learner, Choosy):
+        learner.refuse(instance, online=online)
     if certify:
         require_settleable(task, learner, plan.contexts, assume_junta)
     workers = core_count() if workers is None else workers
