@@ -7,7 +7,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -119,6 +121,43 @@ def test_a_full_database_is_said_and_holds_what_it_had(tmp_path, monkeypatch):
     assert f"24 runs ({24 - kept} made now, {kept} found)" in whole.stdout
 
 
+@pytest.mark.parametrize("closed", ["folder", "file"])
+@pytest.mark.usefixtures("coin")
+def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
+    """Without leave to write, a sweep exits with 2 before a worker starts; what is there is listed as before."""
+    monkeypatch.setattr("keyhole.verbs.learn.processes", _inline)
+    with tempfile.TemporaryDirectory() as name:  # nobody may enter the folders of the test
+        Path(name).chmod(0o777)
+        ask(*GRID, "--store", name)
+        before = (Path(name) / "runs.sqlite").read_bytes()
+        (Path(name) / "runs.sqlite").chmod(0o444)
+        Path(name).chmod(0o555 if closed == "folder" else 0o777)
+        program = (
+            f"import os, sys; sys.path[:0] = {sys.path!r}\n"
+            "import keyhole.verbs.learn as verb; from keyhole.cli import main; from lab_fakes import Coin\n"
+            "def say(level, *words):\n"
+            "    verb.learner_named = lambda _name, **_preset: Coin(level)\n"
+            f"    sys.argv[1:] = [*words, '--store', {name!r}]\n"
+            "    try: main()\n"
+            "    except SystemExit as stop: print(stop.code)\n"
+            "verb.processes = lambda *_: print('a worker was started')\n"
+            f"learn, runs = {['learn', *GRID]!r}, ['runs', 'list', '--json']\n"
+            "say(10.0, *learn), say(10.0, *runs); print('read')\n"  # imports while it may
+            "if os.getuid() == 0: os.setuid(65534)\n"  # the permissions of files do not bind the superuser
+            "say(11.0, *learn), say(11.0, *runs)"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        Path(name).chmod(0o755)
+        assert (Path(name) / "runs.sqlite").read_bytes() == before
+    assert done.returncode == 0, done.stderr
+    refused, *listed, ended = done.stdout.partition("read\n")[2].splitlines()
+    assert (refused, ended) == ("2", "0"), done.stderr
+    (sentence,) = done.stderr.splitlines()
+    assert sentence.startswith("keyhole: The store ")
+    assert "cannot be written to; what it holds is unharmed. Allow writing, or name another --store." in sentence
+    assert len(json.loads("".join(listed))["runs"]) == 24
+
+
 def _inline(_workers, _folder):
     from keyhole.lab.engine import borrowed
     from lab_fakes import Inline
@@ -152,6 +191,21 @@ def test_a_corrupt_store_is_left_as_it_is(tmp_path):
     assert answer.exit_code == 2
     assert "is no database, and was left as it is" in answer.stderr
     assert (tmp_path / "runs.sqlite").read_bytes() == b"rubbish" * 1000
+
+
+@pytest.mark.usefixtures("coin")
+def test_a_damaged_store_is_left_as_it_is(tmp_path, monkeypatch):
+    """A database whose pages are overwritten but for the first is refused by both commands, and not touched."""
+    monkeypatch.setattr("keyhole.verbs.learn.processes", _inline)
+    ask(*GRID, "--store", tmp_path)
+    whole = (tmp_path / "runs.sqlite").read_bytes()
+    damaged = whole[:4096] + b"\xff" * (len(whole) - 4096)
+    (tmp_path / "runs.sqlite").write_bytes(damaged)
+    for words in (["learn", *GRID], ["runs", "list"]):
+        answer = CliRunner().invoke(app, [*words, "--store", str(tmp_path)])
+        assert answer.exit_code == 2
+        assert "is damaged, and was left as it is. Restore a copy, or move it away" in answer.stderr
+        assert (tmp_path / "runs.sqlite").read_bytes() == damaged
 
 
 INTERRUPTED = """
@@ -228,6 +282,12 @@ def test_certify_settles_the_successes(tmp_path):
     assert found["status"] == "PROVED"
     assert found["samples"] == 80
     assert found["error_bound"] == answer["certificates"][0]["error_bound"]
+    assert shown.stderr == ""
+    next((tmp_path / "weights").glob(f"{name}*")).unlink()
+    again = CliRunner().invoke(app, ["certify", name, "--store", str(tmp_path), "--assume-junta", "2", "--json"])
+    assert again.stderr == f"The weights of run {name[:10]} were not kept; training it again.\n"
+    timeless = {key for key in found if "seconds" not in key}
+    assert {key: json.loads(again.stdout)[key] for key in timeless} == {key: found[key] for key in timeless}
 
 
 def test_the_paper_preset_brings_its_law(tmp_path, monkeypatch):

@@ -37,6 +37,7 @@ class Dispatch:
     def finished(self) -> dict[str, Row]:
         """Wait for runs to finish and return them; empty where none did for a while."""
         if self.waiting and not self.lanes:
+            self.store.renew()  # a store that cannot be written to is said before anybody starts
             self.lanes = self.start()
         self._send()
         flying = [future for lane in self.lanes for future in lane.flying]

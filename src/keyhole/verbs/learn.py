@@ -207,7 +207,10 @@ def learn(
     Without `samples` the sizes are chosen in rounds, until the interval of m* lies within the precision or `budget`
     runs are made. With `samples` every size gets `seeds` runs; `online`, every context does, on fresh samples.
     Runs are made by spawned processes (`workers`, one per core if not said), or by any `executor`, which then gets at
-    most twice so many at once. Seeds count from `seed`. The bits follow `law`, or, where none is named, the law of the
+    most twice so many at once. All that is asked of it is a `submit(function, *arguments)` that returns futures of
+    `concurrent.futures` (a Dask client has `get_executor()`); where it works in other processes or on other machines,
+    task and learner must pickle, and keyhole be installed there. Only this process writes to the store, and the
+    executor is left open. Seeds count from `seed`. The bits follow `law`, or, where none is named, the law of the
     preset; the paper's preset redraws training sets until they are balanced, unless told otherwise. With `certify`
     every successful run is certified from its own training set.
     """
