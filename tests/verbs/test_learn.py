@@ -100,6 +100,29 @@ def test_runs_of_other_versions_are_said(tmp_path):
     assert [line for line in lines if "warning" in line] == [said]
 
 
+def test_a_higher_quantile_takes_more_samples(tmp_path):
+    """m* grows with the share of runs that are to succeed, from the same runs; the table names the share."""
+    found = {q: learned(tmp_path, contexts=(8,), quantile=q, seeds=20) for q in (0.2, 0.5, 0.8)}
+    places = [one.thresholds[0].m for one in found.values()]
+    assert places == sorted(places)
+    assert len(set(places)) == 3
+    assert [one.sweep.made for one in found.values()] == [60, 0, 0]
+    assert "with which 80 % of runs answer" in str(found[0.8])
+    assert found[0.8].record()["quantile"] == 0.8
+
+
+@pytest.mark.parametrize(
+    ("samples", "side", "shown"), [((1, 2), "above", ["> 2", "2 to ?"]), ((900, 999), "below", ["< 900", "? to 900"])]
+)
+def test_a_threshold_out_of_reach_is_shown_as_such(tmp_path, samples, side, shown):
+    """Where every run fails, or none does, the table says beyond which size m* lies, and no number is made up."""
+    found = learned(tmp_path, contexts=(8,), samples=samples)
+    (row,) = found.record()["thresholds"]
+    assert (row["m"], row["censored"]) == (None, side)
+    line = str(found).splitlines()[3]
+    assert all(word in line for word in shown), line
+
+
 def test_any_executor_will_do(tmp_path):
     """A pool that is lent gives the numbers of this process, and is not shut down."""
     here = learned(tmp_path / "here", contexts=(8,))
