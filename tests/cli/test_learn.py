@@ -7,7 +7,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -76,11 +78,15 @@ def test_json_alone_on_stdout_and_the_same_again(tmp_path):
         (["and:3", "--context", "800..25"], "runs backwards"),
         (["and:3", "--context", "10", "--budget", "0"], "greater than or equal to 1"),
         (["and:3", "--context", "10", "--quantile", "1.5"], "A quantile of success of 1.5"),
+        (["and:3", "--context", "10", "--online", "--preset", "paper"], "settings with a batch of at least 1"),
+        (["and:3", "--context", "10", "--online", "--feature-noise", "0.1"], "feature noise needs a training set"),
+        (["and:3", "--context", "10", "--online", "--learner", "gf2"], "gf2 was asked to learn online"),
         (["and:3", "--context", "10", "--store", "FILE/x"], "cannot be made"),
     ],
 )
-def test_bad_questions_get_a_sentence(tmp_path, arguments, sentence):
-    """Exit code 2, one sentence, no traceback."""
+def test_bad_questions_get_a_sentence(tmp_path, monkeypatch, arguments, sentence):
+    """Exit code 2, one sentence, no traceback, and no worker is started."""
+    monkeypatch.setattr("keyhole.verbs.learn.processes", lambda *_: pytest.fail("a worker was started"))
     (tmp_path / "file").write_text("")
     arguments = [argument.replace("FILE", str(tmp_path / "file")) for argument in arguments]
     answer = ask(*arguments, *(() if "--store" in arguments else ("--store", tmp_path)))
@@ -113,6 +119,43 @@ def test_a_full_database_is_said_and_holds_what_it_had(tmp_path, monkeypatch):
     whole = ask(*GRID, "--store", tmp_path)
     assert whole.exit_code == 0
     assert f"24 runs ({24 - kept} made now, {kept} found)" in whole.stdout
+
+
+@pytest.mark.parametrize("closed", ["folder", "file"])
+@pytest.mark.usefixtures("coin")
+def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
+    """Without leave to write, a sweep exits with 2 before a worker starts; what is there is listed as before."""
+    monkeypatch.setattr("keyhole.verbs.learn.processes", _inline)
+    with tempfile.TemporaryDirectory() as name:  # nobody may enter the folders of the test
+        Path(name).chmod(0o777)
+        ask(*GRID, "--store", name)
+        before = (Path(name) / "runs.sqlite").read_bytes()
+        (Path(name) / "runs.sqlite").chmod(0o444)
+        Path(name).chmod(0o555 if closed == "folder" else 0o777)
+        program = (
+            f"import os, sys; sys.path[:0] = {sys.path!r}\n"
+            "import keyhole.verbs.learn as verb; from keyhole.cli import main; from lab_fakes import Coin\n"
+            "def say(level, *words):\n"
+            "    verb.learner_named = lambda _name, **_preset: Coin(level)\n"
+            f"    sys.argv[1:] = [*words, '--store', {name!r}]\n"
+            "    try: main()\n"
+            "    except SystemExit as stop: print(stop.code)\n"
+            "verb.processes = lambda *_: print('a worker was started')\n"
+            f"learn, runs = {['learn', *GRID]!r}, ['runs', 'list', '--json']\n"
+            "say(10.0, *learn), say(10.0, *runs); print('read')\n"  # imports while it may
+            "if os.getuid() == 0: os.setuid(65534)\n"  # the permissions of files do not bind the superuser
+            "say(11.0, *learn), say(11.0, *runs)"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        Path(name).chmod(0o755)
+        assert (Path(name) / "runs.sqlite").read_bytes() == before
+    assert done.returncode == 0, done.stderr
+    refused, *listed, ended = done.stdout.partition("read\n")[2].splitlines()
+    assert (refused, ended) == ("2", "0"), done.stderr
+    (sentence,) = done.stderr.splitlines()
+    assert sentence.startswith("keyhole: The store ")
+    assert "cannot be written to; what it holds is unharmed. Allow writing, or name another --store." in sentence
+    assert len(json.loads("".join(listed))["runs"]) == 24
 
 
 def _inline(_workers, _folder):
@@ -150,42 +193,64 @@ def test_a_corrupt_store_is_left_as_it_is(tmp_path):
     assert (tmp_path / "runs.sqlite").read_bytes() == b"rubbish" * 1000
 
 
+@pytest.mark.usefixtures("coin")
+def test_a_damaged_store_is_left_as_it_is(tmp_path, monkeypatch):
+    """A database whose pages are overwritten but for the first is refused by both commands, and not touched."""
+    monkeypatch.setattr("keyhole.verbs.learn.processes", _inline)
+    ask(*GRID, "--store", tmp_path)
+    whole = (tmp_path / "runs.sqlite").read_bytes()
+    damaged = whole[:4096] + b"\xff" * (len(whole) - 4096)
+    (tmp_path / "runs.sqlite").write_bytes(damaged)
+    for words in (["learn", *GRID], ["runs", "list"]):
+        answer = CliRunner().invoke(app, [*words, "--store", str(tmp_path)])
+        assert answer.exit_code == 2
+        assert "is damaged, and was left as it is. Restore a copy, or move it away" in answer.stderr
+        assert (tmp_path / "runs.sqlite").read_bytes() == damaged
+
+
 INTERRUPTED = """
-import sys
+import signal, sys
 sys.path[:0] = {path!r}
 import keyhole.verbs.learn as verb
 from lab_fakes import Coin
 from keyhole.cli import main
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so its children
     verb.learner_named = lambda _name, **_preset: Coin(seconds=0.1)
-    sys.argv[1:] = ["learn", "and:2", "--context", "8", "--samples", "40", "--seeds", "500", "--workers", "2",
+    sys.argv[1:] = ["learn", "and:2", "--context", "8", "--samples", "40", "--seeds", "5000", "--workers", "2",
                     "--store", {store!r}]
     main()
 """
 
 
 @pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on(tmp_path):
-    """Ctrl-C, sent to the whole group as a terminal does: exit code 130, one sentence, the finished runs kept."""
+@pytest.mark.parametrize("moment", ["claims", "runs"])
+def test_ctrl_c_says_how_to_go_on(tmp_path, moment):
+    """Ctrl-C, sent to the whole group as a terminal does: exit code 130, one sentence, the finished runs kept.
+
+    It comes while the workers start, when runs are claimed and none is made, or when runs are being kept.
+    """
     script = tmp_path / "driver.py"
     script.write_text(INTERRUPTED.format(path=sys.path, store=str(tmp_path / "store")))
     driver = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE, text=True, start_new_session=True)
-    kept = 0
-    while kept < 3:
+    there = 0
+    while there < 3:
         assert driver.poll() is None, driver.stderr.read()
-        time.sleep(0.1)
+        time.sleep(0.02)
         if (tmp_path / "store" / "runs.sqlite").exists():
             with Store(tmp_path / "store") as store:
+                (there,) = store.connection.execute(f"SELECT count(*) FROM {moment}").fetchone()  # noqa: S608
                 kept = len(store.rows())
     os.killpg(driver.pid, signal.SIGINT)
-    _, said = driver.communicate(timeout=30)
+    _, said = driver.communicate(timeout=60)
     assert driver.returncode == 130, said
     assert said.splitlines() == [
         f"keyhole: interrupted; finished runs are kept in {tmp_path / 'store'}. The same command goes on from there."
     ]
     with Store(tmp_path / "store") as store:
         assert len(store.rows()) >= kept
+        assert store.connection.execute("SELECT count(*) FROM claims").fetchone() == (0,)
 
 
 def test_the_live_table_fits_a_terminal():
@@ -217,6 +282,12 @@ def test_certify_settles_the_successes(tmp_path):
     assert found["status"] == "PROVED"
     assert found["samples"] == 80
     assert found["error_bound"] == answer["certificates"][0]["error_bound"]
+    assert shown.stderr == ""
+    next((tmp_path / "weights").glob(f"{name}*")).unlink()
+    again = CliRunner().invoke(app, ["certify", name, "--store", str(tmp_path), "--assume-junta", "2", "--json"])
+    assert again.stderr == f"The weights of run {name[:10]} were not kept; training it again.\n"
+    timeless = {key for key in found if "seconds" not in key}
+    assert {key: json.loads(again.stdout)[key] for key in timeless} == {key: found[key] for key in timeless}
 
 
 def test_the_paper_preset_brings_its_law(tmp_path, monkeypatch):

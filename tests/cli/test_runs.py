@@ -83,6 +83,23 @@ def test_show(store):
     assert "no run begins so" in missing.stderr
 
 
+def test_show_draws_what_was_read(store, tmp_path):
+    """The readings of one run against its steps, written beside the words; without readings there is no figure."""
+    name = json.loads(ask("--store", store, "--json").stdout)["runs"][0]["identity"]
+    with Store(store) as kept:
+        (reading,) = kept.run(name).result.readings
+    drawn = ask("show", name, "--store", store, "--out", tmp_path / "curves.csv")
+    assert drawn.stderr.split() == ["wrote", str(tmp_path / "curves.csv")]
+    (row,) = csv.DictReader((tmp_path / "curves.csv").read_text().splitlines())
+    assert (row["reading"], float(row["step"]), float(row["value"])) == ("loss", 1.0, reading["loss"])
+    assert row["run"] == name[:10]
+    with Store(store) as kept:
+        kept.connection.execute("""UPDATE runs SET result = json_set(result, '$.readings', json('[]'))""")
+    refused = ask("show", name, "--store", store, "--out", tmp_path / "none.csv")
+    assert refused.exit_code == 2
+    assert "no run has read them" in refused.stderr
+
+
 def test_export(store, tmp_path):
     """The CSV holds every row; another ending is refused."""
     file = tmp_path / "out" / "runs.csv"

@@ -1,11 +1,13 @@
 """Workers: the same numbers wherever a run is made, nothing lost when they stop or die, nobody left behind."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,20 @@ def test_a_killed_driver_leaves_no_worker(tmp_path):
 
 
 @pytest.mark.slow
+def test_ctrl_c_is_not_the_workers(tmp_path):
+    """A terminal sends Ctrl-C to workers too, and they go on; also where nothing was spawned before them."""
+    program = (
+        f"import sys, signal; sys.path[:0] = {sys.path!r}\n"
+        "from pathlib import Path; from keyhole.lab.engine import processes\n"
+        f"(lane,) = processes(1, Path({str(tmp_path)!r}))\n"
+        "print(lane.executor.submit(signal.raise_signal, signal.SIGINT).exception())\n"
+        "print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])); lane.close()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["None", "False"], done.stderr
+
+
+@pytest.mark.slow
 def test_a_worker_that_dies_names_its_run(tmp_path):
     """A run that ends its process is named; the runs finished before it are kept, and its claim is released."""
     good, bad = cells(2, contexts=(6,)), Cell(SparseTask("and:2"), Coin(dies_at=77), 9, 77, 5)
@@ -171,6 +187,24 @@ def test_lanes_keep_to_the_contexts_they_have_seen(tmp_path):
         for _ in range(6):
             dispatch.finished()
         assert [lane.seen for lane in lanes] == [[9], [6]]
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_workers_start_leaves_none(tmp_path, monkeypatch):
+    """It waits until they are started, and then ends them."""
+    started = []
+
+    @contextmanager
+    def pressed(_folder):
+        yield
+        started.extend(multiprocessing.active_children())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("keyhole.lab.engine.starting", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        processes(1, tmp_path)
+    assert len(started) == 1
+    assert not started[0].is_alive()
 
 
 @pytest.mark.parametrize("number", [0, -1])

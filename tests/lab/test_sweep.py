@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.errors import ArgumentError
-from keyhole.lab import memory
+from keyhole.lab import database, dispatch, memory
+from keyhole.lab import store as storing
 from keyhole.lab.cell import Cell
 from keyhole.lab.engine import borrowed, processes
 from keyhole.lab.schedule import Adaptive, Grid, Online
@@ -126,6 +128,84 @@ def test_wherever_it_stops_it_ends_alike(tmp_path_factory, climbed, stop, room):
     found = swept(folder, CLIMB, inline(6 - room))
     assert table(found) == table(climbed)
     assert first + found.made == len(found.rows)
+
+
+PASSED = {room.__file__ for room in (database, dispatch, storing)}
+SMALL = Plan(TASK, Coin(), (8,), Grid((20,), 3))
+
+
+def traced(store, stop=None):
+    """The lines of the lab that a sweep passes, each with the line that called it; Ctrl-C comes at `stop`."""
+    passed, landed = {}, []
+
+    class Noting(Inline):
+        def submit(self, fn, /, *args, **kwargs):
+            future = super().submit(fn, *args, **kwargs)
+            landed.append(args[0].identity)
+            return future
+
+    def stack(frame):
+        while frame is not None:
+            if frame.f_code.co_filename in PASSED:
+                yield frame.f_code.co_name, frame.f_lineno
+            frame = frame.f_back
+
+    def trace(frame, event, _value):
+        if frame.f_code.co_filename not in PASSED:
+            return None
+        if event == "line":
+            place = tuple(islice(stack(frame), 2))
+            passed[place] = None
+            if place == stop:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        sweep(SMALL, store, lambda: borrowed(Noting(), 2), workers=1)
+    finally:
+        sys.settrace(before)
+        assert {row.identity for row in store.rows()} == set(landed)
+        assert store.connection.execute("SELECT count(*) FROM claims").fetchone() == (0,)
+        store.remove(landed)
+    return list(passed)
+
+
+@pytest.mark.slow
+def test_ctrl_c_on_any_line_loses_nothing(tmp_path):
+    """Wherever in dispatch, store and database it comes, it stays what it is, and what is finished is in the store.
+
+    No claim is left either: the same process may go on. A few lines are passed once, or only when time has gone by.
+    """
+    with Store(tmp_path) as store:
+        places = traced(store)
+        came = 0
+        for place in places:
+            try:
+                traced(store, place)
+            except KeyboardInterrupt:
+                came += 1
+    assert came > 0.9 * len(places)
+
+
+def test_ctrl_c_twice_loses_nothing(tmp_path):
+    """Pressed again while runs are being kept because of the first, it is answered once they are."""
+
+    class Impatient(Store):
+        presses = 2
+
+        def add(self, finished):
+            if self.presses:
+                self.presses -= 1
+                raise KeyboardInterrupt
+            super().add(finished)
+
+    with Impatient(tmp_path) as store:
+        with pytest.raises(KeyboardInterrupt):
+            sweep(SMALL, store, inline(2), workers=1)
+        assert len(store.rows()) == 2
 
 
 @pytest.fixture(scope="module")

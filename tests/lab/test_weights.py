@@ -25,9 +25,12 @@ def test_kept_and_made_again_are_the_same(tmp_path):
     cell = Cell(SparseTask("and:2"), SETTINGS, 4, 20, 0)
     with Store(tmp_path) as store:
         store.add([(cell, run(cell))])
-        kept = weights.weights_of(store, cell.identity[:9])
+        told = []
+        kept = weights.weights_of(store, cell.identity[:9], tell=told.append)
+        assert told == []
         store.weights_path(cell.identity).unlink()
-        again = weights.weights_of(store, cell.identity[:9])
+        again = weights.weights_of(store, cell.identity[:9], tell=told.append)
+        assert told == [f"The weights of run {cell.identity[:10]} were not kept; training it again."]
         assert cell_from(store.run(cell.identity).configuration) == cell
     assert kept.keys() == again.keys()
     for name in kept:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from keyhole.lab.presets import preset
 from keyhole.lab.running import run
 from keyhole.lab.store import Store, made_with
 from keyhole.lab.task import SparseTask
+from keyhole.lab.transformer import Transformer
 from lab_fakes import Coin, Inline
 
 
@@ -99,6 +100,29 @@ def test_runs_of_other_versions_are_said(tmp_path):
     assert [line for line in lines if "warning" in line] == [said]
 
 
+def test_a_higher_quantile_takes_more_samples(tmp_path):
+    """m* grows with the share of runs that are to succeed, from the same runs; the table names the share."""
+    found = {q: learned(tmp_path, contexts=(8,), quantile=q, seeds=20) for q in (0.2, 0.5, 0.8)}
+    places = [one.thresholds[0].m for one in found.values()]
+    assert places == sorted(places)
+    assert len(set(places)) == 3
+    assert [one.sweep.made for one in found.values()] == [60, 0, 0]
+    assert "with which 80 % of runs answer" in str(found[0.8])
+    assert found[0.8].record()["quantile"] == 0.8
+
+
+@pytest.mark.parametrize(
+    ("samples", "side", "shown"), [((1, 2), "above", ["> 2", "2 to ?"]), ((900, 999), "below", ["< 900", "? to 900"])]
+)
+def test_a_threshold_out_of_reach_is_shown_as_such(tmp_path, samples, side, shown):
+    """Where every run fails, or none does, the table says beyond which size m* lies, and no number is made up."""
+    found = learned(tmp_path, contexts=(8,), samples=samples)
+    (row,) = found.record()["thresholds"]
+    assert (row["m"], row["censored"]) == (None, side)
+    line = str(found).splitlines()[3]
+    assert all(word in line for word in shown), line
+
+
 def test_any_executor_will_do(tmp_path):
     """A pool that is lent gives the numbers of this process, and is not shut down."""
     here = learned(tmp_path / "here", contexts=(8,))
@@ -134,15 +158,27 @@ def test_weights_are_kept_when_asked(tmp_path):
         ({"confidence": 0.0, "samples": (20,)}, ArgumentError, "A confidence of 0.0"),
         ({"budget": 0}, ArgumentError, "A budget of 0 runs"),
         ({"online": True, "preset": "paper"}, ArgumentError, "settings with a batch of at least 1"),
+        ({"online": True, "learner": Transformer(batch=0)}, ArgumentError, "settings with a batch of at least 1"),
+        ({"online": True, "feature_noise": 0.1}, ArgumentError, "feature noise needs a training set"),
+        ({"online": True, "learner": "gf2"}, ArgumentError, "gf2 was asked to learn online"),
+        ({"online": True, "learner": "sklearn:tree"}, ArgumentError, "sklearn:tree was asked to learn online"),
+        ({"symbols": 4, "learner": "elimination"}, ArgumentError, "elimination reads bits"),
+        ({"symbols": 4, "learner": "consistent:and"}, ArgumentError, "consistent:and reads bits"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_any_run(tmp_path, change, error, sentence):
     """Each refusal is a sentence, and nothing was run."""
     asked = {"task": "and:3", "contexts": (10,), "learner": "transformer", **change}
     with pytest.raises(error, match=sentence):
-        keyhole.learn(asked.pop("task"), asked.pop("contexts"), executor=Inline(), store=tmp_path, **asked)
-    with Store(tmp_path) as store:
-        assert not store.rows()
+        keyhole.learn(asked.pop("task"), asked.pop("contexts"), executor=Idle(), store=tmp_path, **asked)
+
+
+class Idle(Executor):
+    """Nothing reaches it."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        """Nothing."""
+        pytest.fail(f"{fn} was to be run with {args} and {kwargs}")
 
 
 def test_a_finished_sweep_wakes_no_framework(tmp_path):

@@ -109,7 +109,7 @@ def test_certify_by_name_knows_the_noise(monkeypatch):
     """The verb takes a run's noise with its sample, and not with another's."""
     noisy, tables = run(instance=instance(SparseTask("and:2", label_noise=0.1, feature_noise=0.2)))
     assert noisy.noise == "label noise 0.1 and feature noise 0.2"
-    monkeypatch.setattr("keyhole.verbs.certify.read_run", lambda *_: noisy)
+    monkeypatch.setattr("keyhole.verbs.certify.read_run", lambda *_, **_options: noisy)
     monkeypatch.setattr("keyhole.verbs.certify.certifiable", lambda _: Subject(tables))
     assert certify("abcd", assume_junta=2).record()["identified"] is False
     assert certify("abcd", noisy.sample, assume_junta=2).record()["identified"] is True

@@ -85,6 +85,7 @@ def certify_command(
             seed=seed,
             store=store,
             watch=status.update,
+            tell=lambda said: status.console.print(said, soft_wrap=True, highlight=False),
         )
     text = to_json("certify/1", found.record())
     typer.echo(text if json else str(found))

@@ -20,6 +20,7 @@ Folder = Annotated[
     Path | None,
     typer.Option("--store", help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"),
 ]
+CURVES = "Draw its readings (loss, accuracy, attention, Fourier weight) by step: .html, .svg, .png or .csv."
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -80,18 +81,24 @@ def list_command(
 def show_command(
     run: Annotated[str, typer.Argument(help="Its name, or as much of it as no other run has.")],
     store: Folder = None,
+    out: Annotated[Path | None, typer.Option("--out", help=CURVES, metavar="FILE")] = None,
     json: AsJson = False,
 ) -> None:
     """Everything about one run: what was asked, what it came to, what it was computed with.
 
-    Example:
+    Examples:
 
       keyhole runs show 3f9a
+
+      keyhole runs show 3f9a --out curves.html
     """
     from keyhole.files.record import to_json
-    from keyhole.verbs.runs import run_record, show_run
+    from keyhole.page.site import save_figure
+    from keyhole.verbs.runs import run_figure, run_record, show_run
 
     found, weights = show_run(run, store=store)
+    if out is not None:
+        typer.echo(f"wrote {save_figure(run_figure(found), out)}", err=True)
     if json:
         typer.echo(to_json("run/1", run_record(found, weights)))
         return

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8, UInt64
 
 from keyhole.errors import ArgumentError
-from keyhole.lab.bitsets import Words, as_bits, bits_of, pack
+from keyhole.lab.bitsets import Words, as_bits, bits_of, pack, require_bits
 from keyhole.lab.learner import Fitted
 from keyhole.lab.task import Examples, Instance
 
@@ -150,6 +150,10 @@ class Consistent:
     def record(self) -> dict[str, Any]:
         """Its name."""
         return {"name": self.name}
+
+    def refuse(self, instance: Instance, *, online: bool) -> None:
+        """It reads bits, and a training set of them."""
+        require_bits(instance, self.name, online=online)
 
     def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:
         """Search all sets of positions, and draw; where nothing fits the answer is the commoner label."""

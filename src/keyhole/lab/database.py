@@ -63,6 +63,8 @@ def plainly(path: Path) -> Iterator[None]:
 def writing(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
     """One transaction, the only writer while it lasts: kept whole, or not at all."""
     with plainly(path):
+        if connection.in_transaction:  # Ctrl-C came when one had begun and nobody had entered it
+            connection.execute("ROLLBACK")
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield

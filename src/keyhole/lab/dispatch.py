@@ -37,6 +37,7 @@ class Dispatch:
     def finished(self) -> dict[str, Row]:
         """Wait for runs to finish and return them; empty where none did for a while."""
         if self.waiting and not self.lanes:
+            self.store.renew()  # a store that cannot be written to is said before anybody starts
             self.lanes = self.start()
         self._send()
         flying = [future for lane in self.lanes for future in lane.flying]
@@ -57,6 +58,9 @@ class Dispatch:
         """Keep what is finished, give up the rest, and stop the workers."""
         try:
             self._keep()
+        except KeyboardInterrupt:  # pressed again while the first was being answered
+            self._keep()
+            raise
         finally:
             for lane in self.lanes:
                 lane.close()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int, UInt8
 
-from keyhole.lab.bitsets import as_bits, bits_of
+from keyhole.lab.bitsets import as_bits, bits_of, require_bits
 from keyhole.lab.learner import Fitted
 from keyhole.lab.task import Examples, Instance
 
@@ -41,6 +41,10 @@ class Elimination:
     def record(self) -> dict[str, Any]:
         """Its name and settings."""
         return {"name": self.name}
+
+    def refuse(self, instance: Instance, *, online: bool) -> None:
+        """It reads bits, and a training set of them."""
+        require_bits(instance, self.name, online=online)
 
     def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:  # noqa: ARG002  (nothing is drawn)
         """Strike out literals, one positive example after another."""

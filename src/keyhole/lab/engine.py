@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -70,8 +70,15 @@ def processes(workers: int, folder: Path) -> list[Lane]:
         raise ArgumentError(f"{workers} workers were asked for; at least one is needed.")
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     pins = cores if workers == len(cores) else [None] * workers
-    with starting(folder):
-        return [_process(core) for core in pins]
+    lanes: list[Lane] = []
+    try:
+        with starting(folder):
+            lanes += [_process(core) for core in pins]
+    except BaseException:  # Ctrl-C waited until here
+        for lane in lanes:
+            lane.close()
+        raise
+    return lanes
 
 
 def borrowed(executor: Executor, room: int) -> list[Lane]:
@@ -86,12 +93,16 @@ def core_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _process(core: int | None) -> Lane:
+def leashed(workers: int, core: int | None = None) -> tuple[ProcessPoolExecutor, Connection]:
+    """Processes to be spawned, and the leash that ends them at once when it is closed or its holder is killed."""
     context = get_context("spawn")
     followed, held = context.Pipe(duplex=False)
-    executor = ProcessPoolExecutor(1, mp_context=context, initializer=begin, initargs=(followed, core))
-    started = executor.submit(ready)
-    return Lane(executor, AHEAD, held, started)
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=begin, initargs=(followed, core)), held
+
+
+def _process(core: int | None) -> Lane:
+    executor, leash = leashed(1, core)
+    return Lane(executor, AHEAD, leash, executor.submit(ready))
 
 
 @contextmanager
@@ -103,6 +114,9 @@ def starting(folder: Path) -> Iterator[None]:
     }
     wanted = {**{name: value for name, value in compiled.items() if name not in os.environ}, **ALONE}
     before = {name: os.environ.get(name) for name in wanted}
+    # The tracker of multiprocessing is started with the first process, and lets SIGINT through again when it is. A
+    # worker would then die of a Ctrl-C that is ours to answer, and take the runs it has finished along.
+    resource_tracker.ensure_running()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.environ.update(wanted)
     try:

@@ -45,14 +45,19 @@ class Estimator:
         """Its name and settings."""
         return {"name": self.name, "settings": dict(self.settings)}
 
+    def refuse(self, instance: Instance, *, online: bool) -> None:  # noqa: ARG002  (any alphabet will do)
+        """It reads a training set."""
+        if online:
+            raise ArgumentError(f"{self.name} was asked to learn online, but it reads a training set; give sizes.")
+
     def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:
         """Fit the estimator; from labels that are all alike it learns that label."""
-        if examples is None:
-            raise ArgumentError(f"{self.name} was asked to learn online, but it reads a training set; give sizes.")
-        if examples.labels.all() or not examples.labels.any():
-            return Fitted(_Always(bool(examples.labels[0])))
+        self.refuse(instance, online=examples is None)
+        inputs, labels = examples.inputs, examples.labels  # type: ignore[union-attr]
+        if labels.all() or not labels.any():
+            return Fitted(_Always(bool(labels[0])))
         model = self._make(int(seed.generate_state(1)[0]))
-        model.fit(_features(examples.inputs, instance.symbols), examples.labels)
+        model.fit(_features(inputs, instance.symbols), labels)
         return Fitted(_Trained(model, instance.symbols))
 
     def _make(self, seed: int) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, UInt8
 
-from keyhole.lab.bitsets import Words, as_bits, bits_of, pack, unpack
+from keyhole.lab.bitsets import Words, as_bits, bits_of, pack, require_bits, unpack
 from keyhole.lab.learner import Fitted
 from keyhole.lab.task import Examples, Instance
 
@@ -89,6 +89,10 @@ class LinearParity:
     def record(self) -> dict[str, Any]:
         """Its name."""
         return {"name": self.name}
+
+    def refuse(self, instance: Instance, *, online: bool) -> None:
+        """It reads bits, and a training set of them."""
+        require_bits(instance, self.name, online=online)
 
     def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:
         """Solve the equations; where they contradict each other the answer does not fit, and says so."""

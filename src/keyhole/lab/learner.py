@@ -48,3 +48,11 @@ class Learner(Protocol):
         The instance tells the size of the problem and lets readings look at the hidden part; a learner that used
         it to predict would be cheating.
         """
+
+
+@runtime_checkable
+class Choosy(Protocol):
+    """A learner that cannot learn everything, and says so before anything is run."""
+
+    def refuse(self, instance: Instance, *, online: bool) -> None:
+        """Refuse in a sentence what it could not learn, from a training set or from fresh samples."""

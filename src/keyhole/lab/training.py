@@ -20,7 +20,6 @@ from keyhole.attention import evaluate, tabulate
 from keyhole.attention.evaluation import safe_width
 from keyhole.boolean.distribution import UNIFORM
 from keyhole.boolean.fourier import sign_spectrum
-from keyhole.errors import ArgumentError
 from keyhole.lab.learner import Fitted, Predictor, Reading
 from keyhole.lab.network import Parameters, apply, attention_mass, exponentials, initial, model_of, tables
 from keyhole.lab.task import Examples, Instance
@@ -41,13 +40,6 @@ READINGS = (
     "spread",
     "norm",
     "movement",
-)
-ONLINE_ONLY_CLEAN = (
-    "Fresh samples with feature noise were asked for; feature noise needs a training set. Give --samples."
-)
-ONLINE_IN_BATCHES = (
-    "Fresh samples were asked for with a batch of 0, the whole training set; there is none. Give --samples, or choose "
-    "settings with a batch of at least 1."
 )
 
 
@@ -89,10 +81,7 @@ class State(NamedTuple):
 
 def train(settings: Transformer, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:
     """Train one network. Fresh samples are drawn inside the loop when there are no examples."""
-    if examples is None and instance.feature_noise:
-        raise ArgumentError(ONLINE_ONLY_CLEAN)
-    if examples is None and not settings.batch:
-        raise ArgumentError(ONLINE_IN_BATCHES)
+    settings.refuse(instance, online=examples is None)
     words = seed.generate_state(4)
     data = prepare(settings, instance, examples, np.random.default_rng(words[0]))
     rates = Rates(**{name: jnp.float32(getattr(settings, name)) for name in Rates._fields})

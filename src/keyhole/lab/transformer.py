@@ -20,6 +20,13 @@ CHOICES = {
     "schedule": ("constant", "cosine"),
     "decay_kind": ("decoupled", "coupled"),
 }
+ONLINE_ONLY_CLEAN = (
+    "Fresh samples with feature noise were asked for; feature noise needs a training set. Give --samples."
+)
+ONLINE_IN_BATCHES = (
+    "Fresh samples were asked for with a batch of 0, the whole training set; there is none. Give --samples, or choose "
+    "settings with a batch of at least 1."
+)
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,13 @@ class Transformer:
     def record(self) -> dict[str, Any]:
         """Its name and every setting."""
         return {"name": self.name, **asdict(self)}
+
+    def refuse(self, instance: Instance, *, online: bool) -> None:
+        """Fresh samples come in batches, and as clean as the law makes them."""
+        if online and instance.feature_noise:
+            raise ArgumentError(ONLINE_ONLY_CLEAN)
+        if online and not self.batch:
+            raise ArgumentError(ONLINE_IN_BATCHES)
 
     def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:
         """Train on these examples, or on fresh ones when there are none."""

@@ -1,6 +1,6 @@
 """The weights of a run: as they were kept, or made again from its configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -11,8 +11,11 @@ from keyhole.lab.running import digest, run
 from keyhole.lab.store import Store
 
 
-def weights_of(store: Store, name: str) -> Mapping[str, np.ndarray]:
-    """The arrays of the run that this beginning of an identity names; trained again where they were not kept."""
+def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda _: None) -> Mapping[str, np.ndarray]:
+    """The arrays of the run that this beginning of an identity names; trained again where they were not kept.
+
+    That may take a while, and `tell` is told before it begins.
+    """
     found = store.run(name)
     path, known = store.weights_path(found.row.identity), found.result.weights_digest
     if path.exists():
@@ -22,6 +25,7 @@ def weights_of(store: Store, name: str) -> Mapping[str, np.ndarray]:
         if known is not None and digest(kept.tensors) != known:
             raise StoreError(f"The weights {str(path)!r} are not those of their run. Remove the file to train again.")
         return kept.tensors
+    tell(f"The weights of run {found.row.identity[:10]} were not kept; training it again.")
     again = run(cell_from(found.configuration))
     if again.accuracy != found.row.accuracy:
         raise StoreError(

@@ -108,9 +108,11 @@ def main() -> None:
     """Run the rule and print what it saw and chose."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with starting(folder), ProcessPoolExecutor(core_count(), mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(core_count(), mp_context=get_context("spawn")) as pool:
+            with starting(folder):  # no longer: Ctrl-C waits while it lasts
+                found = pool.map(score, candidates())
             scores = []
-            for one in pool.map(score, candidates()):
+            for one in found:
                 scores.append(one)
                 print(one, flush=True)  # noqa: T201  (a program of its own)
         left, parity = kept(scores)

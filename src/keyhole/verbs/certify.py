@@ -116,10 +116,12 @@ def certify(
     seed: int = 0,
     store: Path | None = None,
     watch: Callable[[str], None] = lambda _: None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Certified:
     """What the model computes, whether that is proved on all inputs, and the error its training set promises.
 
-    The model is a file, a value, or the name of a run in the store, which brings its own training set and law. `data`
+    The model is a file, a value, or the name of a run in the store, which brings its own training set and law; where
+    its weights were not kept it is trained again, and `tell` is told. `data`
     are the (inputs, labels) it was trained on, or a file of them; `holdout` labelled inputs it never saw. `bias` is
     the probability of a 1 where inputs are bits (one half, if not said); `accepted` the probability with which a
     drawn training set was kept, where sets were redrawn until they met a condition. Proofs are of the weights, in
@@ -128,7 +130,7 @@ def certify(
     run = None
     if isinstance(model, str) and names_run(model):
         watch("reading the run")
-        run = read_run(model, store)
+        run = read_run(model, store, tell=tell)
         if run.conditioned and data is None and accepted is None:
             raise ArgumentError(
                 f"The training set of run {model} was redrawn until it was balanced, and a bound must know how likely "

@@ -17,7 +17,7 @@ from keyhole.lab.engine import Lane, borrowed, core_count, processes
 from keyhole.lab.figures import learners_figure, steps_figure, success_figure
 from keyhole.lab.floors import task_floor
 from keyhole.lab.laws import LEAST, Law, Verdict, compare
-from keyhole.lab.learner import Learner
+from keyhole.lab.learner import Choosy, Learner
 from keyhole.lab.presets import LAWS
 from keyhole.lab.registry import learner_named
 from keyhole.lab.schedule import BUDGET, LARGEST, Adaptive, Grid, Online, Schedule
@@ -207,7 +207,10 @@ def learn(
     Without `samples` the sizes are chosen in rounds, until the interval of m* lies within the precision or `budget`
     runs are made. With `samples` every size gets `seeds` runs; `online`, every context does, on fresh samples.
     Runs are made by spawned processes (`workers`, one per core if not said), or by any `executor`, which then gets at
-    most twice so many at once. Seeds count from `seed`. The bits follow `law`, or, where none is named, the law of the
+    most twice so many at once. All that is asked of it is a `submit(function, *arguments)` that returns futures of
+    `concurrent.futures` (a Dask client has `get_executor()`); where it works in other processes or on other machines,
+    task and learner must pickle, and keyhole be installed there. Only this process writes to the store, and the
+    executor is left open. Seeds count from `seed`. The bits follow `law`, or, where none is named, the law of the
     preset; the paper's preset redraws training sets until they are balanced, unless told otherwise. With `certify`
     every successful run is certified from its own training set.
     """
@@ -224,7 +227,9 @@ def learn(
         tuple(samples), online, seeds, Adaptive(quantile, precision, confidence, largest=largest, budget=budget)
     )
     plan = Plan(task, learner, tuple(sorted(set(contexts))), schedule, quantile, confidence, seed)
-    task.instance(plan.contexts[0], np.random.default_rng(0))  # refuses a context that is too short, before any run
+    instance = task.instance(plan.contexts[0], np.random.default_rng(0))  # refuses a context that is too short
+    if isinstance(learner, Choosy):
+        learner.refuse(instance, online=online)
     if certify:
         require_settleable(task, learner, plan.contexts, assume_junta)
     workers = core_count() if workers is None else workers

@@ -7,8 +7,10 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from keyhole.figure import Figure
 from keyhole.files.folder import home
 from keyhole.files.writing import write_file
+from keyhole.lab.figures import course_figure
 from keyhole.lab.store import Row, Run, Store
 
 
@@ -26,6 +28,14 @@ def show_run(name: str, *, store: Path | None = None) -> tuple[Run, Path | None]
         found = kept.run(name)
         path = kept.weights_path(found.row.identity)
     return found, path if path.exists() else None
+
+
+def run_figure(run: Run) -> Figure:
+    """What was read on the way, against the steps: where a phase transition can be seen."""
+    row = run.row
+    size = "fresh samples" if row.samples is None else f"m = {row.samples}"
+    title = f"{row.task} by {row.learner}, T = {row.context}, {size}, seed {row.seed}"
+    return course_figure(title, {row.identity[:10]: run.result.readings})
 
 
 def export_runs(rows: Sequence[Row], path: Path) -> Path:

@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, as_completed
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,7 +16,7 @@ from keyhole.certify.law import uniform_law
 from keyhole.certify.scope import LONGEST, WIDEST, certifiable
 from keyhole.certify.wording import formula
 from keyhole.errors import AssumptionError, KeyholeError
-from keyhole.lab.engine import starting
+from keyhole.lab.engine import leashed, starting
 from keyhole.lab.learner import Learner
 from keyhole.lab.store import Row
 from keyhole.lab.task import Instance, SparseTask, Task
@@ -84,16 +83,21 @@ def settle(
             found.append(settle_one(*arguments))
             watch(done, len(rows))
         return tuple(found)
-    with starting(folder):
-        pool = executor or ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-        waiting = [pool.submit(settle_one, *arguments) for arguments in asked]
+    pool, leash = leashed(workers) if executor is None else (executor, None)
     try:
+        with starting(folder):
+            waiting = [pool.submit(settle_one, *arguments) for arguments in asked]
         for done, _ in enumerate(as_completed(waiting), 1):
             watch(done, len(rows))
         return tuple(future.result() for future in waiting)
+    except BaseException:  # a certificate under way may take long, and is given up
+        if leash is not None:
+            leash.close()
+        raise
     finally:
-        if executor is None:
+        if leash is not None:
             pool.shutdown(cancel_futures=True)
+            leash.close()
 
 
 def require_settleable(task: Task, learner: Learner, contexts: Sequence[int], assume_junta: int | None = None) -> None:

@@ -1,6 +1,7 @@
 """A trained run brought to the certifier: its model, its training set, and the law both came from."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,14 +39,14 @@ def names_run(text: str) -> bool:
     return NAME.fullmatch(text) is not None and not Path(text).exists()
 
 
-def read_run(name: str, store: Path | None = None) -> TrainedRun:
-    """A run of the store by the beginning of its name; trained again where its weights were not kept."""
+def read_run(name: str, store: Path | None = None, *, tell: Callable[[str], None] = lambda _: None) -> TrainedRun:
+    """A run of the store by the beginning of its name; trained again, and told so, where its weights were not kept."""
     with Store(home(store), create=False) as kept:
         found = kept.run(name)
         cell = cell_from(found.configuration)
         if not isinstance(cell.learner, Transformer):
             raise AssumptionError(f"The run {name} is of {cell.learner.name}, which has no weights to certify.")
-        weights = weights_of(kept, found.row.identity)
+        weights = weights_of(kept, found.row.identity, tell=tell)
     from keyhole.lab.network import model_of  # jax wakes here
 
     if not all(np.isfinite(array).all() for array in weights.values()):
