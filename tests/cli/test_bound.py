@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 
 from keyhole import __version__
 from keyhole.cli.app import app
+from keyhole.cli.arguments import counts
+from keyhole.verbs.bound import bound
 
 
 def run(*words):
@@ -114,6 +116,21 @@ def test_refusals_are_one_sentence_and_exit_code_two(words, sentence):
     assert result.stderr.startswith("keyhole: ")
     assert len(result.stderr.strip().splitlines()) == 1
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("more", [(), ("--explain",), ("--vary", "context", "1e2..1e3", "--gap", "0.1")])
+def test_piped_lines_fit_80_columns(more):
+    """No line is longer, and apart from where lines end the words are the answer's own."""
+    printed = run(*ASK, *more).stdout
+    assert max(map(len, printed.splitlines())) <= 80
+    answer = bound("and:3", 1e5, 100, gap=0.1 if more[1:] else None, contexts=counts("1e2..1e3") if more[1:] else ())
+    said = answer.explain() if "--explain" in more else str(answer)
+    assert words(printed) == words(said)
+
+
+def words(text):
+    """The words, without the trunks of trees."""
+    return [word for word in text.split() if word != "│"]
 
 
 def test_an_answer_that_cannot_be_written_is_refused(tmp_path):
