@@ -30,6 +30,7 @@ def test_what_is_folded_stands_below_its_beginning():
     """Two columns in; below the text of a bullet or a branch; equations whole; the last branch has no trunk below."""
     long = "a b = 1 c"
     assert folded(long, 8) == "a b = 1\n  c"
+    assert folded("aaa b = 1", 7) == "aaa\n  b = 1"
     assert folded(f"  · {long}", 12) == "  · a b = 1\n    c"
     assert folded(f"│  ├─ 5 %  {long}", 19) == "│  ├─ 5 %  a b = 1\n│  │         c"
     assert folded(f"└─ 5 %  {long}", 16) == "└─ 5 %  a b = 1\n          c"

@@ -1,6 +1,7 @@
 """A Figure drawn with Altair: as SVG, as PNG, and as a page that needs neither a browser plug-in nor a network."""
 
 import json
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -85,6 +86,7 @@ def to_html(figure: Figure) -> str:
     return page.replace("<head>", f"<head>{head}", 1)
 
 
+@cache
 def javascript() -> str:
     """The drawing library as one script, for a page that draws several figures itself."""
     import vl_convert  # noqa: PLC0415
