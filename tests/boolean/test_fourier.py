@@ -1,6 +1,7 @@
 """The Fourier expansion against direct summation, its identities, and the closed forms of the field."""
 
 from fractions import Fraction
+from itertools import combinations
 from math import comb, sqrt
 
 import numpy as np
@@ -61,11 +62,16 @@ def test_small_functions_by_definition():
 def test_four_bits_by_definition(four_bits, unchecked):
     """All coefficients and the degree, all functions of four bits: true patterns with χ_S = 1 less those with −1."""
     del unchecked
-    even = [sum((character(mask, b) == 1) << b for b in range(16)) for mask in range(16)]
-    for number, function in enumerate(four_bits):
-        found = [2 * ones(number & even[mask]) - ones(number) for mask in range(16)]
+    values = (np.arange(1 << 16)[:, None] >> np.arange(16)) & 1
+    signs = np.array([[character(mask, b) for mask in range(16)] for b in range(16)])
+    masks_of = {
+        places: [sum(((m >> i) & 1) << place for i, place in enumerate(places)) for m in range(1 << len(places))]
+        for size in range(5)
+        for places in combinations(range(4), size)
+    }
+    for (number, function), found in zip(enumerate(four_bits), (values @ signs).tolist(), strict=True):
         places = function.positions
-        masks = [sum(((m >> i) & 1) << place for i, place in enumerate(places)) for m in range(1 << len(places))]
+        masks = masks_of[places]
         scaled = [int(c) << (4 - len(places)) for c in integer_spectrum(function)]
         assert scaled == [found[mask] for mask in masks]
         assert sum(found[mask] ** 2 for mask in masks) == 16 * ones(number)  # nothing outside the relevant bits

@@ -12,7 +12,6 @@ from keyhole.bounds.chaining import (
     DEEPEST,
     LINKS,
     chained,
-    chained_at,
     chained_sizes,
     complexity_of,
     dudley,
@@ -22,6 +21,12 @@ from keyhole.bounds.linear import scalar_cover
 from keyhole.errors import AssumptionError
 
 rates = st.floats(1e-12, 10)
+
+
+def chained_at(base, depth, rate, bound=1.0):
+    """The bound of Theorem G for one base, one depth and √(C/m) = rate."""
+    first, further = base * sqrt(2), (1 + base) * sqrt(2 * (1 + base**-2))
+    return bound * base**-depth + (first + (depth - 1) * further) * rate
 
 
 @given(rates, st.floats(0.1, 10))

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from keyhole.bounds.occam import (
     agnostic_error,
-    best_class,
     certificate_nats,
     certificate_prior,
     conjunctions,
@@ -130,13 +129,6 @@ def test_priors_sum_to_one():
     """Both priors over sparsities telescope to one."""
     assert sum(slow_prior(s) for s in range(1, 10_000)) == pytest.approx(1, abs=2e-4)
     assert sum(certificate_prior(s) for s in range(10_000)) == pytest.approx(1, abs=2e-4)
-
-
-def test_best_class_is_the_smallest_bound():
-    """At few samples the constant has the smallest bound; that is why candidates are not so chosen."""
-    assert best_class(100, 3, 20, 0, 0.01)[1] == 0
-    each = [exact_error(certificate_nats(100, s, 0.01), 50, 1) for s in range(4)]
-    assert best_class(100, 3, 50, 1, 0.01) == (min(each), 0)
 
 
 def test_refusals():

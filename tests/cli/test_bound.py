@@ -1,12 +1,14 @@
 """`keyhole bound` at the keyboard."""
 
 import json
+from functools import cache
 
 import pytest
 from typer.testing import CliRunner
 
 from keyhole import __version__
 from keyhole.cli.app import app
+from keyhole.verbs.bound import bound
 
 
 def run(*words):
@@ -15,6 +17,13 @@ def run(*words):
 
 
 ASK = ("and:3", "--samples", "1e5", "--context", "100")
+EXPLAINED, VARIED = ("--explain",), ("--vary", "context", "1e2..1e3")
+
+
+@cache
+def said(*more):
+    """What the question prints with these options; asked once."""
+    return run(*ASK, *more).stdout
 
 
 def test_one_sentence_per_theorem():
@@ -28,7 +37,7 @@ def test_one_sentence_per_theorem():
 
 def test_explain_prints_trees_sensitivity_and_rivals():
     """Every derivation, what halving does, every rival with its standing."""
-    shown = run(*ASK, "--explain").stdout
+    shown = said(*EXPLAINED)
     for words in (
         "├─",
         "dominating:",
@@ -64,7 +73,7 @@ def test_json_alone_on_stdout_with_its_schema():
 
 def test_growth_is_printed_with_its_limit():
     """A table per theorem, at fixed norms and compiled, the limit of the exponent named."""
-    shown = run(*ASK, "--vary", "context", "1e2..1e3").stdout
+    shown = said(*VARIED)
     assert shown.count("limit of the exponent: 1") == 5
     assert shown.count("limit of the exponent: 3") == 3
     assert "compiled at each context" in shown
@@ -114,6 +123,18 @@ def test_refusals_are_one_sentence_and_exit_code_two(words, sentence):
     assert result.stderr.startswith("keyhole: ")
     assert len(result.stderr.strip().splitlines()) == 1
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("more", [(), EXPLAINED, VARIED])
+def test_piped_lines_fit_80_columns(more):
+    """No line is longer."""
+    assert max(map(len, said(*more).splitlines())) <= 80
+
+
+def test_folded_words_are_the_answers():
+    """Apart from where lines end, and the trunks of trees, what is printed is what the answer says."""
+    words = [[word for word in text.split() if word != "│"] for text in (said(), str(bound("and:3", 1e5, 100)))]
+    assert words[0] == words[1]
 
 
 def test_an_answer_that_cannot_be_written_is_refused(tmp_path):

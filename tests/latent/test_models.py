@@ -9,11 +9,11 @@ from hypothesis.extra.numpy import arrays
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.latent.conjugate import BetaBernoulli, GaussianLocation, Polya
 from keyhole.latent.contrasts import MarkovChain, Urn
-from keyhole.latent.finite import FiniteModel, TwoFunctions, count_vectors, counts_of, entropies, merged
+from keyhole.latent.finite import FiniteModel, TwoFunctions, count_vectors, counts_of, entropies
 from keyhole.latent.martingale import beliefs, expected_posterior, martingale_drift
 from keyhole.latent.mixture import GaussianMixture
 from keyhole.latent.model import LatentModel, Sampler
-from keyhole.latent.registry import CONTRASTS, MODELS, find_model, find_sampler
+from keyhole.latent.registry import CONTRASTS, MODELS, find_model
 from keyhole.latent.regression import LinearRegression, SphereFunction, SphereProcess, draw_sphere_function
 from keyhole.latent.sufficiency import enumerate_sequences, joint_law
 
@@ -191,7 +191,7 @@ def test_count_vectors_are_all_there_are(letters, length):
 @pytest.mark.parametrize("name", [*MODELS, *CONTRASTS])
 def test_one_seed_one_sample(name):
     """The same seed gives the same tokens, another seed others; n and T are the first two axes."""
-    sampler = find_sampler(name)
+    sampler = {**MODELS, **CONTRASTS}[name]()
     assert isinstance(sampler, Sampler)
     first, again, other = (sampler.sample(5, 7, seed).tokens for seed in (1, 1, 2))
     assert np.array_equal(first, again)
@@ -247,7 +247,7 @@ def test_an_urn_runs_out():
 
 
 def test_a_function_on_the_sphere():
-    """Values are the function plus noise of its variance; its norm is that of its kernel expansion."""
+    """Values are the function plus noise of its variance, the function a sum of bumps."""
     function = draw_sphere_function(3)
     drawn = function.sample(2, 2000, 4)
     keys, values = drawn.tokens[:, :, :3], drawn.tokens[:, :, 3:]
@@ -256,7 +256,6 @@ def test_a_function_on_the_sphere():
     # 8000 squared normals: relative standard error √(2/8000) = 0.016, four of them 0.064 (1 in 16000)
     assert (values - drawn.latents).var() == pytest.approx(0.09, rel=0.064)
     lone = SphereFunction(np.array([[0.0, 0, 1]]), np.array([[2.0]]))
-    assert lone.square_norm == pytest.approx(4.0)
     assert lone(np.array([[0.0, 0, 1]])) == pytest.approx(2.0)
 
 
@@ -268,15 +267,6 @@ def test_a_token_far_from_every_cluster_of_a_latent_is_still_possible():
     np.testing.assert_allclose(found, constant - np.array([[[0.0, 800.0], [840.5, 0.5]]]), rtol=1e-12)
     # 840.5 against 800.5: the second cluster, by e^40
     assert pair.posterior(np.array([[[-2.0], [2.1]]]))[0, 0] == pytest.approx(np.exp(-40), rel=1e-10)
-
-
-def test_latents_of_one_law_are_merged():
-    """Two latent values with equal columns become one of their joint prior; the law of the tokens stays."""
-    doubled = FiniteModel(THREE.emission[:, [0, 1, 0]], np.array([0.2, 0.5, 0.3]))
-    once = merged(doubled)
-    assert once.emission.shape == (3, 2)
-    tokens = np.array([[0, 2, 2]])
-    assert once.predictive(tokens) == pytest.approx(doubled.predictive(tokens))
 
 
 def test_two_functions_make_a_model():
@@ -344,5 +334,5 @@ def test_unknown_names():
     """A name that is no model, or is a contrast where a posterior is needed, is refused with the names there are."""
     with pytest.raises(ArgumentError, match=r"There is no latent model 'urn'; urn is a contrast.*finite, polya"):
         find_model("urn")
-    with pytest.raises(ArgumentError, match=r"There is no model 'nothing'.*markov, urn"):
-        find_sampler("nothing")
+    with pytest.raises(ArgumentError, match=r"There is no latent model 'nothing'; there are finite, polya"):
+        find_model("nothing")

@@ -11,7 +11,6 @@ from keyhole.latent.probes import (
     network_probe,
     nuisance_probe,
     read_out,
-    untrained_network,
 )
 
 RNG = np.random.default_rng(5)
@@ -33,13 +32,6 @@ def test_linear_probe_orders_representations():
     assert half.divergence + 2 * last.standard_error < last.divergence
     assert last.divergence < last.ignorant
     assert whole.shuffled > 0.9 * whole.ignorant
-
-
-def test_untrained_network_is_a_control():
-    """A pooled random network of width ≥ V keeps the counts, and so the posterior: training did not put it there."""
-    random = untrained_network(5, 16, 0)(TOKENS)
-    assert linear_probe(random, POSTERIOR).divergence < 0.05
-    assert np.array_equal(random, untrained_network(5, 16, 0)(TOKENS))
 
 
 def test_network_probe_reads_what_is_not_linear():

@@ -12,7 +12,7 @@ from keyhole.bounds import TABULATED, guarantee, pair_construction
 from keyhole.compiler.additive import additive_plan
 from keyhole.compiler.norms import plan_profile
 from keyhole.compiler.storing import save
-from keyhole.errors import AssumptionError, DataError
+from keyhole.errors import AssumptionError, CheckpointError, DataError
 from keyhole.files.norms import dumps
 from keyhole.profile import BlockNorms
 from keyhole.verbs.bound import bound
@@ -149,7 +149,7 @@ def test_a_file_that_is_not_as_written_has_no_bound(tmp_path):
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(bytes(content))
-    with pytest.raises(DataError, match="is not as it was written"):
+    with pytest.raises(CheckpointError, match="is not as it was written"):
         bound(path, 1e6)
 
 

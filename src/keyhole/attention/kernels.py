@@ -70,8 +70,8 @@ class Kernel(ABC):
 
 
 @dataclass(frozen=True)
-class Sum(Kernel):
-    """The sum of two kernels: features side by side."""
+class _Pair(Kernel):
+    """A kernel made of two, positive where both are."""
 
     first: Kernel
     second: Kernel
@@ -80,6 +80,11 @@ class Sum(Kernel):
     def positive(self) -> bool:
         """Whether both are."""
         return self.first.positive and self.second.positive
+
+
+@dataclass(frozen=True)
+class Sum(_Pair):
+    """The sum of two kernels: features side by side."""
 
     def between(self, left: Left, right: Right, xp: Any) -> Gram:
         """Entry by entry."""
@@ -95,16 +100,8 @@ class Sum(Kernel):
 
 
 @dataclass(frozen=True)
-class Product(Kernel):
+class Product(_Pair):
     """The product of two kernels: all products of a feature of one with a feature of the other."""
-
-    first: Kernel
-    second: Kernel
-
-    @property
-    def positive(self) -> bool:
-        """Whether both are."""
-        return self.first.positive and self.second.positive
 
     def between(self, left: Left, right: Right, xp: Any) -> Gram:
         """Entry by entry."""

@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 from keyhole.bounds.assumptions import Real, norm, positive, sample_size
 from keyhole.bounds.covers import Cover
-from keyhole.bounds.derivation import STANDARD, Complexity, Lemma, Step
+from keyhole.bounds.derivation import Complexity, Lemma, Step
 
 BASES = (1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 DEEPEST = 80
 THEOREM_G = Lemma("Theorem G", "R_m ≤ A b^{−J} + [b√2 + (J−1)(1+b)√(2(1+b^{−2}))] √(C/m)")
-DUDLEY = Lemma("Dudley", "R_m ≤ 12√(C/m) (1 + log(A/(3√(C/m))))", STANDARD)
 
 
 class Chain(NamedTuple):
@@ -25,12 +24,6 @@ class Chain(NamedTuple):
 
 # b, log b, first link and every further link, each per √(C/m)
 LINKS = tuple((b, log(b), b * sqrt(2), (1 + b) * sqrt(2 * (1 + b**-2))) for b in BASES)
-
-
-def chained_at(base: float, depth: int, rate: float, bound: float = 1.0) -> float:
-    """The bound of Theorem G for one base, one depth and √(C/m) = rate."""
-    first, further = base * sqrt(2), (1 + base) * sqrt(2 * (1 + base**-2))
-    return bound * base**-depth + (first + (depth - 1) * further) * rate
 
 
 def chained(capacity: Real, samples: Real, bound: Real = 1.0) -> Chain:

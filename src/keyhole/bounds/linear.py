@@ -13,7 +13,6 @@ from keyhole.errors import AssumptionError
 LEMMA_A = Lemma("Lemma A", "log N ≤ (ab/ε)² log(2N+1)")
 LEMMA_B = Lemma("Lemma B", "log N ≤ 2(B b/ε)² log(k(2N+1)+1)")
 LEMMA_C = Lemma("Lemma C", "log N ≤ ⌈(B b/ε)²⌉ log(2kd+1)")
-LEMMA_D = Lemma("Lemma D", "log N ≤ kd log(1 + 2 F b/ε)")
 LEMMA_E = Lemma("Lemma E", "log N ≤ (‖M‖_F B_X B_Z/ε)² log(2N+1)")
 
 ROUNDING = 1e-12  # a whole number computed with rounding errors must not be taken for the next one

@@ -1,7 +1,7 @@
 """Finite classes: a function describable before the data were seen, and fitting them, is nearly right."""
 
 from dataclasses import dataclass
-from math import ceil, comb, exp, inf, log, log1p, sqrt
+from math import ceil, comb, exp, log, log1p, sqrt
 
 from keyhole.bounds.assumptions import Real, failure, norm, positive, sample_size, subset_size, whole
 from keyhole.bounds.binomial import error_ceiling
@@ -137,11 +137,3 @@ def samples_for_error(nats: Real, error: Real) -> int:
         raise AssumptionError(f"An error is below 1; got {error}.")
     estimate = max(1, ceil(norm("nats", nats) / -log1p(-wanted)))
     return estimate if 1 - exp(-nats / estimate) < wanted else estimate + 1
-
-
-def best_class(context: int, sparsity: int, samples: int, errors: int, delta: Real) -> tuple[float, int]:
-    """The smallest error bound over juntas of at most s positions with k errors each, and its sparsity."""
-    best = (inf, 0)
-    for s in range(sparsity + 1):
-        best = min(best, (exact_error(certificate_nats(context, s, delta), samples, errors), s))
-    return best

@@ -21,20 +21,48 @@ from keyhole.cli.runs import runs_app
 from keyhole.cli.score import score_command
 from keyhole.errors import KeyholeError
 
+Misuse: type[Exception] = typer.BadParameter.__bases__[0]  # click's UsageError, wherever typer keeps its click
+
 
 class Courteous(TyperGroup):
-    """Shows our own errors as sentences with exit code 2, and everyone else's as tracebacks; Ctrl-C exits with 130."""
+    """Shows misuse and our own errors as sentences with exit code 2, and everyone else's as tracebacks.
+
+    Ctrl-C exits with 130.
+    """
+
+    def make_context(self, *words: Any, **more: Any) -> Any:
+        """Read the words before the command."""
+        try:
+            return super().make_context(*words, **more)
+        except Misuse as error:
+            if type(error).__name__ == "NoArgsIsHelpError":  # no words at all are a call for help
+                raise
+            raise _refused(error) from error
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
             return super().invoke(ctx)
+        except Misuse as error:
+            raise _refused(error, ctx.invoked_subcommand) from error
         except KeyboardInterrupt as stop:
             typer.echo("keyhole: interrupted", err=True)
             raise typer.Exit(130) from stop
         except KeyholeError as error:
             typer.echo(f"keyhole: {error}", err=True)
             raise typer.Exit(2) from error
+
+
+def _refused(error: Any, command: str | None = None) -> typer.Exit:
+    """Say in one sentence what is wrong with the words, and where to look."""
+    named: list[str] = []
+    here = error.ctx
+    while here is not None and here.parent is not None:
+        named, here = [here.info_name, *named], here.parent
+    asked = " ".join(error.format_message().split()).rstrip(".")
+    helping = " ".join(["keyhole", *(named or filter(None, [command])), "--help"])
+    typer.echo(f"keyhole: {asked}; `{helping}` shows what to write.", err=True)
+    return typer.Exit(2)
 
 
 app = typer.Typer(

@@ -52,6 +52,7 @@ def bound_command(
 
         typer.echo(norms_template())
         return
+    from keyhole.cli.folding import columns, folded
     from keyhole.files.record import to_json
     from keyhole.files.writing import write_file
     from keyhole.verbs.bound import bound as ask
@@ -73,7 +74,7 @@ def bound_command(
         from keyhole.page.site import save_figure
 
         path = save_figure(answer.figure(), out)
-        typer.echo(str(answer))
+        typer.echo(folded(str(answer), columns()))
         typer.echo(f"wrote {path}", err=True)
         return
     if out is not None and out.suffix == ".html":
@@ -81,7 +82,7 @@ def bound_command(
     elif as_json:
         text = to_json("bound/1", {"source": source, **answer.record()})
     else:
-        text = answer.explain() if explain else str(answer)
+        text = folded(answer.explain() if explain else str(answer), columns())
     if out is None:
         typer.echo(text)
     else:

@@ -5,12 +5,11 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from keyhole.cli.waiting import counted
 from keyhole.studies.finding import Claim, Finding
-from keyhole.studies.run import Progress as Step
 from keyhole.studies.run import Watch
 
 TONES = {"holds": "green", "holds with a caveat": "yellow", "fails here": "red"}
@@ -19,15 +18,8 @@ TONES = {"holds": "green", "holds with a caveat": "yellow", "fails here": "red"}
 @contextmanager
 def watched() -> Iterator[Watch]:
     """A progress bar with the time left, on stderr; nothing where stderr is no terminal."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("looking", total=None)
-
-        def watch(step: Step) -> None:
-            bar.update(task, total=step.of, completed=step.done, description=step.claim)
-
-        yield watch
+    with counted("looking") as told:
+        yield lambda step: told(step.done, step.of, step.claim)
 
 
 def show(findings: Sequence[Finding]) -> None:

@@ -61,8 +61,10 @@ score_command.__doc__ = f"{score_command.__doc__}\n{EXAMPLES}"
 
 def show(scores: "Scores") -> None:
     """A line per model, and the average where there are several."""
-    from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
+
+    from keyhole.cli.facts import show_table
 
     table = Table(box=None, pad_edge=False)
     for column in ("model", "precision", "recall", "AUC", "AUC per input"):
@@ -70,13 +72,10 @@ def show(scores: "Scores") -> None:
     for entry in scores.models:
         found = entry.score
         numbers = (found.precision, found.recall, found.auc, found.auc_per_input)
-        table.add_row(Path(entry.file).stem, *(f"{n.value:.2f} {n.low:.2f}–{n.high:.2f}" for n in numbers))
+        table.add_row(escape(Path(entry.file).stem), *(f"{n.value:.2f} {n.low:.2f}–{n.high:.2f}" for n in numbers))
     if len(scores.models) > 1:
         means = [f"{scores.mean(measure):.2f}" for measure in ("precision", "recall", "auc", "auc_per_input")]
         table.add_row("average", *means)
-    console = Console(highlight=False, markup=False)
-    with console.capture() as drawn:
-        console.print(table)
-    typer.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()))
+    show_table(table)
     first = scores.models[0].score
     typer.echo(f"intervals: 95 of 100 among {first.resamples} resamples of the inputs, seed {first.seed}")

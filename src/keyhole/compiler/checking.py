@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from keyhole.compiler.proof import Proof, prove
 from keyhole.compiler.separate import separate_plan
 from keyhole.compiler.stated import named_norms, theorem_figures
 from keyhole.compiler.storing import DENSE_BYTES, dense_matrices, dense_size, load_plan, tables
-from keyhole.errors import KeyholeError
+from keyhole.errors import CheckpointError, KeyholeError
 from keyhole.files.model import StoredModel, description_digest, digest
 from keyhole.files.record import to_json
 
@@ -66,9 +67,11 @@ def inspect(stored: StoredModel) -> list[Inspection]:
     return looked
 
 
-def undamaged(stored: StoredModel) -> bool:
-    """Whether every array and the description are as they were when written."""
-    return all(looked.holds for looked in _digests(stored))
+def load_undamaged(stored: StoredModel, path: Path) -> Plan:
+    """The plan of a file whose every array and description are as they were when written; others are refused."""
+    if stored.damage is not None or not all(looked.holds for looked in _digests(stored)):
+        raise CheckpointError(f"{path} is not as it was written; `keyhole check {path}` says where. Compile it again.")
+    return load_plan(stored)
 
 
 def _digests(stored: StoredModel) -> Iterator[Inspection]:

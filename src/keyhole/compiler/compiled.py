@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from keyhole.compiler.precision import ORDER, FormatVerdict, judge
 from keyhole.compiler.proof import Proof, prove
 from keyhole.compiler.stated import StatedNorm, named_norms, theorem_figures
 from keyhole.errors import CompileError
+from keyhole.files.notebook import to_table
 from keyhole.profile import NormProfile
 
 
@@ -108,12 +108,11 @@ class Compiled:
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
+        return to_table(
+            (name, value)
             for name, value in self.record().items()
             if value is not None and name != "rounding" and len(str(value)) <= 400
         )
-        return f"<table>{cells}</table>"
 
 
 def certified(choice: Choice, carry: str | None = None) -> Compiled:

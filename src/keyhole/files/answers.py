@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.errors import DataError
+from keyhole.files.arrays import read_array
 
 
 def read_key(path: Path) -> tuple[dict[str, Any], ...]:
@@ -28,18 +29,11 @@ def read_key(path: Path) -> tuple[dict[str, Any], ...]:
 
 
 def read_attributions(path: Path) -> np.ndarray:
-    """An array (n, T) from a .npy file; one that would have to be unpickled is refused."""
-    try:
-        array = np.load(path, allow_pickle=False)
-    except OSError as error:
-        raise DataError(f"The attributions {str(path)!r} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, EOFError) as error:
-        raise DataError(
-            f"{str(path)!r} is no array of numbers in the .npy format; write it with numpy.save."
-        ) from error
-    if not isinstance(array, np.ndarray) or array.ndim != 2:
-        shape = getattr(array, "shape", "several arrays")
-        raise DataError(f"{str(path)!r} holds {shape}; give one array with a row per input and a column per position.")
+    """An array (n, T) from a .npy file."""
+    sides = "a row per input and a column per position"
+    array = read_array(path, "attributions", sides)
+    if array.ndim != 2:
+        raise DataError(f"{str(path)!r} holds {array.shape}; give one array with {sides}.")
     return array
 
 

@@ -9,6 +9,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from keyhole.errors import DataError
+from keyhole.files.sequences import is_number
 
 HOW = "write numpy.savez(file, inputs=…, labels=…), or a .csv whose last column is the label"
 
@@ -57,7 +58,7 @@ def _from_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
 def _from_csv(path: Path) -> tuple[np.ndarray, np.ndarray]:
     with path.open(newline="", encoding="utf8") as file:
         rows = [row for row in csv.reader(file) if row]
-    if rows and not _is_number(rows[0][0]):
+    if rows and not is_number(rows[0][0]):
         rows = rows[1:]  # a header
     if len({len(row) for row in rows}) > 1:
         raise ValueError("its rows have different lengths")
@@ -65,11 +66,3 @@ def _from_csv(path: Path) -> tuple[np.ndarray, np.ndarray]:
     if table.ndim != 2 or table.shape[1] < 2:
         raise ValueError("it has no row with a symbol and a label")
     return table[:, :-1], table[:, -1]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from keyhole.errors import DataError
+from keyhole.files.arrays import read_array
 
 
 def read_sequences(path: Path) -> np.ndarray:
@@ -15,24 +16,10 @@ def read_sequences(path: Path) -> np.ndarray:
     """
     if path.suffix.lower() not in (".npy", ".csv"):
         raise DataError(f"{str(path)!r} is neither .npy nor .csv; save the sequences as one of them, a row each.")
-    array = _array(path) if path.suffix.lower() == ".npy" else _table(path)
+    array = read_array(path, "sequences", "a row per sequence") if path.suffix.lower() == ".npy" else _table(path)
     if array.dtype.kind in "bui":
         return array.astype(np.int64)
     return array.astype(np.float64) if array.dtype.kind == "f" else array
-
-
-def _array(path: Path) -> np.ndarray:
-    try:
-        array = np.load(path, allow_pickle=False)
-    except OSError as error:
-        raise DataError(f"The sequences {str(path)!r} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, EOFError) as error:
-        raise DataError(
-            f"{str(path)!r} is no array of numbers in the .npy format; write it with numpy.save."
-        ) from error
-    if not isinstance(array, np.ndarray):
-        raise DataError(f"{str(path)!r} holds several arrays; give one, with a row per sequence.")
-    return array
 
 
 def _table(path: Path) -> np.ndarray:
@@ -64,7 +51,7 @@ def _cells(path: Path, rows: list[list[str]]) -> np.ndarray:
         return np.array([int(cell) for cell in cells], dtype=np.int64).reshape(shape)
     except (ValueError, OverflowError):
         pass
-    reals = [_is_real(cell) for cell in cells]
+    reals = [is_number(cell) for cell in cells]
     if all(reals):
         return np.array([float(cell) for cell in cells]).reshape(shape)
     if any(reals):
@@ -73,7 +60,8 @@ def _cells(path: Path, rows: list[list[str]]) -> np.ndarray:
     return np.unique(np.array(cells), return_inverse=True)[1].reshape(shape)
 
 
-def _is_real(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether a cell of a table spells a number."""
     try:
         float(cell)
     except ValueError:

@@ -207,14 +207,6 @@ def _log_multinomials(counts: Int[Any, "block letters"]) -> Float[Any, "block"]:
     return logs[counts.sum(axis=1)] - logs[counts].sum(axis=1)
 
 
-def merged(model: FiniteModel) -> FiniteModel:
-    """The same model with latent values of equal token law taken as one, as minimality presumes."""
-    columns, groups = np.unique(model.emission.round(9), axis=1, return_inverse=True)
-    first = [int(np.flatnonzero(groups.ravel() == group)[0]) for group in range(columns.shape[1])]
-    prior = np.bincount(groups.ravel(), weights=model.prior)
-    return FiniteModel(model.emission[:, first], prior)
-
-
 def counts_of(model: FiniteModel) -> Callable[[Letters], Shaped[Any, "n V"]]:
     """The representation that keeps how often each letter occurs: sufficient, rarely minimal."""
     return lambda tokens: letter_counts(tokens, model.letters)

@@ -72,7 +72,7 @@ def shrinkage(dimension: int, degree: int, temperature: float, epsilon: float) -
     """What conditional-mean attention with ridge λ = εT leaves out of the degree-ℓ part, in the population.
 
     Statement  It misses the share ε/(μ_ℓ + ε); with ε = T^(−1/4) the logarithmic slope of the squared bias in T is
-               −½ μ_ℓ/(μ_ℓ + ε).
+               −½ μ_ℓ/(μ_ℓ + ε) = −½(1 − the share).
     Proof      C_VK(C_KK + ε)⁻¹ is μ_ℓ/(μ_ℓ + ε) on degree ℓ; differentiate 2 log(ε/(μ_ℓ + ε)).
     Source     Ours.
 
@@ -81,16 +81,6 @@ def shrinkage(dimension: int, degree: int, temperature: float, epsilon: float) -
     """
     require_positive("a ridge per token", epsilon)
     return epsilon / (eigenvalue(dimension, degree, temperature) + epsilon)
-
-
-def shrinkage_slope(dimension: int, degree: int, temperature: float, tokens: float) -> float:
-    """The logarithmic slope in T of the squared bias on one degree when λ = T^(3/4); see `shrinkage`.
-
-    >>> round(shrinkage_slope(3, 1, 0.5, 1e4), 4)
-    -0.2844
-    """
-    require_positive("a number of tokens", tokens)
-    return -0.5 * (1 - shrinkage(dimension, degree, temperature, tokens**-0.25))
 
 
 def effective_dimension(dimension: int, temperature: float, epsilon: float) -> float:

@@ -2,7 +2,7 @@
 
 A probe maps a representation R to a law on the latent. If it comes near the exact posterior on sequences it was not
 fitted to, R holds the posterior; if it does not, either R or the probe is too poor, so a probe proves one direction
-only. Read the held-out divergence against its controls: shuffled targets, and an untrained network.
+only. Read the held-out divergence against its control: the same probe fitted to shuffled targets.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Real
 
 from keyhole.errors import DataError
-from keyhole.latent.model import Laws, Letters, Rng, require_law
+from keyhole.latent.model import Laws, Rng, require_law
 
 Represented: TypeAlias = Real[Any, "rows width"]  # whether there is a row per posterior is asked
 Reader: TypeAlias = Callable[[Represented], Laws]
@@ -99,14 +99,6 @@ def divergences(exact: Laws, guess: Laws) -> Float[Any, "n"]:
     """
     logs = np.log(np.maximum(exact, TINY)) - np.log(np.maximum(guess, TINY))
     return (exact * logs).sum(axis=1)
-
-
-def untrained_network(letters: int, width: int, rng: Rng = 0) -> Callable[[Letters], Float[Any, "n width"]]:
-    """A network with random weights that averages tanh features of its tokens: the control no training explains."""
-    stream = np.random.default_rng(rng)
-    table = np.tanh(stream.normal(size=(letters, width)))
-    mix = stream.normal(size=(width, width)) / np.sqrt(width)
-    return lambda tokens: np.tanh(table[tokens].mean(axis=1) @ mix)
 
 
 def _fit_linear(represented: Represented, posterior: Laws, seed: int) -> Reader:

@@ -39,11 +39,3 @@ def find_model(name: str) -> LatentModel:
         also = f"; {name} is a contrast, which has no posterior" if name in CONTRASTS else ""
         raise ArgumentError(f"There is no latent model {name!r}{also}; there are {', '.join(MODELS)}.")
     return MODELS[name]()
-
-
-def find_sampler(name: str) -> Sampler:
-    """The model or contrast of that name: anything that draws sequences."""
-    every: dict[str, Callable[[], Sampler]] = {**MODELS, **CONTRASTS}
-    if name not in every:
-        raise ArgumentError(f"There is no model {name!r}; there are {', '.join(every)}.")
-    return every[name]()

@@ -211,12 +211,6 @@ class SphereFunction:
         """The function, without noise."""
         return sphere_kernel(self.temperature)(keys, self.centres) @ self.weights
 
-    @property
-    def square_norm(self) -> float:
-        """‖f‖² in the kernel's own space, summed over the coordinates of the value."""
-        gram = sphere_kernel(self.temperature)(self.centres, self.centres)
-        return float(np.einsum("ik,ij,jk->", self.weights, gram, self.weights))
-
     def sample(self, n: int, length: int, rng: Rng) -> Draw:
         """Keys uniform on the sphere and noisy values; the latent is the function's value at the keys."""
         require_sizes(n, length)

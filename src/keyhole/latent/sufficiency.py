@@ -86,7 +86,7 @@ def compare(model: FiniteModel, length: int, own: Mapping[str, Representation] |
 
     Statement  R is sufficient if and only if I(z; R) = I(z; X); among sufficient R, H(R) is least for the
                posterior, which is a function of every one of them.
-    Assumes    Latent values with the same token law are taken as one (`merged`).
+    Assumes    Latent values with the same token law are taken as one.
     Proof      Sufficiency is P(z | X) = P(z | R), the equality case of the data-processing inequality. If it
                holds, π_X = P(z | R) is a function of R, so H(π_X) ≤ H(R).
     Source     Standard. That the posterior is sufficient and minimal is claim (a) of Zhang et al. (arXiv

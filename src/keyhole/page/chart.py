@@ -1,15 +1,20 @@
 """A Figure drawn with Altair: as SVG, as PNG, and as a page that needs neither a browser plug-in nor a network."""
 
 import json
+from functools import cache
 from html import escape
 from typing import Any
 
 from keyhole.figure import Axis, Figure
+from keyhole.page.ticks import log_ticks, padded_span
 from keyhole.page.tree import Placed, lay_out
 
-# Okabe and Ito's palette: told apart by colour-blind readers, dark enough for a white page
-PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+Span = tuple[float, float] | None  # the ends of a logarithmic axis
+
+# Okabe and Ito's palette and a grey: told apart by colour-blind readers, dark enough for a white page
+PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
 WIDTH, HEIGHT = 560, 320
+PADDING = 12  # pixels between the data and the ends of a logarithmic axis
 HEAT_CELL = 26
 MAP_SQUARE = 150
 GREYS = {"name": "greys", "extent": [0.08, 0.75]}
@@ -41,9 +46,10 @@ def to_spec(figure: Figure) -> dict[str, Any]:
     """The figure as a Vega-Lite specification."""
     import altair as alt  # noqa: PLC0415  (drawing wakes it, nothing else does)
 
-    drawn = _tree(figure, alt) if figure.kind == "tree" else _flat(figure, alt)
+    spans = _spans(figure)
+    drawn = _tree(figure, alt) if figure.kind == "tree" else _flat(figure, alt, spans)
     if figure.over:
-        over = alt.layer(*(_flat(each, alt) for each in figure.over))  # one name has one colour in all of them
+        over = alt.layer(*(_flat(each, alt, spans) for each in figure.over))  # one name has one colour in all of them
         drawn = alt.layer(drawn, over)
         if figure.kind in ("map", "heatmap"):  # whose colours are numbers
             drawn = drawn.resolve_scale(color="independent")
@@ -80,6 +86,7 @@ def to_html(figure: Figure) -> str:
     return page.replace("<head>", f"<head>{head}", 1)
 
 
+@cache
 def javascript() -> str:
     """The drawing library as one script, for a page that draws several figures itself."""
     import vl_convert  # noqa: PLC0415
@@ -87,9 +94,22 @@ def javascript() -> str:
     return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
-def _flat(figure: Figure, alt: Any) -> Any:
+def _spans(figure: Figure) -> tuple[Span, Span]:
+    """The ends of both axes, where logarithmic, over all that is drawn on them."""
+    layers = (figure, *figure.over)
+    across = (row[one.x.column] for one in layers for row in one.rows)
+    up = (
+        row[column] for one in layers for column in filter(None, (one.y.column, one.low, one.high)) for row in one.rows
+    )
+    return (
+        padded_span(across, WIDTH, PADDING) if figure.x.scale == "log" else None,
+        padded_span(up, HEIGHT, PADDING) if figure.y.scale == "log" else None,
+    )
+
+
+def _flat(figure: Figure, alt: Any, spans: tuple[Span, Span]) -> Any:
     """Lines, points, bars and heat maps: one mark for the data, one for its band or intervals."""
-    across = _channel(figure.x, alt.X, alt)
+    across = _channel(figure.x, alt.X, alt, spans[0])
     if figure.kind == "bars" and figure.x.scale == "linear":
         across = across.scale(nice=False, padding=8)
     data = alt.Data(values=[dict(row) for row in figure.rows])
@@ -98,13 +118,15 @@ def _flat(figure: Figure, alt: Any) -> Any:
         colour = alt.Color(figure.colour.column, type="quantitative", title=figure.colour.title)  # type: ignore[union-attr]
         if figure.x.scale == "category":  # cells are narrower than names, and every name is wanted
             base = base.encode(x=across.axis(labelAngle=-90, labelOverlap=False))
-        cells = base.mark_rect().encode(y=_channel(figure.y, alt.Y, alt), color=colour.scale(scheme="viridis"))
+        cells = base.mark_rect().encode(
+            y=_channel(figure.y, alt.Y, alt, spans[1]), color=colour.scale(scheme="viridis")
+        )
         return cells.properties(width=alt.Step(HEAT_CELL), height=alt.Step(HEAT_CELL))
     if figure.kind == "map":
         colour = alt.Color(figure.colour.column, type="quantitative", title=figure.colour.title)  # type: ignore[union-attr]
         # grey, so that what is drawn over it keeps its colours
         squares = base.mark_square(size=MAP_SQUARE, opacity=1).encode(
-            y=_channel(figure.y, alt.Y, alt), color=colour.scale(scheme=GREYS, domain=[0, 1])
+            y=_channel(figure.y, alt.Y, alt, spans[1]), color=colour.scale(scheme=GREYS, domain=[0, 1])
         )
         return squares.properties(width=WIDTH, height=HEIGHT)
     if figure.group is not None:
@@ -118,10 +140,11 @@ def _flat(figure: Figure, alt: Any) -> Any:
         "points": base.mark_point(filled=True, size=60, opacity=1),
         "bars": base.mark_bar(),
     }
-    shown = mark[figure.kind].encode(y=_channel(figure.y, alt.Y, alt))
+    shown = mark[figure.kind].encode(y=_channel(figure.y, alt.Y, alt, spans[1]))
     if figure.low is not None and figure.high is not None:
         band = base.mark_area(opacity=0.18) if figure.kind in ("lines", "curves") else base.mark_rule(strokeWidth=1.5)
-        ends = {"y": _channel(Axis(figure.low, figure.y.title, figure.y.scale), alt.Y, alt), "y2": alt.Y2(figure.high)}
+        lower = Axis(figure.low, figure.y.title, figure.y.scale)
+        ends = {"y": _channel(lower, alt.Y, alt, spans[1]), "y2": alt.Y2(figure.high)}
         shown = alt.layer(band.encode(**ends), shown)
     return shown.properties(width=WIDTH, height=HEIGHT)
 
@@ -154,15 +177,17 @@ def _brackets(placed: list[Placed]) -> list[dict[str, float]]:
     return strokes
 
 
-def _channel(axis: Axis, channel: Any, alt: Any) -> Any:
+def _channel(axis: Axis, channel: Any, alt: Any, span: Span) -> Any:
     """An axis as Altair's channel: categories keep the order of the rows."""
     if axis.scale == "category":
         return channel(axis.column, type="nominal", title=axis.title, sort=None)
-    if axis.scale == "log":  # ends at the data, not at the next power of ten; no SI prefixes below 1
-        scale = alt.Scale(type="log", nice=False, padding=12)
-        small = "datum.value < 0.01 ? format(datum.value, '.0e') : format(datum.value, '~g')"
-        label = f"datum.value < 1 ? ({small}) : format(datum.value, '~s')"
-        shown = {"axis": alt.Axis(labelExpr=label)}
+    if axis.scale == "log" and span is not None:  # ends at the data, not at the next power of ten
+        scale = alt.Scale(type="log", nice=False, domain=list(span))
+        # no SI prefixes below 1, nor beyond those that are spoken
+        powers = "replace(format(datum.value, '~e'), '+', '')"
+        spoken = "format(datum.value, datum.value < 1 ? '~g' : '~s')"
+        label = f"datum.value < 0.01 || datum.value >= 1e15 ? {powers} : {spoken}"
+        shown = {"axis": alt.Axis(values=log_ticks(*span), labelExpr=label)}
     else:
         scale, shown = alt.Scale(type=axis.scale), {}
     return channel(axis.column, type="quantitative", title=axis.title, scale=scale, **shown)

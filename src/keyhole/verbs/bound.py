@@ -21,9 +21,8 @@ from keyhole.bounds.derivation import Step
 from keyhole.bounds.guarantee import Sensitivity, with_tokens
 from keyhole.bounds.occam import certificate_nats, exact_error
 from keyhole.bounds.rivals import Rival
-from keyhole.compiler.checking import undamaged
+from keyhole.compiler.checking import load_undamaged
 from keyhole.compiler.norms import plan_profile
-from keyhole.compiler.storing import load_plan
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure
 from keyhole.files.model import read_model
@@ -236,10 +235,7 @@ def norms_of(source: str | Path | NormProfile, context: int | None) -> NormProfi
 
 def _stored_norms(path: Path, context: int | None) -> NormProfile:
     """The norms of a model of ours, whose file must be as it was written."""
-    stored = read_model(path)
-    if stored.damage is not None or not undamaged(stored):
-        raise DataError(f"{path} is not as it was written; `keyhole check {path}` says where. Compile it again.")
-    plan = load_plan(stored)
+    plan = load_undamaged(read_model(path), path)
     if context not in (None, plan.context):
         raise DataError(
             f"{path} is a model of context {plan.context}, and --context {context} was given; leave it out, or compile "

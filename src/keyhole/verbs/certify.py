@@ -19,7 +19,7 @@ from keyhole.certify.foreign import foreign_model
 from keyhole.certify.law import SymbolLaw, biased_bits, uniform_law
 from keyhole.certify.scope import Subject, certifiable
 from keyhole.certify.wording import lines, record, text
-from keyhole.errors import ArgumentError, CheckpointError
+from keyhole.errors import ArgumentError
 from keyhole.files.labelled import as_sample, read_labelled
 from keyhole.files.model import read_model
 from keyhole.files.weights import is_ours, read_weights
@@ -88,12 +88,9 @@ def read_source(path: Path) -> Subject:
     if is_tabulated(stored):
         return certifiable(load_tabulated(stored))
     from keyhole.compiler.assembly import to_tabulated
-    from keyhole.compiler.checking import undamaged
-    from keyhole.compiler.storing import load_plan
+    from keyhole.compiler.checking import load_undamaged
 
-    if stored.damage is not None or not undamaged(stored):
-        raise CheckpointError(f"{path} is not as it was written; `keyhole check {path}` says where. Compile it again.")
-    plan = load_plan(stored)
+    plan = load_undamaged(stored, path)
     model = to_tabulated(plan)
     if plan.output == "bits":  # 1 and 0 are told apart at one half; signs at 0
         model = replace(model, readout=replace(model.readout, bias=np.asarray(-0.5)))

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from keyhole.attention.storing import is_tabulated
 from keyhole.compiler.checking import Inspection, inspect
 from keyhole.errors import CheckpointError
 from keyhole.files.model import read_model
+from keyhole.files.notebook import to_table
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,7 @@ class Checked:
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{escape(look.name)}</th><td>{'holds' if look.holds else 'fails'}</td>"
-            f"<td>{escape(look.says)}</td></tr>"
-            for look in self.inspections
-        )
-        return f"<table>{cells}</table>"
+        return to_table((look.name, "holds" if look.holds else "fails", look.says) for look in self.inspections)
 
 
 def check(path: str | Path) -> Checked:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from html import escape
 from typing import Any
 
 from keyhole.boolean.fourier import degree, fourier_weight
@@ -16,6 +15,7 @@ from keyhole.boolean.text import read_function
 from keyhole.bounds.floor import information_floor
 from keyhole.certificate import Certificate
 from keyhole.figure import Axis, Figure
+from keyhole.files.notebook import to_table
 from keyhole.papers import ABBE_2023, EDELMAN_2022, Source
 
 
@@ -84,12 +84,9 @@ class Description:
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
-            for name, value in self.record().items()
-            if value is not None and len(str(value)) <= 400
+        return to_table(
+            (name, value) for name, value in self.record().items() if value is not None and len(str(value)) <= 400
         )
-        return f"<table>{cells}</table>"
 
 
 def describe(function: str | SparseFunction, *, context: int | None = None, seed: int = 0) -> Description:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.errors import ArgumentError
+from keyhole.files.notebook import to_table
 from keyhole.files.sequences import read_sequences
 from keyhole.latent.extendibility import extendibility_test
 from keyhole.latent.order import neighbours_test, places_test, require_sequences
@@ -64,12 +65,8 @@ class Exchangeability:
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{test.name}</th><td>{test.statistic:.4g}</td>"
-            f"<td>p = {test.p_value:.4g}</td></tr>"
-            for test in self.tests
-        )
-        return f"<p>{escape(str(self))}</p><table>{rows}</table>"
+        rows = [(test.name, f"{test.statistic:.4g}", f"p = {test.p_value:.4g}") for test in self.tests]
+        return f"<p>{escape(str(self))}</p>{to_table(rows)}"
 
 
 def exchangeable(

@@ -1,0 +1,38 @@
+"""Words the command line does not understand: one sentence, exit code 2, and the help to ask."""
+
+import pytest
+from typer.testing import CliRunner
+
+from keyhole.cli.app import app
+
+
+@pytest.mark.parametrize(
+    ("words", "asked", "helping"),
+    [
+        (("--nonsense",), "No such option: --nonsense", "keyhole --help"),
+        (("nonsense",), "No such command 'nonsense'", "keyhole --help"),
+        (("bound", "--nonsense"), "No such option: --nonsense", "keyhole bound --help"),
+        (("bound", "and:3", "--delta", "small"), "Invalid value for '--delta'", "keyhole bound --help"),
+        (("describe",), "Missing argument 'FORMULA'", "keyhole describe --help"),
+        (("describe", "x1", "x2"), "(x2)", "keyhole describe --help"),
+        (("describe", "x1", "--context"), "'--context' requires an argument", "keyhole describe --help"),
+        (("describe", "x1", "--seed", "-3"), "Invalid value for '--seed'", "keyhole describe --help"),
+        (("runs", "nonsense"), "No such command 'nonsense'", "keyhole runs --help"),
+        (("runs", "show"), "Missing argument", "keyhole runs show --help"),
+    ],
+)
+def test_misuse_is_one_sentence_and_exit_code_two(words, asked, helping):
+    """On stderr, alone: what was asked, and which help shows what to write."""
+    answer = CliRunner().invoke(app, words)
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert len(answer.stderr.splitlines()) == 1
+    assert answer.stderr.startswith("keyhole: ")
+    assert asked in answer.stderr
+    assert answer.stderr.endswith(f"; `{helping}` shows what to write.\n")
+
+
+def test_no_words_ask_for_help():
+    """The bare command shows what there is."""
+    answer = CliRunner().invoke(app, [])
+    assert "describe" in answer.output
+    assert "keyhole: " not in answer.output.splitlines()[0]

@@ -1,0 +1,35 @@
+"""The suite checks types at every edge, with shapes and without."""
+
+import numpy as np
+import pytest
+from beartype.roar import BeartypeCallHintViolation
+from jaxtyping import TypeCheckError
+
+from keyhole.attention.enclosure import Enclosure
+from keyhole.boolean.distribution import Bernoulli, sample
+from keyhole.bounds.guarantee import Sensitivity
+from keyhole.bounds.softmax import drift
+from typechecking import HOUSE, NUMBERS, rooms_with_arrays
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: drift("far"),
+        lambda: Sensitivity(3, "half"),
+        lambda: sample(Bernoulli(0.5), "many", 3, 0),
+        lambda: Enclosure(np.zeros(2), np.zeros(3)),
+    ],
+    ids=["function", "record", "function of arrays", "record of arrays"],
+)
+def test_a_wrong_type_is_refused(wrong):
+    """Functions and records, where there are arrays and where there are none."""
+    with pytest.raises((BeartypeCallHintViolation, TypeCheckError)):
+        wrong()
+
+
+def test_no_room_is_left_out():
+    """Every room is checked in one way, and the one without shapes names none."""
+    rooms = {f"keyhole.{path.stem}" for path in HOUSE.glob("[a-z]*") if path.suffix in {"", ".py"}}
+    assert {*rooms_with_arrays(), NUMBERS} == rooms
+    assert not [path for path in (HOUSE / "bounds").glob("*.py") if "jaxtyping" in path.read_text("utf8")]
