@@ -24,7 +24,7 @@ from lab_fakes import Coin
 
 KEYS = [  # golden: fields are only ever added
     "keyhole", "schema", "task", "learner", "schedule", "quantile", "confidence", "thresholds", "laws", "verdict",
-    "cells", "certified", "certificates", "runs", "made", "seconds",
+    "cells", "certified", "certificates", "beside", "runs", "made", "seconds",
 ]  # fmt: skip
 THRESHOLD = ["context", "m", "low", "high", "censored", "plateau", "slope", "trials", "unfitted"]
 CELL = ["context", "samples", "trials", "successes", "fitted", "steps"]
@@ -42,6 +42,28 @@ def coin(monkeypatch):
 
 
 GRID = ("and:2", "--context", "8,16", "--samples", "20,40,80", "--seeds", "4", "--workers", "1")
+
+
+def test_learners_beside_each_other(tmp_path):
+    """--beside puts the question to others too: a table each in 80 columns, all in the JSON, all on one figure."""
+    asked = ("parity:2", "--context", "6,10", "--samples", "4,8,16,32", "--seeds", "4", "--workers", "1")
+    asked = (*asked, "--learner", "gf2", "--beside", "consistent:junta, elimination:signed", "--store", tmp_path)
+    answer = ask(*asked, "--out", tmp_path / "drawn")
+    assert answer.exit_code == 0, answer.output
+    lines = answer.stdout.splitlines()
+    assert [line for line in lines if " by " in line] == [
+        "parity:2 by gf2",
+        "beside it, by consistent:junta",
+        "beside it, by elimination:signed",
+    ]
+    assert all(len(line) <= 80 for line in lines)
+    page = (tmp_path / "drawn" / "thresholds.html").read_text()
+    assert all(name in page for name in ("gf2", "consistent:junta", "elimination:signed"))
+    facts = json.loads(ask(*asked, "--json").stdout)
+    assert [one["learner"]["name"] for one in facts["beside"]] == ["consistent:junta", "elimination:signed"]
+    assert (facts["runs"], facts["made"]) == (3 * 2 * 4 * 4, 0)
+    twice = ask(*asked[:-3], "gf2", "--store", tmp_path)
+    assert (twice.exit_code, twice.stderr) == (2, "keyhole: The learner gf2 was named twice; name each once.\n")
 
 
 @pytest.mark.slow

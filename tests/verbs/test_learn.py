@@ -64,6 +64,45 @@ def test_figures_show_the_numbers(tmp_path):
     assert steps.rows[0]["context"] == 8
 
 
+def test_others_are_asked_the_same(tmp_path):
+    """A learner beside another has the thresholds it has alone; the runs add up, and each is drawn under its name."""
+    quick, slow = Coin(), Coin(level=12.0)
+    found = learned(tmp_path, beside=(slow,))
+    assert (found.by, *(other.by for other in found.beside)) == ("coin", "coin #2")
+    assert found.thresholds == learned(tmp_path, learner=quick).thresholds
+    alone = learned(tmp_path, learner=slow)
+    assert found.beside[0].thresholds == alone.thresholds != found.thresholds
+    assert (found.runs, found.made, alone.made) == (2 * alone.runs, 2 * alone.runs, 0)
+    marks = {(row["of"], row["context"]): row["m"] for row in found.figures()["thresholds"].rows}
+    assert marks["coin", 64] == found.thresholds[-1].m
+    assert marks["coin #2", 64] == alone.thresholds[-1].m
+    assert str(found.beside[0].verdict).split(";")[0] in str(found).replace("\n  ", " ")
+    assert found.record()["beside"][0]["thresholds"] == alone.record()["thresholds"]
+    with pytest.raises(ArgumentError, match="named twice; name each once"):
+        learned(tmp_path, beside=(Coin(),))
+
+
+def test_a_preset_of_its_own(tmp_path):
+    """A transformer may name its preset, and then takes its law of the bits too, if it is the one asked."""
+    options = {"samples": (4,), "seeds": 1, "executor": Inline(), "learner": "elimination"}
+    found = learned(tmp_path, contexts=(6,), **options)
+    assert found.title == "and:2 by elimination"
+    with pytest.raises(ArgumentError, match="There is no preset 'papers'"):
+        learned(tmp_path, beside=("transformer:papers",))
+    with pytest.raises(ArgumentError, match=r"transformer \(default\) was named twice"):
+        learned(tmp_path, learner="transformer", beside=("transformer:default",))
+
+
+def test_the_slope_stands_beside_the_floors(tmp_path):
+    """The logarithmic law's slope is told with the floor's, s/ln 2 per unit of ln T, where the task has a floor."""
+    assert "the floor rises by 2/ln 2 = 2.885" in str(learned(tmp_path)).replace("\n  ", " ")
+    assert "the floor rises" not in str(
+        keyhole.learn(
+            "and:8", (8, 16, 32, 64), samples=(20, 40, 80), seeds=6, learner=Coin(), executor=Inline(), store=tmp_path
+        )
+    )
+
+
 def test_few_contexts_have_no_law(tmp_path):
     """Below four contexts no law is named."""
     found = learned(tmp_path, contexts=(8, 16))

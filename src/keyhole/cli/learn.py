@@ -19,6 +19,7 @@ LEARNER = (
     "Who learns: transformer, elimination, elimination:signed, gf2 (parities), consistent:and, consistent:junta, "
     "sklearn:tree, sklearn:logistic, sklearn:forest."
 )
+BESIDE = "Other learners to put the same question to, such as elimination,transformer:paper."
 PRESET = "The settings of the transformer: default, parity (with --online) or paper."
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
@@ -32,6 +33,7 @@ def learn_command(
     samples: Annotated[str, typer.Option(help=SAMPLES, metavar="LIST")] = "",
     online: Annotated[bool, typer.Option("--online", help="Learn from fresh samples, no fixed training set.")] = False,
     learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "transformer",
+    beside: Annotated[str, typer.Option(help=BESIDE, metavar="LIST", show_default=False)] = "",
     preset: Annotated[str, typer.Option(help=PRESET, metavar="NAME")] = "default",
     quantile: Annotated[float, typer.Option(help="m* is where this share of runs succeeds.")] = 0.5,
     precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = 0.2,
@@ -74,6 +76,8 @@ def learn_command(
 
       keyhole learn and:3 --context 25,100 --samples 20..160 --seeds 20 --learner elimination
 
+      keyhole learn and:3 --context 25..200 --beside elimination --out figures
+
       keyhole learn parity:3 --context 15,20 --online --preset parity --seeds 10
 
       keyhole learn and:3 --context 50,100 --samples 200 --certify --assume-junta 3 --json
@@ -95,6 +99,7 @@ def learn_command(
                 samples=counts(samples) if samples else (),
                 online=online,
                 learner=learner,
+                beside=[name.strip() for name in beside.split(",") if name.strip()],
                 preset=preset,
                 quantile=quantile,
                 precision=precision,

@@ -15,9 +15,10 @@ LEARNERS = ("transformer", *YARDSTICKS)
 
 
 def learner_named(name: str, *, preset_name: str = "default") -> Learner:
-    """The learner a person names; a transformer takes the settings of a preset."""
-    if name == "transformer":
-        return preset(preset_name)
+    """The learner a person names; a transformer takes the settings of a preset, of its own as transformer:paper."""
+    kind, _, own = name.partition(":")
+    if kind == "transformer":
+        return preset(own or preset_name)
     if (found := yardstick(name)) is not None:
         return found
     raise ArgumentError(f"There is no learner {name!r}; there are {', '.join(LEARNERS)}.")

@@ -12,7 +12,7 @@ from keyhole.lab.threshold import Threshold
 from keyhole.papers import EDELMAN_2022
 from keyhole.studies.finding import Claim, Outcome, Scale, Study, Verdict
 from keyhole.studies.trained import trained
-from keyhole.verbs.learn import Learned
+from keyhole.verbs.learned import Learned
 
 LONG = {"quick": (25, 50, 100, 200, 400, 800), "paper": (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)}
 SHORT = {"quick": (25, 50, 100, 200), "paper": (10, 20, 40, 80, 160, 320, 640)}

@@ -12,7 +12,8 @@ from keyhole.lab.engine import core_count
 from keyhole.lab.running import Result
 from keyhole.lab.store import Row, Store
 from keyhole.lab.task import SparseTask
-from keyhole.verbs.learn import Learned, learn
+from keyhole.verbs.learn import learn
+from keyhole.verbs.learned import Learned
 
 FIRST_SEED = 10_000  # seeds below belong to the keyboard, seeds from a million on to the tuning of presets
 
