@@ -146,6 +146,7 @@ GOOD = Settled(
     disagreements=0,
     error_bound=0.09,
     trivial_error=0.125,
+    held_out_bound=0.03,
     identified=True,
     true_error=0.0,
     proof_seconds=0.1,
@@ -156,28 +157,53 @@ GOOD = Settled(
 @pytest.mark.parametrize(
     ("others", "verdict"),
     [
-        ([], "holds"),
-        ([replace(GOOD, status="UNDECIDED")] * 10, "fails here"),
-        ([replace(GOOD, status="UNDECIDED")] * 4, "undecided at this scale"),
-        ([replace(GOOD, status="COUNTEREXAMPLE", disagreements=1)] * 10, "holds"),  # not clean: they erred
-        ([replace(GOOD, samples=50, true_error=0.2, error_bound=0.15)], "fails here"),
-        ([replace(GOOD, samples=50, true_error=0.2, error_bound=0.5, trivial_error=0.25)], "holds"),
+        ({}, "holds"),
+        ({"twice": [replace(GOOD, status="UNDECIDED")] * 10}, "fails here"),
+        ({"twice": [replace(GOOD, status="UNDECIDED")] * 4}, "undecided at this scale"),
+        ({"above": [replace(GOOD, status="UNDECIDED")] * 10}, "holds"),  # reported, not predicted
+        ({"longer": [replace(GOOD, status="UNDECIDED")] * 10}, "holds"),
+        ({"twice": [replace(GOOD, status="COUNTEREXAMPLE", disagreements=1)] * 10}, "holds"),  # not clean: they erred
+        ({"below": [replace(GOOD, true_error=0.2, error_bound=0.15)]}, "fails here"),
+        ({"longer": [replace(GOOD, true_error=0.2, error_bound=0.15)]}, "fails here"),
+        ({"below": [replace(GOOD, true_error=0.2, error_bound=0.5, trivial_error=0.25)]}, "holds"),
     ],
 )
 def test_settled(others, verdict):
-    """Clean models must be proved, and no promise may lie below the measured error, at any sample size."""
-    assert settled.judge([GOOD] * 12 + others).verdict == verdict
+    """Clean models must be proved at m = 2 m*, and no promise may lie below the measured error, at any sample size."""
+    groups = [settled.Group("twice", 50, 140, (GOOD,) * 12)]
+    groups += [settled.Group(why, 50, 140, tuple(runs)) for why, runs in others.items()]
+    assert settled.judge(groups).verdict == verdict
+
+
+def test_settled_tells_every_share():
+    """Promises below the trivial error, models proved to be a wrong function, and the slack of every bound."""
+    wrong = replace(GOOD, right=False, true_error=0.25, error_bound=0.6, trivial_error=0.25, held_out_bound=0.17)
+    vacuous = replace(GOOD, error_bound=0.3)
+    refuted = replace(GOOD, status="COUNTEREXAMPLE")
+    found = settled.judge(
+        [
+            settled.Group("twice", 50, 140, (GOOD, refuted)),
+            settled.Group("above", 400, 300, (GOOD, GOOD, vacuous, refuted)),
+            settled.Group("below", 50, 50, (wrong, vacuous, vacuous)),
+        ]
+    )
+    assert "1 of 2 models without a mistake are proved (T = 50, m = 140: 1 of 2)" in found.measurement
+    assert "T = 400, m = 300: 2 of 4 runs end proved with a promise below the trivial error" in found.measurement
+    assert "of these 1 are proved equal to a function that is not the target" in found.measurement
+    assert found.numbers["slack of the promise, T = 50, m = 50"] == pytest.approx(0.3)
+    assert found.numbers["slack of the held-out half, T = 50, m = 50"] == pytest.approx(0.03)
+    assert found.numbers["slack of the trivial error, T = 400, m = 300"] == pytest.approx(0.125)
 
 
 def test_a_study_in_earnest(tmp_path, monkeypatch):
     """A miniature of the settled study trains, certifies and concludes; its runs are kept and found again."""
     monkeypatch.setenv("KEYHOLE_HOME", str(tmp_path))
-    monkeypatch.setattr(settled, "SIZES", (60,))
     monkeypatch.setitem(settled.CONTEXTS, "quick", (8,))
-    monkeypatch.setitem(settled.SEEDS, "quick", (2,))
+    monkeypatch.setitem(settled.BUDGET, "quick", (24, 0))
+    monkeypatch.setitem(settled.SEEDS, "quick", (1, 2, 1))
     monkeypatch.setattr(trained, "core_count", lambda: 1)
     outcome = settled.look("quick", 0)
     assert outcome.verdict == "holds"
-    assert outcome.numbers["bounds"] == 2
+    assert outcome.numbers["runs below the threshold"] == 1
     again = settled.look("quick", 0)
     assert again.numbers["proved"] == outcome.numbers["proved"]

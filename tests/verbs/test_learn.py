@@ -66,11 +66,11 @@ def test_figures_show_the_numbers(tmp_path):
 
 def test_others_are_asked_the_same(tmp_path):
     """A learner beside another has the thresholds it has alone; the runs add up, and each is drawn under its name."""
-    quick, slow = Coin(), Coin(level=12.0)
-    found = learned(tmp_path, beside=(slow,))
+    quick, slow, sizes = Coin(), Coin(level=20.0), (20, 40, 80, 160, 320)
+    found = learned(tmp_path, beside=(slow,), samples=sizes)
     assert (found.by, *(other.by for other in found.beside)) == ("coin", "coin #2")
-    assert found.thresholds == learned(tmp_path, learner=quick).thresholds
-    alone = learned(tmp_path, learner=slow)
+    assert found.thresholds == learned(tmp_path, learner=quick, samples=sizes).thresholds
+    alone = learned(tmp_path, learner=slow, samples=sizes)
     assert found.beside[0].thresholds == alone.thresholds != found.thresholds
     assert (found.runs, found.made, alone.made) == (2 * alone.runs, 2 * alone.runs, 0)
     marks = {(row["of"], row["context"]): row["m"] for row in found.figures()["thresholds"].rows}

@@ -47,6 +47,7 @@ class Settled:
     disagreements: int | None  # of model and function on fresh inputs, 0 after a proof
     error_bound: float | None
     trivial_error: float | None
+    held_out_bound: float | None  # what a half set aside would have said
     identified: bool | None  # None: nothing was assumed
     true_error: float  # on the run's fresh inputs
     proof_seconds: float  # comparing model and function on every input
@@ -160,6 +161,7 @@ def _refused(row: Row, reason: str, seconds: float) -> Settled:
         disagreements=None,
         error_bound=None,
         trivial_error=None,
+        held_out_bound=None,
         identified=None,
         true_error=1 - row.accuracy,
         proof_seconds=0.0,
@@ -197,6 +199,7 @@ def _in_short(row: Row, run: TrainedRun, found: ModelCertificate, seconds: float
         disagreements=0 if found.status == "PROVED" else None if found.sampled is None else found.sampled.disagreements,
         error_bound=found.error_bound,
         trivial_error=found.trivial_error,
+        held_out_bound=None if found.held_out is None else found.held_out.bound,
         identified=None if identification is None else identification.identified,
         true_error=1 - row.accuracy,
         proof_seconds=(found.before or found.verification).seconds,
