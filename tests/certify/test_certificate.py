@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from keyhole.attention.evaluation import evaluate
+from keyhole.bounds.identification import identification_size
 from keyhole.bounds.occam import certificate_nats, exact_error
 from keyhole.certify.certificate import SET_ASIDE, Terms, certificate_of
+from keyhole.certify.consistent import search
 from keyhole.certify.law import biased_bits, uniform_law
 from keyhole.certify.tables import Drift
 from keyhole.certify.wording import record, text
 from keyhole.errors import ArgumentError, AssumptionError, DataError
-from planted import every_sequence, junta_of, leaky, planted, random_symbol_junta
+from planted import every_sequence, junta_of, leaky, planted, random_symbol_junta, tent
 
 AND = junta_of("x3 & x17 & x20")
 UNIFORM = Terms(uniform_law(2), fresh=20_000)
@@ -89,6 +91,53 @@ def test_repair_ends_in_a_proof_and_says_so():
     assert np.array_equal(np.asarray(evaluate(found.repair.model, rows)) > 0, found.junta(rows))
     assert "The model was changed" in text(found)
     assert "The model as given was COUNTEREXAMPLE" in text(found)
+
+
+def test_a_sink_that_changes_the_function_is_compared_anew():
+    """The constant 0 is read off, the sink computes 1: the agreement shown is that of 1, counted on every input."""
+    model = tent()
+    given = certificate_of(model, terms=UNIFORM)
+    found = certificate_of(model, terms=replace(UNIFORM, repair=True))
+    assert (given.junta.table.tolist(), found.junta.table.tolist()) == ([False], [True])
+    truth = np.mean(np.asarray(evaluate(model, every_sequence(11))) > 0)
+    assert truth == 2**-11
+    # 8192 draws: the count is Bin(8192, 2^-11), mean 4; more than 30 has probability below 1e-15
+    assert found.extraction.agreement <= 30 / 8192
+    assert found.extraction.agreement == pytest.approx(1 - given.extraction.agreement)
+    assert record(found)["agreement"] == found.extraction.agreement
+    assert f"agrees with the model as given on {found.extraction.agreement:.2%} of 8,192" in flat(text(found))
+    assert "It computes another function than was read off" in flat(text(found))
+
+
+@pytest.mark.parametrize(("formula", "assumed"), [("x5", 1), ("x5 & x9", 2)])
+def test_small_assumptions_search_among_themselves(formula, assumed):
+    """Below m_id one function of at most S positions is left where many of three fit: it is the target, and is said so.
+
+    The row without a network still looks among functions of up to three positions.
+    """
+    target, m = junta_of(formula), identification_size(50, assumed) - 2
+    sample = next(
+        drawn
+        for drawn in (labelled(target, 50, m, seed) for seed in range(20))
+        if search(drawn, 2, assumed).only is not None and search(drawn, 2, 3).only is None
+    )
+    found = certificate_of(planted(target, 50), sample, terms=replace(UNIFORM, assume_junta=assumed))
+    assert (found.identification.identified, found.identification.by) == (True, "enumeration")
+    assert f"of all functions of at most {assumed} position" in found.identification.why
+    assert found.network_free.identification == found.identification
+    assert found.network_free.search.sparsity == 3
+
+
+@pytest.mark.parametrize(("assumed", "searches"), [(None, [3]), (0, [0, 3]), (2, [2, 3]), (3, [3]), (4, [4])])
+def test_no_search_is_made_twice(monkeypatch, assumed, searches):
+    """One search where S ≥ 3 or nothing is assumed, two where S is smaller."""
+    asked = []
+    monkeypatch.setattr(
+        "keyhole.certify.certificate.search", lambda *given, **kept: asked.append(given[2]) or search(*given, **kept)
+    )
+    target = junta_of("x1 & x4")
+    certificate_of(planted(target, 12), labelled(target, 12, 80, 0), terms=replace(UNIFORM, assume_junta=assumed))
+    assert asked == searches
 
 
 def test_sharpening_only_without_training_errors():
