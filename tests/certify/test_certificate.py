@@ -123,7 +123,7 @@ def test_small_assumptions_search_among_themselves(formula, assumed):
     )
     found = certificate_of(planted(target, 50), sample, terms=replace(UNIFORM, assume_junta=assumed))
     assert (found.identification.identified, found.identification.by) == (True, "enumeration")
-    assert f"of all functions of at most {assumed} position" in found.identification.why
+    assert f"at most {assumed} {'position' if assumed == 1 else 'positions'} it is the only" in found.identification.why
     assert found.network_free.identification == found.identification
     assert found.network_free.search.sparsity == 3
 
