@@ -10,9 +10,11 @@ from keyhole.bounds.identification import identification_size
 from keyhole.bounds.occam import certificate_nats, exact_error
 from keyhole.certify.certificate import SET_ASIDE, Terms, certificate_of
 from keyhole.certify.consistent import search
-from keyhole.certify.law import biased_bits, uniform_law
+from keyhole.certify.junta import Junta
+from keyhole.certify.law import LARGEST_ALPHABET, biased_bits, uniform_law
 from keyhole.certify.tables import Drift
-from keyhole.certify.wording import record, text
+from keyhole.certify.verify import verify
+from keyhole.certify.wording import SIGNS, drawn, record, text
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from planted import every_sequence, junta_of, leaky, planted, random_symbol_junta, tent
 
@@ -369,5 +371,44 @@ def test_refusals():
         replace(UNIFORM, delta=1.0)
     with pytest.raises(ArgumentError, match="depends on 0 positions or more"):
         replace(UNIFORM, assume_junta=-1)
-    with pytest.raises(ArgumentError, match="at least one fresh input"):
+    with pytest.raises(ArgumentError, match=r"^Model and function are compared on 1 fresh .* got --fresh 0\.$"):
         replace(UNIFORM, fresh=0)
+    with pytest.raises(ArgumentError, match=r"^A proof is given a number of seconds above 0; got --time-limit nan\.$"):
+        replace(UNIFORM, time_limit=float("nan"))
+    with pytest.raises(ArgumentError, match=r"^Functions of 0 to 12 positions are read off a model; got 13\.$"):
+        replace(UNIFORM, largest=13)
+
+
+def test_inputs_are_drawn_with_a_sign_per_symbol():
+    """Over 64 symbols marks stand below their positions, and signs are explained; no marks, no empty line."""
+    where, row, marks, signs = drawn(np.array([0, 40, 3, 63]), Junta((1, 3), 64, np.zeros(64**2, dtype=bool)))
+    assert where == "input: x1 = 40, x3 = 63"
+    assert (row, marks) == ("0e3/", " ^ ^")
+    assert signs == "(0-9, A-Z, a-z, +, / for the symbols from 0 on)"
+    assert len(set(SIGNS)) == len(SIGNS) == LARGEST_ALPHABET
+    assert drawn(np.array([0, 1, 1]), Junta((), 2, np.zeros(1, dtype=bool))) == ["input: no position matters", "011"]
+    assert drawn(np.array([0, 10, 1]), Junta((1,), 11, np.zeros(11, dtype=bool)))[-1].startswith("(0-9, A for")
+
+
+def test_open_parts_are_counted_in_words():
+    """With no time for branching, the one cell of a constant is one part that is open."""
+    model = tent()
+    fed = model.wiring.feedforward
+    weight = fed.outer.weight * np.array([1, 1, 1, 0])[:, None]  # no input answers true, and no first bound shows it
+    model = replace(
+        model, wiring=replace(model.wiring, feedforward=replace(fed, outer=replace(fed.outer, weight=weight)))
+    )
+    found = verify(model, Junta((), 2, np.array([False])), time_limit=1e-9)
+    assert found.status == "UNDECIDED"
+    assert "1 part is open, with the bound" in found.reason
+    halves = verify(model, Junta((0,), 2, np.array([False, False])), time_limit=1e-9)
+    assert "2 parts are open, with the bound" in halves.reason
+
+
+def test_the_hypothetical_half_counts_errors_of_the_model():
+    """A model that errs where its function does not: the half is judged by the model's errors, and says whose."""
+    model = tent()
+    inputs = np.vstack([np.ones((3, 11), dtype=np.int8), labelled(AND, 21, 97, 0)[0][:, :11]])
+    found = certificate_of(model, (inputs, np.zeros(100, dtype=bool)), terms=UNIFORM)
+    assert (found.judgement.errors, found.model_errors, found.held_out.errors) == (0, 3, 3)
+    assert "shown as many errors of the model" in flat(text(found))

@@ -63,8 +63,12 @@ class Terms:
             )
         if self.assume_junta is not None and self.assume_junta < 0:
             raise ArgumentError(f"A function depends on 0 positions or more; got --assume-junta {self.assume_junta}.")
-        if not 0 <= self.largest <= 12 or self.fresh < 1 or not self.time_limit > 0:
-            raise ArgumentError("Ask for functions of at most 12 positions, at least one fresh input and some time.")
+        if not 0 <= self.largest <= 12:
+            raise ArgumentError(f"Functions of 0 to 12 positions are read off a model; got {self.largest}.")
+        if self.fresh < 1:
+            raise ArgumentError(f"Model and function are compared on 1 fresh input or more; got --fresh {self.fresh}.")
+        if not self.time_limit > 0:
+            raise ArgumentError(f"A proof is given a number of seconds above 0; got --time-limit {self.time_limit:g}.")
 
     @property
     def occam_delta(self) -> float:
@@ -112,6 +116,7 @@ class ModelCertificate:
     repair: Repair | None = None
     before: Verification | None = None  # of the model as given, where a repaired one is certified
     doubt: str = ""  # why the sample does not follow the law
+    note: str = ""  # what the model's file says of a repair before it was written
     of_weights: bool = False  # what is proved is so of the weights, and not of the tables alone
 
     @property
@@ -230,10 +235,11 @@ def _judged(shown: ModelCertificate, model: Tabulated, sample: Sample) -> ModelC
     among = search(sample, shown.symbols, assumed, time_limit=terms.time_limit)  # what may be the target
     found = among if assumed >= SEARCHED else search(sample, shown.symbols, SEARCHED, time_limit=terms.time_limit)
     free_junta = found.fitting[0] if found.fitting else None
+    errors = _errors(model, sample)
     shown = replace(
         shown,
         doubt=doubt,
-        model_errors=_errors(model, sample),
+        model_errors=errors,
         network_free=NetworkFree(
             found,
             None if free_junta is None else judge(free_junta, sample, terms.occam_delta),
@@ -247,7 +253,7 @@ def _judged(shown: ModelCertificate, model: Tabulated, sample: Sample) -> ModelC
         shown,
         judgement=judged,
         identification=_identified(shown.junta, sample, among, shown, doubt),
-        held_out=hypothetical_yardstick(judged.samples, judged.errors, terms.delta),
+        held_out=hypothetical_yardstick(judged.samples, errors, terms.delta),
     )
 
 

@@ -69,7 +69,7 @@ def measured_yardstick(model: Tabulated, sample: Sample, delta: float) -> HeldOu
 
 
 def hypothetical_yardstick(samples: int, errors: int, delta: float) -> HeldOut | None:
-    """What half of the samples would have said, had it been set aside and shown as many errors.
+    """What half of the samples would have said, had it been set aside and shown as many errors of the model.
 
     A model trained on all samples has no held-out half; and one trained on the other half might have learned less.
     """
