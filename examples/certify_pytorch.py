@@ -65,7 +65,7 @@ def main(context: int = CONTEXT, samples: int = SAMPLES, steps: int = 150, seed:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "weights.safetensors"
         save_file(model.state_dict(), path)
-        path.with_suffix(".json").write_text(json.dumps(DESCRIPTION))
+        path.with_suffix(".json").write_text(json.dumps(DESCRIPTION | {"context": context}))
         print(keyhole.certify(path, (inputs, labels), assume_junta=3, repair=True, fresh=10**5))
 
 

@@ -51,6 +51,19 @@ def leaky(junta, tokens, focus=6.0):
     return replace(model, heads=(replace(head, scores=scores),))
 
 
+def tent(tokens=11):
+    """A model that answers true near half of the tokens at 1, where no input lies, and where all of them are.
+
+    With an odd number T of tokens its output is −1 for nearly every input, and 3 at the mean of all, k = T/2.
+    """
+    values = np.tile(np.array([[0.0], [tokens + 1.0]]), (tokens, 1, 1))
+    head = TabulatedHead(np.zeros((tokens, 2)), values, np.zeros(()), np.zeros(1))
+    bends = np.array([tokens / 2 - 0.4, tokens / 2, tokens / 2 + 0.4, tokens - 0.5])
+    outer = Affine(np.array([[10.0], [-20.0], [10.0], [10.0]]), np.array([-1.0]))
+    wiring = Wiring(residual="none", feedforward=FeedForward(Affine(np.ones((1, 4)), -bends), ReLU(), outer))
+    return Tabulated(tokens, (head,), np.zeros(1), wiring, ReadOut(np.ones(1), np.zeros(())))
+
+
 def junta_of(formula):
     """A Boolean function as a junta."""
     function = read_function(formula) if isinstance(formula, str) else formula

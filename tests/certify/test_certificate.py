@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 
 from keyhole.attention.evaluation import evaluate
+from keyhole.bounds.identification import identification_size
 from keyhole.bounds.occam import certificate_nats, exact_error
 from keyhole.certify.certificate import SET_ASIDE, Terms, certificate_of
-from keyhole.certify.law import biased_bits, uniform_law
+from keyhole.certify.consistent import search
+from keyhole.certify.junta import Junta
+from keyhole.certify.law import LARGEST_ALPHABET, biased_bits, uniform_law
 from keyhole.certify.tables import Drift
-from keyhole.certify.wording import record, text
+from keyhole.certify.verify import verify
+from keyhole.certify.wording import SIGNS, drawn, record, text
 from keyhole.errors import ArgumentError, AssumptionError, DataError
-from planted import every_sequence, junta_of, leaky, planted, random_symbol_junta
+from planted import every_sequence, junta_of, leaky, planted, random_symbol_junta, tent
 
 AND = junta_of("x3 & x17 & x20")
 UNIFORM = Terms(uniform_law(2), fresh=20_000)
@@ -89,6 +93,53 @@ def test_repair_ends_in_a_proof_and_says_so():
     assert np.array_equal(np.asarray(evaluate(found.repair.model, rows)) > 0, found.junta(rows))
     assert "The model was changed" in text(found)
     assert "The model as given was COUNTEREXAMPLE" in text(found)
+
+
+def test_a_sink_that_changes_the_function_is_compared_anew():
+    """The constant 0 is read off, the sink computes 1: the agreement shown is that of 1, counted on every input."""
+    model = tent()
+    given = certificate_of(model, terms=UNIFORM)
+    found = certificate_of(model, terms=replace(UNIFORM, repair=True))
+    assert (given.junta.table.tolist(), found.junta.table.tolist()) == ([False], [True])
+    truth = np.mean(np.asarray(evaluate(model, every_sequence(11))) > 0)
+    assert truth == 2**-11
+    # 8192 draws: the count is Bin(8192, 2^-11), mean 4; more than 30 has probability below 1e-15
+    assert found.extraction.agreement <= 30 / 8192
+    assert found.extraction.agreement == pytest.approx(1 - given.extraction.agreement)
+    assert record(found)["agreement"] == found.extraction.agreement
+    assert f"agrees with the model as given on {found.extraction.agreement:.2%} of 8,192" in flat(text(found))
+    assert "It computes another function than was read off" in flat(text(found))
+
+
+@pytest.mark.parametrize(("formula", "assumed"), [("x5", 1), ("x5 & x9", 2)])
+def test_small_assumptions_search_among_themselves(formula, assumed):
+    """Below m_id one function of at most S positions is left where many of three fit: it is the target, and is said so.
+
+    The row without a network still looks among functions of up to three positions.
+    """
+    target, m = junta_of(formula), identification_size(50, assumed) - 2
+    sample = next(
+        drawn
+        for drawn in (labelled(target, 50, m, seed) for seed in range(20))
+        if search(drawn, 2, assumed).only is not None and search(drawn, 2, 3).only is None
+    )
+    found = certificate_of(planted(target, 50), sample, terms=replace(UNIFORM, assume_junta=assumed))
+    assert (found.identification.identified, found.identification.by) == (True, "enumeration")
+    assert f"at most {assumed} {'position' if assumed == 1 else 'positions'} it is the only" in found.identification.why
+    assert found.network_free.identification == found.identification
+    assert found.network_free.search.sparsity == 3
+
+
+@pytest.mark.parametrize(("assumed", "searches"), [(None, [3]), (0, [0, 3]), (2, [2, 3]), (3, [3]), (4, [4])])
+def test_no_search_is_made_twice(monkeypatch, assumed, searches):
+    """One search where S ≥ 3 or nothing is assumed, two where S is smaller."""
+    asked = []
+    monkeypatch.setattr(
+        "keyhole.certify.certificate.search", lambda *given, **kept: asked.append(given[2]) or search(*given, **kept)
+    )
+    target = junta_of("x1 & x4")
+    certificate_of(planted(target, 12), labelled(target, 12, 80, 0), terms=replace(UNIFORM, assume_junta=assumed))
+    assert asked == searches
 
 
 def test_sharpening_only_without_training_errors():
@@ -320,5 +371,44 @@ def test_refusals():
         replace(UNIFORM, delta=1.0)
     with pytest.raises(ArgumentError, match="depends on 0 positions or more"):
         replace(UNIFORM, assume_junta=-1)
-    with pytest.raises(ArgumentError, match="at least one fresh input"):
+    with pytest.raises(ArgumentError, match=r"^Model and function are compared on 1 fresh .* got --fresh 0\.$"):
         replace(UNIFORM, fresh=0)
+    with pytest.raises(ArgumentError, match=r"^A proof is given a number of seconds above 0; got --time-limit nan\.$"):
+        replace(UNIFORM, time_limit=float("nan"))
+    with pytest.raises(ArgumentError, match=r"^Functions of 0 to 12 positions are read off a model; got 13\.$"):
+        replace(UNIFORM, largest=13)
+
+
+def test_inputs_are_drawn_with_a_sign_per_symbol():
+    """Over 64 symbols marks stand below their positions, and signs are explained; no marks, no empty line."""
+    where, row, marks, signs = drawn(np.array([0, 40, 3, 63]), Junta((1, 3), 64, np.zeros(64**2, dtype=bool)))
+    assert where == "input: x1 = 40, x3 = 63"
+    assert (row, marks) == ("0e3/", " ^ ^")
+    assert signs == "(0-9, A-Z, a-z, +, / for the symbols from 0 on)"
+    assert len(set(SIGNS)) == len(SIGNS) == LARGEST_ALPHABET
+    assert drawn(np.array([0, 1, 1]), Junta((), 2, np.zeros(1, dtype=bool))) == ["input: no position matters", "011"]
+    assert drawn(np.array([0, 10, 1]), Junta((1,), 11, np.zeros(11, dtype=bool)))[-1].startswith("(0-9, A for")
+
+
+def test_open_parts_are_counted_in_words():
+    """With no time for branching, the one cell of a constant is one part that is open."""
+    model = tent()
+    fed = model.wiring.feedforward
+    weight = fed.outer.weight * np.array([1, 1, 1, 0])[:, None]  # no input answers true, and no first bound shows it
+    model = replace(
+        model, wiring=replace(model.wiring, feedforward=replace(fed, outer=replace(fed.outer, weight=weight)))
+    )
+    found = verify(model, Junta((), 2, np.array([False])), time_limit=1e-9)
+    assert found.status == "UNDECIDED"
+    assert "1 part is open, with the bound" in found.reason
+    halves = verify(model, Junta((0,), 2, np.array([False, False])), time_limit=1e-9)
+    assert "2 parts are open, with the bound" in halves.reason
+
+
+def test_the_hypothetical_half_counts_errors_of_the_model():
+    """A model that errs where its function does not: the half is judged by the model's errors, and says whose."""
+    model = tent()
+    inputs = np.vstack([np.ones((3, 11), dtype=np.int8), labelled(AND, 21, 97, 0)[0][:, :11]])
+    found = certificate_of(model, (inputs, np.zeros(100, dtype=bool)), terms=UNIFORM)
+    assert (found.judgement.errors, found.model_errors, found.held_out.errors) == (0, 3, 3)
+    assert "shown as many errors of the model" in flat(text(found))

@@ -1,6 +1,7 @@
 """PyTorch's own encoder layer, brought as named arrays and a description, is the same function; the rest is refused."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from safetensors.numpy import save_file
 
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.tabulation import tabulate
+from keyhole.certify import foreign
 from keyhole.certify.foreign import foreign_model
 from keyhole.certify.scope import certifiable
 from keyhole.errors import CheckpointError
@@ -114,6 +116,10 @@ REFUSED = {
     "eps of zero": ({"layer_norm_eps": 0}, "layer_norm_eps is 0; it must be a number above 0"),
     "names as a list": ({"names": ["layer"]}, r"names is \['layer'\]; it must be an object of names of tensors"),
     "a name that is none": ({"names": {"tokens": ["x"]}}, "it must be an object of names of tensors"),
+    "another context": ({"context": T + 1}, "context is 8, and the position table has 7 for tokens, since no row is"),
+    "a row too few": ({"context": T, "cls_at": "first"}, "context is 7, and the position table has 6 for tokens"),
+    "a row too few, last": ({"context": T, "cls_at": "last"}, r"since the last row is taken for \[CLS\] \(cls_at\)"),
+    "a context that is none": ({"context": 7.0}, "context is 7.0; it must be a whole number above 0, or left out"),
     "a wrong token": ({"cls_token": 9}, "cls_token is 9; it must be a row of the token table"),
 }
 
@@ -145,6 +151,24 @@ def test_a_bias_without_axes_is_one_number():
     assert np.array_equal(outputs(flat, DESCRIPTION, rows), outputs(tensors, DESCRIPTION, rows))
     with pytest.raises(CheckpointError, match="1 outputs and a bias of 2 entries"):
         foreign_model(arrays() | {"readout.bias": np.zeros(2)}, DESCRIPTION)
+
+
+@pytest.mark.parametrize("where", [None, "first", "last"])
+def test_the_context_is_that_of_the_tokens(where):
+    """T positions, or T + 1 with one for [CLS]: the same context is right; null is as good as nothing."""
+    tensors = arrays()
+    tensors["positions"] = np.zeros((T if where is None else T + 1, D))
+    model = tabulate(foreign_model(tensors, DESCRIPTION | {"context": T, "cls_at": where}))
+    assert model.tokens == T
+
+
+def test_the_description_shown_is_one():
+    """The description of the module's own text, its remarks left out, is read; every field is in it."""
+    shown = foreign.__doc__.split("::")[1].split("The model is")[0]
+    lines = [re.match(r'( *(?:"\w+": (?:"[\w.]+"|[\w.-]+|\{),?|[{}]))', line) for line in shown.splitlines()]
+    described = json.loads("\n".join(line[1] for line in lines if line))
+    assert set(described) == foreign.FIELDS
+    assert tabulate(foreign_model(arrays(), described | {"context": T})).tokens == T
 
 
 def test_the_tables_are_those_of_the_layer():

@@ -15,7 +15,7 @@ from keyhole.certify.judgement import (
     measured_yardstick,
 )
 from keyhole.certify.junta import Junta
-from keyhole.certify.law import biased_bits, uniform_law
+from keyhole.certify.law import SymbolLaw, biased_bits, uniform_law
 from planted import every_sequence, junta_of, planted, random_symbol_junta
 
 AND = junta_of("x3 & x17 & x40")
@@ -141,8 +141,54 @@ def test_yardsticks():
 
 
 def test_a_law_that_does_not_fit_is_doubted():
-    """Bits of bias .5 pass as uniform and not as .6; six standard errors of 20,000 bits are .021."""
+    """Bits of bias .5 pass as uniform and as .51 (4 nats of 20,000 bits, 15.9 allowed), and not as .6."""
     sample = labelled(AND, 50, 400, 0)
     assert law_doubt(sample, uniform_law(2)) == ""
     assert law_doubt(sample, biased_bits(0.51)) == ""
     assert "the law (independent bits, 1 with probability 0.6) says 0.4" in law_doubt(sample, biased_bits(0.6))
+
+
+def test_every_position_is_compared_with_the_law():
+    """Bits of bias .95 and .05 by turns are uniform together, and doubted; one constant position among many too."""
+    rng = np.random.default_rng(0)
+    biases = np.where(np.arange(40) % 2 == 0, 0.95, 0.05)
+    turns = (rng.random((300, 40)) < biases).astype(int)
+    told = law_doubt((turns, turns[:, 0] > 0), uniform_law(2))
+    assert " of the sample at position " in told
+    assert "and the law (uniform bits) says 0.5" in told
+    inputs, labels = labelled(AND, 50, 400, 0)
+    inputs[:, 7] = 1
+    assert "symbol 0 makes up 0 of the sample at position 7, and" in law_doubt((inputs, labels), uniform_law(2))
+
+
+@pytest.mark.parametrize("places", ["all", "one"])
+def test_where_doubt_begins(places):
+    """The first count that is doubted is the first with n KL(k/n‖½) > log(4A/level), and log T more at one position."""
+    m, tokens, level = 400, 16, 1e-3
+    n = m * tokens if places == "all" else m
+    allowed = np.log(4 * 2 / level) + (0 if places == "all" else np.log(tokens))
+    counts = np.arange(n // 2, n)
+    nats = counts * np.log(2 * counts / n) + (n - counts) * np.log(2 - 2 * counts / n)
+    first = int(counts[np.argmax(nats > allowed)])
+    for ones, doubted in ((first - 1, False), (first, True)):
+        inputs = np.zeros((m, tokens), dtype=int)
+        if places == "all":  # row by row: every position has nearly the same share
+            inputs.reshape(-1)[:ones] = 1
+        else:
+            inputs[: m // 2] = 1
+            inputs[:ones, 3] = 1
+            inputs[:, 5] = 1 - inputs[:, 3]  # the others keep the whole at one half
+        assert bool(law_doubt((inputs, np.zeros(m, dtype=bool)), uniform_law(2), level)) is doubted
+
+
+@pytest.mark.parametrize("law", [uniform_law(2), SymbolLaw((0.2, 0.5, 0.3))])
+def test_samples_of_the_law_are_seldom_doubted(law):
+    """At level .2 no more than that share of 300 samples, 200 positions each; three standard errors are .07.
+
+    Without the share of each position nearly all would be: 200 tests of every symbol.
+    """
+    doubted = 0
+    for draw in range(300):
+        inputs = law.draw(30, 200, np.random.default_rng([5, draw]))
+        doubted += bool(law_doubt((inputs, np.zeros(30, dtype=bool)), law, 0.2))
+    assert doubted / 300 <= 0.2 + 0.07

@@ -12,7 +12,7 @@ from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tabulation import tabulate
 from keyhole.certify.junta import Junta
 from keyhole.certify.law import biased_bits, uniform_law
-from keyhole.certify.repair import projected_junta, sharpened, sink_logits, sink_projection
+from keyhole.certify.repair import projected_junta, sharpened, sink_projection
 from keyhole.certify.scope import certifiable
 from planted import every_sequence, junta_of, planted
 from random_models import Plan, plans, random_model
@@ -59,7 +59,8 @@ def test_one_extra_key_and_a_mask():
     model = certifiable(tabulate(random_model(Plan(tokens=6, heads=2, symbols=2, norms=True)))).tables
     junta = Junta((0, 3), 2, np.zeros(4, dtype=bool))
     sunk = sink_projection(model, junta, uniform_law(2)).model
-    logits = sink_logits(sunk, junta)
+    # four masked keys of score s weigh as much as one of s + τ ln 4
+    logits = [float(head.scores[1, 0]) + head.normaliser.temperature * np.log(4) for head in sunk.heads]
     kept = [0, 3, 1]  # the third row becomes the extra key
     heads = []
     for head, logit in zip(sunk.heads, logits, strict=True):

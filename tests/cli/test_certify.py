@@ -21,8 +21,8 @@ KEYS = [  # the golden keys of certify/1: fields are only ever added
     "reason", "margin", "counterexample", "model_answer", "function_answer", "output", "eta", "eta_kind", "eta_sampled",
     "eta_chernoff", "samples", "errors_on_sample", "model_errors_on_sample", "error_bound", "vacuous", "trivial_error",
     "rarer_label", "held_out_bound", "held_out_kind", "no_network", "identified", "identified_by", "identification",
-    "repair", "repair_says", "status_before_repair", "assumptions", "delta", "delta_parts", "delta_means", "branches",
-    "verification_seconds", "seconds",
+    "repair", "repair_says", "repaired_before", "status_before_repair", "assumptions", "delta", "delta_parts",
+    "delta_means", "branches", "verification_seconds", "seconds",
 ]  # fmt: skip
 AND = junta_of("x3 & x7 & x11")
 
@@ -73,7 +73,10 @@ def test_words(folder):
     assert answer.exit_code == 0
     assert "PROVED equal to x3 & x7 & x11 on all 2^40 inputs" in answer.stdout
     assert max(map(len, answer.stdout.splitlines())) < 80
-    assert "keyhole certify weights.safetensors --data train.npz" in run("--help").stdout
+    helped = CliRunner().invoke(app, ["certify", "--help"], env={"COLUMNS": "80"}).stdout
+    assert "keyhole certify weights.safetensors --data train.npz" in helped
+    told = helped.split("Say what")[1].split("Examples:")[0].splitlines()
+    assert all(line.startswith(" ") and not line.startswith("  ") for line in told[1:] if line.strip())
 
 
 def test_a_counterexample_exits_with_one_and_is_repaired(folder):
@@ -90,9 +93,14 @@ def test_a_counterexample_exits_with_one_and_is_repaired(folder):
     answer = run(str(folder / "bad.safetensors"), "--fresh", "1e4", "--repair", "--out", str(mended))
     assert answer.exit_code == 0
     assert "The model was changed" in answer.stdout
-    again = run(str(mended), "--json")
-    assert json.loads(again.stdout)["status"] == "PROVED"
-    assert run(str(mended)).exit_code == 0
+    for path in (mended, folder / "copied.safetensors"):  # a copy tells it on
+        again = json.loads(run(str(path), "--json", "--out", str(folder / "copied.safetensors")).stdout)
+        assert (again["status"], again["repair"]) == ("PROVED", None)
+        assert again["repaired_before"].startswith("sink projection. The model was changed: its 38 other positions are")
+        answer = run(str(path))
+        assert answer.exit_code == 0
+        assert "repaired      before the file was written, as it says: sink projection" in answer.stdout
+    assert found["repaired_before"] is None
 
 
 def test_check_sends_tables_to_certify(folder):
@@ -124,7 +132,9 @@ def test_out(folder, tmp_path, name, opening):
         (("good.safetensors", "--bias", "1.5"), "between 0 and 1; got 1.5"),
         (("good.safetensors", "--accepted", "2"), "kept with a probability above 0 and at most 1"),
         (("good.safetensors", "--fresh", "many"), "'many' is not a whole number"),
-        (("good.safetensors", "--time-limit", "0"), "some time"),
+        (("good.safetensors", "--time-limit", "0"), "a number of seconds above 0; got --time-limit 0."),
+        (("good.safetensors", "--time-limit", "nan"), "a number of seconds above 0; got --time-limit nan."),
+        (("good.safetensors", "--fresh", "0"), "compared on 1 fresh input or more; got --fresh 0."),
     ],
 )
 def test_refusals_are_one_sentence_and_exit_code_two(folder, monkeypatch, words, sentence):

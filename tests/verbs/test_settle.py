@@ -82,6 +82,16 @@ def test_one_bad_run_does_not_end_the_others(shelf, tmp_path):
     assert (share["settled"], share["proved"], share["clean"], share["identified"]) == (3, 1, 1, 1)
 
 
+def test_the_median_of_an_even_number_lies_between(shelf, tmp_path):
+    """Of two bounds it is their mean; runs without a bound do not count."""
+    shelf.update({"good": run(), "diverged": "it diverged"})
+    good, bad = settle([row(name) for name in ("good", "diverged")], tmp_path)
+    assert shares([good, bad])[0]["error_bound"] == good.error_bound
+    pair = [replace(good, error_bound=bound) for bound in (0.1, 0.3, 0.7, 0.2)]
+    assert shares(pair)[0]["error_bound"] == pytest.approx(0.25)
+    assert shares([bad])[0]["error_bound"] is None
+
+
 def test_a_model_out_of_scope_is_undecided(shelf, tmp_path, monkeypatch):
     """What `certifiable` refuses is a reason, not an end."""
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from keyhole.certify.ball import GROW, Ball, exact, inverse
+from keyhole.certify.ball import Ball, exact, inverse
 from keyhole.certify.curves import Curves, curves
 from keyhole.certify.ranges import View, least, minimisers, view
-from keyhole.certify.relaxation import Box, Relaxed, relaxed, supported, through_norm
+from keyhole.certify.relaxation import Box, Relaxed, relaxed, spread_below, through_norm
 from keyhole.certify.tables import Parts, Tables, outputs, points
 from keyhole.certify.tail import Norm, Tail, Trace, trace
 
@@ -133,8 +133,7 @@ def _minimised_normed(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The functional q (B(o) + κ · spread), the spread between lines; or q B + κ with q at an end of its range."""
     kappa = found.rest[:, 0]
-    coefficient, constant = supported(norm, kappa.mid, box, reference.middle.mid, reference.spread.mid)
-    constant = Ball(constant.mid, np.asarray((constant.rad + kappa.rad * box.most) * GROW))
+    coefficient, constant = spread_below(norm, kappa, box, reference.middle.mid, reference.spread.mid)
     matrix, centre = tail.centred
     low, chosen, spread = minimisers(seen, found.inner + (coefficient @ matrix.T)[:, None])
     low = _divided(_plus(low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)

@@ -17,7 +17,7 @@ from keyhole.bounds.assumptions import failure
 from keyhole.certify.chernoff import chernoff_disagreement
 from keyhole.certify.consistent import Sample, Search, search
 from keyhole.certify.disagreement import FRESH, Disagreement, sampled_disagreement
-from keyhole.certify.extraction import Extraction, extract, without_ignored
+from keyhole.certify.extraction import Extraction, agreement, extract, without_ignored
 from keyhole.certify.judgement import (
     HeldOut,
     Identification,
@@ -63,8 +63,12 @@ class Terms:
             )
         if self.assume_junta is not None and self.assume_junta < 0:
             raise ArgumentError(f"A function depends on 0 positions or more; got --assume-junta {self.assume_junta}.")
-        if not 0 <= self.largest <= 12 or self.fresh < 1 or not self.time_limit > 0:
-            raise ArgumentError("Ask for functions of at most 12 positions, at least one fresh input and some time.")
+        if not 0 <= self.largest <= 12:
+            raise ArgumentError(f"Functions of 0 to 12 positions are read off a model; got {self.largest}.")
+        if self.fresh < 1:
+            raise ArgumentError(f"Model and function are compared on 1 fresh input or more; got --fresh {self.fresh}.")
+        if not self.time_limit > 0:
+            raise ArgumentError(f"A proof is given a number of seconds above 0; got --time-limit {self.time_limit:g}.")
 
     @property
     def occam_delta(self) -> float:
@@ -112,6 +116,7 @@ class ModelCertificate:
     repair: Repair | None = None
     before: Verification | None = None  # of the model as given, where a repaired one is certified
     doubt: str = ""  # why the sample does not follow the law
+    note: str = ""  # what the model's file says of a repair before it was written
     of_weights: bool = False  # what is proved is so of the weights, and not of the tables alone
 
     @property
@@ -226,17 +231,19 @@ def _judged(shown: ModelCertificate, model: Tabulated, sample: Sample) -> ModelC
     """With what the sample says: of the junta, of the model, and of juntas found without it."""
     terms = shown.terms
     doubt = law_doubt(sample, terms.law)
-    wanted = max(SEARCHED, terms.assume_junta or 0)
-    found = search(sample, shown.symbols, wanted, time_limit=terms.time_limit)
+    assumed = SEARCHED if terms.assume_junta is None else terms.assume_junta
+    among = search(sample, shown.symbols, assumed, time_limit=terms.time_limit)  # what may be the target
+    found = among if assumed >= SEARCHED else search(sample, shown.symbols, SEARCHED, time_limit=terms.time_limit)
     free_junta = found.fitting[0] if found.fitting else None
+    errors = _errors(model, sample)
     shown = replace(
         shown,
         doubt=doubt,
-        model_errors=_errors(model, sample),
+        model_errors=errors,
         network_free=NetworkFree(
             found,
             None if free_junta is None else judge(free_junta, sample, terms.occam_delta),
-            _identified(free_junta, sample, found, shown, doubt),
+            _identified(free_junta, sample, among, shown, doubt),
         ),
     )
     if shown.junta is None:
@@ -245,19 +252,19 @@ def _judged(shown: ModelCertificate, model: Tabulated, sample: Sample) -> ModelC
     return replace(
         shown,
         judgement=judged,
-        identification=_identified(shown.junta, sample, found, shown, doubt),
-        held_out=hypothetical_yardstick(judged.samples, judged.errors, terms.delta),
+        identification=_identified(shown.junta, sample, among, shown, doubt),
+        held_out=hypothetical_yardstick(judged.samples, errors, terms.delta),
     )
 
 
 def _identified(
-    junta: Junta | None, sample: Sample, found: Search, shown: ModelCertificate, doubt: str
+    junta: Junta | None, sample: Sample, among: Search, shown: ModelCertificate, doubt: str
 ) -> Identification | None:
     terms = shown.terms
     if junta is None or terms.assume_junta is None:
         return None
     delta = terms.delta * terms.accepted
-    return identify(junta, sample, terms.assume_junta, terms.law, delta, found, doubt, terms.noise)
+    return identify(junta, sample, terms.assume_junta, terms.law, delta, among, doubt, terms.noise)
 
 
 def _repaired(shown: ModelCertificate, model: Tabulated, sample: Sample | None) -> tuple[ModelCertificate, Tabulated]:
@@ -274,10 +281,12 @@ def _repaired(shown: ModelCertificate, model: Tabulated, sample: Sample | None) 
     sunk = sink_projection(model, junta, terms.law)
     computed = projected_junta(sunk.model, junta)
     looked = verify(sunk.model, computed, time_limit=terms.time_limit)
-    kept = np.array_equal(computed.table, junta.table)
-    says = sunk.says if kept else f"{sunk.says} It computes another function than was read off the model as given."
     read = replace(shown.extraction, junta=without_ignored(computed))
-    changed = replace(shown, repair=replace(sunk, says=says), before=shown.verification, verification=looked)
+    if not np.array_equal(computed.table, junta.table):
+        sunk = replace(sunk, says=f"{sunk.says} It computes another function than was read off the model as given.")
+        share = agreement(model, computed, seed=terms.seed, samples=read.samples, law=terms.law)
+        read = replace(read, agreement=share)
+    changed = replace(shown, repair=sunk, before=shown.verification, verification=looked)
     return replace(changed, extraction=read, of_weights=False), sunk.model
 
 

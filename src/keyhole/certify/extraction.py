@@ -60,6 +60,12 @@ def extract(
     return found
 
 
+def agreement(model: Tabulated, junta: Junta, *, seed: int, samples: int, law: SymbolLaw) -> float:
+    """The share of inputs on which the two agree: of those that `extract` draws with this seed to choose by."""
+    fresh = law.draw(samples, model.tokens, np.random.default_rng([seed, 1]))
+    return float(np.mean(junta(fresh) == (np.asarray(evaluate(model, fresh)) > 0)))
+
+
 def _among(
     model: Tabulated,
     law: SymbolLaw,
@@ -82,10 +88,10 @@ def _among(
             break
         positions = tuple(sorted(place for place, _ in ranked[:s]))
         junta = Junta(positions, model.symbols, majority_table(model, voters, positions))
-        agreement = float(np.mean(junta(fresh) == answers))
-        if agreement >= AGREEMENT:
-            return Extraction(without_ignored(junta), agreement, ranked, len(fresh))
-        best, size = max((best, size), (agreement, s))
+        share = float(np.mean(junta(fresh) == answers))
+        if share >= AGREEMENT:
+            return Extraction(without_ignored(junta), share, ranked, len(fresh))
+        best, size = max((best, size), (share, s))
     reason = (
         f"no function of at most {largest} positions was found that agrees with the model on {AGREEMENT:.1%} of "
         f"inputs; the best, of {size}, agrees on {best:.1%}"

@@ -8,13 +8,15 @@ The weights are the state dict of a module, saved with safetensors; beside them 
       "nhead": 4,
       "activation": "relu",          or "gelu", exact
       "norm_first": true,
+      "context": 50,                 T, the tokens besides [CLS]; compared with the position table; may be left out
       "layer_norm_eps": 1e-05,       may be left out
-      "cls_at": "first",             or "last": where [CLS] stands; for the row of a position table with T + 1 rows
+      "cls_at": null,                "first" or "last": the row of [CLS] in a position table of T + 1 rows; left out or
+                                     null where the table has T rows and [CLS] none of them
       "cls_token": null,             or the row of the token table that [CLS] is, if it has no vector of its own
       "names": {
         "layer": "layer",            prefix of torch.nn.TransformerEncoderLayer (batch_first)
         "tokens": "tokens.weight",   (A, d), or (A + 1, d) with [CLS] among them
-        "positions": "positions",    (T, d), or (T + 1, d) with one for [CLS]
+        "positions": "positions",    (T, d), or (T + 1, d) with one for [CLS], and cls_at saying which
         "cls": "cls",                any shape with d entries; left out with cls_token
         "readout": "readout",        prefix of torch.nn.Linear(d, 1), or (d, 2) read as second minus first
         "final_norm": null           or the prefix of a LayerNorm before the read-out
@@ -49,7 +51,17 @@ NAMES = {
     "readout": "readout",
     "final_norm": None,
 }
-FIELDS = {"architecture", "nhead", "activation", "norm_first", "layer_norm_eps", "cls_at", "cls_token", "names"}
+FIELDS = {
+    "architecture",
+    "nhead",
+    "activation",
+    "norm_first",
+    "context",
+    "layer_norm_eps",
+    "cls_at",
+    "cls_token",
+    "names",
+}
 
 
 class _Shelf:
@@ -104,7 +116,7 @@ def _require_description(tensors: Mapping[str, np.ndarray], described: Mapping[s
             f"The description names the architecture {found!r}, which is not known; only {ARCHITECTURE} is read."
         )
     names, eps, heads = described.get("names", {}), described.get("layer_norm_eps", 1e-5), described.get("nhead")
-    known = isinstance(names, Mapping)
+    known, context = isinstance(names, Mapping), described.get("context")
     unknown = sorted(set(described) - FIELDS) + sorted(set(names if known else ()) - set(NAMES))
     if unknown:
         raise CheckpointError(
@@ -114,6 +126,7 @@ def _require_description(tensors: Mapping[str, np.ndarray], described: Mapping[s
         ("nhead", type(heads) is int and heads >= 1, "a whole number of heads"),
         ("activation", described.get("activation") in tuple(ACTIVATIONS), "relu or gelu"),  # a list has no hash
         ("norm_first", type(described.get("norm_first")) is bool, "true or false"),
+        ("context", context is None or (type(context) is int and context >= 1), "a whole number above 0, or left out"),
         ("layer_norm_eps", type(eps) in {int, float} and 0 < eps < 1e100, "a number above 0, or left out"),
         ("names", known and all(_is_name(key, name) for key, name in names.items()), "an object of names of tensors"),
     ):
@@ -154,6 +167,13 @@ def _embedding(shelf: _Shelf, described: Mapping[str, Any], names: Mapping[str, 
     if where is not None:  # [CLS] has a position of its own
         own = 0 if where == "first" else len(positions) - 1
         cls, positions = cls + positions[own], np.delete(positions, own, axis=0)
+    context = described.get("context")
+    if context not in (None, len(positions)):
+        taken = "no row is taken for [CLS]" if where is None else f"the {where} row is taken for [CLS]"
+        raise CheckpointError(
+            f"The description's context is {context}, and the position table has {len(positions)} for tokens, since "
+            f"{taken} (cls_at); correct one of the two."
+        )
     return AdditiveEmbedding(tokens, LearnedPositions(positions), cls)
 
 

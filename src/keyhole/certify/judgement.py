@@ -5,10 +5,11 @@ network, or a search without any network, ends up with.
 """
 
 from dataclasses import dataclass
+from math import log
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import Float, Shaped
 
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.tabulation import Tabulated
@@ -19,7 +20,8 @@ from keyhole.certify.consistent import Sample, Search, witnessed
 from keyhole.certify.junta import Junta
 from keyhole.certify.law import SymbolLaw
 
-DOUBT = 6.0  # standard errors by which a symbol's frequency may miss its chance
+DOUBT = 1e-6  # the chance with which a sample of the law is doubted all the same
+SMALLEST = 1e-300  # 0 log 0 is 0
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def measured_yardstick(model: Tabulated, sample: Sample, delta: float) -> HeldOu
 
 
 def hypothetical_yardstick(samples: int, errors: int, delta: float) -> HeldOut | None:
-    """What half of the samples would have said, had it been set aside and shown as many errors.
+    """What half of the samples would have said, had it been set aside and shown as many errors of the model.
 
     A model trained on all samples has no held-out half; and one trained on the other half might have learned less.
     """
@@ -117,7 +119,8 @@ def identify(
     elif errors:
         why = f"the function errs on {errors} of the samples, and the target on none"
     elif found.only is not None and found.sparsity >= min(assumed, tokens) and _equal(found.only, junta):
-        why = f"of all functions of at most {assumed} positions it is the only one that fits the sample"
+        places = "position" if assumed == 1 else "positions"
+        why = f"of all functions of at most {assumed} {places} it is the only one that fits the sample"
         return Identification(identified=True, by="enumeration", assumption=words, why=why)
     elif doubt or not law.uniform or law.symbols != 2:
         why = doubt or f"a sample size that identifies is known for uniform bits only, not for {law}"
@@ -139,14 +142,42 @@ def _by_size(junta: Junta, inputs: Shaped[np.ndarray, "m T"], needed: int, words
     return Identification(identified=False, by="", assumption=words, why=why, needed=needed)
 
 
-def law_doubt(sample: Sample, law: SymbolLaw) -> str:
-    """Why the sample's symbols cannot have been drawn from the law, or nothing."""
+def law_doubt(sample: Sample, law: SymbolLaw, level: float = DOUBT) -> str:
+    """Why the sample's symbols cannot have been drawn from the law, or nothing.
+
+    Statement  Independent symbols of the law are doubted with probability at most `level`; of sets kept with
+               probability P, at most `level`/P.
+    Proof      P(share ≥ x) and P(share ≤ x) are at most e^{−n KL(x‖p)} on their sides of p (Chernoff). Two sides of A
+               symbols at all positions together have one half of the level, of A symbols at T positions the other.
+    Source     Textbook (Chernoff; Bonferroni).
+    """
     inputs, _ = sample
-    for symbol, chance in enumerate(law.chances):
-        share = float(np.mean(inputs == symbol))
-        if abs(share - chance) > DOUBT * (chance * (1 - chance) / inputs.size) ** 0.5:
-            return f"symbol {symbol} makes up {share:.3g} of the sample, and the law ({law}) says {chance:.3g}"
+    m, tokens = inputs.shape
+    shares = np.stack([np.mean(inputs == symbol, axis=0) for symbol in range(law.symbols)])
+    chances, limit = np.asarray(law.chances)[:, None], log(4 * law.symbols / level)
+    pooled = shares.mean(axis=1, keepdims=True)
+    for seen, nats in (
+        (pooled, m * tokens * _divergence(pooled, chances) - limit),
+        (shares, m * _divergence(shares, chances) - limit - log(tokens)),
+    ):
+        if (nats > 0).any():
+            symbol, place = np.unravel_index(np.argmax(nats), nats.shape)
+            where = "" if seen is pooled else f" at position {place}"
+            return (
+                f"symbol {symbol} makes up {seen[symbol, place]:.3g} of the sample{where}, and the law ({law}) says "
+                f"{law.chances[symbol]:.3g}"
+            )
     return ""
+
+
+def _divergence(shares: Float[np.ndarray, "A n"], chances: Float[np.ndarray, "A 1"]) -> Float[np.ndarray, "A n"]:
+    """KL(x‖p) of bits, in nats."""
+    return np.asarray(
+        sum(
+            part * np.log(np.maximum(part, SMALLEST) / chance)
+            for part, chance in ((shares, chances), (1 - shares, 1 - chances))
+        )
+    )
 
 
 def _equal(one: Junta, other: Junta) -> bool:

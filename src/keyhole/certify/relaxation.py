@@ -71,9 +71,16 @@ def through_norm(
 ) -> tuple[Ball, Ball]:
     """(a, a₀) after a norm to (a′, a₀′) before it: spread · (⟨a, norm(x)⟩ + a₀) ≥ ⟨a′, x⟩ + a₀′."""
     kappa = (weight * exact(norm.bias)).total() + shift
-    coefficient, constant = supported(norm, kappa.mid, box, rows, spread)
-    constant = Ball(constant.mid, np.asarray((constant.rad + kappa.rad * box.most) * GROW))
+    coefficient, constant = spread_below(norm, kappa, box, rows, spread)
     return (weight * exact(norm.gain) + coefficient).centred(), constant
+
+
+def spread_below(
+    norm: Norm, kappa: Ball, box: Box, rows: Float[np.ndarray, "parts d"], spread: np.ndarray
+) -> tuple[Ball, Ball]:
+    """As `supported`, for a κ known up to a radius: it moves κ · spread by radius · max spread at most."""
+    coefficient, constant = supported(norm, kappa.mid, box, rows, spread)
+    return coefficient, Ball(constant.mid, np.asarray((constant.rad + kappa.rad * box.most) * GROW))
 
 
 def supported(

@@ -9,7 +9,6 @@ needs labels; sharpening is kept only if no training sample is lost by it.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float
 
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tabulation import Tabulated, TabulatedHead, dense
@@ -47,20 +46,6 @@ def sink_projection(model: Tabulated, junta: Junta, law: SymbolLaw) -> Repair:
         "key and value, the mean of theirs."
     )
     return Repair("sink projection", says, replace(model, heads=heads))
-
-
-def sink_logits(model: Tabulated, junta: Junta) -> Float[np.ndarray, "heads"]:
-    """The score of the extra key of each head of a projected model, in place of all masked ones."""
-    others = np.setdiff1d(np.arange(model.tokens), junta.positions)
-    temperatures = [
-        head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0 for head in model.heads
-    ]
-    return np.array(
-        [
-            float(head.scores[others[0], 0]) + temperature * np.log(len(others))
-            for head, temperature in zip(model.heads, temperatures, strict=True)
-        ]
-    )
 
 
 def projected_junta(model: Tabulated, junta: Junta) -> Junta:

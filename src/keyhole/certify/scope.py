@@ -29,6 +29,7 @@ class Subject:
 
     tables: Tabulated
     drifts: tuple[Drift, ...] | None = None
+    note: str = ""  # how its file says it was repaired before it was written
 
 
 def certifiable(model: Model | Tabulated) -> Subject:

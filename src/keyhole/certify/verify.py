@@ -103,7 +103,8 @@ class _Search:
         while self.open:
             low, _, cell, part, row = heapq.heappop(self.open)
             if self.late():
-                cause = f"{len(self.open) + 1} parts are open, with the bound {low:.3g} at the lowest"
+                parts_open = f"{len(self.open) + 1} parts are open" if self.open else "1 part is open"
+                cause = f"{parts_open}, with the bound {low:.3g} at the lowest"
                 return self._undecided(cause, cell)
             self.branches += 1
             found = self._settle(branched(part, 0, row), [cell] * self.tables.symbols, attack=False, floor=low)

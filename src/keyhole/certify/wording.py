@@ -3,6 +3,7 @@
 Proofs and counterexamples are about the weights in exact arithmetic or about tables of doubles; the words say which.
 """
 
+from string import ascii_lowercase, ascii_uppercase, digits
 from textwrap import wrap
 from typing import Any
 
@@ -14,6 +15,7 @@ from keyhole.certify.junta import Junta
 from keyhole.certify.verification import Verification
 
 WIDTH, NAMES = 79, 14
+SIGNS = f"{digits}{ascii_uppercase}{ascii_lowercase}+/"  # a sign for each symbol of the largest alphabet
 DRAWN = 60  # positions of an input that is drawn in full
 MEANING = (
     "bounds the probability, over the draw of the training set, that a certificate is issued and wrong; it is not the "
@@ -48,15 +50,25 @@ def drawn(sequence: np.ndarray, junta: Junta) -> list[str]:
     others = np.delete(sequence, list(junta.positions))
     lines = [f"input: {relevant}"]
     if len(sequence) <= DRAWN:
-        marks = "".join("^" if place in junta.positions else " " for place in range(len(sequence)))
-        return [*lines, "".join(np.base_repr(int(symbol), 36) for symbol in sequence), marks.rstrip()]
+        lines.append("".join(SIGNS[symbol] for symbol in sequence))
+        marks = "".join("^" if place in junta.positions else " " for place in range(len(sequence))).rstrip()
+        key = [] if junta.symbols <= 10 else [f"({', '.join(_signs(junta.symbols))} for the symbols from 0 on)"]
+        return [*lines, *([marks] if marks else []), *key]
     counts = ", ".join(f"{np.count_nonzero(others == symbol)} of symbol {symbol}" for symbol in np.unique(others))
     return [*lines, f"the {len(others)} others: {counts} (--json has them all)"]
+
+
+def _signs(symbols: int) -> list[str]:
+    """The signs of an alphabet, by their runs."""
+    runs = [SIGNS[start : min(stop, symbols)] for start, stop in ((0, 10), (10, 36), (36, 62)) if start < symbols]
+    return [f"{run[0]}-{run[-1]}" if len(run) > 1 else run for run in runs] + list(SIGNS[62:symbols])
 
 
 def lines(shown: ModelCertificate) -> list[tuple[str, list[str]]]:
     """Names and paragraphs, in the order in which they are read."""
     told: list[tuple[str, list[str]]] = []
+    if shown.note:
+        told.append(("repaired", [f"before the file was written, as it says: {shown.note}"]))
     if shown.repair is not None:
         told.append(("repair", [f"{shown.repair.name}. {shown.repair.says}"]))
         if shown.before is not None:
@@ -127,8 +139,8 @@ def _held_out(shown: ModelCertificate) -> str:
     if held.kind == "measured":
         return f"{held.bound:.4g}, the ceiling of {held.errors} errors of the model on {held.inputs:,} inputs set aside"
     return (
-        f"{held.bound:.4g}, if a half of {held.inputs:,} had been set aside and shown as many errors; it was not: the "
-        "model saw all of the sample"
+        f"{held.bound:.4g}, if a half of {held.inputs:,} had been set aside and shown as many errors of the model; it "
+        "was not: the model saw all of the sample"
     )
 
 
@@ -255,6 +267,7 @@ def record(shown: ModelCertificate) -> dict[str, Any]:
         "identification": None if told is None else identification_words(told),
         "repair": None if shown.repair is None else shown.repair.name,
         "repair_says": None if shown.repair is None else shown.repair.says,
+        "repaired_before": shown.note or None,
         "status_before_repair": None if shown.before is None else shown.before.status,
         "assumptions": assumptions(shown),
         "delta": shown.terms.delta,

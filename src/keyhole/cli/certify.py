@@ -7,20 +7,6 @@ import typer
 
 from keyhole.cli.arguments import count
 
-EXAMPLES = """
-Exit code 0 if the question was answered (also undecided or vacuous), 1 if model and function disagree on some input, 2
-for bad input.
-
-Examples:
-
-  keyhole certify and.safetensors
-
-  keyhole certify 3f0a91c2 --assume-junta 3
-
-  keyhole certify weights.safetensors --data train.npz --assume-junta 3
-
-  keyhole certify weights.safetensors --data train.npz --repair --out repaired.safetensors
-"""
 FILE = (
     "A run of `keyhole learn`, by the beginning of its name; or a model file: keyhole's own, or PyTorch weights in "
     "safetensors with a description beside them."
@@ -61,8 +47,20 @@ def certify_command(
 ) -> None:
     """Say what a model computes, prove it on all inputs or refute it, and bound its error from its training set.
 
-    PROVED means that the model, as tables in double precision, equals the printed function on every input; it does not
-    mean that either is right.
+    PROVED means that the model equals the printed function on every input; it does not mean that either is right.
+
+    Exit code 0 if the question was answered (also undecided or vacuous), 1 if
+    model and function disagree on some input, 2 for bad input.
+
+    Examples:
+
+      keyhole certify and.safetensors
+
+      keyhole certify 3f0a91c2 --assume-junta 3
+
+      keyhole certify weights.safetensors --data train.npz --assume-junta 3
+
+      keyhole certify old.safetensors --data train.npz --repair --out new.safetensors
     """
     from rich.console import Console
 
@@ -97,6 +95,3 @@ def certify_command(
         typer.echo(f"wrote {path}", err=True)
     if found.status == "COUNTEREXAMPLE":
         raise typer.Exit(1)
-
-
-certify_command.__doc__ = f"{certify_command.__doc__}\n{EXAMPLES}"

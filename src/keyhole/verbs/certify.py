@@ -1,6 +1,6 @@
 """Certify: what a one-layer model computes, settled for every input, with an error one can promise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -60,7 +60,8 @@ class Certified:
     def save_model(self, path: str | Path) -> Path:
         """Write the model the certificate is about, which `certify` reads again."""
         found = self.record()
-        notes = {name: found[name] for name in ("source", "function", "status", "repair", "repair_says")}
+        kept = ("source", "function", "status", "repair", "repair_says", "repaired_before")
+        notes = {name: found[name] for name in kept}
         return save_tabulated(self.model, Path(path), notes)
 
     def __str__(self) -> str:
@@ -86,7 +87,7 @@ def read_source(path: Path) -> Subject:
         return certifiable(foreign_model(*read_weights(path)))
     stored = read_model(path)
     if is_tabulated(stored):
-        return certifiable(load_tabulated(stored))
+        return replace(certifiable(load_tabulated(stored)), note=_note(stored.description.get("notes")))
     from keyhole.compiler.assembly import to_tabulated
     from keyhole.compiler.checking import load_undamaged
 
@@ -153,8 +154,17 @@ def certify(
     found = certificate_of(
         tables, _sample(data), drifts=subject.drifts, held_out=_sample(holdout), terms=terms, watch=watch
     )
+    found = replace(found, note=subject.note)
     about = tables if found.repair is None else found.repair.model
     return Certified(str(model) if isinstance(model, str | Path) else "a model", found, about)
+
+
+def _note(notes: Any) -> str:
+    """The repairs that a file's notes tell of, the earliest first."""
+    if not isinstance(notes, Mapping):
+        return ""
+    last = notes.get("repair") and f"{notes['repair']}. {notes.get('repair_says', '')}"
+    return " Then ".join(str(told) for told in (notes.get("repaired_before"), last) if told)
 
 
 def _law(tables: Tabulated, bias: Real | None) -> SymbolLaw:

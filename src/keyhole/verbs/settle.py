@@ -215,7 +215,7 @@ def shares(settled: Sequence[Settled]) -> list[dict[str, Any]]:
         groups.setdefault((one.context, one.samples), []).append(one)
     rows = []
     for (context, samples), members in sorted(groups.items(), key=lambda item: (item[0][0], item[0][1] or 0)):
-        bounds = sorted(one.error_bound for one in members if one.error_bound is not None)
+        bounds = [one.error_bound for one in members if one.error_bound is not None]
         rows.append(
             {
                 "context": context,
@@ -225,7 +225,7 @@ def shares(settled: Sequence[Settled]) -> list[dict[str, Any]]:
                 "proved": sum(one.status == "PROVED" for one in members),
                 "counterexamples": sum(one.status == "COUNTEREXAMPLE" for one in members),
                 "identified": sum(bool(one.identified) for one in members),
-                "error_bound": bounds[len(bounds) // 2] if bounds else None,
+                "error_bound": median(bounds) if bounds else None,
                 "seconds": median(one.seconds for one in members),
             }
         )
