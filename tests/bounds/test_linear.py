@@ -121,7 +121,8 @@ def test_lemma_b_covers_by_enumeration(seed):
     """Every string of ⌊2(Bb/ε)²⌋ tokens decoded: each W of the class is within ε of one at every point."""
     rng = np.random.default_rng(seed)
     n, d, k, accuracy = 2, 2, 2, 0.8  # 3 tokens from an alphabet of 11
-    points = on_ball(rng, (n, d), 1.0)
+    points = rng.normal(size=(n, d))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
     atoms = [np.zeros(d), *points, *(-points)]
     alphabet = [None, *product(range(k), range(len(atoms)))]
     delta, elements = accuracy**2 / 2, []
@@ -134,9 +135,9 @@ def test_lemma_b_covers_by_enumeration(seed):
         elements.append(W)
     cover = np.array(elements)
     assert log(len(cover)) == pytest.approx(matrix_cover(1.0, 1.0, k, n).log_size(accuracy))
-    for _ in range(30):
-        W = rng.normal(size=(d, k))
-        W *= rng.uniform() / np.linalg.norm(W, axis=0).sum()
+    for aligned in [True] * 15 + [False] * 15:  # columns along a point are farthest from 0, which covers the rest
+        W = points[rng.integers(n, size=k)].T if aligned else rng.normal(size=(d, k))
+        W = W * rng.dirichlet(np.full(k, 0.2)) / np.linalg.norm(W, axis=0)
         assert np.linalg.norm(points @ (W - cover), axis=2).max(axis=1).min() <= accuracy + SLACK
 
 
