@@ -185,8 +185,12 @@ def rational(numbers):
     return flat.reshape(numbers.shape)
 
 
-def strained(model, size):
-    """The model with its last two coordinates alike and ± size in the maps that read them: the sums nearly cancel."""
+def strained(model, size, values=None):
+    """The model with its last two coordinates alike and ± size in the maps that read them: the sums nearly cancel.
+
+    The map of the values may have a size of its own: digits lost there are lost once, those of scores twice.
+    """
+    values = size if values is None else values
     embedding = model.embedding
 
     def alike(array):
@@ -194,7 +198,7 @@ def strained(model, size):
         array[..., -1] = array[..., -2]
         return array
 
-    def torn(matrix):
+    def torn(matrix, size=size):
         push = size * np.linspace(0.3, 1.1, matrix.shape[1])
         return np.concatenate([matrix[:-2], matrix[-2:-1] + push, matrix[-1:] - push])
 
@@ -211,7 +215,7 @@ def strained(model, size):
             score=DenseScore(torn(torn(head.score.matrix).T).T)
             if isinstance(head.score, DenseScore)
             else replace(head.score, query=torn(head.score.query), key=torn(head.score.key)),
-            value=replace(head.value, weight=torn(head.value.weight)),
+            value=replace(head.value, weight=torn(head.value.weight, values)),
         )
         for head in block.heads
     )

@@ -133,11 +133,11 @@ class TestWithoutTolerance:
 
     @staticmethod
     @settings(max_examples=FEW // 3)
-    @given(any_plans, st.sampled_from([0.0, 30.0, 1e3]), st.sampled_from([0, 2, 3]), st.data())
+    @given(any_plans, st.sampled_from([0.0, 30.0]), st.sampled_from([0, 2, 3]), st.data())
     def test_from_the_weights(plan, strain, size, data):
         """The model is its weights, and rounding has moved its tables: the same holds of what the weights define."""
         plan = replace(plan, tokens=min(plan.tokens, 3 if plan.symbols == 2 else 2), projected=False)
-        model = strained(random_model(plan), strain)
+        model = strained(random_model(plan), strain, 1e4)
         try:
             subject = certifiable(model)
         except AssumptionError:  # a norm has made too much of what was lost
