@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from exact_models import each, lifted, precisely
+from exact_models import holds as certainly_holds
 from keyhole.certify.ball import Ball, between, exact, gamma, inverse, root
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=False)
@@ -66,7 +68,7 @@ def test_totals_and_means(drawn):
 def test_inverses(drawn):
     """1/x lies in the inverse of what is certainly positive."""
     x, a = drawn
-    assert holds(inverse(x), np.array([1 / each for each in a], dtype=object))
+    assert holds(inverse(x), np.array([1 / inside for inside in a], dtype=object))
 
 
 @given(balls((4,), of=st.floats(0, 1e6)))
@@ -74,8 +76,19 @@ def test_roots(drawn):
     """√x lies in the root: the ends, squared, enclose x."""
     x, a = drawn
     found = root(x)
-    for low, high, each in zip(found.low, found.high, a, strict=True):
-        assert max(Fraction(float(low)), Fraction(0)) ** 2 <= each <= Fraction(float(high)) ** 2
+    for low, high, inside in zip(found.low, found.high, a, strict=True):
+        assert max(Fraction(float(low)), Fraction(0)) ** 2 <= inside <= Fraction(float(high)) ** 2
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 1.0, 2.0**41])
+def test_roots_and_inverses_of_numbers_hold_the_truth(scale):
+    """A number without a radius has a root and an inverse that are no doubles: the radius covers the rounding."""
+    numbers = scale * np.linspace(1.0, 4.0, 301)
+    with precisely():
+        roots, inverses = each(lambda x: x.sqrt(), lifted(numbers)), 1 / lifted(numbers)
+    assert certainly_holds(root(exact(numbers)), roots)
+    assert certainly_holds(inverse(exact(numbers)), inverses)
+    assert certainly_holds(inverse(root(exact(numbers))), 1 / roots)
 
 
 def test_inverse_of_what_may_be_zero():

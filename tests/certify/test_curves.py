@@ -1,11 +1,16 @@
 """Activations stay between their lines, and GELU is what ball arithmetic says."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from exact_models import below as certainly_below
+from exact_models import each, lifted, rational
+from exact_models import gelu as gelu_of
 from keyhole.attention.activations import GELU, Activation, Identity, ReLU
 from keyhole.certify.ball import Ball, exact
 from keyhole.certify.curves import GELU_CURVATURE, GELU_ERROR, LATTICE, POINTS, curve, curves, require_known
@@ -64,6 +69,36 @@ def test_lines_enclose(activation, one, two, slope):
     assert (slope * x + below.offset[0, 0] <= truth.mid + allowed).all()
     assert (slope * x + above.offset[0, 0] >= truth.mid - allowed).all()
     assert np.abs(truth.mid).max() <= made.size[0, 0] + allowed.max()
+
+
+@pytest.mark.parametrize("place", [0.5, 384.5, -384.5, 100.5])
+@pytest.mark.parametrize("width", [0.0, 2.0**-30])
+def test_lines_of_a_narrow_range_pay_for_what_gelu_is_known_to(place, width):
+    """Midway between lattice points, in a range too narrow to bend, lines are off by no more than GELU's own error."""
+    low = place * LATTICE
+    made = curves(GELU(), np.array([[low]]), np.array([[low + width]]))
+    x = lifted([low, low + width])
+    truth = each(gelu_of, x)
+    for slope in (-0.2, 0.0, 0.3, 1.0, 1.2):
+        tilt = np.array([[slope]])
+        lower, upper = ([arb(slope)] * x + lifted(lines.offset[0]) for lines in (made.below(tilt), made.above(tilt)))
+        assert all(lower <= truth)
+        assert all(truth <= upper)
+    assert certainly_below(-made.size[0], truth)
+    assert certainly_below(-made.size[0], -truth)
+
+
+@example(ReLU(), [-1e-220, 0.0, 0.0], 1e-220)  # slope · x underflows
+@given(st.sampled_from([ReLU(), Identity()]), st.lists(ends, min_size=3, max_size=3), slopes)
+def test_straight_lines_enclose_in_fractions(activation, places, slope):
+    """Without any rounding of the comparison: at the ends, the bend and a place between, lines are on their side."""
+    low, inside, high = sorted(places)
+    made = curves(activation, np.array([[low]]), np.array([[high]]))
+    tilt = np.array([[slope]])
+    x = rational([low, inside, high, np.clip(0.0, low, high)])
+    truth = np.maximum(x, Fraction(0)) if activation == ReLU() else x
+    assert (Fraction(slope) * x + rational(made.below(tilt).offset[0]) <= truth).all()
+    assert (Fraction(slope) * x + rational(made.above(tilt).offset[0]) >= truth).all()
 
 
 @pytest.mark.parametrize("step", [0.1, 0.3])

@@ -1,5 +1,6 @@
 """Lemma F: the least value of a functional of the heads over all completions, against enumeration."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -8,11 +9,12 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exact_models import rational
 from keyhole.attention.tabulation import Tabulated, TabulatedHead
 from keyhole.attention.weights import ReadOut, Wiring
 from keyhole.certify.ball import Ball, exact
 from keyhole.certify.ranges import least, minimisers, view
-from keyhole.certify.tables import HeadTable, Tables, branched, outputs, points, split, tables_of
+from keyhole.certify.tables import HeadTable, Parts, Tables, branched, outputs, points, split, tables_of
 from planted_juntas import all_sequences
 
 
@@ -204,3 +206,27 @@ def test_rounding_is_on_the_safe_side(seed, temperature):
         assert min(float((truth - low).upper()) for truth in truths) <= 1e-12
     finally:
         ctx.prec = before
+
+
+@pytest.mark.parametrize("share", [1 / 3, 0.7, 0.9, 1.1])
+@pytest.mark.parametrize("free", [False, True])
+def test_long_sums_of_two_heads_round_downwards(share, free):
+    """2000 equal rows of masses 1, which two heads see with opposite signs: the bound is below the exact minimum.
+
+    The heads' own minima are far below it, so the bound is what the common rows give; equal terms added one by one
+    round the same way again and again, by hundreds of units.
+    """
+    rows = 2000
+    value = np.array([[1.0, 0.77], [-0.7, -0.539]]) * share
+    heads = tuple(
+        HeadTable(np.ones((rows, 2)), np.broadcast_to(seen, (rows, 2, 2)), 1.0, np.zeros(2))
+        for seen in (value, -0.9 * value)
+    )
+    tables = Tables(rows, heads, np.ones(rows, dtype=np.int64), tuple((place,) for place in range(rows)))
+    fixed = np.zeros((1, rows, 2), dtype=np.int64)
+    fixed[0, :, 0] = not free
+    seen = view(tables, Parts(np.full(rows, int(free)), fixed))
+    for direction in (np.ones(4), -np.ones(4), np.array([0.3, 1.0, 0.31, 1.1])):
+        terms = rational(np.concatenate([head.values[0] for head in heads], axis=1)) @ rational(direction)
+        truth = rows * (min(terms) if free else terms[0]) / Fraction(rows + 1)
+        assert Fraction(float(least(seen, exact(direction[None, None]))[0, 0])) <= truth

@@ -6,25 +6,23 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from flint import arb
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exact_models import lifted, precisely, rational, strained, tables_of_weights
 from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.rowwise import Affine
 from keyhole.attention.score import FactoredScore
 from keyhole.attention.tabulation import tabulate
 from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
-from keyhole.certify.rounding import LIMIT, drifts_of
+from keyhole.certify.rounding import LIMIT, drifts_of, require_exact_enough
 from keyhole.certify.scope import certifiable
 from keyhole.certify.tables import Drift
 from keyhole.errors import AssumptionError
+from planted_juntas import FEW
 from random_models import Plan, plans, random_model
-
-
-def rational(array):
-    """The same numbers as fractions."""
-    return np.vectorize(Fraction, otypes=[object])(np.asarray(array))
 
 
 def exact_tables(model, head):
@@ -54,6 +52,55 @@ def test_the_true_tables_lie_within_the_bound(plan):
         assert abs(values - given).max() <= Fraction(drift.value)
         assert 0 < drift.score < LIMIT / 100
         assert drift.value < LIMIT / 100 * abs(given).max()
+
+
+@settings(max_examples=FEW)
+@given(plans, st.sampled_from([0.0, 1e3, 1e7]))
+def test_drifts_are_no_less_than_the_truth(plan, strain):
+    """Norms, factored and dense scores, sums that nearly cancel: no entry is farther from 260 bits than is said."""
+    model = strained(random_model(plan), strain)
+    tables = tabulate(model)
+    drifts = drifts_of(model, tables)
+    for head, drift, (scores, values) in zip(tables.heads, drifts, tables_of_weights(model), strict=True):
+        within(scores, np.vstack([head.scores, np.full((1, plan.symbols), head.cls_score)]), drift.score, head)
+        own = np.broadcast_to(head.cls_value, (1, *head.values.shape[1:]))
+        within(values, np.concatenate([head.values, own]), drift.value)
+
+
+def within(truths, given, drift, head=None):
+    """No truth is farther from what is given than the drift, in units of the head's temperature if there is one."""
+    unit = 1.0 if head is None else head.normaliser.temperature
+    with precisely():
+        assert all(abs(truth) <= arb(drift) * arb(unit) for truth in (truths - lifted(given)).reshape(-1))
+
+
+def spoilt(where):
+    """A model of one head in which one step alone loses digits: the norm of a row, of [CLS]'s own, or the query."""
+    plan = Plan(seed=3, tokens=3, heads=1, placement="pre", norms=where != "fold", embedding="pair")
+    model = random_model(plan)
+    embedding, block = model.embedding, model.blocks[0]
+    if where == "rows":
+        embedding = replace(embedding, table=embedding.table + 1e8)
+    if where == "cls":
+        embedding = replace(embedding, cls=embedding.cls + 1e8)
+    if where == "fold":  # W_Qᵀz is a small difference; the map of the keys has nothing that cancels
+        query = strained(model, 1e8).blocks[0].heads[0].score.query
+        embedding = replace(embedding, cls=np.append(embedding.cls[:-1], embedding.cls[-2]))
+        head = block.heads[0]
+        block = replace(block, heads=(replace(head, score=replace(head.score, query=query)),))
+    return replace(model, embedding=embedding, blocks=(block,))
+
+
+@pytest.mark.parametrize("where", ["rows", "cls", "fold"])
+def test_every_step_that_loses_digits_is_paid_for(where):
+    """With 1e8 added before a norm, or ±1e8 in the query's map, entries are off by more than all other steps make."""
+    model = spoilt(where)
+    tables = tabulate(model)
+    drift, (scores, values) = drifts_of(model, tables)[0], tables_of_weights(model)[0]
+    head = tables.heads[0]
+    within(scores, np.vstack([head.scores, np.full((1, 2), head.cls_score)]), drift.score, head)
+    within(values, np.concatenate([head.values, np.broadcast_to(head.cls_value, (1, 2, 3))]), drift.value)
+    assert drift.score > 1e-10
 
 
 @given(plans)
@@ -124,6 +171,25 @@ def test_scores_that_cancel_are_refused():
     assert abs(tabulate(cancelling(2.0**53)).heads[0].scores[0, 0] - 0.9 / np.sqrt(3)) > 0.4
     with pytest.raises(AssumptionError, match=r"weights nearly cancel: rounding may move its scores by .* Scale"):
         certifiable(cancelling(2.0**53))
+
+
+def test_the_limit_is_a_billionth():
+    """Scores, or values over the largest, off by 1e-8 are refused, and off by 0.9e-9 let pass."""
+    tables = tabulate(cancelling(1.0))
+    head = tables.heads[0]
+    tables = replace(tables, heads=(replace(head, values=head.values * 8, cls_value=head.cls_value * 8),))
+    require_exact_enough([Drift(0.9e-9, 8 * 0.9e-9)], tables)
+    for drift in (Drift(1e-8, 0.0), Drift(0.0, 8e-8), Drift(1.1e-9, 0.0), Drift(0.0, 8 * 1.1e-9), Drift(np.nan, 0.0)):
+        with pytest.raises(AssumptionError, match="1e-09 is let pass"):
+            require_exact_enough([drift], tables)
+
+
+def test_tables_off_by_a_hundred_millionth_are_refused():
+    """With ±2^27 a score may be off by 2^−26 = 1.5e-8, far less than anything seen in a run: refused all the same."""
+    off = drifts_of(cancelling(2.0**27), tabulate(cancelling(2.0**27)))[0].score
+    assert 5e-9 < off < 1e-6
+    with pytest.raises(AssumptionError, match="weights nearly cancel"):
+        certifiable(cancelling(2.0**27))
 
 
 def test_values_that_cancel_are_refused():

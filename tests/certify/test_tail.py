@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from flint import arb, ctx
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from exact_models import below, exact_f, holds
 from keyhole.attention.activations import GELU, Activation, Identity, ReLU
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.rowwise import LayerNorm
@@ -60,48 +61,25 @@ def test_points_are_sequences(plan):
         assert (points_of(tables, sequence_of(tables, point)[None])[0] == point).all()
 
 
-def precisely(tail_model, outputs_row):
-    """F at given outputs of the heads, in 200 bits, straight from the wiring."""
-    wiring, readout = tail_model.wiring, tail_model.readout
-
-    def affine(x, part):
-        weight, bias = part.weight.tolist(), part.bias.tolist()
-        return [sum((x[i] * arb(weight[i][j]) for i in range(len(x))), arb(bias[j])) for j in range(len(bias))]
-
-    def norm(x, part):
-        mean = sum(x, arb(0)) / len(x)
-        spread = (sum(((each - mean) ** 2 for each in x), arb(0)) / len(x) + arb(part.eps)).sqrt()
-        gains, biases = part.gain.tolist(), part.bias.tolist()
-        return [(each - mean) / spread * arb(g) + arb(b) for each, g, b in zip(x, gains, biases, strict=True)]
-
-    def curved(x):
-        if isinstance(wiring.feedforward.activation, GELU):
-            return x * (1 + (x / arb(2).sqrt()).erf()) / 2
-        return x if x > 0 else arb(0)
-
-    stream = [arb(each) for each in tail_model.stream.tolist()]
-    x = [s + y for s, y in zip(stream, affine([arb(o) for o in outputs_row], wiring.output), strict=True)]
-    x = norm(x, wiring.attention_norm)
-    fed = affine([curved(u) for u in affine(x, wiring.feedforward.inner)], wiring.feedforward.outer)
-    x = norm([a + b for a, b in zip(x, fed, strict=True)], wiring.feedforward_norm)
-    x = norm(x, readout.norm)
-    return sum((a * arb(w) for a, w in zip(x, readout.weight.tolist(), strict=True)), arb(float(readout.bias)))
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("gelu", [True, False])
-def test_the_truth_is_in_the_ball(seed, gelu):
-    """Three norms, units and a read-out: what 200 bits say of the same weights lies in the ball about f."""
-    model = planted(Plan(seed=seed, gelu=gelu, final_norm=True, residual="each", placement="post"), [1])
-    before, ctx.prec = ctx.prec, 200
-    try:
-        row = np.random.default_rng(seed).normal(size=6)
-        found = trace(tail_of(model), exact(row[None])).output[0]
-        truth = precisely(model, row.tolist())
-        assert abs(truth - arb(float(found.mid))) < arb(float(found.rad))
-        assert float(found.rad) < 1e-8
-    finally:
-        ctx.prec = before
+@settings(max_examples=FEW)
+@given(plans, st.sampled_from([1e-12, 1e-5]), st.sampled_from([1.0, 1e3]))
+def test_the_truth_is_in_the_ball(plan, eps, loud):
+    """Norms, units and a read-out of any wiring: what 260 bits say of tables and weights lies in the ball about f."""
+    plan = replace(plan, tokens=min(plan.tokens, 3))
+    model = planted(plan, [0], 1.0)
+    wiring = model.wiring
+    if wiring.attention_norm is not None:
+        norms = {name: replace(getattr(wiring, name), eps=eps) for name in ("attention_norm", "feedforward_norm")}
+        wiring = replace(wiring, **norms)
+    wiring = replace(wiring, output=replace(wiring.output, weight=loud * wiring.output.weight))
+    model = replace(model, wiring=wiring)
+    tables, sequences = tables_of(model, (0,)), all_sequences(plan.tokens, plan.symbols)
+    found = trace(tail_of(model), outputs(tables, points_of(tables, sequences))).output
+    truths = exact_f(model, sequences)
+    assert holds(found, truths)
+    assert below(found.low, truths)
+    assert below(-found.high, -truths)
+    assert found.rad.max() < 1e-5 * loud * (1 + np.abs(found.mid).max())
 
 
 def test_projection_is_refused():

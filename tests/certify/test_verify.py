@@ -9,18 +9,21 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from compiled_plans import FORMULAS, all_plans
+from exact_models import below, exact_f, least_signed, precisely, strained
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.normalisers import Softmax, Sparsemax
 from keyhole.boolean.text import read_function
 from keyhole.certify import verify as engine
 from keyhole.certify.junta import Junta
+from keyhole.certify.scope import certifiable
 from keyhole.certify.tables import Drift, tables_of
 from keyhole.certify.verify import verify
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.pair import pair_plans
 from keyhole.errors import AssumptionError, ShapeError
 from planted_juntas import FEW, LOUD, all_sequences, answers, least_heights, plans, planted
-from random_models import Plan
+from random_models import Plan, random_model
+from random_models import plans as any_plans
 
 NEAR = 1e-7  # f so near to 0 is not asked about: double precision through three norms does not tell its sign
 
@@ -86,6 +89,60 @@ class TestAgainstEnumeration:
             assert judged(moved(-f[f > 0].min() - 1e-6), junta).status == "COUNTEREXAMPLE"
         if (f < 0).any():
             assert judged(moved(-f[f < 0].max() + 1e-6), junta).status == "COUNTEREXAMPLE"
+
+
+def must_be_certain(truth, tables, drifts, positions, data):
+    """Verdicts on the model with an extreme f of some cell put near 0 hold to 260 bits: nothing is allowed for."""
+    sequences = all_sequences(tables.tokens, tables.symbols)
+    cells = (sequences[:, list(positions)] @ tables.symbols ** np.arange(len(positions))).astype(np.int64)
+    exactly, before = exact_f(truth, sequences), float(truth.readout.bias)
+    inside = np.flatnonzero(cells == data.draw(st.integers(0, cells.max())))
+    place = inside[np.argsort([float(each) for each in exactly[inside]])[data.draw(st.sampled_from([0, -1]))]]
+    for shares in ([0.0, 1e-16, 1e-15], [1e-13, 1e-12, 1e-11], [1e-10, 0.01]):
+        share = data.draw(st.sampled_from(shares)) * data.draw(st.sampled_from([1, -1]))
+        with precisely():
+            bias = float((before + share * max(abs(each) for each in exactly) - exactly[place]).mid())
+            truths = exactly - before + bias
+        up = np.array([each > 0 for each in truths])
+        table = np.array([2 * up[cells == cell].sum() > (cells == cell).sum() for cell in range(cells.max() + 1)])
+        moved = replace(tables, readout=replace(tables.readout, bias=np.asarray(bias)))
+        for answer in (table[cells[place]], ~table[cells[place]]):
+            table[cells[place]] = answer
+            found = verify(moved, Junta(positions, tables.symbols, table), drifts=drifts, time_limit=0.1)
+            if found.status == "PROVED":
+                assert below(found.margin, least_signed(truths, cells, np.where(table, 1, -1).tolist()))
+            if found.status == "COUNTEREXAMPLE":
+                at = int(np.flatnonzero((sequences == found.counterexample).all(axis=1))[0])
+                assert truths[at] < 0 if table[cells[at]] else truths[at] > 0
+                assert table[cells[at]] == found.junta_answer != found.model_answer
+
+
+@pytest.mark.usefixtures("_leaf")
+class TestWithoutTolerance:
+    """Some f within 1e-16 … 1e-10 of the largest from 0: there rounding decides, and no verdict is wrong."""
+
+    @staticmethod
+    @settings(max_examples=FEW // 3)
+    @given(plans, st.sampled_from([0.0, LOUD]), st.sampled_from([0, 2, 3]), st.data())
+    def test_tables_as_given(plan, loud, size, data):
+        """The model is its tables: a margin is no larger than the least sign·f, a counterexample's sign is certain."""
+        plan = replace(plan, tokens=min(plan.tokens, 3 if engine.LEAF > 1 else 2))
+        positions = tuple(range(min(size, plan.tokens)))
+        model = planted(plan, positions, loud)
+        must_be_certain(model, model, None, positions, data)
+
+    @staticmethod
+    @settings(max_examples=FEW // 3)
+    @given(any_plans, st.sampled_from([0.0, 30.0]), st.sampled_from([0, 2, 3]), st.data())
+    def test_from_the_weights(plan, strain, size, data):
+        """The model is its weights, and rounding has moved its tables: the same holds of what the weights define."""
+        plan = replace(plan, tokens=min(plan.tokens, 3 if plan.symbols == 2 else 2), projected=False)
+        model = strained(random_model(plan), strain, 1e4)
+        try:
+            subject = certifiable(model)
+        except AssumptionError:  # a norm has made too much of what was lost
+            return
+        must_be_certain(model, subject.tables, subject.drifts, tuple(range(min(size, plan.tokens))), data)
 
 
 @pytest.mark.usefixtures("_leaf")

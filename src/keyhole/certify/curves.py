@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from keyhole.attention.activations import GELU, Activation, Identity, ReLU
-from keyhole.certify.ball import GROW, UNIT, Ball
+from keyhole.certify.ball import GROW, TINY, UNIT, Ball
 from keyhole.errors import AssumptionError
 
 LATTICE = 2.0**-8  # where GELU is known from ball arithmetic
@@ -64,7 +64,7 @@ class Curves:
         at = extreme(over, axis=0)[None]  # type: ignore[operator]
         touch = np.take_along_axis(self.grid, at, axis=0)[0]
         ends = np.maximum(np.abs(self.grid[0]), np.abs(self.grid[-1]))
-        rounding = (self.error + 4 * UNIT * (np.abs(slope) * ends + self.size)) * GROW
+        rounding = (self.error + 4 * UNIT * (np.abs(slope) * ends + self.size)) * GROW + TINY  # slope · x may underflow
         return np.take_along_axis(over, at, axis=0)[0], touch, rounding
 
 
