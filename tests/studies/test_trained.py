@@ -1,12 +1,15 @@
 """Studies that train networks: what they conclude from given runs, clause by clause, and one of them in earnest."""
 
 from dataclasses import replace
+from statistics import NormalDist
 
+import numpy as np
 import pytest
 
 from keyhole.lab.estimation import Threshold
 from keyhole.lab.laws import compare
 from keyhole.lab.running import Result
+from keyhole.lab.training import PROBE
 from keyhole.studies import conjunctions, grokking, parity, settled, sparse_heads, trained
 from keyhole.studies.conjunctions import Growth
 from keyhole.verbs.settle import Settled
@@ -48,6 +51,14 @@ def test_conjunctions_need_every_setting():
     assert conjunctions.judge((grown(lambda T: 20 * T**0.1), none), "uniform").verdict == "undecided at this scale"
 
 
+def test_censored_thresholds_decide_nothing():
+    """A longest context at which no size sufficed leaves the claim open, however slowly the others grow."""
+    one = grown(lambda T: 20 * T**0.1)
+    last = replace(one.thresholds[-1], m=None, high=None, censored="above")
+    cut = replace(one, thresholds=(*one.thresholds[:-1], last))
+    assert conjunctions.judge((cut,), "uniform").verdict == "undecided at this scale"
+
+
 def result(*, success=True, steps=100, readings=(), numbers=None, accuracy=None, fitted=True):
     """One run."""
     right = (1.0 if success else 0.5) if accuracy is None else accuracy
@@ -63,6 +74,7 @@ def reading(step, accuracy, fourier):
 SUDDEN = [reading(10, 0.5, 0.001), reading(20, 0.5, 0.02), reading(100, 0.7, 0.4), reading(110, 1.0, 0.99)]
 SLOW = [reading(10, 0.5, 0.001), reading(20, 0.7, 0.02), reading(100, 0.8, 0.4), reading(110, 1.0, 0.99)]
 UNANNOUNCED = [reading(10, 0.5, 0.001), reading(90, 0.5, 0.001), reading(100, 0.7, 0.4), reading(110, 1.0, 0.99)]
+TOGETHER = [reading(10, 0.5, 0.001), reading(20, 0.55, 0.02), reading(100, 0.7, 0.4), reading(110, 1.0, 0.99)]
 BLIP = [reading(10, 0.5, 0.1), reading(90, 0.5, 0.001), reading(100, 0.7, 0.4), reading(110, 1.0, 0.99)]
 
 
@@ -75,6 +87,7 @@ BLIP = [reading(10, 0.5, 0.1), reading(90, 0.5, 0.001), reading(100, 0.7, 0.4), 
         (SUDDEN, 10, "fails here"),
         (SLOW, 20, "fails here"),
         (UNANNOUNCED, 20, "fails here"),
+        (TOGETHER, 20, "fails here"),  # accuracy is as far from its noise as the Fourier weight, as early
         (BLIP, 20, "fails here"),  # noise that passes the mark once foretells nothing
     ],
 )
@@ -82,6 +95,28 @@ def test_parity_online(readings, wins, verdict):
     """Nine in ten must succeed, suddenly, and with the Fourier weight moving first and for good."""
     runs = [(15 if i % 2 else 20, result(success=i < wins, readings=readings)) for i in range(20)]
     assert parity.judge(runs).verdict == verdict
+
+
+def test_parity_medians_count_every_run():
+    """A run that never succeeds is later than any that does: of three, one success has no median."""
+    runs = [(15, result(success=i < 2, steps=100 * (i + 1), readings=SUDDEN)) for i in range(3)]
+    runs += [(40, result(success=i < 1, steps=100, readings=SUDDEN)) for i in range(3)]
+    found = parity.judge(runs)
+    assert found.numbers["median steps at T = 15"] == 200
+    assert "median steps at T = 40" not in found.numbers
+    assert "T = 40: 1 of 3, no median" in found.measurement
+
+
+def test_both_marks_of_noise_are_as_unusual():
+    """A network that knows nothing passes either mark on 1024 inputs with the chance of √5 standard deviations."""
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1.0, 1.0], (20_000, 1024))
+    means = signs.mean(axis=1)
+    expected = 2 * NormalDist().cdf(-(5**0.5))
+    tolerance = 4 * (expected / len(means)) ** 0.5
+    assert np.mean(means**2 > parity.NOISE) == pytest.approx(expected, abs=tolerance)
+    assert np.mean(np.abs(means / 2) > parity.CHANCE - 0.5) == pytest.approx(expected, abs=tolerance)
+    assert parity.PROBE == PROBE
 
 
 def test_a_network_that_does_not_fit_memorises_nothing():
@@ -144,6 +179,7 @@ GOOD = Settled(
     margin=1.0,
     eta=0.0,
     disagreements=0,
+    mistakes=0,
     error_bound=0.09,
     trivial_error=0.125,
     held_out_bound=0.03,
@@ -162,7 +198,8 @@ GOOD = Settled(
         ({"twice": [replace(GOOD, status="UNDECIDED")] * 4}, "undecided at this scale"),
         ({"above": [replace(GOOD, status="UNDECIDED")] * 10}, "holds"),  # reported, not predicted
         ({"longer": [replace(GOOD, status="UNDECIDED")] * 10}, "holds"),
-        ({"twice": [replace(GOOD, status="COUNTEREXAMPLE", disagreements=1)] * 10}, "holds"),  # not clean: they erred
+        ({"twice": [replace(GOOD, status="COUNTEREXAMPLE", mistakes=1)] * 10}, "holds"),  # not clean: they erred
+        ({"twice": [replace(GOOD, status="UNDECIDED", function=None, right=None)] * 10}, "fails here"),  # unread, clean
         ({"below": [replace(GOOD, true_error=0.2, error_bound=0.15)]}, "fails here"),
         ({"longer": [replace(GOOD, true_error=0.2, error_bound=0.15)]}, "fails here"),
         ({"below": [replace(GOOD, true_error=0.2, error_bound=0.5, trivial_error=0.25)]}, "holds"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from keyhole.certify.certificate import Terms, certificate_of
 from keyhole.certify.junta import Junta
 from keyhole.certify.law import uniform_law
 from keyhole.certify.scope import Subject
@@ -14,7 +15,7 @@ from keyhole.lab.task import Instance, SparseTask
 from keyhole.verbs import settle as settling
 from keyhole.verbs.certify import certify
 from keyhole.verbs.learn import learn
-from keyhole.verbs.settle import is_target, settle, shares
+from keyhole.verbs.settle import is_target, mistakes, settle, shares
 from keyhole.verbs.trained_run import TrainedRun, noise_of
 from planted import junta_of, planted, random_symbol_junta
 from random_models import Plan, random_model
@@ -113,6 +114,18 @@ def test_noisy_runs_identify_nothing(shelf, tmp_path, noise):
         shelf["run"] = run(instance=instance(SparseTask("and:2", **rates)))
         (found,) = settle([row("run")], tmp_path, assume_junta=2)
         assert (found.status, found.right, found.identified) == ("PROVED", True, identified)
+
+
+def test_mistakes_are_counted_whatever_was_read_off():
+    """A model proved to be the target makes none; any other is asked on fresh inputs, read or not."""
+    made, tables = run()
+    right = certificate_of(tables, terms=Terms(uniform_law(2)))
+    assert (right.status, mistakes(tables, made.instance, right)) == ("PROVED", 0)
+    unread = replace(right, extraction=replace(right.extraction, junta=None))
+    assert mistakes(tables, made.instance, unread) == 0
+    turned = replace(tables, readout=replace(tables.readout, weight=-tables.readout.weight, bias=-tables.readout.bias))
+    other = certificate_of(turned, terms=Terms(uniform_law(2)))
+    assert (other.status, mistakes(turned, made.instance, other)) == ("PROVED", settling.FRESH)
 
 
 def test_certify_by_name_knows_the_noise(monkeypatch):

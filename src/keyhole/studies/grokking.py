@@ -85,6 +85,7 @@ def judge(measured: Mapping[str, Mapping[int, Sequence[Result]]]) -> Outcome:
         interval=f"95 % Clopper–Pearson at every size; {len(algebra[least])} runs of elimination and {len(network[least])} of the network each.",
         figures=(_success(rows), _curve(network)),
         caveats=(
+            "That it holds is said of the shares themselves, not of their intervals, which are wide at quick scale.",
             "One context, one setting (decay .03, no early stop), chosen by trying a few on seeds of the tuning: the level of m* moves with both.",
         ),
     )

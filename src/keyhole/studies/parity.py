@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
+from statistics import median
 
 import numpy as np
 
@@ -27,8 +29,8 @@ CLAIM = Claim(
     source="Following Edelman et al. (2022) and, for hidden progress, Barak et al. (2022); no theorem explains the optimiser",
     prediction=(
         "With the parity preset at least 90 % of the runs at T = 15 and 20 pooled succeed within 20,000 steps. In most of them accuracy "
-        "goes from .6 to .95 within half the time it took to reach .6, and the Fourier share leaves five times its noise level for good "
-        "strictly before accuracy leaves .6 for good, by at least a tenth of that time."
+        "goes from .6 to .95 within half the time it took to reach .6, and the Fourier share leaves its noise for good before accuracy leaves "
+        "its own, by at least a tenth of that time; both marks are √5 standard deviations of a network that knows nothing."
     ),
     could_fail="A pooled success rate whose upper end is below .9, a slow rise, or Fourier weight that moves only after the accuracy.",
     papers=(EDELMAN_2022,),
@@ -38,7 +40,10 @@ SETTINGS = replace(preset("parity"), every=10)  # readings close enough to tell 
 SEEDS = {"quick": {10: 6, 15: 10, 20: 10}, "paper": {10: 20, 15: 20, 20: 20, 30: 20, 40: 20}}
 POOLED = (15, 20)
 ENOUGH = 0.9
-NOISE = 5 / 1024  # five times the mean share of one character on 1024 probe inputs
+PROBE = 1024  # inputs of a reading
+UNUSUAL = 5.0  # a square of a standard normal: what both marks of noise are exceeded by with the same small chance
+NOISE = UNUSUAL / PROBE  # of the share of one character on the probe inputs
+CHANCE = 0.5 + (UNUSUAL / PROBE) ** 0.5 / 2  # of the accuracy on them
 LOW, HIGH = 0.6, 0.95
 EARLIER = 0.1  # of the plateau
 SHOWN = 3  # runs that are drawn
@@ -46,12 +51,13 @@ SHOWN = 3  # runs that are drawn
 
 @dataclass(frozen=True)
 class Transition:
-    """One run in three numbers: when the Fourier weight moved, when accuracy left chance, when it was high."""
+    """One run in four numbers: when Fourier weight and accuracy left their noise, when accuracy rose, when it was high."""
 
     context: int
     success: bool
     steps: int
     progress: float | None
+    stirs: float | None
     leaves: float | None
     arrives: float | None
 
@@ -64,8 +70,8 @@ class Transition:
 
     @property
     def foretold(self) -> bool:
-        """Whether the Fourier weight moved before the accuracy, by at least a tenth of the plateau."""
-        return self.progress is not None and self.leaves is not None and self.progress <= (1 - EARLIER) * self.leaves
+        """Whether the Fourier weight moved before the accuracy, by at least a tenth of the time that took."""
+        return self.progress is not None and self.stirs is not None and self.progress <= (1 - EARLIER) * self.stirs
 
 
 def look(scale: Scale, seed: int) -> Outcome:
@@ -96,18 +102,18 @@ def judge(runs: Sequence[tuple[int, Result]]) -> Outcome:
     said = []
     for context in dict.fromkeys(one.context for one in read):
         here = [one for one in read if one.context == context]
-        steps = [one.steps for one in here if one.success]
-        middle = float(np.median(steps)) if steps else float("nan")
-        numbers |= {f"successes at T = {context}": float(len(steps))} | (
-            {f"median steps at T = {context}": middle} if steps else {}
-        )
-        said.append(f"T = {context}: {len(steps)} of {len(here)}" + (f", median {middle:.0f} steps" if steps else ""))
+        wins_here = sum(one.success for one in here)
+        middle = median(one.steps if one.success else inf for one in here)
+        numbers |= {f"successes at T = {context}": float(wins_here)}
+        numbers |= {f"median steps at T = {context}": middle} if middle < inf else {}
+        steps = f"median {middle:.0f} steps" if middle < inf else "no median: half of the runs or more never succeed"
+        said.append(f"T = {context}: {wins_here} of {len(here)}, {steps}")
     return Outcome(
         verdict=verdict,
         measurement="; ".join(said)
         + f". Sudden in {sudden:.0%}, foretold by the Fourier weight in {foretold:.0%} of the successes.",
         numbers=numbers,
-        interval=f"95 % Clopper–Pearson of the pooled success rate: {low:.2f} to {high:.2f}. Runs that never succeed are censored at their last step.",
+        interval=f"95 % Clopper–Pearson of the pooled success rate: {low:.2f} to {high:.2f}. Medians are over all runs, one that never succeeds counting as infinite.",
         figures=(_curves(runs),),
         caveats=(
             "Steps are counted to the reading (every 10 steps) at which 1024 probe inputs are answered without error.",
@@ -122,6 +128,7 @@ def transition(context: int, result: Result) -> Transition:
         result.success,
         result.steps,
         _first(result, "fourier", NOISE),
+        _first(result, "accuracy", CHANCE),
         _first(result, "accuracy", LOW),
         _first(result, "accuracy", HIGH),
     )
