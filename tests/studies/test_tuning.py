@@ -1,5 +1,7 @@
 """The rule by which presets were chosen."""
 
+import pytest
+
 from keyhole.studies import conjunctions, grokking, parity, settled, sparse_heads, trained, tuning
 from keyhole.studies.tuning import PARITY_BATCH, Score, candidates, kept, online
 
@@ -36,6 +38,25 @@ def test_tuning_contexts_and_seeds_are_not_reported():
             *conjunctions.SHORT[scale],
             *parity.SEEDS[scale],
             *settled.CONTEXTS[scale],
+            *settled.REPORTED[scale],
         }
     assert not tuned & contexts
     assert 2 * trained.FIRST_SEED < tuning.FIRST_SEED
+
+
+@pytest.mark.parametrize(
+    ("learned", "dropped", "kept_it"),
+    [
+        (30, (19, 20), True),
+        (24, (19, 20), True),  # ten below the best is still as good
+        (23, (19, 20), False),
+        (30, (9, 10), False),  # as large a share, not larger
+        (30, (1, 2), False),
+    ],
+)
+def test_dropout_must_learn_as_well_and_prove_more(monkeypatch, tmp_path, learned, dropped, kept_it):
+    """The last step of the rule: within ten conjunctions of the best, and a larger share proved."""
+    monkeypatch.setattr(tuning, "conjunctions", lambda _: learned)
+    monkeypatch.setattr(tuning, "proved", lambda one, *_: dropped if one.dropout else (18, 20))
+    found = tuning.with_dropout(candidates()[0], 34, tmp_path)
+    assert (found.dropout > 0) == kept_it
