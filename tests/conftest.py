@@ -12,6 +12,7 @@ from typechecking import AS_MYPY, NUMBERS, rooms_with_arrays
 # Programs that run for milliseconds need no optimising compiler; one thread, since two workers use both cores.
 QUICK = "--xla_backend_optimization_level=0 --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 os.environ.setdefault("XLA_FLAGS", QUICK)
+os.environ.setdefault("NPROC", "1")  # so that runs made here are those of workers
 
 # Every array that crosses a function's edge is checked against the shape its signature states. Where there are no
 # arrays, types are checked in the same way without the bookkeeping of shapes, which is most of what a check costs.

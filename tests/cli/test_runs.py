@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from keyhole.cli.app import app
-from keyhole.lab.cell import Cell
+from keyhole.lab.cell import NUMERICS, Cell
 from keyhole.lab.running import run
 from keyhole.lab.store import Store
 from keyhole.lab.task import SparseTask
@@ -17,6 +17,7 @@ ROW = [  # golden: fields are only ever added
     "identity", "task", "learner", "context", "samples", "seed", "success", "fitted", "accuracy", "steps", "seconds",
     "created",
 ]  # fmt: skip
+TABLE = [*ROW, "law", "label_noise", "feature_noise", "symbols", "balanced_sets", "numerics", "settings"]
 RUN = [*ROW, "configuration", "result", "versions", "cpu", "weights"]
 
 
@@ -101,15 +102,41 @@ def test_show_draws_what_was_read(store, tmp_path):
 
 
 def test_export(store, tmp_path):
-    """The CSV holds every row; another ending is refused."""
+    """The CSV holds every row with what was asked; another ending is refused."""
     file = tmp_path / "out" / "runs.csv"
     assert "4 runs" in ask("export", file, "--store", store).stderr
     rows = list(csv.DictReader(file.read_text().splitlines()))
-    assert list(rows[0]) == ROW
+    assert list(rows[0]) == TABLE
+    assert [rows[0][name] for name in TABLE[-7:-2]] == ["uniform", "0.0", "0.0", "2", "False"]
+    assert rows[0]["numerics"] == str(NUMERICS)
+    assert rows[0]["settings"] == '{"level":10.0,"name":"coin"}'
     assert [row["context"] for row in rows] == ["6", "100", "6", "100000"]
     refused = ask("export", "runs.xlsx", "--store", store)
     assert refused.exit_code == 2
     assert "exported as .csv" in refused.stderr
+
+
+def test_exported_runs_of_other_settings_differ(tmp_path):
+    """Runs alike but for one setting of task or learner have rows that differ in that column."""
+    kinds = {
+        "law": SparseTask("and:2", "balanced"),
+        "label_noise": SparseTask("and:2", label_noise=0.1),
+        "feature_noise": SparseTask("and:2", feature_noise=0.1),
+        "symbols": SparseTask("and:2", symbols=4),
+        "balanced_sets": SparseTask("and:2", balanced_sets=True),
+        "settings": SparseTask("and:2"),
+    }
+    plain = Cell(SparseTask("and:2"), Coin(), 6, 30, 0)
+    others = {
+        name: Cell(task, Coin(level=11.0 if name == "settings" else 10.0), 6, 30, 0) for name, task in kinds.items()
+    }
+    with Store(tmp_path) as kept:
+        kept.add((cell, run(cell)) for cell in (plain, *others.values()))
+    ask("export", tmp_path / "runs.csv", "--store", tmp_path)
+    rows = {row["identity"]: row for row in csv.DictReader((tmp_path / "runs.csv").read_text().splitlines())}
+    for name, cell in others.items():
+        one, other = rows[plain.identity], rows[cell.identity]
+        assert [column for column in TABLE[len(ROW) :] if one[column] != other[column]] == [name]
 
 
 def test_prune(store):

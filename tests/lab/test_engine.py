@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from keyhole.lab.engine import ALONE, borrowed, processes
 from keyhole.lab.running import run
 from keyhole.lab.store import Store
 from keyhole.lab.task import SparseTask
+from keyhole.lab.worker import make
 from lab_fakes import Coin, Inline
 
 
@@ -89,6 +90,22 @@ def test_a_worker_is_alone_on_its_thread_and_ends_with_its_leash(tmp_path):
     assert time.monotonic() - began < 10  # the run itself would have taken 30
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_lent_is_alone_too(monkeypatch):
+    """A run asks for one thread where nothing is said and jax sleeps; what is said, or too late to say, stays."""
+    for name in ALONE:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    (cell,) = cells(1, contexts=(6,))
+    expected = {"early": ALONE | {"OMP_NUM_THREADS": "3"}, "late": dict.fromkeys(ALONE) | {"OMP_NUM_THREADS": "3"}}
+    for when, environment in expected.items():
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as lent:
+            if when == "late":
+                lent.submit(exec, "import jax").result()
+            lent.submit(make, cell, False).result()  # noqa: FBT003
+            assert {name: lent.submit(os.getenv, name).result() for name in ALONE} == environment
 
 
 @pytest.mark.slow

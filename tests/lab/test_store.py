@@ -91,7 +91,7 @@ def test_a_digest_tells_weights_apart(change):
 
 
 def test_runs_of_other_versions_are_counted(tmp_path):
-    """Runs whose jax or numpy is not the present are counted by what differs; a keyhole of another day is not."""
+    """Runs whose packages are not the present are counted by what differs; a keyhole of another day is not."""
     names = [cell.identity for cell, _ in filled(tmp_path)]
     with Store(tmp_path) as store:
         assert store.strangers(names) == {}
@@ -102,6 +102,31 @@ def test_runs_of_other_versions_are_counted(tmp_path):
             store.connection.execute("UPDATE runs SET versions = ? WHERE identity = ?", (text, name))
         assert store.strangers(names) == {"jax 0.0.1": 1, "jax 0.0.1 and numpy 1": 1}
         assert store.strangers(names[2:]) == {}
+
+
+@pytest.mark.parametrize(
+    ("learner", "deciding"),
+    [
+        ("transformer", {"jax", "jaxlib", "optax", "numpy"}),
+        ("sklearn:tree", {"numpy", "scipy", "scikit-learn"}),
+        ("consistent:junta", {"numpy"}),
+        ("elimination", {"numpy"}),
+        ("gf2", {"numpy"}),
+        ("coin", {"jax", "jaxlib", "optax", "numpy", "scipy", "scikit-learn"}),
+    ],
+)
+def test_a_learner_is_told_of_the_packages_that_decide_for_it(tmp_path, learner, deciding):
+    """Another version of a package is counted where the learner's numbers come from it; one not recorded is not."""
+    name = filled(tmp_path)[0][0].identity
+    with Store(tmp_path) as store:
+        store.connection.execute("UPDATE runs SET learner = ?", (learner,))
+        for package in made_with():
+            text = json.dumps(made_with() | {package: "0.0.1"})
+            store.connection.execute("UPDATE runs SET versions = ?", (text,))
+            assert store.strangers([name]) == ({f"{package} 0.0.1": 1} if package in deciding else {})
+            text = json.dumps({one: value for one, value in made_with().items() if one != package})
+            store.connection.execute("UPDATE runs SET versions = ?", (text,))
+            assert store.strangers([name]) == {}
 
 
 def test_a_second_result_changes_nothing(tmp_path):

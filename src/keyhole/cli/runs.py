@@ -123,7 +123,7 @@ def export_command(
     context: Context = "",
     store: Folder = None,
 ) -> None:
-    """Write the runs as a table for other programs.
+    """Write the runs as a table for other programs, with every setting of task and learner.
 
     Example:
 
@@ -134,7 +134,7 @@ def export_command(
     if file.suffix.lower() != ".csv":
         raise ArgumentError(f"Runs are exported as .csv, and {file.name!r} ends otherwise; name a .csv file.")
     rows = _rows(task, learner, context, store)
-    typer.echo(f"wrote {export_runs(rows, file)}: {len(rows):,} runs", err=True)
+    typer.echo(f"wrote {export_runs(rows, file, store=store)}: {len(rows):,} runs", err=True)
 
 
 @runs_app.command("prune")

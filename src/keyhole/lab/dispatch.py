@@ -99,7 +99,7 @@ class Dispatch:
         """Keep the runs that have landed; the first that failed is raised once the others are safe."""
         landed = self._keep()
         for lane in self.lanes:
-            _check(lane)
+            check(lane)
         return self.store.outcomes(landed)
 
     def _keep(self) -> list[str]:
@@ -133,7 +133,7 @@ def _is_well(future: Future[Result]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
 
 
-def _check(lane: Lane) -> None:
+def check(lane: Lane) -> None:
     """Raise what went wrong in a lane, if something did."""
     for future, cell in list(lane.flying.items()):
         if not future.done():
@@ -147,7 +147,7 @@ def _check(lane: Lane) -> None:
 def _obituary(lane: Lane, cell: Cell) -> str:
     if lane.started is not None and (not lane.started.done() or lane.started.exception() is not None):
         return (
-            "No worker process could start. A script that calls keyhole.learn must do so under "
+            "No worker process could start. A script that has keyhole train must do so under "
             '`if __name__ == "__main__":`; else see whether there is memory left.'
         )
     size = "fresh samples" if cell.samples is None else f"m = {cell.samples}"

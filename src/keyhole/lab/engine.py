@@ -17,15 +17,9 @@ from pathlib import Path
 from keyhole.errors import ArgumentError
 from keyhole.lab.cell import Cell
 from keyhole.lab.running import Result
-from keyhole.lab.worker import begin, make, ready
+from keyhole.lab.worker import ALONE, begin, make, ready
 
 AHEAD = 2  # runs given to a lane at once: one under way, one so that it never waits
-ALONE = {  # one thread each, read by numerical libraries when they are first imported
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NPROC": "1",  # what XLA takes for the number of cores
-}
 
 
 @dataclass(eq=False)

@@ -46,7 +46,13 @@ class Result:
 
 
 def run(cell: Cell) -> Result:
-    """Make one run. The same cell gives the same result, wherever and whenever it is run."""
+    """Make one run. The same cell gives the same result on the same kind of machine, wherever and whenever it is run.
+
+    Which hidden function and which examples are drawn is decided by the cell and by numpy alone. What a transformer or
+    a floating-point yardstick makes of them is the same to the bit where three things are: the versions of the
+    packages, the processor, and one thread, since sums that threads share are added in another order. Workers have one
+    thread; `keyhole runs show` names the other two.
+    """
     began = time.perf_counter()
     instance, examples, fitted = learn(cell)
     accuracy = judge(fitted.predict, instance, cell)

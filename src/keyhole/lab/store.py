@@ -29,7 +29,11 @@ from keyhole.lab.running import Result
 FILE = "runs.sqlite"
 BATCH = 500  # names asked for at once, below SQLite's smallest limit of 999 parameters
 PACKAGES = ("jax", "jaxlib", "optax", "numpy", "scipy", "scikit-learn")  # whose numerics decide a run
-DECISIVE = ("jax", "numpy")  # recorded with every run there is
+DECISIVE = {  # those of them that decide for a kind of learner; for learners of others, all
+    "transformer": ("jax", "jaxlib", "optax", "numpy"),
+    "sklearn": ("numpy", "scipy", "scikit-learn"),
+    **dict.fromkeys(("elimination", "gf2", "consistent"), ("numpy",)),
+}
 SHORT = "identity, task, learner, context, samples, seed, success, fitted, accuracy, steps, seconds, created"
 
 
@@ -97,9 +101,10 @@ class Store:
         """How many of these runs were made with other versions than the present, by the versions that differ."""
         present, found = made_with(), Counter[str]()
         with plainly(self.path):
-            for _, text in self._among("SELECT identity, versions FROM runs", identities):
-                versions = json.loads(text)
-                other = [f"{name} {versions[name]}" for name in DECISIVE if versions[name] != present[name]]
+            for learner, text in self._among("SELECT learner, versions FROM runs", identities):
+                versions, deciding = json.loads(text), DECISIVE.get(learner.partition(":")[0], PACKAGES)
+                recorded = [(name, versions[name]) for name in deciding if name in versions]
+                other = [f"{name} {number}" for name, number in recorded if number != present[name]]
                 found.update([" and ".join(other)] if other else [])
         return dict(sorted(found.items()))
 
@@ -113,6 +118,12 @@ class Store:
             for row in found
             if task in ("", row.task) and learner in ("", row.learner) and (not contexts or row.context in contexts)
         ]
+
+    def configurations(self, identities: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+        """What was asked of each of these runs."""
+        with plainly(self.path):
+            found = self._among("SELECT identity, configuration FROM runs", identities)
+            return {identity: json.loads(text) for identity, text in found}
 
     def run(self, name: str) -> Run:
         """The run whose identity begins with this name; refused where none or several do."""

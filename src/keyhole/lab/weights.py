@@ -1,14 +1,20 @@
 """The weights of a run: as they were kept, or made again from its configuration."""
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import wait
+from pathlib import Path
 
 import numpy as np
 
 from keyhole.errors import StoreError
 from keyhole.files.model import read_model
+from keyhole.lab.cell import Cell
+from keyhole.lab.dispatch import check
+from keyhole.lab.engine import processes
 from keyhole.lab.registry import cell_from
-from keyhole.lab.running import digest, run
+from keyhole.lab.running import Result, digest, run
 from keyhole.lab.store import Store
+from keyhole.lab.worker import is_alone
 
 
 def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda _: None) -> Mapping[str, np.ndarray]:
@@ -26,7 +32,7 @@ def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda 
             raise StoreError(f"The weights {str(path)!r} are not those of their run. Remove the file to train again.")
         return kept.tensors
     tell(f"The weights of run {found.row.identity[:10]} were not kept; training it again.")
-    again = run(cell_from(found.configuration))
+    again = made_again(cell_from(found.configuration), store.folder)
     if again.accuracy != found.row.accuracy:
         raise StoreError(
             f"The run {found.row.identity[:10]} was made again and came out otherwise ({again.accuracy} right, not "
@@ -40,3 +46,19 @@ def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda 
             "weights). Use the versions and the processor that `keyhole runs show` names."
         )
     return again.weights
+
+
+def made_again(cell: Cell, folder: Path) -> Result:
+    """The run as a worker made it: on one thread, so in a worker again unless this process has one thread itself."""
+    if is_alone():
+        return run(cell)
+    (lane,) = processes(1, folder)
+    try:
+        lane.submit(cell, keep_weights=True)
+        wait(lane.flying)
+        check(lane)
+        ((future, _),) = lane.flying.items()
+        del lane.flying[future]  # landed: the worker may end in its own time
+        return future.result()
+    finally:  # Ctrl-C too: what is under way is given up with its process
+        lane.close()

@@ -1,12 +1,20 @@
 """A worker: a process that makes runs on one core for as long as somebody holds its leash."""
 
 import os
+import sys
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from threading import Thread
 
 from keyhole.lab.cell import Cell
 from keyhole.lab.running import Result, run
+
+ALONE = {  # one thread each, read by numerical libraries when they are first woken
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NPROC": "1",  # what XLA takes for the number of cores
+}
 
 
 def begin(leash: Connection, core: int | None) -> None:
@@ -25,9 +33,21 @@ def ready() -> bool:
 
 
 def make(cell: Cell, keep_weights: bool) -> Result:  # noqa: FBT001  (sent by position to any executor)
-    """Make one run; its weights travel back only if they are to be kept."""
+    """Make one run; its weights travel back only if they are to be kept.
+
+    In a process that somebody lends, one thread is asked for as long as that can still be asked: until jax wakes. What
+    its owner has set stays as it is.
+    """
+    if "jax" not in sys.modules:
+        for name, value in ALONE.items():
+            os.environ.setdefault(name, value)
     result = run(cell)
     return result if keep_weights else replace(result, weights=None)
+
+
+def is_alone() -> bool:
+    """Whether this process has one thread for its runs, by its environment."""
+    return os.environ.get("NPROC") == ALONE["NPROC"]
 
 
 def _follow(leash: Connection) -> None:

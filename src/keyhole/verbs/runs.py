@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from keyhole.files.folder import home
 from keyhole.files.writing import write_file
 from keyhole.lab.figures import course_figure
 from keyhole.lab.store import Row, Run, Store
+from keyhole.lab.task import SparseTask
+
+TASK_SETTINGS = tuple(field.name for field in fields(SparseTask) if field.name != "function")
 
 
 def runs(
@@ -38,13 +42,24 @@ def run_figure(run: Run) -> Figure:
     return course_figure(title, {row.identity[:10]: run.result.readings})
 
 
-def export_runs(rows: Sequence[Row], path: Path) -> Path:
-    """Write runs as a table that any program reads."""
+def export_runs(rows: Sequence[Row], path: Path, *, store: Path | None = None) -> Path:
+    """Write runs of a store as a table that any program reads, with what tells one run from another."""
+    with Store(home(store), create=False) as kept:
+        configurations = kept.configurations([row.identity for row in rows])
+    names = [*(field.name for field in fields(Row)), *TASK_SETTINGS, "numerics", "settings"]
     text = io.StringIO()
-    table = csv.DictWriter(text, fieldnames=[field.name for field in fields(Row)], lineterminator="\n")
+    table = csv.DictWriter(text, fieldnames=names, lineterminator="\n")
     table.writeheader()
-    table.writerows(asdict(row) for row in rows)
+    table.writerows(asdict(row) | _asked(configurations[row.identity]) for row in rows)
     return write_file(path, text.getvalue().encode())
+
+
+def _asked(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the task a column each, those of the learner as one line of JSON."""
+    task, learner = configuration["task"], configuration["learner"]
+    settings = json.dumps(learner, sort_keys=True, separators=(",", ":"))
+    chosen = {name: task[name] for name in TASK_SETTINGS if name in task}  # a task of others has others
+    return {**chosen, "numerics": configuration["numerics"], "settings": settings}
 
 
 def forget_runs(rows: Sequence[Row], *, store: Path | None = None) -> None:
