@@ -27,7 +27,7 @@ KEYS = [  # golden: fields are only ever added
     "cells", "certified", "certificates", "beside", "runs", "made", "seconds",
 ]  # fmt: skip
 THRESHOLD = ["context", "m", "low", "high", "censored", "plateau", "slope", "trials", "unfitted"]
-CELL = ["context", "samples", "trials", "successes", "fitted", "steps"]
+CELL = ["context", "samples", "trials", "successes", "fitted", "steps", "unfitted_failures", "fitted_failures"]
 
 
 def ask(*arguments):

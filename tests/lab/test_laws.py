@@ -140,6 +140,31 @@ def test_scatter_tempers_the_odds():
     assert verdict.odds < 100
 
 
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_a_true_rise_beats_the_constant_on_few_contexts(n):
+    """Where m* rises linearly by 30 % and is known to 9 %, the constant has the smallest AIC in a minority of draws.
+
+    Resamples of exact thresholds are draws of the truth with its errors. The rise is ln 1.3/0.09 = 2.9 standard errors
+    of a point, which gains a deviance of 5 and more on the average, above the 2 that a coefficient costs; a term
+    2k(k + 1)/(n − k − 1) would ask for 10 more at n = 4, and the constant would win 9 of 10.
+    """
+    contexts = [10 * 2**i for i in range(n)]
+    truth = [100 * (1 + 0.3 * (t - 10) / (contexts[-1] - 10)) for t in contexts]
+    rows = [threshold(t, m, spread=0.09 * 1.645) for t, m in zip(contexts, truth, strict=True)]
+    share = {law.name: law.share for law in compare(rows, resamples=2000).laws}
+    assert share["constant"] < 0.5 - 3 * (0.25 / 2000) ** 0.5
+
+
+def test_a_coefficient_costs_one_unit_of_log_weight():
+    """On a level m* every law fits alike, and one with a coefficient more has e^(−1) of the constant's weight."""
+    for n in (4, 6, 10):
+        laws = {law.name: law for law in compare([threshold(t, 50.0) for t in WIDE[:n]], resamples=1).laws}
+        for name in ("log", "square root", "linear", "power"):
+            # the mesh of ln ρ comes within 1e-3 of a rise of 0, and errors are 6 %: (1e-3/0.06)² of deviance at most
+            assert log(laws["constant"].weight / laws[name].weight) == pytest.approx(1, abs=2e-3)
+            assert laws[name].aic - laws["constant"].aic == pytest.approx(2, abs=4e-3)
+
+
 def test_coverage_of_the_slope():
     """The 90 % interval of the slope covers it in at least 90 % of redrawn data less three standard errors."""
     rng, runs, hits = np.random.default_rng(5), 40, 0
@@ -202,7 +227,7 @@ def test_the_record_is_plain():
     """A verdict as plain values keeps its keys."""
     record = compare([threshold(t, 5 + 12 * log(t)) for t in NARROW]).record()
     assert set(record) == {"winner", "runner_up", "odds", "decided", "scatter", "held_out", "warnings", "laws"}
-    keys = {"name", "formula", "coefficients", "aicc", "weight", "share", "foretold"}
+    keys = {"name", "formula", "coefficients", "aic", "weight", "share", "foretold"}
     assert all(set(law) == keys for law in record["laws"])
     assert record["held_out"] == [800]
 

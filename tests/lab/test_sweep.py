@@ -64,14 +64,16 @@ def test_an_adaptive_sweep_follows_its_schedule(reference):
             if tally.context == threshold.context
         }
         assert not ADAPTIVE.schedule.further(counts)
-        assert threshold == estimate(threshold.context, counts, fitted=fits(reference, threshold.context))
+        assert threshold == estimate(threshold.context, counts, unfitted=unfits(reference, threshold.context))
     assert reference.made == len(reference.rows)
     assert set(reference.wanting.values()) == {0}
 
 
-def fits(found, context):
-    """How many runs of each size fitted."""
-    return {tally.samples: (tally.fitted, tally.trials) for tally in found.tallies if tally.context == context}
+def unfits(found, context):
+    """How many runs of each size failed and did not fit."""
+    return {
+        tally.samples: (tally.unfitted_failures, tally.trials) for tally in found.tallies if tally.context == context
+    }
 
 
 def test_further_rounds_take_further_seeds(tmp_path):
@@ -237,8 +239,22 @@ def test_a_grid_counts_what_fits_apart_from_what_succeeds(tmp_path):
         assert tally.successes == sum(row.success for row in rows)
         assert tally.fitted == sum(row.fitted for row in rows)
         assert tally.successes < tally.fitted < 12  # some fitted only, some did not fit
+        assert tally.fitted_failures == sum(row.fitted and not row.success for row in rows)
+        assert tally.unfitted_failures == 12 - tally.successes - tally.fitted_failures
     assert found.thresholds[0].trials == 24
-    assert found.thresholds[0].unfitted == 1 - sum(row.fitted for row in found.rows) / 24
+    assert found.thresholds[0].unfitted == sum(tally.unfitted_failures for tally in found.tallies) / 24
+
+
+def test_label_noise_makes_no_success_a_failure_to_fit(tmp_path):
+    """Who answers as the function does misses the labels that are wrong: never fitted, and yet nothing failed."""
+    told: list[Progress] = []
+    plan = Plan(SparseTask("and:2", label_noise=0.4), Coin(level=0.01), (8,), Grid((50,), 6))
+    found = swept(tmp_path, plan, watch=told.append)
+    (tally,) = found.tallies
+    assert (tally.successes, tally.fitted) == (6, 0)
+    assert (tally.unfitted_failures, tally.fitted_failures) == (0, 0)
+    assert found.thresholds[0].unfitted == 0
+    assert told[-1].standings[0].unfitted == 0
 
 
 def test_online_has_no_threshold(tmp_path):

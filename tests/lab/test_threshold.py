@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from math import exp, inf, log, tanh
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.errors import ArgumentError, DataError
+from keyhole.lab.estimation import middle_share
 from keyhole.lab.psychometric import fit_curves
 from keyhole.lab.threshold import empirical, estimate, next_round, remaining
 
@@ -248,11 +250,27 @@ def test_what_remains_is_about_what_it_takes():
     assert 1 / 3 < np.median(ratios) < 3
 
 
-def test_unfitted_runs_are_kept_apart():
-    """The share of runs that did not fit their training set is told, where it was recorded."""
+def test_unfitted_failures_are_kept_apart():
+    """The share of runs that failed without fitting their training set is told, where it was recorded."""
     counts = {10: (0, 10), 20: (5, 10), 40: (10, 10)}
-    assert estimate(5, counts, fitted={10: (7, 10), 20: (10, 10), 40: (10, 10)}).unfitted == pytest.approx(0.1)
+    assert estimate(5, counts, unfitted={10: (3, 10), 20: (0, 10), 40: (0, 10)}).unfitted == pytest.approx(0.1)
     assert estimate(5, counts).unfitted is None
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9])
+@pytest.mark.parametrize("middle", [-0.04, 0.0, 0.03])
+def test_the_middle_share_of_a_bell_is_its_own(confidence, middle):
+    """Of a likelihood that is a bell in θ, the middle share ends at z standard errors either side of its top.
+
+    With cells of h standard errors the trapezoid rule errs by h²φ′/12 and a chord by h²φ′/8, where φ′ ≤ (z + h)φ: below
+    0.004 standard errors at h = 0.1. Counting all of a cell's weight below its place would move both ends by h/2.
+    """
+    places = np.linspace(-8, 8, 161)
+    bell = -((places - middle) ** 2) / 2
+    fit = fit_curves({50: (10, 20), 51: (10, 20)}, 0.5)
+    bent = replace(fit, places=places, shapes=np.array([[0.25, 1.0]]), likelihood=bell[:, None])
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    assert middle_share(bent, confidence) == pytest.approx((middle - z, middle + z), abs=4e-3)
 
 
 def test_the_empirical_threshold_needs_twenty_seeds():

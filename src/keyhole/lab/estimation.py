@@ -32,7 +32,7 @@ class Threshold:
     plateau: float
     slope: float  # σ: ln m needed to move the log-odds of success by one
     trials: int
-    unfitted: float | None  # share of runs that did not fit their training set, where that was recorded
+    unfitted: float | None  # share of runs that failed and did not fit their training set, where that was recorded
     smallest: int
     largest: int
     empirical: int | None  # Def. 7.1: the smallest m with that success fraction over at least 20 seeds
@@ -57,7 +57,7 @@ def estimate(
     quantile: float = 0.5,
     confidence: float = 0.9,
     seed: int = 0,
-    fitted: Counts | None = None,
+    unfitted: Counts | None = None,
 ) -> Threshold:
     """The threshold of these counts, and an interval that covers it with the stated confidence.
 
@@ -67,7 +67,7 @@ def estimate(
     three times with one outcome; and where outcomes separate (all fail below, all succeed above) every resample is
     alike, and the likelihood ratio alone knows that m* may lie anywhere between. Rounds stop when the interval is
     narrow, which favours samples that look steep: profiling instead of integrating then covers 82 % where 90 % was
-    asked for.
+    asked for. `unfitted` counts the failures that did not fit their training set among the same trials.
     """
     fit = fit_curves(counts, quantile)
     shapes = fit.shapes[fit.best[1]]
@@ -84,7 +84,7 @@ def estimate(
         plateau=float(fit.successes[-1] / fit.trials[-1] if stunted else shapes[1]),
         slope=float(shapes[0]),
         trials=int(fit.trials.sum()),
-        unfitted=_unfitted(fitted),
+        unfitted=_share(unfitted),
         smallest=int(fit.sizes[0]),
         largest=int(fit.sizes[-1]),
         empirical=empirical(counts, quantile),
@@ -114,12 +114,18 @@ def likely_interval(fit: Fit, confidence: float) -> tuple[float | None, float | 
     inside = np.flatnonzero(profile >= floor)
     if not len(inside):  # only curves that never reach the quantile pass
         return log(fit.sizes[-1]), None
-    mass = np.exp(fit.likelihood - profile.max()).sum(axis=1).cumsum()
-    low, high = np.interp([(1 - confidence) / 2, (1 + confidence) / 2], mass / mass[-1], fit.places)
-    least, most = passing(fit, drop)
-    low, high = min(float(low), least), max(float(high), most)
+    (low, high), (least, most) = middle_share(fit, confidence), passing(fit, drop)
+    low, high = min(low, least), max(high, most)
     open_above = inside[-1] == len(profile) - 1 or fit.never >= floor or most == inf
     return None if inside[0] == 0 or least == -inf else low, None if open_above else high
+
+
+def middle_share(fit: Fit, confidence: float) -> tuple[float, float]:
+    """The ends of the middle share of the likelihood of θ, integrated over widths and plateaus."""
+    weights = np.exp(fit.likelihood - fit.likelihood.max()).sum(axis=1)
+    mass = weights.cumsum() - weights / 2  # up to each place itself: a cell's weight lies half on either side of it
+    low, high = np.interp([(1 - confidence) / 2, (1 + confidence) / 2], mass / weights.sum(), fit.places)
+    return float(low), float(high)
 
 
 def passing(fit: Fit, drop: float) -> tuple[float, float]:
@@ -165,8 +171,7 @@ def censoring(fit: Fit) -> Censored:
     return "below" if fit.peak < log(fit.sizes[0]) else "no"
 
 
-def _unfitted(fitted: Counts | None) -> float | None:
-    if not fitted:
-        return None
-    trials = sum(n for _, n in fitted.values())
-    return 1 - sum(k for k, _ in fitted.values()) / trials if trials else None
+def _share(counts: Counts | None) -> float | None:
+    """The share of all trials, where there are any."""
+    trials = sum(n for _, n in (counts or {}).values())
+    return sum(k for k, _ in (counts or {}).values()) / trials if trials else None

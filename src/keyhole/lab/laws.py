@@ -18,7 +18,7 @@ from keyhole.lab.estimation import Threshold
 from keyhole.lab.growth import Growth, Points, fit_law, misfit, read_points
 from keyhole.lab.shapes import SHAPES, share_named
 
-LEAST = 4  # contexts with a threshold: two coefficients, one for the small-sample term, one to be left over
+LEAST = 4  # contexts with a threshold: two coefficients, and two left over by which the laws may differ
 WIDE = 300.0  # longest over shortest context, as of 10..3000: less does not separate the laws
 ODDS, SHARE = 10.0, 0.8  # what a verdict needs at least; below, the data are compatible with the runner-up
 RESAMPLES = 400  # shares are then known to 2.5 %
@@ -40,9 +40,9 @@ class Law:
     name: str
     formula: str
     coefficients: Mapping[str, Coefficient]
-    aicc: float
+    aic: float
     weight: float  # Akaike's: how probable, were one of these laws the true one
-    share: float  # of resamples of the thresholds in which this law has the smallest AICc
+    share: float  # of resamples of the thresholds in which this law has the smallest AIC
     foretold: float | None  # root mean square of ln(threshold/foretold) at the longest contexts, which it did not see
 
     def at(self, context: float) -> float:
@@ -63,7 +63,7 @@ class Verdict:
     """The laws from best to worst, and whether the best may be named."""
 
     laws: tuple[Law, ...]
-    odds: float  # of the winner against the runner-up, by AICc
+    odds: float  # of the winner against the runner-up, by AIC
     decided: bool
     scatter: float  # variance about the best law over what the intervals allow; above 1 the laws do not tell all
     held_out: tuple[int, ...]
@@ -71,7 +71,7 @@ class Verdict:
 
     @property
     def winner(self) -> Law:
-        """The law of smallest AICc."""
+        """The law of smallest AIC."""
         return self.laws[0]
 
     @property
@@ -110,7 +110,7 @@ class Verdict:
                     "coefficients": {
                         k: {"value": c.value, "low": c.low, "high": c.high} for k, c in law.coefficients.items()
                     },
-                    "aicc": law.aicc,
+                    "aic": law.aic,
                     "weight": law.weight,
                     "share": law.share,
                     "foretold": law.foretold,
@@ -123,11 +123,14 @@ class Verdict:
 def compare(
     thresholds: Sequence[Threshold], *, confidence: float = 0.9, resamples: int = RESAMPLES, seed: int = 0
 ) -> Verdict:
-    """Every law fitted, ranked by AICc, by resamples won and by what it foretells of the longest contexts.
+    """Every law fitted, ranked by AIC, by resamples won and by what it foretells of the longest contexts.
 
-    `confidence` is that of the thresholds' intervals, and is given to the coefficients' too. Where the points scatter
-    about even the best law by more than their intervals allow, all deviances are divided by the excess (Burnham and
-    Anderson's QAICc): otherwise narrow intervals alone would make the odds look large.
+    `confidence` is that of the thresholds' intervals, and is given to the coefficients' too. The errors of the points
+    are known, from their intervals: AIC, the deviance and 2 for each coefficient, is then unbiased however few the
+    points, and the small-sample term of AICc, which pays for a variance estimated from the same points, would only
+    favour the constant (by 10 at four contexts). Where the points scatter about even the best law by more than their
+    intervals allow, all deviances are divided by the excess (QAIC), one more number that all laws have in common:
+    otherwise narrow intervals alone would make the odds look large.
     """
     points = read_points(thresholds, confidence)
     n = len(points.contexts)
@@ -140,8 +143,8 @@ def compare(
     scatter = max(1.0, min(float(fit.deviance[0]) / max(n - fit.shape.parameters, 1) for fit in fits.values()))
     drawn = points.resampled(resamples, scatter, np.random.default_rng(seed))
     again = {name: fit_law(drawn, shape) for name, shape in SHAPES.items()}
-    scores = {name: float(_aicc(fit, n, scatter)[0]) for name, fit in fits.items()}
-    wins = np.argmin([_aicc(fit, n, scatter) for fit in again.values()], axis=0)
+    scores = {name: float(_aic(fit, scatter)[0]) for name, fit in fits.items()}
+    wins = np.argmin([_aic(fit, scatter) for fit in again.values()], axis=0)
     least = min(scores.values())
     total = sum(exp((least - score) / 2) for score in scores.values())
     seen, held = _split(n)
@@ -150,14 +153,14 @@ def compare(
             name=name,
             formula=fit.shape.formula,
             coefficients=_coefficients(fit, again[name], confidence),
-            aicc=scores[name],
+            aic=scores[name],
             weight=exp((least - scores[name]) / 2) / total,
             share=float((wins == i).mean()),
             foretold=_foretold(points, name, seen, held),
         )
         for i, (name, fit) in enumerate(fits.items())
     )
-    return _judge(tuple(sorted(laws, key=lambda law: law.aicc)), points, scatter, held)
+    return _judge(tuple(sorted(laws, key=lambda law: law.aic)), points, scatter, held)
 
 
 def beside_floor(law: Law, sparsity: int) -> str:
@@ -169,9 +172,16 @@ def beside_floor(law: Law, sparsity: int) -> str:
     )
 
 
-def _aicc(fit: Growth, n: int, scatter: float) -> Float[np.ndarray, "draws"]:
-    k = fit.shape.parameters
-    return np.asarray(fit.deviance / scatter + 2 * k + 2 * k * (k + 1) / (n - k - 1))
+def _aic(fit: Growth, scatter: float) -> Float[np.ndarray, "draws"]:
+    """−2 ln of the likelihood, tempered by the scatter, and 2 for each coefficient.
+
+    Statement  With z_i ~ N(μ_i, 1) and a k-dimensional linear law fitted, deviance + 2k − n is an unbiased estimate of
+               the squared distance from the fitted law to μ, for every n ≥ k: no n − k − 1 enters.
+    Proof      The deviance is |(I − P)z|² with mean |(I − P)μ|² + n − k; the fitted law is Pz, and
+               E|Pz − μ|² = |(I − P)μ|² + k. The difference, n − 2k, is what 2k makes up for.
+    Source     Mallows' C_p; Akaike. Hurvich and Tsai's further term is for an estimated variance.
+    """
+    return np.asarray(fit.deviance / scatter + 2 * fit.shape.parameters)
 
 
 def _split(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -199,7 +209,7 @@ def _coefficients(fit: Growth, again: Growth, confidence: float) -> dict[str, Co
 
 def _judge(laws: tuple[Law, ...], points: Points, scatter: float, held: np.ndarray) -> Verdict:
     first, second = laws[:2]
-    odds = exp(min((second.aicc - first.aicc) / 2, 700.0))
+    odds = exp(min((second.aic - first.aic) / 2, 700.0))
     contexts = tuple(int(context) for context in points.contexts)
     verdict = Verdict(laws, odds, decided=False, scatter=scatter, held_out=contexts[held[0] :], warnings=())
     warnings = []

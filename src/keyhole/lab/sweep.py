@@ -54,7 +54,7 @@ class Standing:
 
     context: int
     runs: int
-    unfitted: int  # runs that did not fit their training set
+    unfitted: int  # failures that did not fit their training set
     threshold: Threshold | None
     round_done: int
     round_size: int  # 0 when the context is finished
@@ -86,14 +86,19 @@ Watch = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Tally:
-    """The runs of one context and size, counted; failures that fitted their training set apart from the others."""
+    """The runs of one context and size, counted; failures to fit apart from failures to generalise.
+
+    Label noise makes the two independent of success: who finds the function does not fit the labels that are wrong.
+    """
 
     context: int
     samples: Size
     trials: int
     successes: int
-    fitted: int
+    fitted: int  # of all runs, successes or not
     steps: float  # median of the successes' steps, or of all runs' where none succeeds
+    unfitted_failures: int  # failures that did not fit their training set
+    fitted_failures: int  # failures that fitted it, but did not generalise
 
 
 @dataclass(frozen=True)
@@ -152,10 +157,10 @@ def sweep(
 def threshold_of(plan: Plan, rows: Iterable[Row]) -> Threshold | None:
     """m* of the runs at one context; None where they learned from fresh samples, or there are none."""
     rows = list(rows)
-    won, fitted = sized(_count(rows, "success")), sized(_count(rows, "fitted"))
+    won, unfitted = sized(_count(rows, _succeeds)), sized(_count(rows, _fails_to_fit))
     if not won:
         return None
-    return estimate(rows[0].context, won, quantile=plan.quantile, confidence=plan.confidence, fitted=fitted)
+    return estimate(rows[0].context, won, quantile=plan.quantile, confidence=plan.confidence, unfitted=unfitted)
 
 
 @dataclass(eq=False)
@@ -178,7 +183,7 @@ class _Track:
 
     @property
     def tallies(self) -> Tallies:
-        return _count(self.rows.values(), "success")
+        return _count(self.rows.values(), _succeeds)
 
     def receive(self, row: Row) -> None:
         """Take a finished run; with the last of a round comes the next round."""
@@ -199,7 +204,7 @@ class _Track:
             self.known = threshold_of(self.plan, rows)
             self.left = max(0, self.plan.schedule.left(self.tallies) - self.size) if self.pending else 0
         seconds = sum(row.seconds for row in rows) / max(1, len(rows))
-        unfitted = sum(not row.fitted for row in rows)
+        unfitted = sum(map(_fails_to_fit, rows))
         done = self.size - len(self.pending)
         return Standing(self.context, len(rows), unfitted, self.known, done, self.size, self.left, seconds)
 
@@ -221,16 +226,34 @@ def _place(row: Row) -> tuple[int, int]:
     return row.samples or 0, row.seed
 
 
-def _count(rows: Iterable[Row], what: str) -> dict[Size, tuple[int, int]]:
-    """For each size, how many of its runs have it, and how many runs there are."""
+def _succeeds(row: Row) -> bool:
+    return row.success
+
+
+def _fails_to_fit(row: Row) -> bool:
+    return not row.success and not row.fitted
+
+
+def _count(rows: Iterable[Row], what: Callable[[Row], bool]) -> dict[Size, tuple[int, int]]:
+    """For each size, how many of its runs are so, and how many runs there are."""
     counts: dict[Size, tuple[int, int]] = {}
     for row in sorted(rows, key=_place):
         yes, trials = counts.get(row.samples, (0, 0))
-        counts[row.samples] = (yes + bool(getattr(row, what)), trials + 1)
+        counts[row.samples] = (yes + what(row), trials + 1)
     return counts
 
 
 def _tally(context: int, size: Size, rows: list[Row]) -> Tally:
     wins = [row for row in rows if row.success]
     steps = float(median(row.steps for row in wins or rows))
-    return Tally(context, size, len(rows), len(wins), sum(row.fitted for row in rows), steps)
+    unfitted = sum(map(_fails_to_fit, rows))
+    return Tally(
+        context,
+        size,
+        len(rows),
+        len(wins),
+        sum(row.fitted for row in rows),
+        steps,
+        unfitted,
+        len(rows) - len(wins) - unfitted,
+    )

@@ -124,12 +124,12 @@ def _rows(answer: Learned) -> list[str]:
 
 def _table(answer: Learned) -> list[str]:
     share = f"{100 * answer.sweep.plan.confidence:g} % interval"
-    lines = [f"{'T':>8} {'m*':>9}  {share:<17} {'floor':>6} {'runs':>6}  did not fit"]
+    lines = [f"{'T':>8} {'m*':>9}  {share:<17} {'floor':>6} {'runs':>6}  failed unfitted"]
     for one in answer.thresholds:
         floor = answer.floors[one.context]
         shown = "–" if floor is None else f"{floor:.1f}"
         unfit = "" if one.unfitted is None else f"{100 * one.unfitted:.0f} %"
-        lines.append(f"{one.context:>8} {_place(one):>9}  {_interval(one):<17} {shown:>6} {one.trials:>6}  {unfit:>11}")
+        lines.append(f"{one.context:>8} {_place(one):>9}  {_interval(one):<17} {shown:>6} {one.trials:>6}  {unfit:>15}")
     return lines
 
 
