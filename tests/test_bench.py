@@ -24,3 +24,24 @@ def test_peers_have_our_losses():
     apart = [float(word) for word in run.stdout.split()]
     assert len(apart) == 3
     assert max(apart) < 1e-4
+
+
+VERDICTS = """
+import runpy, sys
+bench = runpy.run_path(sys.argv[1])
+cells = {(T, n, 4): (ratio, share) for T, n, ratio, share in
+    [(50, 64, 40, 0), (200, 64, 119, 0), (800, 64, 400, 0), (200, 512, 0, 0.3), (800, 512, 0, 0.29)]}
+for exponent in (1.15, 1.16):
+    print(*bench["verdicts"](cells, exponent), sep="\\n")
+"""
+
+
+@pytest.mark.extra("torch")
+def test_targets_are_said_to_be_met_or_not():
+    """A target reached exactly is met, one missed by a little is not."""
+    run = subprocess.run(
+        [sys.executable, "-c", VERDICTS, str(BENCH / "lab.py")], capture_output=True, text=True, check=True
+    )
+    ends = [line.rpartition(": ")[2] for line in run.stdout.splitlines()]
+    assert ends[:6] == ["met", "not met", "met", "met", "not met", "met"]
+    assert ends[6:] == [*ends[:5], "not met"]

@@ -6,14 +6,16 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from keyhole.errors import ArgumentError, FormulaError, WorkerError
 from keyhole.lab.cell import Cell
+from keyhole.lab.claims import LEASE
 from keyhole.lab.dispatch import dispatching
 from keyhole.lab.engine import ALONE, borrowed, processes
 from keyhole.lab.running import run
@@ -204,6 +206,37 @@ def test_lanes_keep_to_the_contexts_they_have_seen(tmp_path):
         for _ in range(6):
             dispatch.finished()
         assert [lane.seen for lane in lanes] == [[9], [6]]
+
+
+class Never(Inline):
+    """Takes a run and never finishes it."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        """Nothing is done."""
+        del fn, args, kwargs
+        return Future()
+
+
+def test_claims_are_renewed_while_a_run_goes_on(tmp_path, monkeypatch):
+    """A run that takes longer than a lease stays its maker's while that looks after it, and a lease longer."""
+    now = [1e9]
+    clock = SimpleNamespace(time=lambda: now[0], monotonic=lambda: now[0], sleep=lambda _: None)
+    for module in ("claims", "dispatch", "store"):
+        monkeypatch.setattr(f"keyhole.lab.{module}.time", clock)
+    monkeypatch.setattr("keyhole.lab.dispatch.POLL", 0.0)
+    (cell,) = cells(1, contexts=(6,))
+    with (
+        Store(tmp_path) as store,
+        Store(tmp_path) as rival,
+        dispatching(store, lambda: borrowed(Never(), 1)) as dispatch,
+    ):
+        dispatch.ask([cell])
+        for _ in range(10):
+            assert dispatch.finished() == {}
+            now[0] += LEASE / 3
+            assert rival.claim([cell.identity]) == set()
+        now[0] += LEASE
+        assert rival.claim([cell.identity]) == {cell.identity}
 
 
 @pytest.mark.slow

@@ -48,13 +48,18 @@ def stepped(settings, data, online=False, step=0):  # noqa: FBT002
 
 
 def whole_gradient(settings, data, parameters, count):
-    """The gradient of the mean cross-entropy over the real rows, written plainly."""
+    """The mean cross-entropy over the real rows and its gradient, written plainly."""
+    return slope_of(settings, data, count)(parameters)
+
+
+def slope_of(settings, data, count):
+    """That, as a function of the parameters."""
 
     def loss(parameters):
         outputs = apply(settings, parameters, data.inputs[:count])
         return cross_entropy(outputs, data.labels[:count]).mean()
 
-    return jax.jit(jax.value_and_grad(loss))(parameters)
+    return jax.jit(jax.value_and_grad(loss))
 
 
 @pytest.mark.parametrize("kind", ["decoupled", "coupled"])
@@ -72,6 +77,68 @@ def test_a_first_step_of_adam(kind):
         steep = np.abs(slope) > 1e-4  # elsewhere rounding decides the sign
         apart = np.asarray(after[name]) - (np.asarray(old) - rate * moved)
         assert np.abs(apart * steep).max() < 1e-5
+
+
+def walked(settings, data, count):
+    """The parameters before each of some steps and after the last, and the gradient before each, as doubles."""
+    parameters = initial(settings, 2, CONTEXT, jax.random.key(0))
+    optimizer = optimizer_of(settings)
+    state = State(parameters, optimizer.init(parameters), jnp.int32(0))
+    step = jax.jit(partial(advance, settings, optimizer, False))  # noqa: FBT003
+    slope = slope_of(settings, data, 40)
+    seen, gradients = [state.parameters], []
+    for _ in range(count):
+        gradients.append(slope(state.parameters)[1])
+        state, _ = step(data, rates_of(settings), state, jax.random.key(1))
+        seen.append(state.parameters)
+
+    def plain(some):
+        return [{name: np.asarray(array, dtype=float) for name, array in one.items()} for one in some]
+
+    return plain(seen), plain(gradients)
+
+
+def directions(settings, slopes):
+    """Where Adam or momentum goes after these slopes, as their papers write it."""
+    a, b, first, second = settings.momentum, settings.second_moment, 0.0, 0.0
+    for count, slope in enumerate(slopes, 1):
+        if settings.optimizer == "sgd":
+            first = a * first + slope
+            yield first
+        else:
+            first, second = a * first + (1 - a) * slope, b * second + (1 - b) * slope**2
+            yield first / (1 - a**count) / (np.sqrt(second / (1 - b**count)) + 1e-8)
+
+
+@pytest.mark.parametrize("kind", ["decoupled", "coupled"])
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_three_steps_remember_the_slopes_before(optimizer, kind):
+    """Three steps in warm-up are those of Adam, and of momentum, written plainly, with the decay where it belongs.
+
+    The slopes are taken where the trainer stood, so rounding does not add up: a slope above 1e-4 is off by 1e-7 at
+    most, a direction of Adam by 1e-3 of itself, and a step by 1e-3 of the rate.
+    """
+    settings = replace(SMALL, batch=0, optimizer=optimizer, decay=0.3, decay_kind=kind, rate=0.01, warmup=4)
+    settings = replace(settings, momentum=0.7, second_moment=0.8)
+    _, data = prepared(settings)
+    seen, gradients = walked(settings, data, 3)
+    for name in seen[0]:
+        decays = [0.3 * before[name] for before in seen[:-1]]
+        slopes = [one[name] + (decay if kind == "coupled" else 0) for one, decay in zip(gradients, decays, strict=True)]
+        steep = np.min(np.abs(slopes), axis=0) > 1e-4
+        assert steep.any() or not np.any(slopes)
+        for step, towards in enumerate(directions(settings, slopes)):
+            moved = towards + (0 if kind == "coupled" else decays[step])
+            apart = seen[step + 1][name] - (seen[step][name] - 0.01 * (step + 1) / 4 * moved)
+            assert np.abs(apart * steep).max() < 1e-5
+
+
+def test_adam_adds_its_epsilon_to_the_root():
+    """From rest a slope of ε = 1e-8 moves half as far as a steep one: ε stands beside √v̂, not under the root."""
+    direction, _ = (optimizer := optimizer_of(SMALL)).update(
+        {"a": jnp.float32([1e-8, 1.0])}, optimizer.init({"a": jnp.zeros(2)})
+    )
+    assert np.abs(np.asarray(direction["a"]) - [0.5, 1.0]).max() < 1e-5
 
 
 def test_a_step_of_gradient_descent_and_a_cosine():

@@ -1,0 +1,129 @@
+"""Runs whose outcomes are written down: they change only with NUMERICS.
+
+When a test here fails because numbers were changed on purpose, raise NUMERICS in lab/cell.py, so that no store mixes
+runs of before with runs of after, and write down what comes out then. A new field in a record changes the identity of
+every run and with it what is drawn: no store can mix those, and only the values here are to be written down anew.
+"""
+
+import hashlib
+
+import pytest
+
+from keyhole.lab.cell import NUMERICS, Cell
+from keyhole.lab.registry import learner_named
+from keyhole.lab.running import data_of, run
+from keyhole.lab.task import SparseTask
+from keyhole.lab.transformer import Transformer
+
+HASTY = Transformer(heads=2, width=8, hidden=8, batch=16, steps=200, every=50, rate=1.5e-3)
+
+
+def drawn(cell):
+    """SHA-256 of the training set, inputs and then labels, a byte each."""
+    _, examples = data_of(cell)
+    return hashlib.sha256(examples.inputs.tobytes() + examples.labels.tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("learner", "task", "context", "samples", "function", "accuracy", "numbers", "digest"),
+    [
+        (
+            "elimination",
+            "and:3",
+            20,
+            24,
+            "x5 & x7 & x8",
+            0.9025,
+            {"literals": 5.0},
+            "7077326e589be14ad63ee896cc69e8c923d7f72bb0d5c590734b4c5d0156c4d0",
+        ),
+        (
+            "elimination:signed",
+            "and:3",
+            20,
+            24,
+            "x13 & x14 & x16",
+            0.8839,
+            {"literals": 8.0},
+            "ee1b412d33be0b016197962dfdd0956645617f4c43a83aabbf13965de961720a",
+        ),
+        (
+            "gf2",
+            "parity:3",
+            20,
+            12,
+            "x7 ^ x15 ^ x17",
+            0.4967,
+            {"consistent": 1.0, "rank": 12.0},
+            "692a357b44cd726b7fa6dae4fe6f10bfc55e91d1f7576e332381cde46d08fc3a",
+        ),
+        (
+            "gf2",
+            "parity:3",
+            20,
+            22,
+            "x0 ^ x8 ^ x12",
+            1.0,
+            {"consistent": 1.0, "rank": 20.0},
+            "b99e559fae427510a0d40e04bf475548553b4755de067b30dadcc23a7bf53548",
+        ),
+        (
+            "consistent:and",
+            "and:3",
+            20,
+            12,
+            "x7 & x13 & x16",
+            0.8182,
+            {"consistent": 1.0},
+            "fca247f97dd42834760c7ed059a8ae90250554d004ff1f6463c7c450aac84bb3",
+        ),
+        (
+            "consistent:junta",
+            "random:3",
+            12,
+            12,
+            "table(01111010; x2, x9, x10)",
+            0.8742,
+            {"consistent": 1.0},
+            "95acf5032597fcb2ce939e958488809e1e55ccbf969443eac935277cdd3c97ab",
+        ),
+        (
+            "consistent:junta",
+            "majority:3",
+            12,
+            16,
+            "maj(x2, x4, x5)",
+            0.6301,
+            {"consistent": 1.0},
+            "ca93c023461b2b16a8d27c161704a15d6c34680f0160decdff5766f12df55131",
+        ),
+    ],
+)
+def test_exact_yardsticks_have_their_stored_outcomes(
+    learner, task, context, samples, function, accuracy, numbers, digest
+):
+    """What a yardstick in whole numbers hides, sees, finds and answers is the same on every machine while NUMERICS is.
+
+    When this fails because numbers were changed on purpose, raise NUMERICS and write down the new ones.
+    """
+    assert NUMERICS == 1
+    cell = Cell(SparseTask(task), learner_named(learner), context, samples, 0)
+    result = run(cell)
+    assert (result.function, result.accuracy, dict(result.numbers)) == (function, accuracy, numbers)
+    assert drawn(cell) == digest
+
+
+def test_a_tiny_transformer_has_its_stored_outcome():
+    """Hidden positions and training set are exact; the half-learned network is as often right, and as sure, as it was.
+
+    Two hundred small steps leave rounding little room: programs compiled for other instruction sets, or without
+    optimisation, agree to 1e-5 in the loss, while a rate, b2, decay or warm-up a little different moves it by 0.03 and
+    more. When this fails because numbers were changed on purpose, raise NUMERICS and write down the new ones.
+    """
+    assert NUMERICS == 1
+    cell = Cell(SparseTask("x0"), HASTY, 8, 40, 1)
+    result = run(cell)
+    assert (result.function, result.positions, result.steps) == ("x2", (2,), 200)
+    assert drawn(cell) == "cfd22db5230512c838e092b43b6fb2b291170d4963335c50824e0544f0049ea8"
+    assert abs(result.accuracy - 0.7563) <= 0.02
+    assert abs(result.readings[-1]["loss"] - 0.5026) <= 0.005
