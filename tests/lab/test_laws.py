@@ -1,5 +1,6 @@
 """Laws of growth: recovered exactly from clean thresholds, ranked as chance allows from noisy ones."""
 
+from dataclasses import replace
 from math import exp, log
 
 import numpy as np
@@ -12,8 +13,8 @@ from scipy.stats import norm
 from keyhole.bounds.floor import floor_slope, information_floor
 from keyhole.errors import ArgumentError, DataError
 from keyhole.lab.estimation import Threshold
-from keyhole.lab.growth import Points, fit_law
-from keyhole.lab.laws import beside_floor, compare
+from keyhole.lab.growth import Points, fit_law, read_points
+from keyhole.lab.laws import beside_floor, comparable, compare
 from keyhole.lab.shapes import SHAPES, confusability, share_named
 
 WIDE = (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)
@@ -94,6 +95,40 @@ def test_a_threshold_out_of_reach_speaks_for_growth():
     rows = [threshold(t, 2.0 * t) for t in NARROW[:-1]]
     law = next(law for law in compare([*rows, threshold(800, 900, censored="above")]).laws if law.name == "linear")
     assert law.at(800) == pytest.approx(1600, rel=0.15)  # five points of 6 % each, and one that says "above 900"
+
+
+@pytest.mark.parametrize(("open_end", "side"), [("high", 1), ("low", -1)])
+def test_an_open_end_charges_no_law_beyond_it(open_end, side):
+    """An m* that nothing bounds above is no evidence against a law that foretells more there; below, likewise.
+
+    The law's likelihood there is Φ(1.645·t) at t half-widths on the open side of the estimate: 0.05 at the end that is
+    bounded, against e^(−1.645² t²/2) on both sides where both are.
+    """
+    known = [threshold(t, 50.0) for t in NARROW[:-1]]
+    points = read_points([*known, replace(threshold(800, 50.0), **{open_end: None})], 0.9)
+    assert points.side.tolist() == [0, 0, 0, 0, 0, side]
+    assert points.errors[-1] == pytest.approx(points.errors[0])  # the half-width of the side that is bounded
+    costs = []
+    for away in (-1.0, 0.0, 1.0, 30.0):
+        moved = points.only(np.array([0, 5]))
+        moved = replace(moved, values=moved.values - np.array([0.0, side * away * 0.1]))
+        costs.append(float(fit_law(moved, SHAPES["constant"]).deviance[0]))
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] == pytest.approx(0, abs=1e-9)  # the constant is beyond it by 30 half-widths, and pays nothing
+    bounded = read_points([*known, threshold(800, 50.0)], 0.9)
+    assert bounded.side.tolist() == [0] * 6
+
+
+def test_a_threshold_that_nothing_bounds_is_left_out():
+    """Neither end known: no information, whether its estimate lies in the range or beyond; too few left, no verdict."""
+    rows = [threshold(t, 5 + 12 * log(t)) for t in NARROW]
+    unknown = replace(rows[-1], m=900.0, low=None, high=None)
+    assert compare([*rows[:-1], unknown], resamples=50) == compare(rows[:-1], resamples=50)
+    assert comparable(rows[:4])
+    assert not comparable([*rows[:3], unknown])
+    assert comparable([*rows[:3], replace(rows[3], high=None)])
+    assert not comparable([*rows[:2], *(replace(row, high=None) for row in rows[2:])])
+    assert not comparable([])
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,16 @@ def played(curve, rng, **options):
     return counts
 
 
+CURVES = (
+    (logistic(60, 0.005), 60),  # sudden
+    (logistic(60, 0.15), 60),  # steep
+    (logistic(60, 0.3), 60),  # shallow
+    (logistic(60, 0.3, 0.9), 60),  # with a plateau
+    (weibull(60, 3), 60),
+    (weibull(200, 6, 0.9), 200),
+)
+
+
 @pytest.mark.parametrize("quantile", [0.25, 0.5, 0.9])
 @pytest.mark.parametrize(("width", "plateau"), [(0.15, 1.0), (0.3, 1.0), (0.3, 0.95)])
 def test_expected_counts_give_the_threshold_back(width, plateau, quantile):
@@ -57,34 +67,41 @@ def test_expected_counts_give_the_threshold_back(width, plateau, quantile):
     assert found.censored == "no"
 
 
-@pytest.mark.parametrize(
-    ("curve", "middle"),
-    [
-        pytest.param(logistic(60, 0.005), 60, id="sudden"),
-        pytest.param(logistic(60, 0.15), 60, id="steep"),
-        pytest.param(logistic(60, 0.3), 60, id="shallow"),
-        pytest.param(logistic(60, 0.3, 0.9), 60, id="plateau"),
-        pytest.param(weibull(60, 3), 60, id="Weibull"),
-        pytest.param(weibull(200, 6, 0.9), 200, id="Weibull with a plateau"),
-    ],
-)
 @pytest.mark.slow
-def test_intervals_cover_after_adaptive_rounds(curve, middle):
+def test_intervals_cover_after_adaptive_rounds():
     """90 % intervals of rounds that stop when they are narrow cover m* in 90 % less three standard errors.
 
-    Every sweep ends within ±20 % or its budget, in at most 250 runs nine times of ten.
+    So for every curve, and for all together: of 372 sweeps 85.3 % at least, which intervals that cover 82 % reach with
+    probability 0.05 (1.66 standard errors of 0.0199). Every sweep ends within ±20 % or its budget, after 60 runs or
+    more, in at most 250 runs nine times of ten.
     """
-    sweeps = 50
-    rng, hits, trials = np.random.default_rng(3), 0, []
-    for _ in range(sweeps):
-        found = estimate(100, played(curve, rng, start=int(rng.integers(12, 48))))
-        hits += (found.low or 0) <= middle <= (found.high or inf)
-        trials.append(found.trials)
-        if found.trials < 400:
-            assert found.low >= found.m * 0.8
-            assert found.high <= found.m * 1.2
-    assert hits / sweeps >= 0.9 - 3 * (0.09 / sweeps) ** 0.5
-    assert np.quantile(trials, 0.9) <= 250
+    sweeps, all_hits = 62, 0
+    for curve, middle in CURVES:
+        rng, hits, trials = np.random.default_rng(3), 0, []
+        for _ in range(sweeps):
+            found = estimate(100, played(curve, rng, start=int(rng.integers(12, 48))))
+            hits += (found.low or 0) <= middle <= (found.high or inf)
+            trials.append(found.trials)
+            if found.trials < 400:
+                assert found.low >= found.m * 0.8
+                assert found.high <= found.m * 1.2
+        assert hits / sweeps >= 0.9 - 3 * (0.09 / sweeps) ** 0.5
+        assert min(trials) >= 60
+        assert np.quantile(trials, 0.9) <= 250
+        all_hits += hits
+    runs = sweeps * len(CURVES)
+    assert all_hits / runs >= 0.9 - 3 * (0.09 / runs) ** 0.5
+
+
+def test_a_narrow_interval_is_not_believed_before_sixty_runs():
+    """Counts that end the rounds at 60 runs do not at 59, whatever their interval; the budget still ends them."""
+    counts = {30: (0, 15), 45: (3, 15), 60: (8, 15), 90: (15, 15)}
+    fewer = counts | {30: (0, 14)}
+    assert next_round(counts, **PLAN, precision=0.9) == {}
+    assert remaining(counts, **PLAN, precision=0.9) == 0
+    assert sum(next_round(fewer, **PLAN, precision=0.9).values()) == PLAN["batch"]
+    assert remaining(fewer, **PLAN, precision=0.9) == 1
+    assert next_round(fewer, **PLAN, precision=0.9, budget=59) == {}
 
 
 def test_a_sudden_rise_is_bracketed_not_guessed():

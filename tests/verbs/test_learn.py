@@ -17,7 +17,7 @@ from keyhole.boolean.function import move
 from keyhole.errors import ArgumentError, FormulaError
 from keyhole.files.folder import home
 from keyhole.lab.cell import Cell
-from keyhole.lab.floors import TOLERATED, task_floor
+from keyhole.lab.floors import TOLERATED, task_floor, trivial_accuracy
 from keyhole.lab.presets import preset
 from keyhole.lab.running import run
 from keyhole.lab.store import Store, made_with
@@ -115,7 +115,7 @@ def test_online_says_how_many_succeed(tmp_path):
     """Without training sets there is a line per context with successes and steps."""
     found = learned(tmp_path, contexts=(8, 16), samples=(), online=True)
     assert found.thresholds == ()
-    assert str(found).splitlines()[3].split()[:3] == ["8", "6", "6"]
+    assert str(found).splitlines()[4].split()[:3] == ["8", "6", "6"]
 
 
 def test_the_table_is_that_of_the_schedule(tmp_path):
@@ -123,7 +123,7 @@ def test_the_table_is_that_of_the_schedule(tmp_path):
     whole = learned(tmp_path, contexts=(8,))
     none = replace(whole, sweep=replace(whole.sweep, rows=(), made=0), thresholds=())
     for found in (whole, none):
-        assert "m*" in str(found).splitlines()[2]
+        assert "m*" in str(found).splitlines()[3]
         assert "median steps" not in str(found)
 
 
@@ -158,7 +158,7 @@ def test_a_threshold_out_of_reach_is_shown_as_such(tmp_path, samples, side, show
     found = learned(tmp_path, contexts=(8,), samples=samples)
     (row,) = found.record()["thresholds"]
     assert (row["m"], row["censored"]) == (None, side)
-    line = str(found).splitlines()[3]
+    line = str(found).splitlines()[4]
     assert all(word in line for word in shown), line
 
 
@@ -275,6 +275,50 @@ def test_where_there_is_a_floor_places_differ_by_more_than_success_forgives(fami
 def test_floors_of_the_named_tasks(task, floor):
     """log₂ C(100, 3) − 1 where success names the positions, and none where it does not."""
     assert task_floor(task, 100) == (None if floor is None else pytest.approx(floor, abs=1e-3))
+
+
+@given(st.sampled_from(sorted(FAMILIES)), st.integers(1, 4), st.floats(0.1, 0.9))
+def test_the_trivial_accuracy_is_that_of_the_better_constant(family, size, p):
+    """The larger share of zeros and ones, counted over all inputs, whatever noise the training sets have."""
+    bits = (np.arange(2**size)[:, None] >> np.arange(size)) & 1
+    ones = np.where(bits == 1, p, 1 - p).prod(axis=1) @ FAMILIES[family](tuple(range(size)))(bits.astype(bool))
+    found = trivial_accuracy(SparseTask(f"{family}:{size}", str(p), label_noise=0.3))
+    assert found == pytest.approx(max(ones, 1 - ones))
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        (SparseTask("parity:2"), ["always answering the same is right on 50 % of inputs"]),
+        (SparseTask("and:6"), ["always answering the same is right on 98.4 % of inputs"]),
+        (SparseTask("and:7", "balanced"), ["always answering the same is right on 50 % of inputs"]),
+        (SparseTask("random:2"), []),
+        (
+            SparseTask("and:7"),
+            [
+                "always answering the same is right on 99.2 % of inputs",
+                "warning: success needs no learning here: 99.2 % is 99 % or more; use --law",
+                "  balanced",
+            ],
+        ),
+        (
+            SparseTask("x1 & ~x2", "0.999"),
+            [
+                "always answering the same is right on 99.9 % of inputs",
+                "warning: success needs no learning here: 99.9 % is 99 % or more; use another",
+                "  --law",
+            ],
+        ),
+    ],
+)
+def test_the_trivial_accuracy_is_said(tmp_path, task, said):
+    """Below the question: how often one answer to all is right, and a warning where that succeeds."""
+    options = {"samples": (20,), "seeds": 1, "learner": Coin(), "executor": Inline(), "workers": 1}
+    found = keyhole.learn(task, (8,), store=tmp_path, **options)
+    lines = str(found).splitlines()
+    assert lines[2 : 2 + len(said)] == said
+    assert lines[2 + len(said)].split()[:2] == ["T", "m*"]
+    assert found.record()["trivial_accuracy"] == trivial_accuracy(task)
 
 
 def test_the_title_says_what_is_unusual(tmp_path):

@@ -1,8 +1,8 @@
-"""How few samples any learner needs at a task, where to succeed is to name the hidden positions."""
+"""How well a task is done without learning, and how few samples any learner needs where that does not succeed."""
 
 from math import sqrt
 
-from keyhole.boolean.influence import influences
+from keyhole.boolean.influence import influences, probability
 from keyhole.boolean.text import read_function
 from keyhole.bounds import information_floor
 from keyhole.lab.running import FRESH, SUCCESS
@@ -40,3 +40,17 @@ def task_floor(task: Task, context: int, quantile: float = 0.5) -> float | None:
     if least * rarer <= 2 * TOLERATED:
         return None
     return information_floor(context, function.sparsity, 1 - quantile)
+
+
+def trivial_accuracy(task: Task) -> float | None:
+    """The share of fresh inputs that always answering the same gets right: the larger of P(f = 0) and P(f = 1).
+
+    None where it is not known from the task: a random table is drawn anew for every run, and other tasks tell no law.
+
+    >>> trivial_accuracy(SparseTask("and:3"))
+    0.875
+    """
+    if not isinstance(task, SparseTask) or task.function.strip().startswith("random"):
+        return None
+    ones = probability(read_function(task.function), task.bits_law().p)
+    return max(ones, 1 - ones)

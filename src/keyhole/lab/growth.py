@@ -1,7 +1,8 @@
 """A law of growth fitted to thresholds with intervals, to many resamples of them at once.
 
 ln m*(T) is Gaussian about the law, with the standard error that its interval shows. A threshold known only to lie
-beyond the sizes tried enters by the probability of lying there.
+beyond the sizes tried, or whose interval is open at one end, enters by the probability of lying there: no run speaks
+against an m* without end, so no law may be charged for foretelling a large one. One that nothing bounds is left out.
 """
 
 from collections.abc import Sequence
@@ -62,19 +63,22 @@ class Growth:
 
 
 def read_points(thresholds: Sequence[Threshold], confidence: float) -> Points:
-    """Thresholds as points on the log scale, their intervals as standard errors."""
+    """Thresholds as points on the log scale, their intervals as standard errors; those without any bound are left out.
+
+    With an open end above, m* = e^v is only known to lie above: a law ℓ has likelihood Φ((ℓ − v)/e), which is ½ at the
+    estimate, (1 − confidence)/2 at the lower end of the interval, and 1 far above; below, likewise.
+    """
     width = NormalDist().inv_cdf((1 + confidence) / 2)
-    rows = [_row(each, width) for each in sorted(thresholds, key=lambda each: each.context)]
-    known = [error for *_, error in rows if error]  # 0: the edge of the sizes tried is a sharp bound
-    usual = float(np.median(known)) if known else 1.0
-    contexts, values, side, errors = zip(*rows, strict=True)
+    bounded = [each for each in thresholds if (each.low, each.high) != (None, None)]
+    rows = [_row(each, width) for each in sorted(bounded, key=lambda each: each.context)]
+    contexts, values, side, errors = zip(*rows, strict=True) if rows else ((), (), (), ())
     if len(set(contexts)) < len(contexts):
         raise DataError("A law of growth was asked of two thresholds at one context; give one for each.")
     return Points(
         np.array(contexts, dtype=float),
-        np.array(values),
-        np.array([max(usual if error is None else error, SLIGHT) for error in errors]),
-        np.array(side),
+        np.array(values, dtype=float),
+        np.maximum(np.array(errors, dtype=float), SLIGHT),
+        np.array(side, dtype=int),
     )
 
 
@@ -105,18 +109,16 @@ def misfit(points: Points, foretold: Float[np.ndarray, "n"]) -> float:
     return float(np.sqrt(np.mean(gap**2)))
 
 
-def _row(threshold: Threshold, width: float) -> tuple[int, float, int, float | None]:
-    """Context, ln m, side, standard error."""
+def _row(threshold: Threshold, width: float) -> tuple[int, float, int, float]:
+    """Context, ln m, side, standard error; the edge of the sizes tried is a sharp bound, of error 0."""
     low, high = (None if end is None else log(end) for end in (threshold.low, threshold.high))
-    if threshold.m is None:
-        above = threshold.censored == "above"
-        edge = log(threshold.largest if above else threshold.smallest)
-        bound = low if above else high
-        # the edge is where the best guess begins; the bound, at it or on the tried side, where the likelihood ends
-        return threshold.context, edge, 1 if above else -1, None if bound is None else abs(edge - bound) / width
-    middle = log(threshold.m)
-    sides = [abs(end - middle) / width for end in (low, high) if end is not None]
-    return threshold.context, middle, 0, sum(sides) / len(sides) if sides else None
+    if threshold.m is None:  # the edge is where the best guess begins; the bound lies at it or on the tried side
+        middle = log(threshold.largest if threshold.censored == "above" else threshold.smallest)
+    else:
+        middle = log(threshold.m)
+    side = 1 if high is None else -1 if low is None else 0
+    ends = [abs(end - middle) / width for end in (low, high) if end is not None]
+    return threshold.context, middle, side, sum(ends) / len(ends)
 
 
 def _level(left: Float[np.ndarray, "draws mesh n"], points: Points) -> Float[np.ndarray, "draws mesh"]:

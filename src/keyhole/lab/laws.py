@@ -134,10 +134,10 @@ def compare(
     """
     points = read_points(thresholds, confidence)
     n = len(points.contexts)
-    if n < LEAST or (points.side == 0).sum() < LEAST - 1:
+    if not _suffice(points):
         raise DataError(
-            f"A law of growth was asked of {n} context lengths, {int((points.side == 0).sum())} with a threshold in "
-            f"reach; use at least {LEAST}, and {LEAST - 1} of them in reach."
+            f"A law of growth was asked of {n} context lengths with a threshold, {int((points.side == 0).sum())} of "
+            f"them in reach and bounded on both sides; use at least {LEAST}, and {LEAST - 1} of them in reach."
         )
     fits = {name: fit_law(points, shape) for name, shape in SHAPES.items()}
     scatter = max(1.0, min(float(fit.deviance[0]) / max(n - fit.shape.parameters, 1) for fit in fits.values()))
@@ -163,6 +163,11 @@ def compare(
     return _judge(tuple(sorted(laws, key=lambda law: law.aic)), points, scatter, held)
 
 
+def comparable(thresholds: Sequence[Threshold]) -> bool:
+    """Whether the thresholds suffice to compare laws: four that are bounded at all, three of them on both sides."""
+    return _suffice(read_points(thresholds, 0.9))  # at whatever confidence: it moves errors alone
+
+
 def beside_floor(law: Law, sparsity: int) -> str:
     """The slope of a logarithmic law of conjunctions beside that of the floor, which no learner can go under."""
     slope = law.coefficients["b"]
@@ -170,6 +175,10 @@ def beside_floor(law: Law, sparsity: int) -> str:
         f"{slope.value:.3g} samples per unit of ln T ({slope.low:.3g} to {slope.high:.3g}); "
         f"the floor rises by {sparsity}/ln 2 = {floor_slope(sparsity):.3f}"
     )
+
+
+def _suffice(points: Points) -> bool:
+    return len(points.contexts) >= LEAST and int((points.side == 0).sum()) >= LEAST - 1
 
 
 def _aic(fit: Growth, scatter: float) -> Float[np.ndarray, "draws"]:

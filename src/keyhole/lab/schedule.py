@@ -33,7 +33,12 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Runs where they tell most about m*, until its interval is within the precision or the budget is spent."""
+    """Runs where they tell most about m*, until its interval is within the precision or the budget is spent.
+
+    At least 60 runs are made, as far as the budget goes: a sweep that ends because it looks precise is one whose runs
+    happened to look steep, the more so the fewer they are. The confidence is that of all sweeps together; `next_round`
+    says how it splits among short and long ones.
+    """
 
     quantile: float = 0.5
     precision: float = 0.2

@@ -20,6 +20,7 @@ from keyhole.lab.psychometric import Fit, fit_curves
 
 LOOK = 3  # runs at a size, at least, before its fraction is believed to be low or high
 FAINT = 1e-3  # curves a thousand times less likely than the best do not steer where to run
+ENOUGH = 60  # runs before an interval is believed to be narrow: the first few often look steeper than they are
 FAR = 10_000  # runs beyond which a forecast only says "many"
 
 
@@ -39,7 +40,12 @@ def next_round(
 
     First the sizes double or halve until the success fraction passes from below q/2 to above (1 + q)/2 (¼ and ¾ at
     the median) or the ends of the range are met. Then each round goes where it shrinks the variance of ln m* most.
-    It ends once the interval lies within m*(1 ± precision), or with the budget.
+    It ends once there are 60 runs and the interval lies within m*(1 ± precision), or with the budget.
+
+    The intervals' confidence is marginal: over all sweeps, however long each was. Sweeps end when they look precise, so
+    those that end early cover less often than asked and those that go on cover more. Of 572 simulated sweeps (σ = 0.35,
+    q = ½, precision 0.2, 90 %), ending from 20 runs on would cover 69 % in those over by 36 runs and 88 % in all; from
+    60 on it covers 86 % in those over at 60 and 89 % in all, for 82 runs a sweep instead of 76.
     """
     check_levels(quantile, confidence)
     _check(precision, start, largest, batch, budget)
@@ -92,7 +98,7 @@ def remaining(
     one_run = quantile * (1 - quantile) * (width / (quantile * (1 - quantile / plateau))) ** 2  # variance of ln m*
     aim = log1p(precision) / NormalDist().inv_cdf((1 + confidence) / 2)
     by_curve = 2 * one_run / aim**2 - telling
-    return ceil(float(max(min(by_width, max(by_curve, sum(ahead.values()))), SEEDS - trials, 1)))
+    return ceil(float(max(min(by_width, max(by_curve, sum(ahead.values()))), ENOUGH - trials, 1)))
 
 
 def _doubling(counts: Counts, quantile: float, start: int, largest: int, batch: int) -> dict[int, int]:
@@ -123,6 +129,8 @@ def _settled(fit: Fit, largest: int, precision: float, confidence: float, seed: 
         return bool(fit.sizes[-1] >= largest and fit.trials[-1] >= SEEDS)
     if side == "below":
         return bool(fit.sizes[0] <= 1 and fit.trials[0] >= SEEDS)
+    if fit.trials.sum() < ENOUGH:
+        return False
     if _overshoot(fit, likely_interval(fit, confidence), precision) > 1:  # the cheaper interval, inside the other
         return False
     return _excess(fit, precision, confidence, seed) <= 1

@@ -11,7 +11,7 @@ from keyhole.errors import ArgumentError
 from keyhole.files.folder import home
 from keyhole.lab.engine import Lane, borrowed, core_count, processes
 from keyhole.lab.floors import task_floor
-from keyhole.lab.laws import LEAST, Verdict, compare
+from keyhole.lab.laws import Verdict, comparable, compare
 from keyhole.lab.learner import Choosy, Learner
 from keyhole.lab.presets import LAWS
 from keyhole.lab.registry import learner_named
@@ -158,7 +158,4 @@ def _circumstances(task: Task) -> str:
 
 def _verdict(thresholds: Sequence[Threshold], confidence: float) -> Verdict | None:
     """The laws compared, where the contexts suffice."""
-    reached = sum(one.m is not None for one in thresholds)
-    if len(thresholds) < LEAST or reached < LEAST - 1:
-        return None
-    return compare(thresholds, confidence=confidence)
+    return compare(thresholds, confidence=confidence) if comparable(thresholds) else None

@@ -5,13 +5,17 @@ from html import escape
 from textwrap import wrap
 from typing import Any
 
+from keyhole.boolean.distribution import balanced
 from keyhole.boolean.text import read_function
+from keyhole.errors import AssumptionError
 from keyhole.figure import Figure
 from keyhole.lab.figures import learners_figure, steps_figure, success_figure
+from keyhole.lab.floors import trivial_accuracy
 from keyhole.lab.laws import Law, Verdict, beside_floor
+from keyhole.lab.running import SUCCESS
 from keyhole.lab.schedule import Adaptive, Online, Schedule
 from keyhole.lab.sweep import Plan, Sweep, Tally
-from keyhole.lab.task import SparseTask
+from keyhole.lab.task import SparseTask, Task
 from keyhole.lab.threshold import Threshold
 from keyhole.verbs.settle import Settled, shares
 
@@ -54,7 +58,7 @@ class Learned:
 
     def __str__(self) -> str:
         plan = self.sweep.plan
-        lines = [*wrap(self.title, WIDTH, subsequent_indent="  "), _success(plan)]
+        lines = [*wrap(self.title, WIDTH, subsequent_indent="  "), _success(plan), *_trivial(plan.task)]
         lines += _rows(self) + _wanting(self) + _law_table(self) + _certified(self) + _strangers(self)
         for other in self.beside:
             lines += ["", f"beside it, by {other.by}", *_rows(other), *_wanting(other), *_verdict_words(other)]
@@ -115,6 +119,7 @@ class Learned:
             "runs": self.runs,
             "made": self.made,
             "seconds": self.seconds,
+            "trivial_accuracy": trivial_accuracy(plan.task),
         }
 
 
@@ -205,6 +210,24 @@ def _success(plan: Plan) -> str:
     if isinstance(plan.schedule, Online):
         return "runs on fresh samples; success: 99 % of fresh inputs answered rightly"
     return f"m*: samples with which {100 * plan.quantile:g} % of runs answer 99 % of fresh inputs rightly"
+
+
+def _trivial(task: Task) -> list[str]:
+    """How often a constant answer is right, and a warning where that is a success already."""
+    accuracy = trivial_accuracy(task)
+    if accuracy is None or not isinstance(task, SparseTask):
+        return []
+    share = "over 99.9" if 0.9995 <= accuracy < 1 else f"{100 * accuracy:.3g}"
+    lines = [f"always answering the same is right on {share} % of inputs"]
+    if accuracy < SUCCESS:
+        return lines
+    try:
+        balanced(read_function(task.function))
+        remedy = "--law balanced"
+    except AssumptionError:  # no one law makes both answers as likely
+        remedy = "another --law"
+    text = f"warning: success needs no learning here: {share} % is {100 * SUCCESS:g} % or more; use {remedy}"
+    return lines + wrap(text, WIDTH, subsequent_indent="  ")
 
 
 def _place(one: Threshold) -> str:
