@@ -113,6 +113,7 @@ def test_exact_yardsticks_have_their_stored_outcomes(
     assert drawn(cell) == digest
 
 
+@pytest.mark.slow
 def test_a_tiny_transformer_has_its_stored_outcome():
     """Hidden positions and training set are exact; the half-learned network is as often right, and as sure, as it was.
 
