@@ -36,7 +36,7 @@ def said(done: int, of: int) -> None:
 def drawn(progress: Progress) -> Group:
     """The table of a moment."""
     table = Table(box=None, pad_edge=False)
-    for name in ("T", "m* so far", "runs", "did not fit"):
+    for name in ("T", "m* so far", "runs", "failed unfitted"):
         table.add_column(name, justify="right")
     table.add_column("this round")
     for one in progress.standings:
