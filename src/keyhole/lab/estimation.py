@@ -66,7 +66,7 @@ def estimate(
     alike; and a bootstrap from the fitted curve. Resampling seeds instead would see no spread at sizes that were run
     three times with one outcome; and where outcomes separate (all fail below, all succeed above) every resample is
     alike, and the likelihood ratio alone knows that m* may lie anywhere between. Rounds stop when the interval is
-    narrow, which favours samples that look steep: profiling instead of integrating then covers 82 % where 90 % was
+    narrow, which favours samples that look steep: profiling instead of integrating then covers less often than was
     asked for. `unfitted` counts the failures that did not fit their training set among the same trials.
     """
     fit = fit_curves(counts, quantile)
