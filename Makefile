@@ -49,7 +49,7 @@ bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the m
 	@for part in bench/*.py; do $(BIN)/python $$part || exit 1; done
 
 tune: install  ## how the laboratory's presets were chosen: the rule, run again (about 10 minutes)
-	$(QUIET) $(BIN)/python -m keyhole.studies.tuning
+	$(QUIET) $(BIN)/python -m keyhole.claims.training.tuning
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -42,10 +42,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from keyhole.lab.network import initial
+from keyhole.lab.learners.network import initial
+from keyhole.lab.learners.training import Rates, State, advance, optimizer_of, prepare
+from keyhole.lab.learners.transformer import Transformer
 from keyhole.lab.task import SparseTask
-from keyhole.lab.training import Rates, State, advance, optimizer_of, prepare
-from keyhole.lab.transformer import Transformer
 
 WIDTH, HIDDEN, RATE = 64, 256, 1e-3
 SAMPLES = 1024

@@ -16,12 +16,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from keyhole.attention.conditional_mean import embed_mean
-from keyhole.attention.kernel_families import Exponential, sphere_kernel
-from keyhole.attention.smoothing import smooth
-from keyhole.latent.long_cme import embed_long
-from keyhole.latent.long_softmax import KEYS, QUERIES, is_tame, softmax_long
-from keyhole.latent.regression import draw_sphere_function, uniform_on_sphere
+from keyhole.kernels.conditional_mean import embed_mean
+from keyhole.kernels.families import Exponential, sphere_kernel
+from keyhole.kernels.smoothing import smooth
+from keyhole.latent.long.cme import embed_long
+from keyhole.latent.long.softmax import KEYS, QUERIES, is_tame, softmax_long
+from keyhole.latent.models.regression import draw_sphere_function, uniform_on_sphere
 
 WIDTH = 64
 ROUNDS = 5

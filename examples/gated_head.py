@@ -7,12 +7,12 @@ sigmoid is ¼-Lipschitz, so |γh − γ̂ĥ| ≤ ‖h − ĥ‖ + radius · ¼ |
 from math import exp, hypot, inf
 from random import Random
 
-from keyhole.bounds.chaining import chained
-from keyhole.bounds.constructions import hypothetical
-from keyhole.bounds.covers import Cover
+from keyhole.bounds.construction_norms import hypothetical
+from keyhole.bounds.covers.calculus import Cover
+from keyhole.bounds.covers.chaining import chained
+from keyhole.bounds.covers.heads import heads_cover
+from keyhole.bounds.covers.linear import scalar_cover
 from keyhole.bounds.falsify import Hunt, falsify
-from keyhole.bounds.heads import heads_cover
-from keyhole.bounds.linear import scalar_cover
 from keyhole.profile import NormProfile
 
 STEEPEST = 1 / 4  # of the sigmoid, at zero

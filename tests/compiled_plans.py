@@ -4,9 +4,9 @@ import numpy as np
 
 from keyhole.boolean.function import SparseFunction, from_table
 from keyhole.boolean.text import read_function
-from keyhole.compiler.additive import additive_plan, coded_plan
-from keyhole.compiler.pair import pair_plans
-from keyhole.compiler.separate import separate_plan
+from keyhole.compiler.constructions.additive import additive_plan, coded_plan
+from keyhole.compiler.constructions.pairs import pair_plans
+from keyhole.compiler.constructions.per_position import separate_plan
 
 FORMULAS = ("x3", "x1 & ~x4", "x0 | x2 | x5", "x1 ^ x5", "maj(x1, x2, x5)", "x1 & ~x4 | x2", "table(0110; x0, x4)")
 CONTEXT = 6

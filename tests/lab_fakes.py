@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.lab.learner import Fitted
+from keyhole.lab.learners.base import Fitted
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from keyhole.attention.evaluation import evaluate
-from keyhole.attention.tabulation import tabulate
-from keyhole.certify.junta import Junta
+from keyhole.attention.tables import tabulate
+from keyhole.boolean.junta import Junta
 from random_models import Plan, random_model
 
 FEW = settings().max_examples // 3  # for laws whose every case bounds a whole model

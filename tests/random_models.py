@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from keyhole.attention.activations import GELU, ReLU
+from keyhole.attention.layers import Affine, FeedForward, LayerNorm
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.positions import LearnedPositions, SignCodes
-from keyhole.attention.rowwise import Affine, FeedForward, LayerNorm
 from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tokens import AdditiveEmbedding, PairEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from keyhole.certificate import Certificate
+from keyhole.boolean.certificate import Certificate
 
 PROVED = Certificate("even", "proved", "by counting", "every input", {"count": 4})
 

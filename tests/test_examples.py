@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from keyhole.bounds.constructions import hypothetical
+from keyhole.bounds.construction_norms import hypothetical
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

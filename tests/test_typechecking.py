@@ -5,10 +5,10 @@ import pytest
 from beartype.roar import BeartypeCallHintViolation
 from jaxtyping import TypeCheckError
 
-from keyhole.attention.enclosure import Enclosure
 from keyhole.boolean.distribution import Bernoulli, sample
-from keyhole.bounds.guarantee import Sensitivity
 from keyhole.bounds.softmax import drift
+from keyhole.bounds.theorems.guarantee import Sensitivity
+from keyhole.rigorous.interval import Enclosure
 from typechecking import HOUSE, NUMBERS, rooms_with_arrays
 
 

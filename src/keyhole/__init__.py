@@ -15,7 +15,7 @@ __all__ = [*VERBS, "__version__"]  # noqa: PLE0604  (the verbs are strings too)
 def __getattr__(name: str) -> object:
     """Load a verb, or a room, the first time it is named."""
     if name in VERBS:
-        return getattr(import_module(f"keyhole.verbs.{name}"), name)
+        return getattr(import_module(f"keyhole.api.{name}"), name)
     raise AttributeError(f"module 'keyhole' has no attribute {name!r}; its verbs are {', '.join(VERBS)}")
 
 

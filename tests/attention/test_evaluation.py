@@ -21,7 +21,7 @@ from keyhole.attention.evaluation import (
     score_range,
 )
 from keyhole.attention.normalisers import Softmax
-from keyhole.attention.tabulation import Tabulated, TabulatedHead
+from keyhole.attention.tables import Tabulated, TabulatedHead
 from keyhole.attention.weights import ReadOut, Wiring
 
 SINGLE = np.finfo(np.float32)
@@ -174,9 +174,9 @@ MILLION = """
 import resource, sys, numpy as np
 from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs
 from keyhole.attention.evaluation import evaluate, evaluate_by_softmax
-from keyhole.attention.instances import query_score, tf_scalar
+from keyhole.attention.function_classes import query_score, tf_scalar
 from keyhole.attention.positions import SignCodes
-from keyhole.attention.tabulation import tabulate, thinned
+from keyhole.attention.tables import tabulate, thinned
 T, n = 10**6, 100
 rng = np.random.default_rng(0)
 bits = rng.integers(0, 2, (n, T), dtype=np.uint8)

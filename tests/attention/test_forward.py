@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.attention.activations import GELU, Identity, ReLU
+from keyhole.attention.checks import require_weights
 from keyhole.attention.forward import attend, forward, transform
-from keyhole.attention.instances import query_score, tf_block, tf_head, tf_layer, tf_scalar
+from keyhole.attention.function_classes import query_score, tf_block, tf_head, tf_layer, tf_scalar
+from keyhole.attention.layers import Affine, FeedForward, LayerNorm, project
 from keyhole.attention.normalisers import Linear, Sparsemax
-from keyhole.attention.rowwise import Affine, FeedForward, LayerNorm, project
 from keyhole.attention.score import DenseScore, FactoredScore
-from keyhole.attention.shapes import require_weights
 from keyhole.attention.tokens import PairEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError, ShapeError

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from keyhole.attention.activations import GELU, Identity, ReLU
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward import forward
-from keyhole.attention.instances import query_score, tf_block, tf_scalar
+from keyhole.attention.function_classes import query_score, tf_block, tf_scalar
+from keyhole.attention.layers import Affine, FeedForward, LayerNorm
 from keyhole.attention.matrices import matrix_norms, product_norms
 from keyhole.attention.normalisers import Softmax, Sparsemax
 from keyhole.attention.norms import profile
 from keyhole.attention.paths import units_of
 from keyhole.attention.positions import SignCodes
-from keyhole.attention.rowwise import Affine, FeedForward, LayerNorm
 from keyhole.attention.score import DenseScore, FactoredScore
-from keyhole.attention.tabulation import tabulate
+from keyhole.attention.tables import tabulate
 from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs, PairEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError

@@ -6,11 +6,11 @@ import pytest
 from keyhole.attention.activations import GELU, ReLU
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward import forward, transform
+from keyhole.attention.layers import Affine, FeedForward, LayerNorm
 from keyhole.attention.norms import profile
 from keyhole.attention.positions import LearnedPositions
-from keyhole.attention.rowwise import Affine, FeedForward, LayerNorm
 from keyhole.attention.score import FactoredScore
-from keyhole.attention.tabulation import tabulate
+from keyhole.attention.tables import tabulate
 from keyhole.attention.tokens import AdditiveEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from keyhole import __version__
+from keyhole.api.bound import bound
 from keyhole.cli.app import app
-from keyhole.verbs.bound import bound
 
 
 def run(*words):

@@ -9,11 +9,11 @@ from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 import keyhole
-from keyhole.attention.storing import save_tabulated
-from keyhole.certify.wording import record
+from keyhole.certifier.wording import record
 from keyhole.cli.app import app
-from keyhole.compiler.storing import save
+from keyhole.compiler.export.stored import save
 from keyhole.errors import ArgumentError, CheckpointError
+from keyhole.pretrained.keyhole_tables import save_tabulated
 from planted import junta_of, leaky, planted, random_symbol_junta
 
 KEYS = [  # the golden keys of certify/1: fields are only ever added

@@ -137,7 +137,7 @@ def test_ctrl_c_exits_with_130(monkeypatch):
     def interrupted(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("keyhole.verbs.describe.describe", interrupted)
+    monkeypatch.setattr("keyhole.api.describe.describe", interrupted)
     answer = run("describe", "x1")
     assert answer.exit_code == 130
     assert "interrupted" in answer.stderr

@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 
 from keyhole.cli.app import app
 from keyhole.cli.learn_table import drawn
-from keyhole.lab.store import Store
-from keyhole.lab.sweep import Progress, Standing
-from keyhole.page.site import FORMATS, to_csv
+from keyhole.lab.runs.store import Store
+from keyhole.lab.thresholds.sweep import Progress, Standing
+from keyhole.show.site import FORMATS, to_csv
 from lab_fakes import Coin
 
 KEYS = [  # golden: fields are only ever added
@@ -39,7 +39,7 @@ def ask(*arguments):
 @pytest.fixture
 def coin(monkeypatch):
     """A learner that can be named."""
-    monkeypatch.setattr("keyhole.verbs.learn.learner_named", lambda _name, **_preset: Coin())
+    monkeypatch.setattr("keyhole.api.learn.learner_named", lambda _name, **_preset: Coin())
 
 
 GRID = ("and:2", "--context", "8,16", "--samples", "20,40,80", "--seeds", "4", "--workers", "1")
@@ -109,7 +109,7 @@ def test_json_alone_on_stdout_and_the_same_again(tmp_path):
 )
 def test_bad_questions_get_a_sentence(tmp_path, monkeypatch, arguments, sentence):
     """Exit code 2, one sentence, no traceback, and no worker is started."""
-    monkeypatch.setattr("keyhole.verbs.learn.processes", lambda *_: pytest.fail("a worker was started"))
+    monkeypatch.setattr("keyhole.api.learn.processes", lambda *_: pytest.fail("a worker was started"))
     (tmp_path / "file").write_text("")
     arguments = [argument.replace("FILE", str(tmp_path / "file")) for argument in arguments]
     answer = ask(*arguments, *(() if "--store" in arguments else ("--store", tmp_path)))
@@ -121,7 +121,7 @@ def test_bad_questions_get_a_sentence(tmp_path, monkeypatch, arguments, sentence
 @pytest.mark.usefixtures("coin")
 def test_a_full_database_is_said_and_holds_what_it_had(tmp_path, monkeypatch):
     """A sweep that runs out of pages exits with 2; what was stored is there, and with room the sweep ends."""
-    monkeypatch.setattr("keyhole.verbs.learn.processes", _inline)
+    monkeypatch.setattr("keyhole.api.learn.processes", _inline)
     with Store(tmp_path) as store:
         (pages,) = store.connection.execute("PRAGMA page_count").fetchone()
     connect = sqlite3.connect
@@ -148,7 +148,7 @@ def test_a_full_database_is_said_and_holds_what_it_had(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("coin")
 def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
     """Without leave to write, a sweep exits with 2 before a worker starts; what is there is listed as before."""
-    monkeypatch.setattr("keyhole.verbs.learn.processes", _inline)
+    monkeypatch.setattr("keyhole.api.learn.processes", _inline)
     with tempfile.TemporaryDirectory() as name:  # nobody may enter the folders of the test
         Path(name).chmod(0o777)
         ask(*GRID, "--store", name)
@@ -157,7 +157,7 @@ def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
         Path(name).chmod(0o555 if closed == "folder" else 0o777)
         program = (
             f"import os, sys; sys.path[:0] = {sys.path!r}\n"
-            "import keyhole.verbs.learn as verb; from keyhole.cli import main; from lab_fakes import Coin\n"
+            "import keyhole.api.learn as verb; from keyhole.cli import main; from lab_fakes import Coin\n"
             "def say(level, *words):\n"
             "    verb.learner_named = lambda _name, **_preset: Coin(level)\n"
             f"    sys.argv[1:] = [*words, '--store', {name!r}]\n"
@@ -182,7 +182,7 @@ def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
 
 
 def _inline(_workers, _folder):
-    from keyhole.lab.engine import borrowed
+    from keyhole.lab.runs.engine import borrowed
     from lab_fakes import Inline
 
     return borrowed(Inline(), 2)
@@ -191,7 +191,7 @@ def _inline(_workers, _folder):
 @pytest.mark.usefixtures("coin")
 def test_out_writes_figures(tmp_path, monkeypatch):
     """A file gets the chief figure, a folder all of them and the JSON; online without success there is none."""
-    monkeypatch.setattr("keyhole.verbs.learn.processes", _inline)
+    monkeypatch.setattr("keyhole.api.learn.processes", _inline)
     one = ask(*GRID, "--store", tmp_path, "--out", tmp_path / "m.csv")
     assert one.stderr.split() == ["wrote", str(tmp_path / "m.csv")]
     assert (tmp_path / "m.csv").read_text().startswith("context,m,success,runs")
@@ -200,7 +200,7 @@ def test_out_writes_figures(tmp_path, monkeypatch):
     assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
         "learn.json", "success.html", "thresholds.html",
     ]  # fmt: skip
-    monkeypatch.setattr("keyhole.verbs.learn.Learned.figures", lambda _self: {})
+    monkeypatch.setattr("keyhole.api.learn.Learned.figures", lambda _self: {})
     refused = ask(*GRID, "--store", tmp_path, "--out", tmp_path / "none.csv")
     assert refused.exit_code == 2
     assert "there is none to draw" in refused.stderr
@@ -219,7 +219,7 @@ def test_a_corrupt_store_is_left_as_it_is(tmp_path):
 @pytest.mark.usefixtures("coin")
 def test_a_damaged_store_is_left_as_it_is(tmp_path, monkeypatch):
     """A database whose pages are overwritten but for the first is refused by both commands, and not touched."""
-    monkeypatch.setattr("keyhole.verbs.learn.processes", _inline)
+    monkeypatch.setattr("keyhole.api.learn.processes", _inline)
     ask(*GRID, "--store", tmp_path)
     whole = (tmp_path / "runs.sqlite").read_bytes()
     damaged = whole[:4096] + b"\xff" * (len(whole) - 4096)
@@ -234,7 +234,7 @@ def test_a_damaged_store_is_left_as_it_is(tmp_path, monkeypatch):
 INTERRUPTED = """
 import signal, sys
 sys.path[:0] = {path!r}
-import keyhole.verbs.learn as verb
+import keyhole.api.learn as verb
 from lab_fakes import Coin
 from keyhole.cli import main
 
@@ -319,7 +319,7 @@ def test_certify_settles_the_successes(tmp_path):
 def test_the_paper_preset_brings_its_law(tmp_path, monkeypatch):
     """With --preset paper bits are balanced and sets redrawn; --law and --any-sets say otherwise."""
     seen = []
-    monkeypatch.setattr("keyhole.verbs.learn.sweep", lambda plan, *_args, **_options: seen.append(plan.task) or 1 / 0)
+    monkeypatch.setattr("keyhole.api.learn.sweep", lambda plan, *_args, **_options: seen.append(plan.task) or 1 / 0)
     asked = ("and:3", "--context", 8, "--samples", 40, "--store", tmp_path)
     for words in (
         ("--preset", "paper"),

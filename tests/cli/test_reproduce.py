@@ -5,8 +5,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from keyhole.claims.ledger import NOT_COVERED, STUDIES
 from keyhole.cli.app import app
-from keyhole.studies.ledger import NOT_COVERED, STUDIES
 
 
 def run(*arguments: str):

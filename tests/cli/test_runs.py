@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from keyhole.cli.app import app
-from keyhole.lab.cell import NUMERICS, Cell
-from keyhole.lab.running import run
-from keyhole.lab.store import Store
+from keyhole.lab.runs.run import run
+from keyhole.lab.runs.spec import NUMERICS, Cell
+from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask
 from lab_fakes import Coin
 

@@ -7,10 +7,10 @@ import pytest
 
 from keyhole.attention.evaluation import evaluate, evaluate_by_softmax
 from keyhole.boolean.text import read_function
-from keyhole.compiler.additive import additive_plan
 from keyhole.compiler.assembly import to_tabulated
-from keyhole.compiler.pair import pair_plans
-from keyhole.compiler.separate import separate_plan
+from keyhole.compiler.constructions.additive import additive_plan
+from keyhole.compiler.constructions.pairs import pair_plans
+from keyhole.compiler.constructions.per_position import separate_plan
 
 AND = read_function("x3 & x117 & ~x400")
 LONG, INPUTS = 512, 10_000

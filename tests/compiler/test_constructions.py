@@ -8,11 +8,11 @@ from keyhole.attention import evaluate, forward
 from keyhole.attention.tokens import embed_tokens
 from keyhole.boolean.families import conjunction, majority, parity, random_junta
 from keyhole.boolean.text import read_function
-from keyhole.compiler.additive import additive_plan, coded_plan
 from keyhole.compiler.assembly import to_model, to_tabulated
-from keyhole.compiler.pair import pair_plans
+from keyhole.compiler.constructions.additive import additive_plan, coded_plan
+from keyhole.compiler.constructions.pairs import pair_plans
+from keyhole.compiler.constructions.per_position import separate_plan
 from keyhole.compiler.proof import prove
-from keyhole.compiler.separate import separate_plan
 from keyhole.errors import AssumptionError, CompileError
 
 SMALL = [*functions_of((1,)), *functions_of((0, 3)), *functions_of((0, 2, 3))]
@@ -109,7 +109,9 @@ def test_refuses_a_mass_that_is_none(mass):
 
 def test_refuses_codes_that_stay_coherent(monkeypatch):
     """Codes of two coordinates are never nearly orthogonal; after twenty draws that is said."""
-    monkeypatch.setattr("keyhole.compiler.additive.CODE_FAILURE", 79.0)  # of 2sT = 80: hardly any width is asked for
+    monkeypatch.setattr(
+        "keyhole.compiler.constructions.additive.CODE_FAILURE", 79.0
+    )  # of 2sT = 80: hardly any width is asked for
     with pytest.raises(CompileError, match="20 draws of codes of width 1 were all more coherent than 1/6"):
         coded_plan(conjunction((0, 1)), 20, 0.5, "signs", 0)
 

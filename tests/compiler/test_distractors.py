@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from compiled_plans import CONTEXT, FORMULAS, all_inputs, all_plans, targets
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward import forward
-from keyhole.attention.tabulation import dense, tabulate
+from keyhole.attention.tables import dense, tabulate
 from keyhole.boolean.text import read_function
-from keyhole.compiler.additive import coded_plan
 from keyhole.compiler.assembly import logits, to_model, to_tabulated
+from keyhole.compiler.constructions.additive import coded_plan
+from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.distractors import live, with_distractor
-from keyhole.compiler.pair import pair_plans
 from keyhole.compiler.proof import prove, shares
 from keyhole.errors import AssumptionError, CompileError
 

@@ -10,9 +10,9 @@ from keyhole.attention import profile
 from keyhole.boolean.families import majority, parity, random_junta
 from keyhole.boolean.text import read_function
 from keyhole.compiler.assembly import to_model
+from keyhole.compiler.constructions.pairs import pair_plans
+from keyhole.compiler.constructions.theorem_norms import StatedNorm, named_norms, theorem_figures
 from keyhole.compiler.norms import logit_range, plan_profile, value_radius
-from keyhole.compiler.pair import pair_plans
-from keyhole.compiler.stated import StatedNorm, named_norms, theorem_figures
 
 FORMULAS = [
     "x0", "~x1", "x1 & x3", "x1 | ~x3", "x0 ^ x2", "maj(x0, x1, x4)", "table(01100010; x0, x2, x5)", "parity:4",

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from compiled_plans import all_inputs, every_plan, targets
 from keyhole.attention import evaluate
-from keyhole.attention.enclosure import Enclosure
 from keyhole.boolean.families import conjunction, majority, parity, random_junta
 from keyhole.boolean.text import read_function
-from keyhole.compiler.additive import additive_plan, coded_plan
 from keyhole.compiler.assembly import to_tabulated
-from keyhole.compiler.pair import pair_plans
+from keyhole.compiler.constructions.additive import additive_plan, coded_plan
+from keyhole.compiler.constructions.pairs import pair_plans
+from keyhole.compiler.constructions.per_position import separate_plan
 from keyhole.compiler.proof import _step, prove
-from keyhole.compiler.separate import separate_plan
 from keyhole.errors import CompileError
+from keyhole.rigorous.interval import Enclosure
 
 FUNCTION = read_function("table(01100010; x0, x2, x5)")
 PLANS = {plan.construction: plan for plan in every_plan(FUNCTION, 7)} | {

@@ -8,11 +8,11 @@ import pytest
 from compiled_plans import all_inputs
 from keyhole.attention import evaluate, forward
 from keyhole.boolean.families import conjunction, parity
-from keyhole.compiler.additive import additive_plan, coded_plan
 from keyhole.compiler.assembly import key_vector, to_model, to_tabulated
+from keyhole.compiler.constructions.additive import additive_plan, coded_plan
+from keyhole.compiler.constructions.pairs import pair_plans
+from keyhole.compiler.constructions.theorem_norms import named_norms
 from keyhole.compiler.norms import logit_range, plan_profile
-from keyhole.compiler.pair import pair_plans
-from keyhole.compiler.stated import named_norms
 
 
 def target(plans, name):

@@ -9,11 +9,11 @@ import hashlib
 
 import pytest
 
-from keyhole.lab.cell import NUMERICS, Cell
-from keyhole.lab.registry import learner_named
-from keyhole.lab.running import data_of, run
+from keyhole.lab.learners.registry import learner_named
+from keyhole.lab.learners.transformer import Transformer
+from keyhole.lab.runs.run import data_of, run
+from keyhole.lab.runs.spec import NUMERICS, Cell
 from keyhole.lab.task import SparseTask
-from keyhole.lab.transformer import Transformer
 
 HASTY = Transformer(heads=2, width=8, hidden=8, batch=16, steps=200, every=50, rate=1.5e-3)
 

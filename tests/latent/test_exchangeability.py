@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.errors import AssumptionError, DataError
-from keyhole.latent.balance import balance_ceiling, balance_p_value, choose_balance, covariance_within
-from keyhole.latent.conjugate import GaussianLocation, Polya
-from keyhole.latent.contrasts import MarkovChain, Urn
-from keyhole.latent.extendibility import (
+from keyhole.latent.exchangeability.balance import balance_ceiling, balance_p_value, choose_balance, covariance_within
+from keyhole.latent.exchangeability.extendibility import (
     as_letters,
     extendibility_test,
     least_direction,
@@ -21,10 +19,12 @@ from keyhole.latent.extendibility import (
     least_letter_direction,
     pair_matrix,
 )
-from keyhole.latent.finite import FiniteModel
-from keyhole.latent.model import letter_counts
-from keyhole.latent.order import neighbours_test, places_test
-from keyhole.latent.permutations import binomial_limit, p_value, rejection_rate, require_permutations
+from keyhole.latent.exchangeability.order import neighbours_test, places_test
+from keyhole.latent.exchangeability.permutations import binomial_limit, p_value, rejection_rate, require_permutations
+from keyhole.latent.models.base import letter_counts
+from keyhole.latent.models.conjugate import GaussianLocation, Polya
+from keyhole.latent.models.finite import FiniteModel
+from keyhole.latent.models.not_exchangeable import MarkovChain, Urn
 
 UNIFORM = FiniteModel(np.full((4, 1), 0.25), np.ones(1))
 
@@ -320,7 +320,7 @@ def test_places_of_many_letters_need_no_table(monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 64 * 2**20  # places × letters would be 512 MB
-    monkeypatch.setattr("keyhole.latent.order.BLOCK", 1)
+    monkeypatch.setattr("keyhole.latent.exchangeability.order.BLOCK", 1)
     assert places_test(tokens, permutations=39) == table
 
 

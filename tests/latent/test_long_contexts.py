@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keyhole.attention.conditional_mean import cme_attention, embed_mean
-from keyhole.attention.kernel_families import (
+from keyhole.errors import AssumptionError, ShapeError
+from keyhole.kernels.conditional_mean import cme_attention, embed_mean
+from keyhole.kernels.families import (
     Constant,
     Exponential,
     Gaussian,
@@ -18,12 +19,11 @@ from keyhole.attention.kernel_families import (
     linear_kernel,
     sphere_kernel,
 )
-from keyhole.attention.smoothing import smooth
-from keyhole.errors import AssumptionError, ShapeError
-from keyhole.latent.long_cme import embed_long, kernel_product
-from keyhole.latent.long_softmax import is_tame, softmax_long
-from keyhole.latent.pivoted import factor
-from keyhole.latent.regression import draw_sphere_function, uniform_on_sphere
+from keyhole.kernels.smoothing import smooth
+from keyhole.latent.long.cme import embed_long, kernel_product
+from keyhole.latent.long.pivoted_cholesky import factor
+from keyhole.latent.long.softmax import is_tame, softmax_long
+from keyhole.latent.models.regression import draw_sphere_function, uniform_on_sphere
 
 KERNELS = [sphere_kernel(0.5), Gaussian(0.5), Matern(0.5, 0.5), linear_kernel(), Constant()]
 each = pytest.mark.parametrize("kernel", KERNELS, ids=str)

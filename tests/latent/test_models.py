@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from keyhole.errors import ArgumentError, AssumptionError, DataError
-from keyhole.latent.conjugate import BetaBernoulli, GaussianLocation, Polya
-from keyhole.latent.contrasts import MarkovChain, Urn
-from keyhole.latent.finite import FiniteModel, TwoFunctions, count_vectors, counts_of, entropies
-from keyhole.latent.martingale import beliefs, expected_posterior, martingale_drift
-from keyhole.latent.mixture import GaussianMixture
-from keyhole.latent.model import LatentModel, Sampler
-from keyhole.latent.registry import CONTRASTS, MODELS, find_model
-from keyhole.latent.regression import LinearRegression, SphereFunction, SphereProcess, draw_sphere_function
-from keyhole.latent.sufficiency import enumerate_sequences, joint_law
+from keyhole.latent.exchangeability.martingale import beliefs, expected_posterior, martingale_drift
+from keyhole.latent.exchangeability.sufficiency import enumerate_sequences, joint_law
+from keyhole.latent.models.base import LatentModel, Sampler
+from keyhole.latent.models.conjugate import BetaBernoulli, GaussianLocation, Polya
+from keyhole.latent.models.finite import FiniteModel, TwoFunctions, count_vectors, counts_of, entropies
+from keyhole.latent.models.mixture import GaussianMixture
+from keyhole.latent.models.not_exchangeable import MarkovChain, Urn
+from keyhole.latent.models.registry import CONTRASTS, MODELS, find_model
+from keyhole.latent.models.regression import LinearRegression, SphereFunction, SphereProcess, draw_sphere_function
 
 THREE = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
 LETTER_MODELS = [name for name in MODELS if hasattr(MODELS[name](), "letters")]
@@ -95,8 +95,8 @@ def test_vectors_of_the_theory():
 
 def test_linear_regression_is_conditional_mean_attention():
     """The posterior over slopes and kernel ridge regression with λ = σ²/τ² agree in mean and variance."""
-    from keyhole.attention.conditional_mean import embed_mean
-    from keyhole.attention.kernel_families import linear_kernel
+    from keyhole.kernels.conditional_mean import embed_mean
+    from keyhole.kernels.families import linear_kernel
 
     model = LinearRegression(3, 2, prior_variance=0.7, noise_variance=0.4)
     tokens, queries = model.sample(2, 9, 0).tokens, np.random.default_rng(1).normal(size=(5, 3))

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace, is_jax_array, is_torch_array
 
-from keyhole.attention.arrays import Array
+from keyhole.attention.types import Array
 
 
 class Activation(ABC):

@@ -13,10 +13,10 @@ from typing import Any
 from array_api_compat import array_namespace
 from jaxtyping import Float, Shaped
 
-from keyhole.attention.arrays import Array, numbers_of
 from keyhole.attention.normalisers import Softmax
-from keyhole.attention.tabulation import Tabulated, TabulatedHead, dense
+from keyhole.attention.tables import Tabulated, TabulatedHead, dense
 from keyhole.attention.tokens import require_symbols
+from keyhole.attention.types import Array, numbers_of
 from keyhole.errors import AssumptionError
 
 BLOCK = 2**23  # numbers held at once beside the tables

@@ -4,8 +4,8 @@ from typing import Any
 
 from jaxtyping import Float, Shaped
 
-from keyhole.attention.arrays import Array
 from keyhole.attention.tokens import embed_tokens
+from keyhole.attention.types import Array
 from keyhole.attention.weights import Block, Head, Model
 from keyhole.errors import ShapeError
 

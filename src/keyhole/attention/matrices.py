@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.attention.arrays import Array, numbers_of
+from keyhole.attention.types import Array, numbers_of
 from keyhole.profile import MatrixNorms
 
 ROWS = 1024  # rows of a product held at once

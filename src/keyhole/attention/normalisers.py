@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from array_api_compat import array_namespace
 
-from keyhole.attention.arrays import Mixture, Scores, require_positive
+from keyhole.attention.types import Mixture, Scores, require_positive
 from keyhole.errors import AssumptionError, ShapeError
 
 

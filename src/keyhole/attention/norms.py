@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from keyhole.attention.activations import Activation, Identity
-from keyhole.attention.arrays import Array, numbers_of
+from keyhole.attention.layers import Affine
 from keyhole.attention.matrices import matrix_norms, product_norms
 from keyhole.attention.paths import path, path_inf, spread, units_of
 from keyhole.attention.positions import LearnedPositions
-from keyhole.attention.radii import radii
-from keyhole.attention.rowwise import Affine
 from keyhole.attention.score import DenseScore, FactoredScore
-from keyhole.attention.tabulation import tabulate
+from keyhole.attention.tables import tabulate
+from keyhole.attention.token_norms import radii
 from keyhole.attention.tokens import AdditiveEmbedding
+from keyhole.attention.types import Array, numbers_of
 from keyhole.attention.weights import Block, Head, Model
 from keyhole.errors import AssumptionError
 from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile

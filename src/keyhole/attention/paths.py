@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from keyhole.attention.activations import Activation, Identity, ReLU
-from keyhole.attention.arrays import numbers_of
+from keyhole.attention.layers import Affine
 from keyhole.attention.normalisers import Softmax
-from keyhole.attention.rowwise import Affine
-from keyhole.attention.tabulation import Tabulated
+from keyhole.attention.tables import Tabulated
+from keyhole.attention.types import numbers_of
 from keyhole.attention.weights import Block
 
 ROWS = 2**16  # positions whose values are looked at together

@@ -7,8 +7,8 @@ from typing import Any
 from array_api_compat import array_namespace
 from jaxtyping import Float
 
-from keyhole.attention.arrays import Array
-from keyhole.attention.shapes import optional, require_weights, side
+from keyhole.attention.checks import optional, require_weights, side
+from keyhole.attention.types import Array
 
 
 @dataclass(frozen=True, eq=False)

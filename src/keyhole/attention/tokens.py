@@ -7,9 +7,9 @@ from typing import Any
 from array_api_compat import array_namespace
 from jaxtyping import Float, Shaped
 
-from keyhole.attention.arrays import Array
+from keyhole.attention.checks import require_weights, side
 from keyhole.attention.positions import Positions, kind
-from keyhole.attention.shapes import require_weights, side
+from keyhole.attention.types import Array
 from keyhole.errors import ShapeError
 
 BLOCK = 2**22  # numbers of an embedding held at once when it is only passed through

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from array_api_compat import array_namespace, is_array_api_obj
 
 from keyhole.attention.activations import Identity
-from keyhole.attention.arrays import Array
+from keyhole.attention.checks import optional, require_weights
+from keyhole.attention.layers import Affine, FeedForward, LayerNorm, project
 from keyhole.attention.normalisers import Normaliser, Softmax
-from keyhole.attention.rowwise import Affine, FeedForward, LayerNorm, project
-from keyhole.attention.shapes import optional, require_weights
 from keyhole.attention.tokens import Embedding
+from keyhole.attention.types import Array
 from keyhole.errors import ShapeError
 
 JOINS = ("sum", "concatenate")

@@ -10,9 +10,9 @@ from math import gcd, lcm
 
 import numpy as np
 
+from keyhole.boolean.certificate import Certificate, Evidence, Verdict
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.rules import Levels, halves
-from keyhole.certificate import Certificate, Evidence, Verdict
 
 MAX_THRESHOLD = 14  # positions of a table whose threshold question is put to a linear program
 

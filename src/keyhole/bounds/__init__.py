@@ -5,17 +5,17 @@
 False
 """
 
-from keyhole.bounds.constructions import pair_construction as pair_construction
-from keyhole.bounds.covers import Cover as Cover
+from keyhole.bounds.construction_norms import pair_construction as pair_construction
+from keyhole.bounds.covers.calculus import Cover as Cover
 from keyhole.bounds.falsify import falsify as falsify
-from keyhole.bounds.floor import information_floor as information_floor
-from keyhole.bounds.guarantee import Guarantee as Guarantee
-from keyhole.bounds.guarantee import guarantee as guarantee
-from keyhole.bounds.identification import identification_size as identification_size
-from keyhole.bounds.rivals import rivals as rivals
-from keyhole.bounds.routes import DEEP as DEEP
-from keyhole.bounds.routes import PATH as PATH
-from keyhole.bounds.routes import ROUTES as ROUTES
-from keyhole.bounds.routes import SCALAR as SCALAR
-from keyhole.bounds.routes import TABULATED as TABULATED
+from keyhole.bounds.finite.floor import information_floor as information_floor
+from keyhole.bounds.finite.identification import identification_size as identification_size
 from keyhole.bounds.softmax import drift as drift
+from keyhole.bounds.theorems.guarantee import Guarantee as Guarantee
+from keyhole.bounds.theorems.guarantee import guarantee as guarantee
+from keyhole.bounds.theorems.rivals import rivals as rivals
+from keyhole.bounds.theorems.theorems import DEEP as DEEP
+from keyhole.bounds.theorems.theorems import PATH as PATH
+from keyhole.bounds.theorems.theorems import ROUTES as ROUTES
+from keyhole.bounds.theorems.theorems import SCALAR as SCALAR
+from keyhole.bounds.theorems.theorems import TABULATED as TABULATED

@@ -2,7 +2,7 @@
 
 from math import tanh
 
-from keyhole.bounds.assumptions import Real, norm
+from keyhole.bounds.validate import Real, norm
 from keyhole.errors import AssumptionError
 
 

@@ -52,10 +52,10 @@ def bound_command(
 
         typer.echo(norms_template())
         return
+    from keyhole.api.bound import bound as ask
     from keyhole.cli.folding import columns, folded
+    from keyhole.files.atomic import write_file
     from keyhole.files.record import to_json
-    from keyhole.files.writing import write_file
-    from keyhole.verbs.bound import bound as ask
 
     if not source or not samples:
         raise ArgumentError("A bound needs a SOURCE of norms and --samples; `keyhole bound --help` has an example.")
@@ -71,7 +71,7 @@ def bound_command(
         contexts=counts(vary[1]) if vary else (),
     )
     if out is not None and out.suffix.lower() in (".svg", ".png", ".csv"):
-        from keyhole.page.site import save_figure
+        from keyhole.show.site import save_figure
 
         path = save_figure(answer.figure(), out)
         typer.echo(folded(str(answer), columns()))

@@ -64,9 +64,9 @@ def certify_command(
     """
     from rich.console import Console
 
+    from keyhole.api.certify import certify
+    from keyhole.files.atomic import write_file
     from keyhole.files.record import to_json
-    from keyhole.files.writing import write_file
-    from keyhole.verbs.certify import certify
 
     with Console(stderr=True).status("reading the model") as status:
         found = certify(

@@ -22,7 +22,7 @@ def check_command(
 
     Exit code 0 if everything is as claimed, 1 if something is not, 2 if the file is no model.
     """
-    from keyhole.verbs.check import check
+    from keyhole.api.check import check
 
     checked = check(file)
     if json:

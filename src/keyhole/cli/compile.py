@@ -84,8 +84,8 @@ def compile_command(
         return
     if formula is None:
         raise ArgumentError("Nothing to compile was given; name a FORMULA, or ask for a --suite.")
+    from keyhole.api.compile import compile as compile_function
     from keyhole.files.record import to_json
-    from keyhole.verbs.compile import compile as compile_function
 
     compiled = compile_function(
         formula,
@@ -119,24 +119,24 @@ def save_as(compiled: "Compiled", text: str, out: Path) -> Path:
     from keyhole.errors import OutputError
 
     if out.suffix.lower() == ".json":
-        from keyhole.files.writing import write_file
+        from keyhole.files.atomic import write_file
 
         return write_file(out, f"{text}\n".encode())
     if out.suffix.lower() == ".py":
-        from keyhole.compiler.torch_source import write_torch
+        from keyhole.compiler.export.torch_source import write_torch
 
         return write_torch(compiled.plan, compiled.proof, out)
     if out.suffix.lower() != ".safetensors":
         raise OutputError(f"{str(out)!r} ends in none of .safetensors, .py and .json; use one of them.")
-    from keyhole.compiler.storing import save
+    from keyhole.compiler.export.stored import save
 
     return save(compiled, out)
 
 
 def draw(compiled: "Compiled", folder: Path) -> None:
     """Write every picture of the model into the folder."""
-    from keyhole.compiler.pictures import pictures
-    from keyhole.page.site import save_figure
+    from keyhole.compiler.export.pictures import pictures
+    from keyhole.show.site import save_figure
 
     for name, figure in pictures(compiled.plan).items():
         typer.echo(f"wrote {save_figure(figure, folder / f'{name}.svg')}", err=True)
@@ -146,6 +146,6 @@ def save_suite(count: int, context: int, out: Path | None, seed: int) -> None:
     """Write a suite into the folder asked for."""
     if out is None:
         raise ArgumentError("A suite needs a folder to go to; name one, as in --out suite.")
-    from keyhole.verbs.suite import suite
+    from keyhole.api.suite import suite
 
     typer.echo(f"wrote {count} models and their answers: {suite(count, context, out, seed=seed)}")

@@ -8,7 +8,7 @@ import typer
 from keyhole.cli.arguments import count
 
 if TYPE_CHECKING:
-    from keyhole.verbs.describe import Description
+    from keyhole.api.describe import Description
 
 EXAMPLES = """
 Examples:
@@ -50,8 +50,8 @@ def describe_command(
 
     Functions: and(…), or(…), parity(…), maj(…), atleast(2; …), symmetric(0110; …), table(0110; x4, x9).
     """
+    from keyhole.api.describe import describe
     from keyhole.files.record import to_json
-    from keyhole.verbs.describe import describe
 
     description = describe(formula, context=context, seed=seed)
     text = to_json("describe/1", description.record())
@@ -71,9 +71,9 @@ describe_command.__doc__ = f"{describe_command.__doc__}\n{EXAMPLES}"
 def save(description: "Description", text: str, out: Path) -> Path:
     """Write the description or its figure, as the file's ending asks."""
     if out.suffix.lower() == ".json":
-        from keyhole.files.writing import write_file
+        from keyhole.files.atomic import write_file
 
         return write_file(out, f"{text}\n".encode())
-    from keyhole.page.site import save_figure
+    from keyhole.show.site import save_figure
 
     return save_figure(description.figure(), out)

@@ -2,8 +2,8 @@
 
 from rich.console import Console
 
+from keyhole.api.describe import Description
 from keyhole.cli.facts import show_facts
-from keyhole.verbs.describe import Description
 
 MANY = 12  # rows shown of a long list
 BAR = 24  # columns of the longest bar

@@ -8,8 +8,8 @@ import typer
 from keyhole.cli.arguments import count
 
 if TYPE_CHECKING:
-    from keyhole.latent.permutations import PermutationTest
-    from keyhole.verbs.exchangeable import Exchangeability
+    from keyhole.api.exchangeable import Exchangeability
+    from keyhole.latent.exchangeability.permutations import PermutationTest
 
 EXAMPLES = """
 Examples:
@@ -51,8 +51,8 @@ def exchangeable_command(
     from rich.console import Console
     from rich.progress import Progress
 
+    from keyhole.api.exchangeable import exchangeable
     from keyhole.files.record import to_json
-    from keyhole.verbs.exchangeable import exchangeable
 
     reorderings, screen = count(permutations), Console(stderr=True)
     with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
@@ -97,7 +97,7 @@ def show(found: "Exchangeability") -> None:
 
 def counted(entry: "PermutationTest", length: int) -> str:
     """What a test found, in words."""
-    from keyhole.latent.extendibility import ExtendibilityTest
+    from keyhole.latent.exchangeability.extendibility import ExtendibilityTest
 
     if not isinstance(entry, ExtendibilityTest):
         return f"statistic {entry.statistic:.4g}"

@@ -42,9 +42,9 @@ def infer_command(
 
       keyhole infer gp --attention cme --ridge T^3/4 --out rates.svg
     """
+    from keyhole.api.infer import infer
     from keyhole.cli.waiting import counted
     from keyhole.files.record import to_json
-    from keyhole.verbs.infer import infer
 
     kinds = tuple(part.strip() for part in attention.split(",") if part.strip())
     if attention and not kinds:
@@ -62,7 +62,7 @@ def infer_command(
             watch=watch,
         )
     if out is not None:
-        from keyhole.page.site import save_figure
+        from keyhole.show.site import save_figure
 
         typer.echo(f"wrote {save_figure(answer.figure(), out)}", err=True)
     typer.echo(to_json("infer/1", answer.record()) if as_json else str(answer))

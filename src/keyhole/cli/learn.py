@@ -83,13 +83,13 @@ def learn_command(
       keyhole learn and:3 --context 50,100 --samples 200 --certify --assume-junta 3 --json
     """
     from keyhole.cli.learn_table import said, watched
-    from keyhole.page.site import require_format
+    from keyhole.show.site import require_format
 
     if out is not None and out.suffix:
         require_format(out)
-    from keyhole.files.folder import home
+    from keyhole.api.learn import learn
+    from keyhole.files.paths import home
     from keyhole.files.record import to_json
-    from keyhole.verbs.learn import learn
 
     try:
         with watched() as watch:
@@ -142,8 +142,8 @@ def was_interrupted(error: BaseException | None) -> bool:
 
 def write_figures(out: Path, figures: "dict[str, Figure]", text: str) -> None:
     """One figure where a file is named, else all of them and the numbers into a folder."""
-    from keyhole.files.writing import write_file
-    from keyhole.page.site import save_figure
+    from keyhole.files.atomic import write_file
+    from keyhole.show.site import save_figure
 
     if out.suffix:
         if not figures:

@@ -10,7 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from keyhole.lab.sweep import Progress, Standing, Watch
+from keyhole.lab.thresholds.sweep import Progress, Standing, Watch
 
 BAR = 16  # letters
 

@@ -39,10 +39,10 @@ def reproduce_command(
 
       keyhole reproduce --scale paper
     """
+    from keyhole.claims.ledger import NOT_COVERED
+    from keyhole.claims.run import kept, reproduce
     from keyhole.cli.reproduce_table import show, watched
-    from keyhole.page.report import write_report
-    from keyhole.studies.ledger import NOT_COVERED
-    from keyhole.studies.run import kept, reproduce
+    from keyhole.show.report import write_report
 
     chosen = tuple(name.strip() for name in only.split(",") if name.strip())
     with watched() as watch:
@@ -70,9 +70,9 @@ def claims_command(
     """
     from dataclasses import asdict
 
+    from keyhole.claims.ledger import NOT_COVERED, STUDIES
     from keyhole.cli.reproduce_table import show_claims
     from keyhole.files.record import to_json
-    from keyhole.studies.ledger import NOT_COVERED, STUDIES
 
     if json:
         claims = [asdict(study.claim) for study in STUDIES]

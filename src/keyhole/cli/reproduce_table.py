@@ -8,9 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from keyhole.claims.finding import Claim, Finding
+from keyhole.claims.run import Watch
 from keyhole.cli.waiting import counted
-from keyhole.studies.finding import Claim, Finding
-from keyhole.studies.run import Watch
 
 TONES = {"holds": "green", "holds with a caveat": "yellow", "fails here": "red"}
 

@@ -11,7 +11,7 @@ from keyhole.cli.arguments import counts
 from keyhole.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from keyhole.lab.store import Row
+    from keyhole.lab.runs.store import Row
 
 Task = Annotated[str, typer.Option("--task", help="Only runs of this task, such as and:3.", metavar="NAME")]
 Learner = Annotated[str, typer.Option("--learner", help="Only runs of this learner.", metavar="NAME")]
@@ -92,9 +92,9 @@ def show_command(
 
       keyhole runs show 3f9a --out curves.html
     """
+    from keyhole.api.runs import run_figure, run_record, show_run
     from keyhole.files.record import to_json
-    from keyhole.page.site import save_figure
-    from keyhole.verbs.runs import run_figure, run_record, show_run
+    from keyhole.show.site import save_figure
 
     found, weights = show_run(run, store=store)
     if out is not None:
@@ -129,7 +129,7 @@ def export_command(
 
       keyhole runs export and.csv --task and:3
     """
-    from keyhole.verbs.runs import export_runs
+    from keyhole.api.runs import export_runs
 
     if file.suffix.lower() != ".csv":
         raise ArgumentError(f"Runs are exported as .csv, and {file.name!r} ends otherwise; name a .csv file.")
@@ -152,7 +152,7 @@ def prune_command(
 
       keyhole runs prune --task parity:3 --context 40
     """
-    from keyhole.verbs.runs import forget_runs
+    from keyhole.api.runs import forget_runs
 
     if not (task or learner or context or everything):
         raise ArgumentError("Nothing names the runs to forget; give --task, --learner, --context or --all.")
@@ -170,7 +170,7 @@ def prune_command(
 
 
 def _rows(task: str, learner: str, context: str, store: Path | None) -> "tuple[Row, ...]":
-    from keyhole.verbs.runs import runs
+    from keyhole.api.runs import runs
 
     return runs(task=task, learner=learner, contexts=counts(context) if context else (), store=store)
 

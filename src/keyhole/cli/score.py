@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from keyhole.verbs.score import Scores
+    from keyhole.api.score import Scores
 
 EXAMPLES = """
 Examples:
@@ -42,9 +42,9 @@ def score_command(
 
     The sizes of attributions are averaged over inputs and positions ranked once; "per input" ranks within each input.
     """
+    from keyhole.api.score import score
+    from keyhole.files.atomic import write_file
     from keyhole.files.record import to_json
-    from keyhole.files.writing import write_file
-    from keyhole.verbs.score import score
 
     scores = score(key, attributions, model=model, top=top, seed=seed)
     text = to_json("score/1", scores.record())

@@ -4,14 +4,14 @@ import numpy as np
 from jaxtyping import Float
 
 from keyhole.attention.activations import Identity, ReLU
+from keyhole.attention.layers import Affine, FeedForward
 from keyhole.attention.positions import OneHotPositions, SignCodes
-from keyhole.attention.rowwise import Affine, FeedForward
 from keyhole.attention.score import FactoredScore
-from keyhole.attention.tabulation import Tabulated, TabulatedHead
+from keyhole.attention.tables import Tabulated, TabulatedHead
 from keyhole.attention.tokens import AdditiveEmbedding, Embedding, OneHotPairs
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
-from keyhole.compiler.additive import TOKENS, relevant_products
-from keyhole.compiler.plan import HeadPlan, Plan
+from keyhole.compiler.constructions.additive import TOKENS, relevant_products
+from keyhole.compiler.constructions.plan import HeadPlan, Plan
 
 
 def to_tabulated(plan: Plan) -> Tabulated:

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from keyhole.boolean.function import check_context
-from keyhole.compiler.additive import additive_plan, coded_plan
 from keyhole.compiler.compiled import Compiled
+from keyhole.compiler.constructions.additive import additive_plan, coded_plan
+from keyhole.compiler.constructions.pairs import pair_plans
+from keyhole.compiler.constructions.per_position import separate_plan
+from keyhole.compiler.constructions.plan import Plan
+from keyhole.compiler.constructions.theorem_norms import named_norms, theorem_figures
 from keyhole.compiler.distractors import without_distractors
+from keyhole.compiler.export.stored import DENSE_BYTES, dense_matrices, dense_size, load_plan, tables
 from keyhole.compiler.norms import plan_profile
-from keyhole.compiler.pair import pair_plans
-from keyhole.compiler.plan import Plan
-from keyhole.compiler.precision import judge
+from keyhole.compiler.precision.verdicts import judge
 from keyhole.compiler.proof import Proof, prove
-from keyhole.compiler.separate import separate_plan
-from keyhole.compiler.stated import named_norms, theorem_figures
-from keyhole.compiler.storing import DENSE_BYTES, dense_matrices, dense_size, load_plan, tables
 from keyhole.errors import CheckpointError, KeyholeError
 from keyhole.files.model import StoredModel, description_digest, digest
 from keyhole.files.record import to_json

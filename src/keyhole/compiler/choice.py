@@ -6,11 +6,11 @@ from math import exp, log
 from typing import cast
 
 from keyhole.boolean.function import SparseFunction, check_context
-from keyhole.compiler.additive import additive_plan, check_leak, coded_plan
+from keyhole.compiler.constructions.additive import additive_plan, check_leak, coded_plan
+from keyhole.compiler.constructions.pairs import pair_plans
+from keyhole.compiler.constructions.per_position import separate_plan
+from keyhole.compiler.constructions.plan import MAX_POSITIONS, Output, Plan
 from keyhole.compiler.norms import plan_profile
-from keyhole.compiler.pair import pair_plans
-from keyhole.compiler.plan import MAX_POSITIONS, Output, Plan
-from keyhole.compiler.separate import separate_plan
 from keyhole.errors import AssumptionError, CompileError
 from keyhole.profile import NormProfile
 

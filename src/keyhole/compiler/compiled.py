@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.attention.tabulation import Tabulated
+from keyhole.attention.tables import Tabulated
 from keyhole.attention.weights import Model
-from keyhole.bounds.necessity import logit_range_floor
+from keyhole.bounds.finite.necessity import logit_range_floor
 from keyhole.compiler.assembly import to_model, to_tabulated
 from keyhole.compiler.choice import Choice
+from keyhole.compiler.constructions.plan import Plan, half_gap
+from keyhole.compiler.constructions.theorem_norms import StatedNorm, named_norms, theorem_figures
 from keyhole.compiler.norms import logit_range, plan_profile, value_radius
-from keyhole.compiler.plan import Plan, half_gap
-from keyhole.compiler.precision import ORDER, FormatVerdict, judge
+from keyhole.compiler.precision.verdicts import ORDER, FormatVerdict, judge
 from keyhole.compiler.proof import Proof, prove
-from keyhole.compiler.stated import StatedNorm, named_norms, theorem_figures
 from keyhole.errors import CompileError
 from keyhole.files.notebook import to_table
 from keyhole.profile import NormProfile

@@ -8,7 +8,7 @@ from math import log
 
 import numpy as np
 
-from keyhole.compiler.plan import HeadPlan, Plan
+from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.errors import AssumptionError, CompileError
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from keyhole.attention.matrices import matrix_norms
 from keyhole.attention.positions import SignCodes
-from keyhole.compiler.additive import TOKENS, relevant_products
-from keyhole.compiler.plan import HeadPlan, Plan
+from keyhole.compiler.constructions.additive import TOKENS, relevant_products
+from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
 
 PAIRS = 2048  # vectors up to which the distances of random codes are looked at

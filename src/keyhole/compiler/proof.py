@@ -12,12 +12,12 @@ from math import inf, isfinite
 
 import numpy as np
 
-from keyhole.attention.enclosure import Enclosure, exactly, exponentials, reading, relu, total, weighted_sum
 from keyhole.boolean.function import decide
 from keyhole.boolean.rules import Levels
+from keyhole.compiler.constructions.plan import HeadPlan, Plan, half_gap, wanted
 from keyhole.compiler.distractors import live
-from keyhole.compiler.plan import HeadPlan, Plan, half_gap, wanted
 from keyhole.errors import CompileError
+from keyhole.rigorous.interval import Enclosure, exactly, exponentials, reading, relu, total, weighted_sum
 
 CHUNK = 2**17  # entries of a matrix of patterns and units held at once: what a cache holds
 MAX_PATTERNS = 16  # relevant positions whose patterns are gone through one by one

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from keyhole.errors import CheckpointError
+from keyhole.files.atomic import write_file
 from keyhole.files.record import to_json
-from keyhole.files.writing import write_file
 
 FORMAT = "keyhole-model/1"
 LONGEST_HEADER = 10**8  # bytes; no header of ours comes near

@@ -1,0 +1,341 @@
+"""What do these norms guarantee? Every theorem that applies, its rivals, the samples each one needs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import isfinite, log
+from pathlib import Path
+from typing import Any
+
+from keyhole.bounds import (
+    ROUTES,
+    Guarantee,
+    guarantee,
+    identification_size,
+    information_floor,
+    pair_construction,
+    rivals,
+)
+from keyhole.bounds.construction_norms import TARGETS
+from keyhole.bounds.finite.occam import certificate_nats, exact_error
+from keyhole.bounds.theorems.derivation import Step
+from keyhole.bounds.theorems.guarantee import Sensitivity, with_tokens
+from keyhole.bounds.theorems.rivals import Rival
+from keyhole.bounds.validate import Real, failure, sample_size
+from keyhole.compiler.checking import load_undamaged
+from keyhole.compiler.norms import plan_profile
+from keyhole.errors import AssumptionError, DataError
+from keyhole.figure import Axis, Figure
+from keyhole.files.model import read_model
+from keyhole.files.norms import read_norms
+from keyhole.profile import NormProfile
+
+GROWTH_GAP = 0.2  # of the growth table, where no gap is asked for
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The bounds of one theorem over several contexts, and the exponent of log T between neighbours."""
+
+    theorem: str
+    norms: str  # "fixed" or "compiled at each context"
+    contexts: tuple[int, ...]
+    samples: tuple[float, ...]  # needed for the gap
+    exponents: tuple[float, ...]  # of log T, between neighbouring contexts
+    limit: str
+
+    def __str__(self) -> str:
+        """A table, and the limit of its last column."""
+        lines = [f"{self.theorem}; norms {self.norms}", "  T            samples needed   exponent of log T"]
+        shown = ("", *(f"{exponent:.3f}" for exponent in self.exponents))
+        rows = zip(self.contexts, self.samples, shown, strict=True)
+        lines += [f"  {T:<12,} {samples:<16.4g} {exponent}".rstrip() for T, samples, exponent in rows]
+        return "\n".join([*lines, f"  limit of the exponent: {self.limit}"])
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The answer: guarantees in the order to be read, refusals with their reasons, rivals, and growth."""
+
+    guarantees: tuple[Guarantee, ...]
+    refused: tuple[tuple[str, str], ...]
+    rivals: tuple[Rival, ...]
+    gap: Real | None = None
+    samples_needed: tuple[tuple[str, int], ...] = ()
+    growth: tuple[Growth, ...] = ()
+    finite: tuple[tuple[str, float], ...] = ()  # for a named function: what finite classes say
+
+    def figure(self) -> Figure:
+        """Samples needed against the context, a line per theorem; refused where no growth was asked for."""
+        if not self.growth:
+            raise AssumptionError("A figure of growth was asked for without contexts; give --vary context 1e2..1e8.")
+        rows: list[dict[str, Any]] = [
+            {"T": context, "m": samples, "bound": f"{grown.theorem.split(':')[0]}, norms {grown.norms}"}
+            for grown in self.growth
+            for context, samples in zip(grown.contexts, grown.samples, strict=True)
+        ]
+        return Figure(
+            title="Samples a bound asks for",
+            subtitle=f"two-sided gap {self.gap or GROWTH_GAP:g}",
+            kind="lines",
+            rows=tuple(rows),
+            x=Axis("T", "context length T", "log"),
+            y=Axis("m", "samples m", "log"),
+            colour=Axis("bound", "", "category"),
+        )
+
+    @property
+    def best(self) -> Guarantee:
+        """The smallest of the guarantees."""
+        return min(self.guarantees, key=lambda found: found.value)
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether every guarantee is."""
+        return self.best.vacuous
+
+    def __str__(self) -> str:
+        """A sentence per theorem, and what was refused."""
+        lines = [str(found) for found in self.guarantees]
+        lines += [f"{name}: {count:,} samples for a gap of {self.gap:g}" for name, count in self.samples_needed]
+        lines += [f"{title}: not asked. {reason}" for title, reason in self.refused]
+        lines += [f"{name}: {value:.4g}" for name, value in self.finite]
+        if self.vacuous:
+            lines.append(f"Every bound here is vacuous. {self.guarantees[0].route.note}")
+        return "\n\n".join(["\n".join(lines), *map(str, self.growth)])
+
+    def explain(self) -> str:
+        """Everything: derivations, what halving each norm does, the rivals with their standing."""
+        lines = []
+        for found in self.guarantees:
+            of, changes = _sensitivity(found)
+            lines += ["", found.explain(), "", f"halve one norm, as a mere number: change of {of}"]
+            lines += [f"  {change.label}: {100 * change.change:+.0f} %" for change in changes]
+        lines += ["", "rivals on the same norms"]
+        for rival in self.rivals:
+            value = f"{rival.value:.4g}" if rival.value is not None else "no number"
+            known = "; ".join(filter(None, (rival.kind, str(rival.source), rival.remark)))
+            lines.append(f"  {rival.key}  {rival.name}: {rival.quantity} {value}  [{known}]")
+        return "\n".join([str(self), *lines])
+
+    def html(self) -> str:
+        """Every derivation as HTML."""
+        return "".join(found.html() for found in self.guarantees)
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def record(self) -> dict[str, Any]:
+        """The answer as plain lists and dictionaries; what is no number is null with a reason."""
+        return {
+            "best": self.best.route.key,
+            "vacuous": self.vacuous,
+            "guarantees": [_guarantee_record(found) for found in self.guarantees],
+            "samples_for_gap": {"gap": self.gap, **dict(self.samples_needed)} if self.gap else None,
+            "refused": [{"theorem": title, "reason": reason} for title, reason in self.refused],
+            "rivals": [
+                {
+                    "key": rival.key,
+                    "name": rival.name,
+                    "quantity": rival.quantity,
+                    "kind": rival.kind,
+                    "source": str(rival.source),
+                    **_number("value", rival.value, rival.remark),
+                }
+                for rival in self.rivals
+            ],
+            "finite_classes": [{"name": name, **_number("value", value)} for name, value in self.finite],
+            "growth": [
+                {
+                    "theorem": grown.theorem,
+                    "norms": grown.norms,
+                    "contexts": list(grown.contexts),
+                    "samples": list(grown.samples),
+                    "exponents_of_log_T": list(grown.exponents),
+                    "limit": grown.limit,
+                }
+                for grown in self.growth
+            ],
+        }
+
+
+def _number(name: str, value: float | None, reason: str = "") -> dict[str, Any]:
+    if value is None or not isfinite(value):
+        return {name: None, f"{name}_reason": reason or "not finite"}
+    return {name: value, **({"remark": reason} if reason else {})}
+
+
+def _step_record(step: Step) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        **_number("value", step.value),
+        "share": step.share,
+        "lemma": step.lemma.name,
+        "formula": step.lemma.formula,
+        "source": str(step.lemma.source),
+        "inputs": [{"name": name, **_number("value", value)} for name, value in step.inputs],
+        "parts": [_step_record(part) for part in step.parts],
+    }
+
+
+def _sensitivity(found: Guarantee) -> tuple[str, tuple[Sensitivity, ...]]:
+    """What halving each norm does: to the gap, or, where it is vacuous, to the samples for half the range."""
+    if not found.vacuous:
+        return "the gap", found.sensitivity()
+    half = found.statement.loss.ceiling / 2
+    return f"the samples for a gap of {half:g}", found.sensitivity(half)
+
+
+def _guarantee_record(found: Guarantee) -> dict[str, Any]:
+    stated, (of, changes) = found.statement, _sensitivity(found)
+    return {
+        "route": found.route.key,
+        "title": stated.title,
+        **_number("value", stated.value),
+        "vacuous": stated.vacuous,
+        "samples": stated.samples,
+        "delta": stated.delta,
+        "two_sided": stated.two_sided,
+        "measured": stated.measured,
+        "dominating": found.dominating.name,
+        "valid_if": list(stated.valid_if),
+        "sensitivity": {"of": of, "halved": {change.label: change.change for change in changes}},
+        "derivation": _step_record(stated.derivation),
+        "note": stated.note,
+    }
+
+
+def named_norms(source: str) -> tuple[str, int] | None:
+    """Target and sparsity of a name such as and:3, whose norms are known in closed form at every context."""
+    target, _, count = source.partition(":")
+    return (target, int(count)) if target in TARGETS and count.isdigit() else None
+
+
+def norms_of(source: str | Path | NormProfile, context: int | None) -> NormProfile:
+    """The norms of a source at a context: a profile, a model of ours, a JSON file, or a name such as and:3."""
+    if context is not None and context < 1:
+        raise AssumptionError(f"A context has at least one position; got {context}.")
+    tokens = None if context is None else context + 1  # [CLS] is one more row
+    if isinstance(source, NormProfile):
+        return source if tokens is None else with_tokens(source, tokens)
+    named = named_norms(str(source))
+    if named is not None:
+        if context is None:
+            raise DataError(f"The norms of {source} depend on the number of positions: give --context.")
+        return pair_construction(named[0], context, named[1])
+    path = Path(source)
+    if path.suffix == ".safetensors":
+        return _stored_norms(path, context)
+    if path.suffix in {".npz", ".pt", ".bin"} or path.is_dir():
+        raise DataError(
+            f"{source} is no file that bounds are read from; give a model that `keyhole compile` wrote, a JSON of "
+            "norms (see --template) or a name such as and:3."
+        )
+    return read_norms(path, tokens)
+
+
+def _stored_norms(path: Path, context: int | None) -> NormProfile:
+    """The norms of a model of ours, whose file must be as it was written."""
+    plan = load_undamaged(read_model(path), path)
+    if context not in (None, plan.context):
+        raise DataError(
+            f"{path} is a model of context {plan.context}, and --context {context} was given; leave it out, or compile "
+            "the function for that context."
+        )
+    return plan_profile(plan)
+
+
+def bound(
+    source: str | Path | NormProfile,
+    samples: Real,
+    context: int | None = None,
+    *,
+    delta: Real = 0.01,
+    gap: Real | None = None,
+    measured: bool = False,
+    contexts: Sequence[int] = (),
+) -> Bound:
+    """What the norms of `source` guarantee after `samples` samples, by every theorem that applies.
+
+    `gap` asks for the samples each theorem needs; `contexts` for their growth; `measured` says that the norms
+    were read off a trained model, which costs a part of δ.
+
+    >>> print(bound("and:3", 1e5, 100).guarantees[0])
+    gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)
+    """
+    profile = norms_of(source, context)
+    m, chance = sample_size(samples), failure(delta)
+    share = chance / len(ROUTES) if measured else chance  # the smallest of several is taken after looking
+    guarantees, refused = [], []
+    for route in ROUTES:
+        try:
+            guarantees.append(guarantee(route, profile, m, delta=share, measured=measured))
+        except AssumptionError as refusal:
+            refused.append((route.title, str(refusal)))
+    if not guarantees:
+        raise AssumptionError(f"No theorem applies to these norms: {refused[0][1]}")
+    needed = () if gap is None else tuple((g.route.title, g.samples_for(gap)) for g in guarantees)
+    return Bound(
+        guarantees=tuple(guarantees),
+        refused=tuple(refused),
+        rivals=rivals(profile, samples, delta),
+        gap=gap,
+        samples_needed=needed,
+        finite=_finite(source, context, samples, delta),
+        growth=_growths(source, profile, guarantees, contexts, gap or GROWTH_GAP) if contexts else (),
+    )
+
+
+def _finite(
+    source: str | Path | NormProfile, context: int | None, samples: Real, delta: Real
+) -> tuple[tuple[str, float], ...]:
+    """What finite classes say of a function named by its sparsity: these bounds are not vacuous."""
+    named = None if isinstance(source, NormProfile) else named_norms(str(source))
+    if named is None or context is None:
+        return ()
+    s, m = named[1], int(samples)
+    nats = certificate_nats(context, s, delta)
+    return (
+        (f"Occam: error of any {s}-junta that fits {m:,} samples, at most", exact_error(nats, m)),
+        (
+            f"identification: uniform bits, the target assumed a junta on at most {s} of them, samples",
+            float(identification_size(context, s, float(delta))),
+        ),
+        (
+            "information floor: no learner names the positions from fewer samples than",
+            information_floor(context, s),
+        ),
+    )
+
+
+LIMITS = {
+    ("tabulated", "fixed"): "1: the complexity grows like √log T exactly, so samples like log T",
+    ("tabulated", "compiled"): "1: P_∞ does not grow with T",
+    ("fixed",): "1: C/Λ is constant in T, and Λ holds log m too, so the exponent rises slowly",
+    ("compiled",): "3: the logits of exact heads grow like log T and enter squared",
+}
+
+
+def _growths(
+    source: str | Path | NormProfile,
+    profile: NormProfile,
+    guarantees: Sequence[Guarantee],
+    contexts: Sequence[int],
+    gap: Real,
+) -> tuple[Growth, ...]:
+    """Growth of every guarantee at fixed norms, and end to end where the norms are known at every context."""
+    grown = []
+    compiled = not isinstance(source, NormProfile) and named_norms(str(source)) is not None
+    for kind in ("fixed", "compiled") if compiled else ("fixed",):
+        for found in guarantees:
+            here = [replace(profile, tokens=T + 1) if kind == "fixed" else norms_of(source, T) for T in contexts]
+            sizes = tuple(float(found.again(profile=norms).samples_for(gap)) for norms in here)
+            limit = LIMITS.get((found.route.key, kind)) or LIMITS[(kind,)]
+            words = "fixed" if kind == "fixed" else "compiled at each context"
+            grown.append(Growth(found.route.title, words, tuple(contexts), sizes, _exponents(contexts, sizes), limit))
+    return tuple(grown)
+
+
+def _exponents(contexts: Sequence[int], sizes: Sequence[float]) -> tuple[float, ...]:
+    """Slopes of log samples against log log(2T+2), the logarithm that Theorem T reads."""
+    logs = [log(log(2 * T + 2)) for T in contexts]
+    return tuple((log(sizes[i + 1]) - log(sizes[i])) / (logs[i + 1] - logs[i]) for i in range(len(contexts) - 1))

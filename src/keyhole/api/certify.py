@@ -1,0 +1,184 @@
+"""Certify: what a one-layer model computes, settled for every input, with an error one can promise."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyhole.api.stored_run import names_run, read_run
+from keyhole.attention.tables import Tabulated
+from keyhole.attention.weights import Model
+from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
+from keyhole.bounds.validate import Real
+from keyhole.certifier.certificate import ModelCertificate, Terms, certificate_of
+from keyhole.certifier.read.scope import Subject, certifiable
+from keyhole.certifier.sample.consistent import Sample
+from keyhole.certifier.sample.disagreement import FRESH
+from keyhole.certifier.wording import lines, record, text
+from keyhole.errors import ArgumentError
+from keyhole.files.labelled import as_sample, read_labelled
+from keyhole.files.model import read_model
+from keyhole.files.safetensors_in import is_ours, read_weights
+from keyhole.pretrained.keyhole_tables import is_tabulated, load_tabulated, save_tabulated
+from keyhole.pretrained.torch_encoder import foreign_model
+
+Source = str | Path | Model | Tabulated
+Data = str | Path | tuple[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """A certificate, and the model it is about: the one given, or, repaired, another."""
+
+    source: str
+    certificate: ModelCertificate
+    model: Tabulated
+
+    @property
+    def status(self) -> str:
+        """PROVED, COUNTEREXAMPLE or UNDECIDED: whether the model equals the function on every input."""
+        return self.certificate.status
+
+    @property
+    def function(self) -> str | None:
+        """The function as a formula."""
+        found = record(self.certificate)["function"]
+        return None if found is None else str(found)
+
+    @property
+    def error_bound(self) -> float | None:
+        """The error promised for the model, where there is a sample."""
+        return self.certificate.error_bound
+
+    def record(self) -> dict[str, Any]:
+        """The certificate as plain values, for JSON."""
+        return {"source": self.source, **record(self.certificate)}
+
+    def save_model(self, path: str | Path) -> Path:
+        """Write the model the certificate is about, which `certify` reads again."""
+        found = self.record()
+        kept = ("source", "function", "status", "repair", "repair_says", "repaired_before")
+        notes = {name: found[name] for name in kept}
+        return save_tabulated(self.model, Path(path), notes)
+
+    def __str__(self) -> str:
+        """The certificate in words."""
+        return text(self.certificate)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        rows = "".join(
+            f"<tr><th style='text-align:left;vertical-align:top'>{escape(name)}</th>"
+            f"<td style='text-align:left'>{'<br>'.join(escape(part) for part in parts)}</td></tr>"
+            for name, parts in lines(self.certificate)
+        )
+        return f"<table>{rows}</table>"
+
+
+def read_source(path: Path) -> Subject:
+    """The model of a file: compiled by keyhole, written after a repair, or PyTorch weights, described."""
+    if not is_ours(path):
+        return certifiable(foreign_model(*read_weights(path)))
+    stored = read_model(path)
+    if is_tabulated(stored):
+        return replace(certifiable(load_tabulated(stored)), note=_note(stored.description.get("notes")))
+    from keyhole.compiler.assembly import to_tabulated
+    from keyhole.compiler.checking import load_undamaged
+
+    plan = load_undamaged(stored, path)
+    model = to_tabulated(plan)
+    if plan.output == "bits":  # 1 and 0 are told apart at one half; signs at 0
+        model = replace(model, readout=replace(model.readout, bias=np.asarray(-0.5)))
+    return certifiable(model)
+
+
+def certify(
+    model: Source,
+    data: Data | None = None,
+    *,
+    holdout: Data | None = None,
+    assume_junta: int | None = None,
+    repair: bool = False,
+    time_limit: Real = 10.0,
+    delta: Real = 0.01,
+    bias: Real | None = None,
+    accepted: Real | None = None,
+    largest: int = 6,
+    fresh: int = FRESH,
+    seed: int = 0,
+    store: Path | None = None,
+    watch: Callable[[str], None] = lambda _: None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Certified:
+    """What the model computes, whether that is proved on all inputs, and the error its training set promises.
+
+    The model is a file, a value, or the name of a run in the store, which brings its own training set and law; where
+    its weights were not kept it is trained again, and `tell` is told. `data`
+    are the (inputs, labels) it was trained on, or a file of them; `holdout` labelled inputs it never saw. `bias` is
+    the probability of a 1 where inputs are bits (one half, if not said); `accepted` the probability with which a
+    drawn training set was kept, where sets were redrawn until they met a condition. Proofs are of the weights, in
+    exact arithmetic; of a file or value of tables, of these.
+    """
+    run = None
+    if isinstance(model, str) and names_run(model):
+        watch("reading the run")
+        run = read_run(model, store, tell=tell)
+        if run.conditioned and data is None and accepted is None:
+            raise ArgumentError(
+                f"The training set of run {model} was redrawn until it was balanced, and a bound must know how likely "
+                "a set is kept. Give that probability as --accepted."
+            )
+    source = model if run is None else run.model
+    subject = read_source(Path(source)) if isinstance(source, str | Path) else certifiable(source)
+    tables = subject.tables
+    noise = run.noise if run is not None and data is None else ""
+    data = run.sample if run is not None and data is None else data
+    terms = Terms(
+        law=_law(tables, bias) if run is None or bias is not None else run.law,
+        delta=float(delta),
+        accepted=1.0 if accepted is None else float(accepted),
+        assume_junta=assume_junta,
+        noise=noise,
+        repair=repair,
+        time_limit=float(time_limit),
+        seed=seed,
+        largest=largest,
+        fresh=fresh,
+    )
+    found = certificate_of(
+        tables, _sample(data), drifts=subject.drifts, held_out=_sample(holdout), terms=terms, watch=watch
+    )
+    found = replace(found, note=subject.note)
+    about = tables if found.repair is None else found.repair.model
+    return Certified(str(model) if isinstance(model, str | Path) else "a model", found, about)
+
+
+def _note(notes: Any) -> str:
+    """The repairs that a file's notes tell of, the earliest first."""
+    if not isinstance(notes, Mapping):
+        return ""
+    last = notes.get("repair") and f"{notes['repair']}. {notes.get('repair_says', '')}"
+    return " Then ".join(str(told) for told in (notes.get("repaired_before"), last) if told)
+
+
+def _law(tables: Tabulated, bias: Real | None) -> SymbolLaw:
+    """Uniform symbols, or bits of this bias."""
+    if bias is None or bias == 0.5:
+        return uniform_law(tables.symbols)
+    if tables.symbols != 2:
+        raise ArgumentError(
+            f"A bias of {bias:g} was given for an alphabet of {tables.symbols} symbols; it is for bits."
+        )
+    return biased_bits(float(bias))
+
+
+def _sample(data: Data | None) -> Sample | None:
+    if data is None:
+        return None
+    return read_labelled(Path(data)) if isinstance(data, str | Path) else as_sample(*data)

@@ -1,0 +1,52 @@
+"""Check: whether a model file is what it says, from the file alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from keyhole.compiler.checking import Inspection, inspect
+from keyhole.errors import CheckpointError
+from keyhole.files.model import read_model
+from keyhole.files.notebook import to_table
+from keyhole.pretrained.keyhole_tables import is_tabulated
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was looked at in a file, and whether all of it is as claimed."""
+
+    path: str
+    described: Mapping[str, Any]  # function, context, construction, as the file has them
+    inspections: tuple[Inspection, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything is as claimed."""
+        return all(look.holds for look in self.inspections)
+
+    def record(self) -> dict[str, Any]:
+        """The outcome as plain values, for JSON."""
+        return {
+            "file": self.path,
+            "holds": self.holds,
+            **self.described,
+            "inspections": [vars(look) for look in self.inspections],
+            "failures": [f"{look.name}: {look.says}" for look in self.inspections if not look.holds],
+        }
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        return to_table((look.name, "holds" if look.holds else "fails", look.says) for look in self.inspections)
+
+
+def check(path: str | Path) -> Checked:
+    """Rebuild the plan from the stored tables, prove it anew, and compare all that the file claims."""
+    stored = read_model(Path(path))
+    if is_tabulated(stored):
+        raise CheckpointError(
+            f"{str(path)!r} holds the tables of a model, not a compiled function: nothing to check against; "
+            f"`keyhole certify {path}` says what it computes."
+        )
+    shown = {name: stored.description.get(name) for name in ("function", "context", "construction")}
+    return Checked(str(path), shown, tuple(inspect(stored)))

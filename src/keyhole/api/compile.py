@@ -1,0 +1,52 @@
+"""Compile: a sparse Boolean function into weights that compute it, with a proof for every input."""
+
+from keyhole.boolean.function import SparseFunction
+from keyhole.boolean.text import read_function
+from keyhole.bounds.covers.heads import scalar_model_cover
+from keyhole.compiler.choice import Charge, Wish, cheapest, choose, path_inf
+from keyhole.compiler.compiled import Compiled, certified
+from keyhole.errors import ArgumentError
+from keyhole.profile import NormProfile
+
+COVER_SAMPLES = 1e6  # the capacity of covers holds log m; its least mass hardly moves with m
+
+
+def cover_capacity(profile: NormProfile) -> float:
+    """What the cover route charges: the capacity C of Theorem S, which sees logits and read-outs."""
+    return scalar_model_cover(profile, COVER_SAMPLES).capacity
+
+
+CHARGES = {"path_inf": path_inf, "cover": cover_capacity}
+
+
+def compile(  # noqa: A001  (the verb's own name)
+    function: str | SparseFunction,
+    context: int,
+    *,
+    construction: str = "auto",
+    gamma: float = 0.5,
+    rho: float = 0.5,
+    output: str = "signs",
+    seed: int = 0,
+    minimise: str | Charge | None = None,
+    carry: str | None = None,
+) -> Compiled:
+    """Exact weights of one attention layer for a function of T bits, certified on all 2^T inputs.
+
+    `gamma` is the attention mass off the relevant positions (pair construction), `rho` the leak ratio of the others.
+    With `minimise` that mass is chosen instead, so that a charge is least: "path_inf", or any function of the norms,
+    such as a bound's capacity ("cover": that of Theorem S). With `carry` a number format must be proved to keep
+    every sign.
+
+    >>> compile("x3 & x17 & x40", 1_000_000)
+    Compiled('x3 & x17 & x40', context=1000000, A2, 2 units, margin 1 on all 2^1000000 inputs)
+    """
+    if isinstance(function, str):
+        function = read_function(function, seed)
+    wish = Wish(function, context, output, construction, seed)
+    if minimise is None:
+        return certified(choose(wish, gamma, rho), carry)
+    if isinstance(minimise, str) and minimise not in CHARGES:
+        raise ArgumentError(f"There is no charge {minimise!r} to minimise; use {', '.join(CHARGES)}, or a function.")
+    charge = CHARGES[minimise] if isinstance(minimise, str) else minimise
+    return certified(cheapest(wish, charge), carry)

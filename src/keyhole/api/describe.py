@@ -1,0 +1,162 @@
+"""Describe: what a sparse function is, and what the theory says of learning it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from keyhole.boolean.certificate import Certificate
+from keyhole.boolean.fourier import degree, fourier_weight
+from keyhole.boolean.function import SparseFunction, check_context
+from keyhole.boolean.influence import average_sensitivity, influences, largest_sensitivity, probability
+from keyhole.boolean.leap import leap
+from keyhole.boolean.printing import table_bits, table_digits
+from keyhole.boolean.rules import Levels
+from keyhole.boolean.shape import counts_literals, is_monotone, is_symmetric, threshold_certificate
+from keyhole.boolean.text import read_function
+from keyhole.bounds.finite.floor import information_floor
+from keyhole.figure import Axis, Figure
+from keyhole.files.notebook import to_table
+from keyhole.papers import ABBE_2023, EDELMAN_2022, Source
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence of the theory about this function, and where it comes from."""
+
+    says: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a function is: exact facts first, then what the theory says of them."""
+
+    formula: str
+    positions: tuple[int, ...]
+    sparsity: int
+    rule: str  # "levels": decided by how many literals are true; "table": by the pattern
+    levels: str | None  # one digit per number of true literals
+    literals: tuple[str, ...] | None  # what the levels count
+    table: str | None  # one entry per pattern, first position least significant
+    degree: int
+    fourier_weight: tuple[float, ...]  # of (−1)^f by degree, uniform bits; sums to 1
+    influences: Mapping[str, float]  # by position
+    sensitivity: float  # average over uniform inputs: the sum of the influences
+    largest_sensitivity: int
+    leap: int
+    symmetric: bool
+    symmetric_up_to_negation: bool
+    monotone: bool
+    threshold: Certificate
+    probability: float  # of a 1, under uniform bits
+    trivial_error: float  # of the better constant answer
+    representation: Statement
+    training: Statement
+    context: int | None
+    sensitivity_per_position: float | None  # sensitivity / T
+    information_floor: float | None  # log₂ C(T, s) samples
+    function: SparseFunction = field(repr=False, compare=False)
+
+    def record(self) -> dict[str, Any]:
+        """The facts as plain values, for JSON."""
+        plain = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "function"}
+        plain["threshold"] = {
+            "verdict": self.threshold.verdict,
+            "method": self.threshold.method,
+            **self.threshold.evidence,
+        }
+        plain["representation"] = vars(self.representation)
+        plain["training"] = vars(self.training)
+        return plain
+
+    def figure(self) -> Figure:
+        """The Fourier weight by degree."""
+        rows = tuple({"degree": k, "weight": weight} for k, weight in enumerate(self.fourier_weight))
+        shown = self.formula if len(self.formula) <= 60 else f"a function of {self.sparsity} positions"
+        return Figure(
+            title="Fourier weight by degree",
+            subtitle=f"{shown}; uniform bits, the weights of (−1)^f sum to 1",
+            kind="bars",
+            rows=rows,
+            x=Axis("degree", "degree k", "category" if self.sparsity <= 64 else "linear"),
+            y=Axis("weight", "weight at degree k"),
+        )
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        return to_table(
+            (name, value) for name, value in self.record().items() if value is not None and len(str(value)) <= 400
+        )
+
+
+def describe(function: str | SparseFunction, *, context: int | None = None, seed: int = 0) -> Description:
+    """What this function is: positions, spectrum, influences, leap, shape, and what the theory says of it.
+
+    >>> describe("x3 & ~x17 | maj(x1, x2, x5)").positions
+    (1, 2, 3, 5, 17)
+    """
+    if isinstance(function, str):
+        function = read_function(function, seed)
+    if context is not None:
+        check_context(function, context)
+    counting = function.rule if isinstance(function.rule, Levels) else None
+    chance, sensitivity = probability(function), average_sensitivity(function)
+    steps = leap(function)
+    return Description(
+        formula=str(function),
+        positions=function.positions,
+        sparsity=function.sparsity,
+        rule="levels" if counting else "table",
+        levels=table_bits(counting.levels) if counting else None,
+        literals=_literals(function.positions, counting) if counting else None,
+        table=None if counting else table_digits(function.table),
+        degree=degree(function),
+        fourier_weight=tuple(float(weight) for weight in fourier_weight(function)),
+        influences={
+            str(place): float(value) for place, value in zip(function.positions, influences(function), strict=True)
+        },
+        sensitivity=sensitivity,
+        largest_sensitivity=largest_sensitivity(function),
+        leap=steps,
+        symmetric=is_symmetric(function),
+        symmetric_up_to_negation=counts_literals(function),
+        monotone=is_monotone(function),
+        threshold=threshold_certificate(function),
+        probability=chance,
+        trivial_error=min(chance, 1 - chance),
+        representation=representation(function),
+        training=training(steps),
+        context=context,
+        sensitivity_per_position=None if context is None else sensitivity / context,
+        information_floor=None if context is None else information_floor(context, function.sparsity),
+        function=function,
+    )
+
+
+def representation(function: SparseFunction) -> Statement:
+    """Which regime of the representation theorem the function falls in."""
+    source = str(Source("read", EDELMAN_2022))
+    if not function.positions:
+        return Statement("constant: no attention is needed", str(Source("ours")))
+    if is_symmetric(function):
+        return Statement("symmetric: one head represents it exactly with norms poly(s)", source)
+    if counts_literals(function):
+        says = "symmetric once some bits are negated, which only swaps two rows of the weights: norms poly(s)"
+        return Statement(says, str(Source("ours")))
+    return Statement("general: one head represents it exactly with norms 2^O(s)", source)
+
+
+def training(steps: int) -> Statement:
+    """What the leap suggests for gradient descent: a conjecture up to logarithms, proved in special cases."""
+    source = str(Source("read", ABBE_2023, "abstract"))
+    if steps == 0:
+        return Statement("constant: nothing to learn", str(Source("ours")))
+    ease = "easy" if steps == 1 else "moderate" if steps == 2 else "hard"
+    says = (
+        f"{ease} (leap {steps}): SGD on fully connected networks is conjectured to take about T^{max(steps, 2)} steps"
+    )
+    return Statement(says, source)
+
+
+def _literals(positions: tuple[int, ...], rule: Levels) -> tuple[str, ...]:
+    return tuple(f"{'~' * flip}x{place}" for place, flip in zip(positions, rule.negated, strict=True))

@@ -1,0 +1,125 @@
+"""Exchangeable: whether the order of tokens matters, and whether a latent variable can explain them."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyhole.errors import ArgumentError
+from keyhole.files.notebook import to_table
+from keyhole.files.sequences import read_sequences
+from keyhole.latent.exchangeability.extendibility import extendibility_test
+from keyhole.latent.exchangeability.order import neighbours_test, places_test, require_sequences
+from keyhole.latent.exchangeability.permutations import PermutationTest, Watch, require_permutations
+
+QUESTIONS = ("order", "extendible", "both")
+
+REJECTIONS = {
+    "neighbours": "neighbouring tokens depend on each other, so the order matters",
+    "places": "places have laws of their own, so the order matters",
+    "extendible": "tokens of a sequence divide too evenly, which no latent variable allows",
+}
+
+
+@dataclass(frozen=True)
+class Exchangeability:
+    """What the tests say of a table of sequences, at one level shared among them."""
+
+    sequences: int
+    length: int  # T
+    kind: str  # letters, reals or vectors
+    letters: int | None  # how many different ones
+    tests: tuple[PermutationTest, ...]
+    level: float
+    seed: int
+
+    @property
+    def rejected(self) -> tuple[PermutationTest, ...]:
+        """The tests that reject: p at most the level divided by the number of tests."""
+        return tuple(test for test in self.tests if test.p_value * len(self.tests) <= self.level)
+
+    def __str__(self) -> str:
+        """One sentence."""
+        if self.rejected:
+            return f"rejected: {'; '.join(REJECTIONS[test.name] for test in self.rejected)}."
+        asked = {test.name for test in self.tests}
+        what = "exchangeability" if "neighbours" in asked else "a latent variable"
+        return f"not rejected: nothing here speaks against {what}, which is not a proof of it."
+
+    def record(self) -> dict[str, Any]:
+        """The facts as plain values, for JSON."""
+        return {
+            "answer": str(self),
+            "rejected": bool(self.rejected),
+            "sequences": self.sequences,
+            "length": self.length,
+            "kind": self.kind,
+            "letters": self.letters,
+            "level": self.level,
+            "seed": self.seed,
+            "tests": [{**asdict(test), "rejects": test in self.rejected} for test in self.tests],
+        }
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        rows = [(test.name, f"{test.statistic:.4g}", f"p = {test.p_value:.4g}") for test in self.tests]
+        return f"<p>{escape(str(self))}</p>{to_table(rows)}"
+
+
+def exchangeable(
+    data: str | Path | np.ndarray,
+    *,
+    test: str = "both",
+    permutations: int = 999,
+    level: float = 0.05,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Exchangeability:
+    """Test sequences, a row each, for exchangeability (`order`), for a latent variable (`extendible`), or for both.
+
+    The level is shared: with k tests each must reach level/k, so that independent sequences of tokens that are
+    independent given a latent variable, whatever it is, are rejected with chance at most `level`. Fewer than four
+    sequences cannot be split in halves: of `both`, only the order is then asked.
+
+    >>> from keyhole.latent import MarkovChain
+    >>> print(exchangeable(MarkovChain(4, 0.6).sample(50, 12, 0).tokens, test="order"))
+    rejected: neighbouring tokens depend on each other, so the order matters.
+    """
+    if test not in QUESTIONS:
+        raise ArgumentError(f"There is no test {test!r}; there are order, extendible and both.")
+    if seed < 0:
+        raise ArgumentError(f"The seed {seed} was given; a seed is at least 0.")
+    tokens = data if isinstance(data, np.ndarray) else read_sequences(Path(data))
+    require_sequences(tokens)
+    asked = _asked(test, len(tokens))
+    # a look in either direction is two one-sided looks
+    require_permutations(permutations, level, len(asked) * 2 if "neighbours" in asked else 0)
+    streams = np.random.default_rng(seed).spawn(len(asked))
+    found = tuple(
+        extendibility_test(tokens, rng=stream)
+        if name == "extendible"
+        else ORDER_TESTS[name](tokens, permutations=permutations, rng=stream, watch=watch)
+        for name, stream in zip(asked, streams, strict=True)
+    )
+    whole = np.issubdtype(tokens.dtype, np.integer)
+    return Exchangeability(
+        sequences=tokens.shape[0],
+        length=tokens.shape[1],
+        kind="letters" if whole else "vectors" if tokens.ndim == 3 else "reals",
+        letters=len(np.unique(tokens)) if whole else None,
+        tests=found,
+        level=level,
+        seed=seed,
+    )
+
+
+ORDER_TESTS: dict[str, Callable[..., PermutationTest]] = {"neighbours": neighbours_test, "places": places_test}
+
+
+def _asked(test: str, sequences: int) -> tuple[str, ...]:
+    order = ("neighbours", "places") if sequences > 1 else ("neighbours",)
+    both = (*order, "extendible") if sequences > 3 else order  # halves of two
+    return {"order": order, "extendible": ("extendible",), "both": both}[test]

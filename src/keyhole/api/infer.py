@@ -1,0 +1,259 @@
+"""How far is attention from the exact posterior, and how does that fall with the length of the context?"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+
+from keyhole.errors import ArgumentError, AssumptionError
+from keyhole.figure import Axis, Figure
+from keyhole.latent.inference.attentions import Settings, estimators_for, make_estimator, require_used
+from keyhole.latent.inference.measure import IDENTITY, Curve, Watch, measure
+from keyhole.latent.inference.predictions import Prediction, predict
+from keyhole.latent.inference.problem import Question, ask
+from keyhole.latent.inference.rates import MeanError, Slope
+from keyhole.latent.inference.schedules import Rule, parse_rule
+from keyhole.latent.models.registry import find_model
+from keyhole.latent.models.regression import LinearRegression
+
+LINEAR, DENSE, POOLED = 64, 24, 256  # repeats: dense systems cost; models without keys are repeated more often
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One estimator: what was measured, what is exact, what theory says."""
+
+    curve: Curve
+    gap_slope: Slope | None
+    error_slope: Slope | None
+    prediction: Prediction
+
+    @property
+    def lines(self) -> list[str]:
+        """A table over sizes, slopes below, theory last."""
+        curve = self.curve
+        gaps = [_shown(found, identical=curve.identical) for found in curve.mean_gaps()]
+        errors = [_shown(found) for found in curve.mean_errors()]
+        rows = zip(
+            (f"{size:,}" for size in curve.sizes),
+            gaps,
+            _exact(curve.expected_gaps, len(gaps), identical=curve.identical),
+            errors,
+            _exact(curve.expected_errors, len(gaps)),
+            strict=True,
+        )
+        table = [_row("T", "from the posterior mean", "exact", "from E[v|q,z]", "exact"), *(_row(*row) for row in rows)]
+        slopes = [_slope(found) for found in (self.gap_slope, self.error_slope)]
+        laws = [_number(curve.expected_slope(of=of), "{:.3f}") for of in ("gap", "error")]
+        if any(slopes):
+            table.append(_row("slope", slopes[0], laws[0], slopes[1], laws[1]))
+        if self.prediction.words is not None:
+            table.append(fill(f"theory: {self.prediction.words}", 80, initial_indent="  ", subsequent_indent="    "))
+        return [f"{curve.name}: {curve.words}", *table]
+
+    def record(self) -> dict[str, Any]:
+        """The reading as plain values."""
+        curve = self.curve
+        columns = zip(
+            curve.sizes,
+            curve.mean_gaps(),
+            curve.mean_errors(),
+            _means(curve.expected_gaps, len(curve.sizes)),
+            _means(curve.expected_errors, len(curve.sizes)),
+            strict=True,
+        )
+        return {
+            "attention": curve.name,
+            "settings": curve.words,
+            "is_the_posterior_mean": curve.identical,
+            "points": [
+                {
+                    "size": size,
+                    "gap": gap.value,
+                    "gap_standard_error": gap.standard_error,
+                    "gap_exact": gap_law,
+                    "error": error.value,
+                    "error_standard_error": error.standard_error,
+                    "error_exact": error_law,
+                }
+                for size, gap, error, gap_law, error_law in columns
+            ],
+            "gap_slope": _slope_record(self.gap_slope, curve.expected_slope(of="gap")),
+            "error_slope": _slope_record(self.error_slope, curve.expected_slope(of="error")),
+            "theory": {
+                "words": self.prediction.words,
+                "floor": self.prediction.floor,
+                "gap_rate": self.prediction.gap_rate,
+                "error_rate": self.prediction.error_rate,
+            },
+        }
+
+
+@dataclass(frozen=True)
+class Inference:
+    """The answer: every estimator on the same contexts."""
+
+    model: str
+    repeats: int
+    seed: int
+    keys: bool  # whether the model has keys, so that exact numbers are given them
+    readings: tuple[Reading, ...]
+
+    def __str__(self) -> str:
+        """A table per estimator, and how to read it."""
+        given = "given the keys drawn" if self.keys else "over all draws"
+        note = (
+            f"{self.model}: {self.repeats} repeats, seed {self.seed}; squared errors, mean ± standard error. "
+            f"Exact columns: expectations {given}. Slopes on logarithmic axes, 95 % intervals over resampled repeats."
+        )
+        return "\n\n".join([fill(note, 80), *("\n".join(reading.lines) for reading in self.readings)])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def record(self) -> dict[str, Any]:
+        """The answer as plain lists and dictionaries."""
+        return {
+            "model": self.model,
+            "repeats": self.repeats,
+            "seed": self.seed,
+            "exact_given_keys": self.keys,
+            "estimators": [reading.record() for reading in self.readings],
+        }
+
+    def figure(self) -> Figure:
+        """Distances from the posterior mean against the length, expectations beside; and what that mean misses."""
+        rows: list[dict[str, Any]] = []
+        for reading in self.readings:
+            curve = reading.curve
+            if curve.identical:
+                continue
+            for size, found in zip(curve.sizes, curve.mean_gaps(), strict=True):
+                rows.append(_point(size, found, curve.name))
+            for size, law in zip(curve.sizes, _means(curve.expected_gaps, len(curve.sizes)), strict=True):
+                if law is not None:
+                    rows.append(_point(size, MeanError(law, 0.0), f"{curve.name}, exact"))
+        exact = next((reading.curve for reading in self.readings if reading.curve.identical), None)
+        if exact is not None:
+            named = f"another distance: the posterior mean ({exact.name}) from the truth"
+            positive = zip(exact.sizes, exact.mean_errors(), strict=True)
+            rows += [_point(size, found, named) for size, found in positive if found.value > IDENTITY]
+        return Figure(
+            title=f"Attention and the posterior mean: {self.model}",
+            subtitle="squared distance from the posterior mean, two standard errors; who is that mean has none",
+            kind="lines",
+            rows=tuple(rows),
+            x=Axis("T", "length of the context T", "log"),
+            y=Axis("distance", "squared distance", "log"),
+            colour=Axis("estimator", "", "category"),
+            low="low",
+            high="high",
+        )
+
+
+def infer(
+    model: str | Any,
+    sizes: Sequence[int],
+    *,
+    attention: Sequence[str] = (),
+    kernel: str | Callable[[Any, Any], Any] | None = None,
+    bandwidth: str | float | Rule | None = None,
+    ridge: str | float | Rule | None = None,
+    repeats: int | None = None,
+    seed: int = 0,
+    watch: Watch = lambda _done, _of: None,
+) -> Inference:
+    """Measure kinds of attention against the exact posterior mean of a latent model, at every size.
+
+    The model is a name (finite, polya, beta, gaussian, mixture, linear, gp) or a value of those kinds. Kernels are
+    exponential, gaussian, matern, polynomial, linear, or a function of two arrays of rows. Bandwidth γ and ridge λ are
+    numbers or rules such as 0.5*T^-1/3; left out, they follow the model.
+
+    >>> found = infer("gaussian", [8, 64], repeats=8)
+    >>> [(reading.curve.name, reading.curve.identical) for reading in found.readings]
+    [('softmax', False), ('sink', True)]
+    """
+    named = model if isinstance(model, str) else type(model).__name__
+    question = ask(named, find_model(model) if isinstance(model, str) else model)
+    settings = Settings(kernel, _rule(bandwidth), _ridge(ridge))
+    kinds = tuple(attention) or estimators_for(question)
+    if len(set(kinds)) < len(kinds):
+        raise ArgumentError(f"A kind of attention was named twice in {', '.join(kinds)}; name each once.")
+    estimators = [make_estimator(kind, question, settings) for kind in kinds]
+    require_used(settings, kinds, question)
+    times = repeats if repeats is not None else _repeats(question)
+    curves = measure(question, estimators, sizes, repeats=times, seed=seed, watch=watch)
+    rng = np.random.default_rng([seed, times])
+    readings = tuple(
+        Reading(
+            curve,
+            curve.slope(rng, of="gap"),
+            curve.slope(rng, of="error"),
+            predict(estimator, question, max(sizes)),
+        )
+        for curve, estimator in zip(curves, estimators, strict=True)
+    )
+    return Inference(named, times, seed, question.pooling is None, readings)
+
+
+def _repeats(question: Question) -> int:
+    if question.pooling is not None:
+        return POOLED
+    return LINEAR if isinstance(question.model, LinearRegression) else DENSE
+
+
+def _ridge(given: str | float | Rule | None) -> Rule | None:
+    try:
+        return _rule(given)
+    except AssumptionError as error:
+        raise AssumptionError(f"{error} Equal keys without a ridge have no unique answer.") from None
+
+
+def _rule(given: str | float | Rule | None) -> Rule | None:
+    if given is None or isinstance(given, Rule):
+        return given
+    return parse_rule(given) if isinstance(given, str) else Rule(float(given))
+
+
+def _means(table: Any, columns: int) -> list[float | None]:
+    return [None] * columns if table is None else [float(mean) for mean in table.mean(axis=0)]
+
+
+def _shown(found: MeanError, *, identical: bool = False) -> str:
+    return "0 up to rounding" if identical else f"{found.value:.3e} ± {found.standard_error:.1e}"
+
+
+def _exact(table: Any, columns: int, *, identical: bool = False) -> list[str]:
+    if identical:
+        return ["0"] * columns
+    return [_number(mean, "{:.3e}") for mean in _means(table, columns)]
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else form.format(value)
+
+
+def _slope(found: Slope | None) -> str:
+    return "" if found is None else f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+
+
+def _row(size: str, gap: str, gap_law: str, error: str, error_law: str) -> str:
+    return f"  {size:>6}  {gap:<23} {gap_law:<10} {error:<23} {error_law:<9}".rstrip()
+
+
+def _slope_record(found: Slope | None, law: float | None) -> dict[str, Any] | None:
+    return None if found is None else {"value": found.value, "low": found.low, "high": found.high, "exact": law}
+
+
+def _point(size: int, found: MeanError, name: str) -> dict[str, Any]:
+    low = max(found.value - 2 * found.standard_error, found.value / 10)  # a band on a logarithmic axis stays above 0
+    return {
+        "T": size,
+        "distance": found.value,
+        "low": low,
+        "high": found.value + 2 * found.standard_error,
+        "estimator": name,
+    }

@@ -1,0 +1,161 @@
+"""As the context grows, how many samples does this learner need? Runs, thresholds and the laws of their growth."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from keyhole.api.certify_runs import Settled, require_settleable, settle
+from keyhole.api.sample_complexity import Learned
+from keyhole.errors import ArgumentError
+from keyhole.files.paths import home
+from keyhole.lab.laws.floors import task_floor
+from keyhole.lab.laws.selection import Verdict, comparable, compare
+from keyhole.lab.learners.base import Choosy, Learner
+from keyhole.lab.learners.presets import LAWS
+from keyhole.lab.learners.registry import learner_named
+from keyhole.lab.runs.engine import Lane, borrowed, core_count, processes
+from keyhole.lab.runs.store import Store
+from keyhole.lab.task import SparseTask, Task
+from keyhole.lab.thresholds.design import Threshold
+from keyhole.lab.thresholds.schedule import BUDGET, LARGEST, Adaptive, Grid, Online, Schedule
+from keyhole.lab.thresholds.sweep import Plan, Watch, sweep
+
+SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
+
+
+def learn(
+    task: str | Task,
+    contexts: Sequence[int],
+    *,
+    samples: Sequence[int] = (),
+    online: bool = False,
+    learner: str | Learner = "transformer",
+    beside: Sequence[str | Learner] = (),
+    preset: str = "default",
+    quantile: float = 0.5,
+    precision: float = 0.2,
+    confidence: float = 0.9,
+    seeds: int | None = None,
+    budget: int = BUDGET,
+    largest: int = LARGEST,
+    law: str | None = None,
+    label_noise: float = 0.0,
+    feature_noise: float = 0.0,
+    symbols: int = 2,
+    balanced_sets: bool | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    store: Path | None = None,
+    keep_weights: bool = False,
+    certify: bool = False,
+    assume_junta: int | None = None,
+    watch: Watch | None = None,
+    watch_certificates: Callable[[int, int], None] = lambda _done, _of: None,
+) -> Learned:
+    """How many samples the learner needs at each context; runs that the store holds are not made again.
+
+    Without `samples` the sizes are chosen in rounds, until the interval of m* lies within the precision or `budget`
+    runs are made. With `samples` every size gets `seeds` runs; `online`, every context does, on fresh samples.
+    Runs are made by spawned processes (`workers`, one per core if not said), or by any `executor`, which then gets at
+    most twice so many at once. All that is asked of it is a `submit(function, *arguments)` that returns futures of
+    `concurrent.futures` (a Dask client has `get_executor()`); where it works in other processes or on other machines,
+    task and learner must pickle, and keyhole be installed there. Only this process writes to the store, and the
+    executor is left open. Seeds count from `seed`. The bits follow `law`, or, where none is named, the law of the
+    preset; the paper's preset redraws training sets until they are balanced, unless told otherwise. With `certify`
+    every successful run of the learner is certified from its own training set. The learners named in `beside` are put
+    the same question; each draws samples of its own.
+    """
+    if isinstance(task, str):
+        usual = LAWS.get(_preset_of(learner, preset), "uniform")
+        law = usual if law is None else law
+        redrawn = law == usual == "balanced" and not online if balanced_sets is None else balanced_sets
+        task = SparseTask(task, law, label_noise, feature_noise, symbols, redrawn)
+    asked = _named((learner, *beside), preset)
+    schedule = _schedule(
+        tuple(samples), online, seeds, Adaptive(quantile, precision, confidence, largest=largest, budget=budget)
+    )
+    lengths = tuple(sorted(set(contexts)))
+    plans = [Plan(task, one, lengths, schedule, quantile, confidence, seed) for one in asked.values()]
+    instance = task.instance(lengths[0], np.random.default_rng(0))  # refuses a context that is too short
+    for one in asked.values():
+        if isinstance(one, Choosy):
+            one.refuse(instance, online=online)
+    if certify:
+        require_settleable(task, plans[0].learner, lengths, assume_junta)
+    workers = core_count() if workers is None else workers
+    folder = home(store)
+
+    def start() -> list[Lane]:
+        return processes(workers, folder) if executor is None else borrowed(executor, 2 * workers)
+
+    with Store(folder) as runs:
+        kept = keep_weights or certify
+        swept = [sweep(plan, runs, start, workers=workers, keep_weights=kept, watch=watch) for plan in plans]
+    floors = {context: task_floor(task, context, quantile) for context in lengths}
+    what = f"{task.name}{_circumstances(task)}"
+    answer, *others = (
+        Learned(what, by, one, one.thresholds, floors, _verdict(one.thresholds, confidence))
+        for by, one in zip(asked, swept, strict=True)
+    )
+    settled: tuple[Settled, ...] = ()
+    if certify:
+        won = [row for row in answer.sweep.rows if row.success]
+        options = {"assume_junta": assume_junta, "workers": workers, "executor": executor}
+        settled = settle(won, folder, watch=watch_certificates, **options)  # type: ignore[arg-type]
+    return replace(answer, settled=settled, beside=tuple(others))
+
+
+def _named(learners: Sequence[str | Learner], preset: str) -> dict[str, Learner]:
+    """The learners by what a person calls them: a transformer with its preset, others of one name numbered."""
+    found: dict[str, Learner] = {}
+    for one in learners:
+        learner = learner_named(one, preset_name=preset) if isinstance(one, str) else one
+        name = one if isinstance(one, str) else learner.name
+        name = f"transformer ({own})" if (own := _preset_of(one, preset)) else name
+        if learner in found.values():
+            raise ArgumentError(f"The learner {name} was named twice; name each once.")
+        same = sum(other.split(" #")[0] == name for other in found)
+        found[f"{name} #{same + 1}" if same else name] = learner
+    return found
+
+
+def _preset_of(learner: str | Learner, preset: str) -> str:
+    """The preset of a transformer that is named; empty for any other learner."""
+    kind, _, own = learner.partition(":") if isinstance(learner, str) else ("", "", "")
+    return (own or preset) if kind == "transformer" else ""
+
+
+def _schedule(samples: tuple[int, ...], online: bool, seeds: int | None, adaptive: Adaptive) -> Schedule:  # noqa: FBT001
+    if online and samples:
+        raise ArgumentError("Fresh samples and training sets of given sizes were both asked for; choose one.")
+    if online:
+        return Online(SEEDS if seeds is None else seeds)
+    if samples:
+        return Grid(tuple(sorted(set(samples))), SEEDS if seeds is None else seeds)
+    if seeds is not None:
+        raise ArgumentError(
+            f"{seeds} seeds were asked for without sizes; an adaptive sweep chooses how often to run each size. "
+            "Give --samples or --online too, or a --budget of runs at each context."
+        )
+    return adaptive
+
+
+def _circumstances(task: Task) -> str:
+    """What is not usual about the inputs, in brackets."""
+    if not isinstance(task, SparseTask):
+        return ""
+    facts = [] if task.law == "uniform" else ["balanced bits" if task.law == "balanced" else f"bits {task.law}"]
+    facts += [f"label noise {task.label_noise:g}"] if task.label_noise else []
+    facts += [f"feature noise {task.feature_noise:g}"] if task.feature_noise else []
+    facts += [f"{task.symbols} symbols"] if task.symbols != 2 else []
+    facts += ["balanced sets"] if task.balanced_sets else []
+    return f" ({', '.join(facts)})" if facts else ""
+
+
+def _verdict(thresholds: Sequence[Threshold], confidence: float) -> Verdict | None:
+    """The laws compared, where the contexts suffice."""
+    return compare(thresholds, confidence=confidence) if comparable(thresholds) else None

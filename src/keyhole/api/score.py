@@ -1,0 +1,83 @@
+"""Score: how well attributions find the relevant positions of models whose answers are known."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from keyhole.errors import DataError
+from keyhole.suite.attribution import AttributionScore, score_attribution
+from keyhole.suite.key import read_attributions, read_key
+
+
+@dataclass(frozen=True)
+class ModelScore:
+    """One model of the key, and how well its positions were found."""
+
+    file: str
+    formula: str
+    construction: str
+    positions: tuple[int, ...]
+    score: AttributionScore
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scored models, in the order of the key."""
+
+    models: tuple[ModelScore, ...]
+
+    def mean(self, measure: str) -> float:
+        """The average over models of precision, recall, auc or auc_per_input."""
+        return float(sum(getattr(model.score, measure).value for model in self.models) / len(self.models))
+
+    def record(self) -> dict[str, Any]:
+        """The scores as plain values, for JSON."""
+        return {
+            "mean": {measure: self.mean(measure) for measure in ("precision", "recall", "auc", "auc_per_input")},
+            "models": [asdict(model) for model in self.models],
+        }
+
+
+def score(
+    key: str | Path, attributions: str | Path, *, model: str | None = None, top: int | None = None, seed: int = 0
+) -> Scores:
+    """Score one .npy file of attributions (n, T), or a folder with one such file per model of the key."""
+    answers, given = read_key(Path(key)), Path(attributions)
+    if given.is_dir():
+        found = [(answer, given / f"{Path(answer['file']).stem}.npy") for answer in answers]
+        pairs = [(answer, path) for answer, path in found if path.exists()]
+        if not pairs:
+            name = f"{Path(answers[0]['file']).stem}.npy"
+            raise DataError(
+                f"The folder {str(given)!r} holds attributions to no model of the key; name them as {name!r}."
+            )
+    else:
+        pairs = [(_named(answers, model or given.stem), given)]
+    return Scores(tuple(_scored(answer, path, top, seed) for answer, path in pairs))
+
+
+def _named(answers: tuple[dict[str, Any], ...], name: str) -> dict[str, Any]:
+    """The model of that name, with or without its ending."""
+    stem = Path(name).stem
+    for answer in answers:
+        if stem == Path(answer["file"]).stem:
+            return answer
+    known = Path(answers[0]["file"]).stem
+    raise DataError(f"The key has no model {stem!r}; say which one was explained, as in --model {known}.")
+
+
+def _scored(answer: dict[str, Any], path: Path, top: int | None, seed: int) -> ModelScore:
+    positions = tuple(answer["positions"])
+    array = read_attributions(path)
+    if array.shape[1] != answer["context"]:
+        raise DataError(
+            f"{str(path)!r} has {array.shape[1]} columns, and the models of the key have a context of "
+            f"{answer['context']}; give one column per position, without [CLS]."
+        )
+    return ModelScore(
+        file=answer["file"],
+        formula=str(answer.get("formula", "")),
+        construction=str(answer.get("construction", "")),
+        positions=positions,
+        score=score_attribution(array, positions, top=top, seed=seed),
+    )

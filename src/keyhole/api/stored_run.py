@@ -1,0 +1,79 @@
+"""A trained run brought to the certifier: its model, its training set, and the law both came from."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from keyhole.attention.weights import Model
+from keyhole.boolean.symbols import SymbolLaw
+from keyhole.errors import AssumptionError
+from keyhole.files.paths import home
+from keyhole.lab.learners.registry import cell_from
+from keyhole.lab.learners.transformer import Transformer
+from keyhole.lab.runs.run import data_of
+from keyhole.lab.runs.store import Store
+from keyhole.lab.runs.weights import weights_of
+from keyhole.lab.task import Instance
+
+NAME = re.compile(r"[0-9a-f]{4,64}")  # a beginning of an identity
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedRun:
+    """What a certificate needs of a run."""
+
+    identity: str
+    model: Model
+    sample: tuple[np.ndarray, np.ndarray] | None  # None: it learned from fresh samples
+    law: SymbolLaw
+    conditioned: bool  # whether training sets were redrawn until one was balanced
+    noise: str  # what is noisy about the sample, in words, or nothing
+    instance: Instance
+
+
+def names_run(text: str) -> bool:
+    """Whether this can only be the name of a run: hexadecimal, and no file is called so."""
+    return NAME.fullmatch(text) is not None and not Path(text).exists()
+
+
+def read_run(name: str, store: Path | None = None, *, tell: Callable[[str], None] = lambda _: None) -> TrainedRun:
+    """A run of the store by the beginning of its name; trained again, and told so, where its weights were not kept."""
+    with Store(home(store), create=False) as kept:
+        found = kept.run(name)
+        cell = cell_from(found.configuration)
+        if not isinstance(cell.learner, Transformer):
+            raise AssumptionError(f"The run {name} is of {cell.learner.name}, which has no weights to certify.")
+        weights = weights_of(kept, found.row.identity, tell=tell)
+    from keyhole.lab.learners.network import model_of  # jax wakes here
+
+    if not all(np.isfinite(array).all() for array in weights.values()):
+        raise AssumptionError(f"The run {name} diverged: its weights are no numbers, so it computes nothing.")
+    instance, examples = data_of(cell)
+    sample = None if examples is None else (examples.inputs, examples.labels)
+    return TrainedRun(
+        found.row.identity,
+        model_of(cell.learner, weights),
+        sample,
+        law_of(instance),
+        instance.balanced_sets,
+        noise_of(instance),
+        instance,
+    )
+
+
+def noise_of(instance: Instance) -> str:
+    """What is noisy about a training set: labels, inputs, or both; empty if nothing is."""
+    rates = {"label noise": instance.label_noise, "feature noise": instance.feature_noise}
+    return " and ".join(f"{name} {rate:g}" for name, rate in rates.items() if rate)
+
+
+def law_of(instance: Instance) -> SymbolLaw:
+    """The law of the symbols as the learner sees them: noise flips a bit with its rate."""
+    ones, noise = instance.law.p, instance.feature_noise
+    seen = ones * (1 - noise) + (1 - ones) * noise
+    count = int(instance.letters.sum())
+    chances = np.where(instance.letters, seen / count, (1 - seen) / (instance.symbols - count))
+    return SymbolLaw(tuple(float(chance) for chance in chances))

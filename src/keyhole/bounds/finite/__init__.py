@@ -1,0 +1,1 @@
+"""Finite classes: Occam's bound, identification, binomial tails, information floors, PAC-Bayes."""

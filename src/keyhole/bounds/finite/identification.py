@@ -1,0 +1,198 @@
+"""Exact identification: how many samples leave no rival, given how many rivals there are at each distance.
+
+The admissible functions are the juntas on at most s of T independent bits. A certificate is issued for a
+function that fits all samples and each of whose cells was seen; it is wrong if that function is a rival.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import combinations, permutations
+from math import ceil, comb, exp, log, log1p
+from typing import NamedTuple
+
+from keyhole.bounds.finite.occam import juntas
+from keyhole.bounds.validate import Real, failure, subset_size
+from keyhole.errors import AssumptionError
+
+Table = tuple[int, ...]  # 2^n entries 0 or 1; the first variable is the least significant bit
+Counts = dict[float, int]  # how many functions disagree with the target with this probability
+
+EXACT_UP_TO = 3  # every target of so many variables is tried; beyond, only the crude size is given
+DIGITS = 12  # distances are sums of at most 2^6 products of biases: equal ones agree to this many digits
+
+
+class Law(NamedTuple):
+    """How bits are drawn, and whether a rival must have all its cells witnessed."""
+
+    bias: float
+    witnessed: bool
+
+
+class Rivals(NamedTuple):
+    """So many functions disagree with the target with this probability."""
+
+    distance: float
+    functions: int
+
+
+def check_table(table: Table) -> int:
+    """The number of variables of a table."""
+    variables = len(table).bit_length() - 1
+    if len(table) != 2**variables or set(table) - {0, 1}:
+        raise AssumptionError(f"A table has 2^n entries, each 0 or 1; got {len(table)} of {sorted(set(table))}.")
+    return variables
+
+
+def _chance(assignment: int, variables: int, bias: float) -> float:
+    ones = assignment.bit_count()
+    return bias**ones * (1 - bias) ** (variables - ones)
+
+
+def _shared(assignment: int, positions: tuple[int, ...]) -> int:
+    return sum(((assignment >> position) & 1) << i for i, position in enumerate(positions))
+
+
+def _any(table: Table, shared: tuple[int, ...], fresh: int, cells_of: tuple[int, ...], law: Law) -> Counts:
+    """Functions of the shared variables and of `fresh` others, by distance from the target.
+
+    A function answers 0 or 1 in each of its cells, and disagrees with the target on the mass of the other
+    answer: the distances are all sums of one choice per cell. If cells must be witnessed, a choice has to
+    agree with the target somewhere in every cell of the variables `cells_of`, or no sample it fits could
+    have visited that cell.
+    """
+    variables = check_table(table)
+    masses = [[0.0, 0.0] for _ in range(2 ** len(cells_of))]
+    for assignment, answer in enumerate(table):
+        masses[_shared(assignment, cells_of)][answer] += _chance(assignment, variables, law.bias)
+    within = tuple(cells_of.index(position) for position in shared)
+    counts: Counts = {0.0: 1}
+    for cell in range(2 ** len(shared)):
+        parts = [mass for finer, mass in enumerate(masses) if _shared(finer, within) == cell]
+        for other in range(2**fresh):
+            grown: Counts = {}
+            for answer in (0, 1):
+                if law.witnessed and any(part[answer] == 0 for part in parts):
+                    continue
+                cost = _chance(other, fresh, law.bias) * sum(part[1 - answer] for part in parts)
+                for distance, functions in counts.items():
+                    key = round(distance + cost, DIGITS)
+                    grown[key] = grown.get(key, 0) + functions
+            counts = grown
+    return counts
+
+
+@lru_cache(maxsize=4096)
+def _essential(
+    table: Table, shared: tuple[int, ...], fresh: int, cells_of: tuple[int, ...], law: Law
+) -> tuple[tuple[float, int], ...]:
+    """As `_any`, but only functions that depend on each of their variables: the others are taken away."""
+    counts = _any(table, shared, fresh, cells_of, law)
+    for kept in range(len(shared) + 1):
+        for fewer in combinations(shared, kept):
+            for some in range(fresh + 1):
+                if (kept, some) == (len(shared), fresh):
+                    continue
+                for distance, functions in _essential(table, fewer, some, cells_of, law):
+                    counts[distance] = counts.get(distance, 0) - comb(fresh, some) * functions
+    return tuple((distance, functions) for distance, functions in counts.items() if functions)
+
+
+def rival_spectrum(
+    table: Table, context: int, sparsity: int, *, bias: float = 0.5, witnessed: bool = False
+) -> tuple[Rivals, ...]:
+    """How many admissible functions lie at each distance from a target, the target itself left out.
+
+    Statement  Of the juntas on ≤ s of T independent bits with P(1) = `bias`, so many disagree with the target
+               with each probability. With `witnessed`, only those that could fit a sample that visits
+               every one of their cells.
+    Proof      A junta that depends on exactly the variables K of the target and q fresh ones is a choice of
+               answer per cell, its distance the sum of what each choice costs; inclusion and exclusion
+               removes those that depend on fewer. There are C(T − n, q) choices of the fresh ones.
+    Equality   A count.
+    Source     Ours.
+
+    >>> sum(rivals.functions for rivals in rival_spectrum((0, 0, 0, 1), 8, 2)) + 1
+    298
+    """
+    n = check_table(table)
+    subset_size(context, max(n, sparsity))
+    if n > sparsity:
+        raise AssumptionError(f"A target of {n} variables is not among the juntas on at most {sparsity}.")
+    if not 0 < bias < 1:
+        raise AssumptionError(f"A bit is 1 with a probability between 0 and 1; got {bias}.")
+    law, total = Law(bias, witnessed), Counts()
+    for kept in range(n + 1):
+        for shared in combinations(range(n), kept):
+            for extra in range(min(sparsity - kept, context - n) + 1):
+                for distance, functions in _essential(table, shared, extra, shared, law):
+                    total[distance] = total.get(distance, 0) + functions * comb(context - n, extra)
+    total[0.0] = total.get(0.0, 0) - 1  # the target is no rival of itself
+    return tuple(Rivals(distance, functions) for distance, functions in sorted(total.items()) if functions)
+
+
+def rival_chance(spectrum: tuple[Rivals, ...], samples: int) -> float:
+    """Expected number of rivals that fit m samples, Σ count·(1 − distance)^m: a union bound.
+
+    >>> round(rival_chance(rival_spectrum((0, 0, 0, 1), 8, 2), 28), 4)
+    0.009
+    """
+    fitting = [rivals.functions * exp(samples * log1p(-rivals.distance)) for rivals in spectrum if rivals.distance < 1]
+    return float(sum(fitting))
+
+
+def essential_targets(variables: int) -> Iterator[Table]:
+    """One function of exactly so many variables from each class under permuting and negating the inputs."""
+    met: set[Table] = set()
+    for code in range(2**2**variables):
+        table = tuple((code >> i) & 1 for i in range(2**variables))
+        if table in met:
+            continue
+        met |= set(_relatives(table, variables))
+        if all(any(table[i] != table[i ^ (1 << v)] for i in range(2**variables)) for v in range(variables)):
+            yield table
+
+
+def _relatives(table: Table, variables: int) -> Iterator[Table]:
+    for order in permutations(range(variables)):
+        moved = tuple(_shared(i, order) for i in range(2**variables))
+        for flip in range(2**variables):
+            yield tuple(table[j ^ flip] for j in moved)
+
+
+def smallest_samples(spectrum: tuple[Rivals, ...], delta: Real) -> int:
+    """Fewest samples at which the expected number of fitting rivals is ≤ δ."""
+    allowed, samples = failure(delta), 1
+    while rival_chance(spectrum, samples) > allowed:
+        samples *= 2
+    low = samples // 2
+    while samples - low > 1:
+        middle = (low + samples) // 2
+        low, samples = (low, middle) if rival_chance(spectrum, middle) <= allowed else (middle, samples)
+    return samples
+
+
+@lru_cache(maxsize=256)
+def identification_size(context: int, sparsity: int, delta: float = 0.01) -> int:
+    """Samples at which a fitting junta, all of whose cells were seen, is the target: m_id, for uniform bits.
+
+    Statement  For every target on ≤ s of T uniform bits, some rival fits m ≥ m_id samples and has all its
+               cells seen among them with probability ≤ δ.
+    Assumes    The target is a junta on at most s variables; the sample cannot tell whether that is so.
+    Proof      Union over the rivals that can be issued at all, at their distances, for the worst target, all
+               being tried up to permuting and negating inputs. For s > 3: |H|(1 − 2^{−s})^m ≤ δ, since
+               distinct s-juntas differ with probability ≥ 2^{−s}.
+    Source     Ours.
+
+    >>> identification_size(8, 2)
+    28
+    """
+    subset_size(context, sparsity)
+    if sparsity > EXACT_UP_TO:
+        nats = sum(exp(juntas(context, j).log_size - juntas(context, sparsity).log_size) for j in range(sparsity + 1))
+        size = juntas(context, sparsity).log_size + log(nats) - log(failure(delta))
+        return ceil(size / -log1p(-(2.0**-sparsity)))
+    return max(
+        smallest_samples(rival_spectrum(table, context, sparsity, witnessed=True), delta)
+        for variables in range(min(sparsity, context) + 1)
+        for table in essential_targets(variables)
+    )

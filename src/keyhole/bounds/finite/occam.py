@@ -1,0 +1,139 @@
+"""Finite classes: a function describable before the data were seen, and fitting them, is nearly right."""
+
+from dataclasses import dataclass
+from math import ceil, comb, exp, log, log1p, sqrt
+
+from keyhole.bounds.finite.binomial import error_ceiling
+from keyhole.bounds.validate import Real, failure, norm, positive, sample_size, subset_size, whole
+from keyhole.errors import AssumptionError
+
+
+@dataclass(frozen=True)
+class FiniteClass:
+    """Functions of a few of T positions: how many nats name one of them, its positions included."""
+
+    name: str
+    context: int
+    sparsity: int
+    log_size: float
+
+    def nats(self, delta: Real, prior: float = 1.0) -> float:
+        """ln|H| + ln(1/δ) + ln(1/prior), the prior being the weight of this sparsity among all."""
+        return self.log_size - log(failure(delta)) - log(prior)
+
+
+def juntas(context: int, sparsity: int, symbols: int = 2) -> FiniteClass:
+    """All functions, true or false, of s of T symbols from an alphabet of A: ln|H| = ln C(T, s) + A^s ln 2.
+
+    >>> round(juntas(100, 3).nats(0.01, prior=1 / 12), 2)
+    24.63
+    """
+    subset_size(context, sparsity)
+    size = log(comb(context, sparsity)) + whole("the alphabet", symbols, least=2) ** sparsity * log(2)
+    return FiniteClass("juntas", context, sparsity, size)
+
+
+def monotone_conjunctions(context: int, sparsity: int) -> FiniteClass:
+    """ANDs of s of T bits: ln|H| = ln C(T, s).
+
+    >>> round(monotone_conjunctions(100, 3).log_size, 4)
+    11.9935
+    """
+    subset_size(context, sparsity)
+    return FiniteClass("monotone conjunctions", context, sparsity, log(comb(context, sparsity)))
+
+
+def conjunctions(context: int, sparsity: int) -> FiniteClass:
+    """ANDs of s literals, each a bit or its negation: ln|H| = ln C(T, s) + s ln 2.
+
+    >>> round(conjunctions(100, 3).log_size - monotone_conjunctions(100, 3).log_size, 4)
+    2.0794
+    """
+    subset_size(context, sparsity)
+    return FiniteClass("conjunctions", context, sparsity, log(comb(context, sparsity)) + sparsity * log(2))
+
+
+def symmetric_functions(context: int, sparsity: int) -> FiniteClass:
+    """Functions of the number of ones among s of T bits: ln|H| = ln C(T, s) + (s+1) ln 2.
+
+    >>> round(symmetric_functions(100, 3).log_size - monotone_conjunctions(100, 3).log_size, 4)
+    2.7726
+    """
+    subset_size(context, sparsity)
+    size = log(comb(context, sparsity)) + (sparsity + 1) * log(2)
+    return FiniteClass("symmetric functions", context, sparsity, size)
+
+
+def slow_prior(sparsity: int) -> float:
+    """The weight 1/(s(s+1)) of sparsity s ≥ 1, if s is chosen after the data; the weights sum to one."""
+    return 1 / (whole("the sparsity", sparsity) * (sparsity + 1))
+
+
+def certificate_prior(sparsity: int) -> float:
+    """The weight 1/((s+1)(s+2)) of sparsity s ≥ 0, the one certificates use; the weights sum to one."""
+    return 1 / ((whole("the sparsity", sparsity, least=0) + 1) * (sparsity + 2))
+
+
+def certificate_nats(context: int, sparsity: int, delta: Real, symbols: int = 2) -> float:
+    """Nats of a certificate for an s-junta over A symbols chosen after the data, s included.
+
+    Statement  ln((s+1)(s+2)) + ln C(T, s) + A^s ln 2 + ln(1/δ).
+    Source     Ours (the prior of certificates).
+
+    >>> round(certificate_nats(100, 3, 0.01), 2)
+    25.14
+    """
+    return juntas(context, sparsity, symbols).nats(delta, certificate_prior(sparsity))
+
+
+def realizable_error(nats: Real, samples: Real) -> float:
+    """Error of a function that fits all m samples, in the linear form.
+
+    Statement  err ≤ (ln|H| + ln(1/δ))/m for every h ∈ H with no error on the sample.
+    Proof      A function with error > e fits with probability (1 − e)^m ≤ exp(−em); union over H.
+    Source     Textbook (Occam).
+
+    >>> realizable_error(25, 100)
+    0.25
+    """
+    return norm("nats", nats) / sample_size(samples)
+
+
+def agnostic_error(nats: Real, samples: Real, error_rate: Real = 0.0) -> float:
+    """Error of any function of a finite class, by Hoeffding.
+
+    Statement  err ≤ êrr + √((ln|H| + ln(1/δ))/(2m)) for every h ∈ H.
+    Proof      Hoeffding, union over H.
+    Source     Textbook (Occam).
+
+    >>> agnostic_error(2, 100, 0.1)
+    0.2
+    """
+    return norm("the error rate", error_rate) + sqrt(norm("nats", nats) / (2 * sample_size(samples)))
+
+
+def exact_error(nats: Real, samples: int, errors: int = 0) -> float:
+    """Error of any function of a finite class with k errors on the sample, by exact binomial tails.
+
+    Statement  err ≤ max{p : P(Bin(m, p) ≤ k) ≥ e^{−nats}} for every h ∈ H; k = 0: 1 − exp(−nats/m).
+    Proof      `error_ceiling` for each h at its share of δ, union over H.
+    Equality   For one function: the tail is exact.
+    Source     Textbook (Langford's form of Occam).
+
+    >>> round(exact_error(certificate_nats(100, 3, 0.01), 200, 5), 3)
+    0.178
+    """
+    return error_ceiling(errors, samples, nats)
+
+
+def samples_for_error(nats: Real, error: Real) -> int:
+    """Fewest samples, all fitted, with an exact error bound below `error`.
+
+    >>> samples_for_error(certificate_nats(100, 3, 0.01), 0.1)
+    239
+    """
+    wanted = positive("the error", error)
+    if wanted >= 1:
+        raise AssumptionError(f"An error is below 1; got {error}.")
+    estimate = max(1, ceil(norm("nats", nats) / -log1p(-wanted)))
+    return estimate if 1 - exp(-nats / estimate) < wanted else estimate + 1

@@ -1,0 +1,182 @@
+"""A guarantee: a number, the conditions under which it holds, and the derivation that gives it."""
+
+from dataclasses import dataclass, field, replace
+from math import sqrt
+from typing import NamedTuple
+
+from keyhole.bounds.theorems import rendering
+from keyhole.bounds.theorems.derivation import Step
+from keyhole.bounds.theorems.peeling import peel
+from keyhole.bounds.theorems.risk import Loss, risk_step
+from keyhole.bounds.theorems.statement import Statement
+from keyhole.bounds.theorems.theorems import Route
+from keyhole.bounds.validate import Real, failure, positive, sample_size
+from keyhole.errors import AssumptionError
+from keyhole.profile import NormProfile
+
+MOST_SAMPLES = 2**200  # beyond this a sample size is not worth a number
+
+
+class Sensitivity(NamedTuple):
+    """What halving one norm does: −0.31 is 31 % less."""
+
+    label: str
+    change: float
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A statement, with the theorem and the norms it came from, so that it can be asked again."""
+
+    statement: Statement
+    route: Route
+    profile: NormProfile = field(repr=False)
+
+    @property
+    def value(self) -> float:
+        """The bound on the gap."""
+        return self.statement.value
+
+    @property
+    def samples(self) -> float:
+        """The number of samples, m."""
+        return self.statement.samples
+
+    @property
+    def valid_if(self) -> tuple[str, ...]:
+        """The conditions under which it holds."""
+        return self.statement.valid_if
+
+    @property
+    def derivation(self) -> Step:
+        """The steps that give the value, each with its share."""
+        return self.statement.derivation
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether it says no more than the range of the loss does."""
+        return self.statement.vacuous
+
+    @property
+    def dominating(self) -> Step:
+        """The leaf of the derivation with the largest share."""
+        return self.derivation.dominating()
+
+    def again(self, *, profile: NormProfile | None = None, samples: Real | None = None) -> "Guarantee":
+        """The same question with other norms, or another number of samples."""
+        return guarantee(
+            self.route,
+            profile or self.profile,
+            self.samples if samples is None else samples,
+            delta=self.statement.delta,
+            loss=self.statement.loss,
+            two_sided=self.statement.two_sided,
+            measured=self.statement.measured,
+        )
+
+    def samples_for(self, gap: Real) -> int:
+        """Fewest samples with a gap of at most this, every other number unchanged; the bound falls in m."""
+        wanted = positive("the gap", gap)
+        low, high = 0, 1
+        while self.again(samples=high).value > wanted:
+            low, high = high, 2 * high
+            if high > MOST_SAMPLES:
+                raise AssumptionError(f"No number of samples up to 2^200 brings this bound down to {gap}.")
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.again(samples=middle).value <= wanted else (middle, high)
+        return high
+
+    def fewer(self, gap: float, enough: float) -> float:
+        """Samples for a gap, to a thousandth, when `enough` are known to do: halve, then close in."""
+        while enough > 1 and self.again(samples=max(1.0, enough / 2)).value <= gap:
+            enough = max(1.0, enough / 2)
+        low = enough / 2
+        for _ in range(10):  # a factor of two halved ten times in its logarithm: below 1.001
+            middle = sqrt(low * enough)
+            fits = middle >= 1 and self.again(samples=middle).value <= gap
+            low, enough = (low, middle) if fits else (middle, enough)
+        return enough
+
+    def sensitivity(self, gap: Real | None = None) -> tuple[Sensitivity, ...]:
+        """What halving each norm, as a mere number, does: to the value, or to the samples for a gap."""
+        now = self.value if gap is None else float(self.samples_for(gap))
+        changes = []
+        for dial in self.route.dials(self.profile):
+            norm = dial.read(self.profile)
+            if norm > 0:
+                halved = self.again(profile=dial.turn(self.profile, norm / 2))
+                then = halved.value if gap is None else halved.fewer(float(gap), now)
+                changes.append(Sensitivity(dial.label, then / now - 1))
+        return tuple(sorted(changes, key=lambda found: found.change))
+
+    def explain(self) -> str:
+        """The derivation as a tree of text."""
+        return rendering.text(self.statement)
+
+    def latex(self) -> str:
+        """The derivation as a LaTeX list."""
+        return rendering.latex(self.statement)
+
+    def __str__(self) -> str:
+        """One sentence."""
+        return rendering.sentence(self.statement)
+
+    def html(self) -> str:
+        """The derivation as HTML."""
+        return rendering.html(self.statement)
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+
+def guarantee(
+    route: Route,
+    profile: NormProfile,
+    samples: Real,
+    *,
+    delta: Real = 0.01,
+    loss: Loss | None = None,
+    two_sided: bool = True,
+    measured: bool = False,
+) -> Guarantee:
+    """What a theorem guarantees for these norms and this many samples.
+
+    Statement  Rule 3 with the theorem's R_m; for norms `measured` after training, Rule 4 first.
+
+    >>> from keyhole.bounds.construction_norms import pair_construction
+    >>> from keyhole.bounds.theorems.theorems import TABULATED
+    >>> print(guarantee(TABULATED, pair_construction("and", 100, 3), 1e5))
+    gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)
+    """
+    m, chance, loss = sample_size(samples), failure(delta), loss or Loss()
+    of_class, left = peel(profile, route.dials(profile), chance) if measured else (profile, chance)
+    if measured:  # a sign pattern read off trained weights was not fixed in advance
+        of_class = replace(of_class, readout_nonnegative=False)
+    complexity = route.complexity(of_class, m)
+    derivation = risk_step(complexity, m, left, loss, two_sided=two_sided)
+    norms = (
+        "the scales of peeling (1 for every norm) were chosen before the data were seen"
+        if measured
+        else "the norms were fixed before the data were seen; if not, ask with measured=True"
+    )
+    loss_is = f"the loss is {loss.lipschitz:g}-Lipschitz with values in [0, {loss.ceiling:g}]"
+    common = ("the samples are independent draws of one law", norms, loss_is)
+    statement = Statement(
+        route.title,
+        derivation.value,
+        m,
+        chance,
+        loss,
+        derivation,
+        complexity.valid_if + common,
+        two_sided,
+        measured,
+        route.note,
+    )
+    return Guarantee(statement, route, profile)
+
+
+def with_tokens(profile: NormProfile, tokens: int) -> NormProfile:
+    """The same norms over another number of rows."""
+    return replace(profile, tokens=tokens)

@@ -1,0 +1,95 @@
+"""The path norm: a bound for any number of heads and units that never counts them."""
+
+from functools import lru_cache
+from math import inf, log1p, sqrt, tanh
+
+from keyhole.bounds.covers.chaining import BASES, Chain
+from keyhole.bounds.covers.heads import fixed_query_norm, refuse_projection, single_layer
+from keyhole.bounds.softmax import smoothness
+from keyhole.bounds.theorems.derivation import Complexity, Lemma, Step
+from keyhole.bounds.validate import Real, norm, sample_size
+from keyhole.errors import AssumptionError
+from keyhole.profile import NormProfile
+
+DEEPEST = 60
+THEOREM_P = Lemma("Theorem P", "R_m(F) ≤ 2 P L R_m(G)")
+UNIT_HEADS = Lemma("Theorem P, chain", "R_m(G) ≤ B_X/√m + α_J + Σ_j (α_j + α_{j−1})(1 + √(2(ℓ_j + ℓ_{j−1})))/√m")
+
+
+@lru_cache(maxsize=4096)
+def unit_head_chain(query: float, token_radius: float, diameter: float, tokens: float, samples: float) -> Chain:
+    """Bounds the Rademacher complexity of all single units v ↦ vᵀXᵀ softmax(Xq), ‖v‖ ≤ 1, ‖q‖ ≤ Q.
+
+    Statement  R_m(G) ≤ B_X/√m + α_J + Σ_{j≤J} ((α_j + α_{j−1})/√m)(1 + √(2(ℓ_j + ℓ_{j−1}))), and ≤ B_X, where
+               α_j = α_0 b^{−j}, α_0 = D tanh(QB_X/2), ℓ_0 = 0, ℓ_j = (QB_X D/(2α_j))² log(2mT+1), T rows.
+    Proof      For N fixed q's, E max‖(1/m)Σ ξ_i o_i‖ ≤ B/√m + B√(2 log N/m) by bounded differences. Chain
+               over covers of q (Lemma A), accuracy 2α_j/D in the scores giving α_j in the pooled token.
+    Source     Ours (Theorem P).
+
+    >>> round(unit_head_chain(5.0, 1.0, 2**0.5, 101.0, 1e6).value, 6)
+    0.312404
+    """
+    root, start = sqrt(samples), diameter * tanh(query * token_radius / 2)
+    fixed, nats = token_radius / root, log1p(2 * samples * tokens)
+    if start == 0:
+        return Chain(min(fixed, token_radius), 1.0, 0, 0.0)
+    scale = (query * token_radius * diameter / 2) ** 2 * nats
+    best = Chain(token_radius, 1.0, 0, token_radius)
+    for b in BASES:
+        alpha, links, before = start, fixed, 0.0
+        for depth in range(1, DEEPEST + 1):
+            finer = alpha / b
+            now = scale / finer**2
+            links += (finer + alpha) / root * (1 + sqrt(2 * (now + before)))
+            if links >= best.value:
+                break
+            if links + finer < best.value:
+                best = Chain(links + finer, b, depth, finer)
+            alpha, before = finer, now
+    return best
+
+
+def unit_heads(query: Real, token_radius: Real, diameter: Real, tokens: Real, samples: Real) -> Chain:
+    """`unit_head_chain` for numbers that were checked."""
+    return unit_head_chain(
+        norm("‖q‖", query),
+        norm("B_X", token_radius),
+        norm("D_X", diameter),
+        float(tokens),
+        sample_size(samples),
+    )
+
+
+def path_complexity(profile: NormProfile, samples: Real) -> Complexity:
+    """Bounds a layer by its path norm, whatever its width and its number of heads.
+
+    Statement  F = {Σ_j w_j σ(v_jᵀXᵀsoftmax(Xq_j))}, ‖q_j‖ ≤ Q, has R_m(F) ≤ 2 P L R_m(G), where
+               P = Σ_j |w_j|‖v_j‖ for ReLU and ‖w‖₁ max_j‖v_j‖ for other σ with σ(0) = 0.
+    Assumes    Softmax, and a query that does not depend on the input; a temperature scales Q.
+    Proof      A convex hull keeps R_m; 0 ∈ G gives the factor 2 for signed weights; contraction for σ.
+    Source     Ours (Theorem P).
+    """
+    block = single_layer(profile)
+    refuse_projection(profile)
+    if profile.path is None:
+        raise AssumptionError("Theorem P needs the path norm P = Σ_j |w_j| ‖v_j‖, and the profile has none: give path.")
+    if profile.normaliser != "softmax":
+        raise AssumptionError(f"Theorem P is about softmax, and this profile has {profile.normaliser}.")
+    scale = smoothness(profile.normaliser_constant, profile.normaliser)  # 1/τ at temperature τ
+    query = scale * max((fixed_query_norm(head, profile) for head in block.heads), default=inf)
+    diameter = 2 * profile.token_radius if profile.token_diameter is None else profile.token_diameter
+    chain = unit_heads(query, profile.token_radius, diameter, profile.tokens, samples)
+    path = norm("the path norm", profile.path)
+    value = 2 * path * profile.activation_lipschitz * chain.value
+    inner = Step(
+        "one unit R_m(G)",
+        chain.value,
+        UNIT_HEADS,
+        (("Q", query), ("b", chain.base), ("J", float(chain.depth))),
+    )
+    inputs = (("P", path), ("L_σ", profile.activation_lipschitz))
+    return Complexity(
+        value,
+        Step("complexity R_m", value, THEOREM_P, inputs, (inner,)),
+        ("the query of every head is one fixed vector",),
+    )

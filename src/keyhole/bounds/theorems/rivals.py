@@ -1,0 +1,228 @@
+"""Other bounds on the same norms, each with its source, marked where it is a shape and not a bound."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import log
+from typing import Literal
+
+from keyhole.bounds.covers.calculus import Cover
+from keyhole.bounds.covers.chaining import chained_sizes, complexity_of, dudley
+from keyhole.bounds.covers.heads import attention_cover, readout_norm, scalar_model_cover, single_layer
+from keyhole.bounds.covers.linear import scalar_cover, sparse_matrix_cover, volumetric_size
+from keyhole.bounds.finite.pac_bayes import best_catoni, description_gap, lotfi, mcallester
+from keyhole.bounds.theorems.derivation import Complexity, Lemma, Step
+from keyhole.bounds.theorems.guarantee import guarantee
+from keyhole.bounds.theorems.norm_fields import deep_dials, scalar_dials
+from keyhole.bounds.theorems.published_shapes import deep_shape, head_shape, risk_shape, scalar_shape, zhang_log_size
+from keyhole.bounds.theorems.risk import deviation
+from keyhole.bounds.theorems.theorems import DEEP, SCALAR, Route
+from keyhole.bounds.validate import Real, positive, sample_size
+from keyhole.errors import AssumptionError
+from keyhole.papers import (
+    CATONI_2007,
+    EDELMAN_2022,
+    LOTFI_2023,
+    MCALLESTER_1999,
+    TRAUGER_2023,
+    ZHANG_2002,
+    Source,
+)
+from keyhole.profile import HeadNorms, NormProfile
+
+Kind = Literal["bound", "shape with constant 1, not a bound", "remark"]
+
+SHAPE: Kind = "shape with constant 1, not a bound"
+RECALLED = Source("recalled", EDELMAN_2022)
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another bound: its number, or why it has none here, what it is a bound on, and how well it is known."""
+
+    key: str
+    name: str
+    quantity: str
+    kind: Kind
+    source: Source
+    value: float | None = None
+    remark: str = ""
+
+
+FIRST_VERSION = Rival(
+    "R7",
+    "first version of the paper",
+    "two-sided gap",
+    "remark",
+    Source("read", EDELMAN_2022, "slides"),
+    remark="the first version's bound depended on the embedding dimension, the second only by logarithms",
+)
+IDEA_OF_TRAUGER = Source("ours", TRAUGER_2023, "its idea, our constants")
+
+
+def parameters(profile: NormProfile) -> int:
+    """Numbers that make up the model of a profile: scores, values, outputs, read-out."""
+    total = profile.blocks[-1].heads[-1].value.columns if profile.blocks else 0
+    for block in profile.blocks:
+        for head in block.heads:
+            total += head.score.rows * head.score.columns + head.value.rows * head.value.columns
+        if block.output is not None:
+            total += block.output.rows * block.output.columns
+    return total
+
+
+def loosened(profile: NormProfile, orientation: Literal["columns", "rows"] = "columns") -> NormProfile:
+    """The profile under the recalled constants: softmax constant doubled, (2,1) norm of QK for Frobenius."""
+
+    def loose(head: HeadNorms) -> HeadNorms:
+        summed = head.score.columns21 if orientation == "columns" else head.score.rows21
+        return replace(head, score=replace(head.score, frobenius=summed), query=None)
+
+    blocks = tuple(replace(block, heads=tuple(map(loose, block.heads))) for block in profile.blocks)
+    constant = None if profile.normaliser_constant is None else 2 * profile.normaliser_constant
+    return replace(profile, blocks=blocks, normaliser_constant=constant)
+
+
+def _loose_columns(profile: NormProfile, samples: Real) -> Complexity:
+    return (SCALAR if len(profile.blocks) == 1 else DEEP).complexity(loosened(profile), samples)
+
+
+def _loose_rows(profile: NormProfile, samples: Real) -> Complexity:
+    return (SCALAR if len(profile.blocks) == 1 else DEEP).complexity(loosened(profile, "rows"), samples)
+
+
+RECALLED_CONSTANTS = Route("c_N=2", "our calculus with c_N = 2 and ‖M‖₂₁", _loose_columns, deep_dials)
+RECALLED_TRANSPOSED = Route("c_N=2ᵀ", "our calculus with c_N = 2 and ‖Mᵀ‖₂₁", _loose_rows, deep_dials)
+
+
+def length_free_cover(profile: NormProfile, samples: Real) -> Cover:
+    """R10, one layer by covers of its parameters: no T anywhere.
+
+    Statement  Values (c, √2‖W_V‖₁₁B_X, log(2kd+1)), scores (c, √2‖M‖₁₁B_X B_Z, log(2d²+1)), read-out as ever.
+    Proof      Lemma C in the place of Lemmas B and E.
+    Source     Ours, after the idea of Trauger and Tewari 2023.
+    """
+    block, b_x = single_layer(profile), profile.token_radius
+    cover = Cover(())
+    for head in block.heads:
+        cells = head.value.rows * head.value.columns, head.score.rows * head.score.columns
+        cover += attention_cover(
+            sparse_matrix_cover(head.score.entries11, b_x * profile.query_radius, cells[1], "scores"),
+            sparse_matrix_cover(head.value.entries11, b_x, cells[0], "values"),
+            value_radius=head.value.spectral * b_x,
+            constant=profile.normaliser_constant,
+            normaliser=profile.normaliser,
+            output_lipschitz=profile.activation_lipschitz,
+        )
+    v = readout_norm(profile)
+    hidden = profile.activation_lipschitz * b_x * sum(head.value.spectral for head in block.heads)
+    return cover.through(v) + scalar_cover(v, hidden, sample_size(samples))
+
+
+def _length_free(profile: NormProfile, samples: Real) -> Complexity:
+    return complexity_of(length_free_cover(profile, samples), samples)
+
+
+def counted_log_size(profile: NormProfile, accuracy: Real) -> float:
+    """Parameter counting: log N(ε) of one layer by volumes, every matrix given an equal part of the error.
+
+    Statement  Σ_j n_j log(1 + 2 F_j b_j c_j J/ε) over the J matrices, n_j entries, Frobenius norm F_j, error
+               arriving multiplied by c_j.
+    Proof      Lemma D for each matrix; the errors add to ε.
+    Source     Textbook.
+    """
+    block, b_x, lip = single_layer(profile), profile.token_radius, profile.activation_lipschitz
+    v, c = readout_norm(profile), profile.normaliser_constant
+    if c is None:
+        raise AssumptionError(f"Parameter counting needs a smooth normaliser, and {profile.normaliser} is not.")
+    part = positive("the accuracy", accuracy) / (2 * len(block.heads) + 1)
+    hidden = lip * b_x * sum(head.value.spectral for head in block.heads)
+    total = volumetric_size(v, hidden, block.heads[0].value.columns, part) if v else 0.0
+    for head in block.heads:
+        pairs = (
+            (head.value, b_x, v * lip),
+            (head.score, b_x * profile.query_radius, v * lip * c * head.value.spectral * b_x),
+        )
+        for matrix, radius, weight in pairs:
+            if weight > 0:
+                entries = matrix.rows * matrix.columns
+                total += volumetric_size(matrix.frobenius, radius, entries, part / weight)
+    return total
+
+
+COUNTING = Lemma("parameter counting", "log N ≤ Σ_j n_j log(1 + 2F_j b_j/ε_j)", Source("standard"))
+
+
+def _counted(profile: NormProfile, samples: Real) -> Complexity:
+    chain = chained_sizes(lambda accuracy: counted_log_size(profile, accuracy), samples)
+    count = float(parameters(profile))
+    return Complexity(chain.value, Step("complexity R_m", chain.value, COUNTING, (("parameters", count),)))
+
+
+LENGTH_FREE = Route("length-free", "covers of parameters, no T", _length_free, scalar_dials)
+PARAMETER_COUNT = Route("counting", "parameter counting", _counted, scalar_dials)
+
+STORED_BITS = 32  # each parameter kept as a float32: a description fixed before the data
+
+
+def rivals(profile: NormProfile, samples: Real, delta: Real = 0.01) -> tuple[Rival, ...]:
+    """Every rival on one profile; what cannot be said here carries the reason instead of a number."""
+    m = sample_size(samples)
+    bits = STORED_BITS * parameters(profile)
+    chance = deviation(m, delta)
+
+    def first_head() -> HeadNorms:
+        return single_layer(profile).heads[0]
+
+    def no_number() -> float:
+        raise AssumptionError(FIRST_VERSION.remark)
+
+    def capacity() -> float:
+        return scalar_model_cover(profile, m).capacity
+
+    def gap(route: Route) -> Callable[[], float]:
+        return lambda: guarantee(route, profile, m, delta=delta).value
+
+    def linear() -> float:
+        head = first_head()
+        reach = profile.token_radius * profile.query_radius
+        return zhang_log_size(head.score.frobenius, reach, m * profile.tokens, head.score.frobenius * reach / 10)
+
+    def general() -> float:
+        loose = replace(profile, normaliser_constant=2.0)
+        return scalar_model_cover(loose, m).capacity
+
+    log_n, c = "log N of the scores at a tenth of their range", "capacity C"
+    two, one = "two-sided gap", "one-sided gap"
+    standard, stored = Source("standard"), f"every parameter stored in {STORED_BITS} bits"
+    compression = Rival("R11", "compression", one, "bound", Source("recalled", LOTFI_2023), remark=stored)
+    described = Rival("description", "description length", one, "bound", standard, remark=stored)
+    averaged = replace(described, key="McAllester", name="PAC-Bayes", source=Source("standard", MCALLESTER_1999))
+    tempered = replace(
+        averaged, key="Catoni", quantity="risk at no training error", source=Source("standard", CATONI_2007)
+    )
+    listed: tuple[tuple[Rival, Callable[[], float]], ...] = (
+        (Rival("R1", "covers to risk", two, SHAPE, RECALLED), lambda: risk_shape(capacity(), m, delta)),
+        (Rival("R2", "general attention theorem, C_Norm = 2", c, "bound", RECALLED), general),
+        (Rival("R3", "linear cover", log_n, "bound", Source("recalled", ZHANG_2002)), linear),
+        (Rival("R4", "head", c, SHAPE, RECALLED), lambda: head_shape(first_head(), profile, m)),
+        (Rival("R5", "scalar and multi-head", c, SHAPE, RECALLED), lambda: scalar_shape(profile, m)),
+        (Rival("R6", "deep", c, SHAPE, RECALLED), lambda: deep_shape(profile, m)),
+        (FIRST_VERSION, no_number),
+        (Rival("R8", RECALLED_CONSTANTS.title, two, "bound", Source("ours")), gap(RECALLED_CONSTANTS)),
+        (Rival("R8ᵀ", RECALLED_TRANSPOSED.title, two, "bound", Source("ours")), gap(RECALLED_TRANSPOSED)),
+        (Rival("R9", "Dudley on our C", two, "bound", standard), lambda: 2 * dudley(capacity(), m) + chance),
+        (Rival("R10", LENGTH_FREE.title, two, "bound", IDEA_OF_TRAUGER), gap(LENGTH_FREE)),
+        (compression, lambda: lotfi(bits, m, delta)),
+        (Rival("counting", PARAMETER_COUNT.title, two, "bound", standard), gap(PARAMETER_COUNT)),
+        (described, lambda: description_gap(bits, m, delta)),
+        (averaged, lambda: mcallester(bits * log(2), m, delta)),
+        (tempered, lambda: best_catoni(bits * log(2), m, delta)),
+    )
+    return tuple(_evaluated(rival, value) for rival, value in listed)
+
+
+def _evaluated(rival: Rival, value: Callable[[], float]) -> Rival:
+    try:
+        return replace(rival, value=value())
+    except AssumptionError as refusal:
+        return replace(rival, remark=str(refusal))

@@ -1,0 +1,66 @@
+"""The ways from a profile of norms to a bound on its Rademacher complexity."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from keyhole.bounds.covers.chaining import complexity_of
+from keyhole.bounds.covers.deep import deep_cover
+from keyhole.bounds.covers.heads import scalar_model_cover
+from keyhole.bounds.theorems.derivation import Complexity
+from keyhole.bounds.theorems.norm_fields import Dial, deep_dials, path_dials, scalar_dials, tabulated_dials
+from keyhole.bounds.theorems.path import path_complexity
+from keyhole.bounds.theorems.tabulated import tabulated_complexity
+from keyhole.bounds.validate import Real
+from keyhole.profile import NormProfile
+
+COVER_NOTE = (
+    "Cover bounds are vacuous at laboratory sizes: exact heads for sparse functions of 100 to 10,000 bits "
+    "ask for 10¹⁰ to 10¹³ samples. They show trends; a figure to rely on is of Occam type."
+)
+SPREAD_NOTE = (
+    "Trained heads may score the symbol strongly: Φ(2) = 14.0, Φ(4) = 158, Φ(6) = 1174. "
+    "Report the spread R and the smallest normaliser on the sample with every use."
+)
+
+
+@dataclass(frozen=True)
+class Route:
+    """One theorem as a function of norms and samples, the norms it reads, and what to say beside it."""
+
+    key: str
+    title: str
+    complexity: Callable[[NormProfile, Real], Complexity] = field(repr=False)
+    dials: Callable[[NormProfile], list[Dial]] = field(repr=False)
+    note: str = field(default="", repr=False)
+
+
+def _scalar(profile: NormProfile, samples: Real) -> Complexity:
+    return complexity_of(scalar_model_cover(profile, samples), samples).assuming(*_bounded(profile))
+
+
+def _deep(profile: NormProfile, samples: Real) -> Complexity:
+    between = "rows are projected on the unit ball after every layer" if profile.projected else None
+    plain = "no LayerNorm and no MLP stands between the layers"
+    return complexity_of(deep_cover(profile, samples), samples).assuming(*_bounded(profile), between or plain)
+
+
+def _bounded(profile: NormProfile) -> tuple[str, ...]:
+    return (
+        f"‖x_t‖ ≤ {profile.token_radius:.6g} and ‖z‖ ≤ {profile.query_radius:.6g} for every input",
+        f"{profile.normaliser} moves by at most {profile.normaliser_constant:g} in ℓ1 per unit of ℓ∞",
+        "outputs are clipped to [−1, 1]",
+    )
+
+
+TABULATED = Route(
+    "tabulated",
+    "Theorem T: one layer with a fixed query",
+    tabulated_complexity,
+    tabulated_dials,
+    SPREAD_NOTE,
+)
+SCALAR = Route("cover", "Theorem S: one layer by covers", _scalar, scalar_dials, COVER_NOTE)
+PATH = Route("path", "Theorem P: one layer by its path norm", path_complexity, path_dials, COVER_NOTE)
+DEEP = Route("deep", "Theorem D: any depth by covers", _deep, deep_dials, COVER_NOTE)
+
+ROUTES: tuple[Route, ...] = (TABULATED, SCALAR, PATH, DEEP)

@@ -1,0 +1,295 @@
+"""The certificate: what a model computes, whether that is proved, and what error its training set promises.
+
+Three separate steps: the model equals a junta on all inputs (a proof, a counterexample, or neither); the junta is near
+the target (a bound from the sample); so the model is, up to the rate at which model and junta disagree. The model is
+the function of its weights in exact arithmetic, where they are known, else of its tables in double precision.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+
+import numpy as np
+
+from keyhole.attention.evaluation import evaluate
+from keyhole.attention.tables import Tabulated
+from keyhole.boolean.junta import Junta
+from keyhole.boolean.symbols import SymbolLaw, uniform_law
+from keyhole.bounds.validate import failure
+from keyhole.certifier.prove.tables import Drift
+from keyhole.certifier.prove.verification import Status, Verification
+from keyhole.certifier.prove.verify import verify
+from keyhole.certifier.read.extraction import Extraction, agreement, extract, without_ignored
+from keyhole.certifier.repair import Repair, projected_junta, sharpened, sink_projection
+from keyhole.certifier.sample.chernoff import chernoff_disagreement
+from keyhole.certifier.sample.consistent import Sample, Search, search
+from keyhole.certifier.sample.disagreement import FRESH, Disagreement, sampled_disagreement
+from keyhole.certifier.sample.sample_bound import (
+    HeldOut,
+    Identification,
+    Judgement,
+    hypothetical_yardstick,
+    identify,
+    judge,
+    law_doubt,
+    measured_yardstick,
+)
+from keyhole.errors import ArgumentError, AssumptionError, DataError
+
+SET_ASIDE = 0.01  # the share of δ kept, before anything is seen, for a disagreement rate found by sampling
+SEARCHED = 3  # positions of the juntas that are searched without a network, unless more are assumed
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a certificate is asked for: settled before anything is looked at."""
+
+    law: SymbolLaw
+    delta: float = 0.01
+    accepted: float = 1.0  # the probability with which a drawn training set was kept
+    assume_junta: int | None = None
+    noise: str = ""  # what is noisy about the sample, in words: its labels are then not the target's
+    repair: bool = False
+    time_limit: float = 10.0
+    seed: int = 0
+    largest: int = 6
+    fresh: int = FRESH
+
+    def __post_init__(self) -> None:
+        failure(self.delta)
+        if not 0 < self.accepted <= 1:
+            raise AssumptionError(
+                f"A training set is kept with a probability above 0 and at most 1; got {self.accepted}."
+            )
+        if self.assume_junta is not None and self.assume_junta < 0:
+            raise ArgumentError(f"A function depends on 0 positions or more; got --assume-junta {self.assume_junta}.")
+        if not 0 <= self.largest <= 12:
+            raise ArgumentError(f"Functions of 0 to 12 positions are read off a model; got {self.largest}.")
+        if self.fresh < 1:
+            raise ArgumentError(f"Model and function are compared on 1 fresh input or more; got --fresh {self.fresh}.")
+        if not self.time_limit > 0:
+            raise ArgumentError(f"A proof is given a number of seconds above 0; got --time-limit {self.time_limit:g}.")
+
+    @property
+    def occam_delta(self) -> float:
+        """The share of the bound from the sample.
+
+        Statement  If training sets are redrawn until they meet a condition of probability P, a statement that fails
+                   with probability δP before fails with probability at most δ after.
+        Proof      P(fails | kept) ≤ P(fails)/P(kept).
+        Source     Ours (the trap of conditioned training sets).
+        """
+        return self.delta * (1 - SET_ASIDE) * self.accepted
+
+    @property
+    def sampling_delta(self) -> float:
+        """The share of a disagreement rate found on fresh inputs, which no condition touches."""
+        return self.delta * SET_ASIDE
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkFree:
+    """The smallest junta that fits the sample, found without the model, and what it is worth."""
+
+    search: Search
+    judgement: Judgement | None
+    identification: Identification | None
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCertificate:
+    """All that was settled about one model; parts that were not asked for, or not to be had, are None."""
+
+    tokens: int
+    symbols: int
+    terms: Terms
+    extraction: Extraction
+    verification: Verification
+    seconds: float
+    sampled: Disagreement | None = None
+    chernoff: Disagreement | None = None
+    judgement: Judgement | None = None
+    model_errors: int | None = None  # of the model itself on the sample
+    held_out: HeldOut | None = None
+    identification: Identification | None = None
+    network_free: NetworkFree | None = None
+    repair: Repair | None = None
+    before: Verification | None = None  # of the model as given, where a repaired one is certified
+    doubt: str = ""  # why the sample does not follow the law
+    note: str = ""  # what the model's file says of a repair before it was written
+    of_weights: bool = False  # what is proved is so of the weights, and not of the tables alone
+
+    @property
+    def junta(self) -> Junta | None:
+        """The function read off the model."""
+        return self.extraction.junta
+
+    @property
+    def status(self) -> Status:
+        """Whether the model equals the function on every input."""
+        return self.verification.status
+
+    @property
+    def disagreement(self) -> Disagreement | None:
+        """The smallest rate at which model and function can disagree: zero after a proof."""
+        if self.junta is not None and self.status == "PROVED":
+            return Disagreement(0.0, "proved zero")
+        known = [found for found in (self.sampled, self.chernoff) if found is not None]
+        return min(known, key=lambda found: found.rate, default=None)
+
+    @property
+    def trivial_error(self) -> float | None:
+        """The error of the better constant if the function is the target, under the law."""
+        return None if self.junta is None else self.terms.law.trivial_error(self.junta)
+
+    @property
+    def error_bound(self) -> float | None:
+        """The promise about the model: the junta's error bound, and the rate at which the model disagrees with it."""
+        if self.judgement is None or self.disagreement is None:
+            return None
+        if self.disagreement.kind != "proved zero" and self.doubt:
+            return None  # the rate is about another law than the sample's
+        return min(1.0, self.judgement.error_bound + self.disagreement.rate)
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the promise is no better than always answering the same."""
+        return self.error_bound is None or self.trivial_error is None or self.error_bound >= self.trivial_error
+
+
+def certificate_of(
+    model: Tabulated,
+    sample: Sample | None = None,
+    *,
+    drifts: Sequence[Drift] | None = None,
+    held_out: Sample | None = None,
+    terms: Terms | None = None,
+    watch: Callable[[str], None] = lambda _: None,
+) -> ModelCertificate:
+    """Everything that can be settled about a model, given the sample it was trained on or none.
+
+    `model` and `drifts` are as `certifiable` returns them. The sample must be the training set, or drawn like it:
+    independent inputs with the labels of one target, or, where `terms.noise` says so, with noise.
+    """
+    began = monotonic()
+    terms = terms or Terms(uniform_law(model.symbols))
+    if terms.law.symbols != model.symbols:
+        raise AssumptionError(
+            f"The law draws {terms.law.symbols} symbols, and the model reads {model.symbols}; make them equal."
+        )
+    for given in (sample, held_out):
+        if given is not None:
+            require_sample(given, model)
+    watch("reading off the function")
+    read = extract(model, seed=terms.seed, largest=terms.largest, law=terms.law)
+    if read.junta is None:
+        none = Verification("UNDECIDED", reason=read.reason)
+        shown = ModelCertificate(model.tokens, model.symbols, terms, read, none, 0.0)
+    else:
+        watch("comparing it with the model on every input")
+        looked = verify(model, read.junta, drifts=drifts, time_limit=terms.time_limit)
+        shown = ModelCertificate(model.tokens, model.symbols, terms, read, looked, 0.0, of_weights=drifts is not None)
+        if terms.repair and looked.status != "PROVED":
+            watch("repairing the model")
+            shown, model = _repaired(shown, model, sample)
+    if (junta := shown.junta) is not None and shown.status != "PROVED":
+        watch(f"comparing the two on {terms.fresh:,} fresh inputs")
+        rates = _sampled(junta, model, terms), chernoff_disagreement(model, junta, terms.law)
+        shown = replace(shown, sampled=rates[0], chernoff=rates[1])
+    if sample is not None:
+        watch("asking the sample")
+        shown = _judged(shown, model, sample)
+    if held_out is not None:
+        shown = replace(shown, held_out=measured_yardstick(model, held_out, terms.delta))
+    return replace(shown, seconds=monotonic() - began)
+
+
+def require_sample(sample: Sample, model: Tabulated) -> None:
+    """Refuse samples of another length or alphabet than the model's, and empty ones."""
+    inputs, labels = sample
+    if not len(labels) or len(labels) != len(inputs):
+        raise DataError(f"{len(inputs)} inputs came with {len(labels)} labels; give at least one, and a label each.")
+    if inputs.shape[1] != model.tokens:
+        raise DataError(
+            f"The data have {inputs.shape[1]} positions, and the model reads {model.tokens}; give data of that length."
+        )
+    low, high = int(inputs.min()), int(inputs.max())
+    if low < 0 or high >= model.symbols:
+        raise DataError(
+            f"The data hold the symbol {low if low < 0 else high}, and the model's alphabet runs from 0 to "
+            f"{model.symbols - 1}; give the data it was made for."
+        )
+
+
+def _sampled(junta: Junta, model: Tabulated, terms: Terms) -> Disagreement:
+    return sampled_disagreement(
+        model, junta, terms.law, delta=terms.sampling_delta, seed=terms.seed, inputs=terms.fresh
+    )
+
+
+def _judged(shown: ModelCertificate, model: Tabulated, sample: Sample) -> ModelCertificate:
+    """With what the sample says: of the junta, of the model, and of juntas found without it."""
+    terms = shown.terms
+    doubt = law_doubt(sample, terms.law)
+    assumed = SEARCHED if terms.assume_junta is None else terms.assume_junta
+    among = search(sample, shown.symbols, assumed, time_limit=terms.time_limit)  # what may be the target
+    found = among if assumed >= SEARCHED else search(sample, shown.symbols, SEARCHED, time_limit=terms.time_limit)
+    free_junta = found.fitting[0] if found.fitting else None
+    errors = _errors(model, sample)
+    shown = replace(
+        shown,
+        doubt=doubt,
+        model_errors=errors,
+        network_free=NetworkFree(
+            found,
+            None if free_junta is None else judge(free_junta, sample, terms.occam_delta),
+            _identified(free_junta, sample, among, shown, doubt),
+        ),
+    )
+    if shown.junta is None:
+        return shown
+    judged = judge(shown.junta, sample, terms.occam_delta)
+    return replace(
+        shown,
+        judgement=judged,
+        identification=_identified(shown.junta, sample, among, shown, doubt),
+        held_out=hypothetical_yardstick(judged.samples, errors, terms.delta),
+    )
+
+
+def _identified(
+    junta: Junta | None, sample: Sample, among: Search, shown: ModelCertificate, doubt: str
+) -> Identification | None:
+    terms = shown.terms
+    if junta is None or terms.assume_junta is None:
+        return None
+    delta = terms.delta * terms.accepted
+    return identify(junta, sample, terms.assume_junta, terms.law, delta, among, doubt, terms.noise)
+
+
+def _repaired(shown: ModelCertificate, model: Tabulated, sample: Sample | None) -> tuple[ModelCertificate, Tabulated]:
+    """The first repair that ends in a proof: sharpening, where no sample is lost by it, else the sink projection."""
+    terms, junta = shown.terms, shown.junta
+    if junta is None:  # nothing to be near to
+        return shown, model
+    if sample is not None and _errors(model, sample) == 0:
+        sharp = sharpened(model)
+        looked = verify(sharp.model, junta, time_limit=terms.time_limit)
+        if looked.status == "PROVED" and _errors(sharp.model, sample) == 0:
+            changed = replace(shown, repair=sharp, before=shown.verification, verification=looked, of_weights=False)
+            return changed, sharp.model
+    sunk = sink_projection(model, junta, terms.law)
+    computed = projected_junta(sunk.model, junta)
+    looked = verify(sunk.model, computed, time_limit=terms.time_limit)
+    read = replace(shown.extraction, junta=without_ignored(computed))
+    if not np.array_equal(computed.table, junta.table):
+        sunk = replace(sunk, says=f"{sunk.says} It computes another function than was read off the model as given.")
+        share = agreement(model, computed, seed=terms.seed, samples=read.samples, law=terms.law)
+        read = replace(read, agreement=share)
+    changed = replace(shown, repair=sunk, before=shown.verification, verification=looked)
+    return replace(changed, extraction=read, of_weights=False), sunk.model
+
+
+def _errors(model: Tabulated, sample: Sample) -> int:
+    inputs, labels = sample
+    return int(np.count_nonzero((np.asarray(evaluate(model, inputs)) > 0) != labels))

@@ -1,0 +1,1 @@
+"""Proofs over all inputs: tables, the relaxation's lower bound, and the search for a wrong input."""

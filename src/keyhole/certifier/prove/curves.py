@@ -1,0 +1,136 @@
+"""Activations between straight lines: on a range [l, u], α x + β ≤ σ(x) for the best β at a slope α, and so above.
+
+σ(x) − αx is looked at on a grid that holds both ends and every bend. Between grid points at distance h a function with
+|σ″| ≤ c is within c h²/8 of its chord, so its extremes are those of the grid up to that.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.attention.activations import GELU, Activation, Identity, ReLU
+from keyhole.errors import AssumptionError
+from keyhole.rigorous.ball import GROW, TINY, UNIT, Ball
+
+LATTICE = 2.0**-8  # where GELU is known from ball arithmetic
+EDGE = 10.0  # beyond it GELU is 0 or x, up to 10 Φ(−10) < 2^−70
+GELU_ERROR = 2.0**-39  # 4φ(0)/24 · (LATTICE/2)⁴ = 0.97e-12, and the rounding of four terms below 11
+GELU_CURVATURE = 0.8  # |σ″| = |2 − x²| φ(x) ≤ 2φ(0) = 0.7979
+GELU_SLOPE = 1.13  # the Lipschitz constant, 1.1289…
+POINTS = 97  # of a grid on a curved activation
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """α and β of one line per unit of each part, and where it touches."""
+
+    slope: Float[np.ndarray, "parts units"]
+    offset: Float[np.ndarray, "parts units"]
+    touch: Float[np.ndarray, "parts units"]
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """An activation's values on a grid over the range of every unit of each part."""
+
+    grid: Float[np.ndarray, "points parts units"]
+    values: Float[np.ndarray, "points parts units"]
+    error: Float[np.ndarray, "parts units"]  # of the values, and between grid points
+
+    @property
+    def size(self) -> Float[np.ndarray, "parts units"]:
+        """A bound of |σ| on the range."""
+        return np.asarray((np.abs(self.values).max(axis=0) + self.error) * GROW)
+
+    def chord(self) -> Float[np.ndarray, "parts units"]:
+        """The slope between the ends."""
+        width = self.grid[-1] - self.grid[0]
+        return np.asarray((self.values[-1] - self.values[0]) / np.where(width > 0, width, 1.0))
+
+    def below(self, slope: Float[np.ndarray, "parts units"]) -> Lines:
+        """The highest lines of these slopes that are certainly below."""
+        height, touch, rounding = self._against(slope, np.argmin)
+        return Lines(slope, np.asarray(height - rounding), touch)
+
+    def above(self, slope: Float[np.ndarray, "parts units"]) -> Lines:
+        """The lowest lines of these slopes that are certainly above."""
+        height, touch, rounding = self._against(slope, np.argmax)
+        return Lines(slope, np.asarray(height + rounding), touch)
+
+    def _against(self, slope: np.ndarray, extreme: object) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        over = self.values - slope * self.grid
+        at = extreme(over, axis=0)[None]  # type: ignore[operator]
+        touch = np.take_along_axis(self.grid, at, axis=0)[0]
+        ends = np.maximum(np.abs(self.grid[0]), np.abs(self.grid[-1]))
+        rounding = (self.error + 4 * UNIT * (np.abs(slope) * ends + self.size)) * GROW + TINY  # slope · x may underflow
+        return np.take_along_axis(over, at, axis=0)[0], touch, rounding
+
+
+def curves(
+    activation: Activation, low: Float[np.ndarray, "parts units"], high: Float[np.ndarray, "parts units"]
+) -> Curves:
+    """The activation on its ranges."""
+    if isinstance(activation, GELU):
+        step = np.linspace(0.0, 1.0, POINTS)[:, None, None]
+        grid = low + (high - low) * step
+        grid[0], grid[-1] = low, high
+        values = curve(activation, Ball(grid, np.zeros_like(grid)))
+        gap = ((high - low) / (POINTS - 1) + 8 * UNIT * np.maximum(np.abs(low), np.abs(high))) * GROW
+        return Curves(grid, values.mid, np.asarray(values.rad.max(axis=0) + GELU_CURVATURE / 8 * gap * gap * GROW))
+    grid = np.stack([low, np.clip(0.0, low, high), high])
+    values = curve(activation, Ball(grid, np.zeros_like(grid)))
+    return Curves(grid, values.mid, np.zeros_like(low))
+
+
+def curve(activation: Activation, x: Ball) -> Ball:
+    """σ of every entry."""
+    if isinstance(activation, Identity):
+        return x
+    if isinstance(activation, ReLU):
+        return Ball(np.asarray(np.maximum(x.mid, 0.0)), x.rad)
+    known = _gelu(x.mid)
+    return Ball(known.mid, np.asarray((known.rad + GELU_SLOPE * x.rad) * GROW))
+
+
+def require_known(activation: object) -> None:
+    """Refuse an activation that has no lines here."""
+    if not isinstance(activation, Identity | ReLU | GELU):
+        name = getattr(activation, "name", type(activation).__name__)
+        raise AssumptionError(
+            f"the activation {name} was to be bounded between lines; that is known here for identity, relu and gelu"
+        )
+
+
+def _gelu(x: np.ndarray) -> Ball:
+    """xΦ(x) by Taylor's formula of third order about the nearest lattice point.
+
+    Statement  The error is below |σ⁗| (h/2)⁴/24 ≤ 4φ(0) (h/2)⁴/24, h the lattice's step.
+    Proof      σ⁗ = (−x⁴ + 7x² − 4) φ, which is largest in absolute value at 0.
+    """
+    inside = np.clip(np.where(np.isnan(x), 0.0, x), -EDGE, EDGE)  # NaN has no place in the lattice, and stays NaN below
+    index = np.rint(inside / LATTICE).astype(np.int64)
+    step = inside - index * LATTICE
+    value, first, second, third = (part[index + round(EDGE / LATTICE)] for part in _lattice())
+    near = value + step * (first + step * (second + step * third))
+    mid = np.where(np.abs(x) < EDGE, near, np.maximum(x, 0.0))
+    return Ball(np.asarray(mid), np.full(np.shape(mid), GELU_ERROR))
+
+
+@lru_cache(maxsize=1)
+def _lattice() -> tuple[np.ndarray, ...]:
+    """σ, σ′, σ″/2 and σ‴/6 at the lattice points, Φ and φ from ball arithmetic."""
+    from flint import arb, ctx  # noqa: PLC0415  (woken only to prove)
+
+    count = round(EDGE / LATTICE)
+    x = np.arange(-count, count + 1) * LATTICE
+    before, ctx.prec = ctx.prec, 80
+    try:
+        half, root = arb(0.5), arb(2).sqrt()
+        scale = 1 / (2 * arb.pi()).sqrt()
+        distribution = np.array([float((half * (1 + (arb(place) / root).erf())).mid()) for place in x.tolist()])
+        density = np.array([float(((-(arb(place) ** 2) * half).exp() * scale).mid()) for place in x.tolist()])
+    finally:
+        ctx.prec = before
+    return x * distribution, distribution + x * density, (1 - x * x / 2) * density, (x**3 - 4 * x) / 6 * density

@@ -1,0 +1,83 @@
+"""What can be certified: one layer of softmax heads read at [CLS] over a finite alphabet, as tables of doubles."""
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_array_api_obj
+
+from keyhole.attention.evaluation import is_safe
+from keyhole.attention.normalisers import Softmax
+from keyhole.attention.tables import Tabulated, dense, tabulate
+from keyhole.attention.types import numbers_of
+from keyhole.attention.weights import Model
+from keyhole.certifier.prove.tables import Drift
+from keyhole.certifier.read.drift import drifts_of, require_exact_enough
+from keyhole.errors import AssumptionError, ShapeError
+
+LONGEST = 20_000  # positions; every one has its row, and inputs are drawn in full
+WIDEST = 64  # symbols
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is certified: tables in double precision, a row per position, and how far the weights' own may lie off.
+
+    Without drifts the tables are the model. With them the model is the function that the weights define in exact
+    arithmetic; weights of single precision are exact as doubles. It is no implementation, in single precision or other.
+    """
+
+    tables: Tabulated
+    drifts: tuple[Drift, ...] | None = None
+    note: str = ""  # how its file says it was repaired before it was written
+
+
+def certifiable(model: Model | Tabulated) -> Subject:
+    """The model as a subject; refuses, in a sentence, what is out of scope, and tables off by more than 1e-9."""
+    if isinstance(model, Model) and len(model.blocks) != 1:
+        raise AssumptionError(
+            f"A model of {len(model.blocks)} layers was to be certified; after one layer tokens depend on each other, "
+            "so only one-layer models read at [CLS] have tables. Certify a one-layer model."
+        )
+    tabulated = tabulate(in_doubles(model)) if isinstance(model, Model) else in_doubles(model)
+    if tabulated.tokens > LONGEST or tabulated.symbols > WIDEST:
+        raise AssumptionError(
+            f"A model of {tabulated.tokens} positions over {tabulated.symbols} symbols was to be certified; up to "
+            f"{LONGEST} positions and {WIDEST} symbols are read. `keyhole check` proves compiled models of any length."
+        )
+    if not all(isinstance(head.normaliser, Softmax) for head in tabulated.heads):
+        raise AssumptionError("A head normalises otherwise than by softmax; only softmax heads are certified.")
+    for part in _arrays(tabulated):
+        if not np.isfinite(part).all():
+            raise ShapeError("The model's weights hold NaN or infinity; only finite weights compute a function.")
+    if not is_safe(tabulated):
+        raise AssumptionError(
+            "A head's scores lie so far apart that their exponentials leave the range of doubles; such a head looks "
+            "at one token only. Scale its queries down."
+        )
+    if not isinstance(model, Model):
+        return Subject(dense(tabulated))
+    drifts = drifts_of(in_doubles(model), tabulated)
+    require_exact_enough(drifts, tabulated)
+    return Subject(dense(tabulated), drifts)
+
+
+def in_doubles(value: Any) -> Any:
+    """The same record with every array, of whichever library, as numpy's in double precision."""
+    if is_array_api_obj(value):
+        return numbers_of(value)
+    if isinstance(value, tuple):
+        return tuple(in_doubles(part) for part in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{part.name: in_doubles(getattr(value, part.name)) for part in fields(value)})
+    return value
+
+
+def _arrays(value: Any) -> list[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        return [value]
+    if isinstance(value, tuple):
+        return [array for part in value for array in _arrays(part)]
+    if is_dataclass(value):
+        return [array for part in fields(value) for array in _arrays(getattr(value, part.name))]
+    return []

@@ -1,0 +1,1 @@
+"""What a labelled sample allows to promise: error bounds, functions that fit it, tail bounds."""

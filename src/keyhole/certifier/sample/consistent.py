@@ -1,0 +1,228 @@
+"""Every junta on a few positions that fits a sample, found without any network.
+
+A set of positions fits exactly when it tells every true sample from every false one: when it meets, for each pair of
+a true and a false sample, the set of positions in which the two differ. Such sets are searched by branching: an
+unmet pair must be met by one of its own differences. Most branches die after a few pairs, so T = 400 and three
+positions (10.6 million triples) take a fraction of a second.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from time import monotonic
+
+import numpy as np
+from jaxtyping import Bool, Float32, Int, Shaped, UInt64
+
+from keyhole.boolean.junta import Junta
+from keyhole.certifier.read.extraction import without_ignored
+
+PAIRS = 20_000  # of a true and a false sample; the rest is asked of what survives these
+MOST = 1000  # fitting sets kept; beyond, there is no telling them apart
+Sample = tuple[Shaped[np.ndarray, "_m _T"], Bool[np.ndarray, "_m"]]  # a function may hold two of different sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The fitting juntas of the fewest positions, and the only function that fits, where there is one.
+
+    `reason` says why nothing fits, or what was not searched to the end; `finished` is whether all was.
+    """
+
+    sparsity: int  # juntas of up to so many positions were looked for
+    fitting: tuple[Junta, ...]  # one per smallest fitting set, cells without samples answered false
+    only: Junta | None
+    finished: bool
+    reason: str = ""
+
+
+class _Late(Exception):  # noqa: N818  (never leaves this file)
+    """The time is up, or too many sets fit."""
+
+
+def search(sample: Sample, symbols: int, sparsity: int = 3, *, time_limit: float = 5.0) -> Search:
+    """All smallest juntas on at most `sparsity` positions that fit, and whether they leave one function.
+
+    Statement  If the target is a junta on ≤ S positions and only one such junta fits the sample, it is the target.
+    Proof      The target fits.
+    Source     Ours (the probability-free identification).
+    """
+    inputs, labels = sample
+    until = monotonic() + time_limit
+    sparsity = min(sparsity, inputs.shape[1])
+    found: list[tuple[int, ...]] = []
+    only, reason = None, ""
+    try:
+        for places in _minimal_sets(inputs, labels, sparsity, until):
+            found.append(places)  # noqa: PERF402  (what was found is kept when the time is up)
+        only = _only(sample, symbols, found, sparsity, until) if found else None
+        finished = True
+    except _Late as late:
+        finished, reason = False, str(late)
+    if not found and finished:
+        reason = f"no junta on at most {sparsity} positions fits"
+    fewest = min(map(len, found), default=0)
+    fitting = tuple(fitted(sample, symbols, places) for places in sorted(found) if len(places) == fewest)
+    return Search(sparsity, fitting, only, finished, reason)
+
+
+def fitted(sample: Sample, symbols: int, positions: tuple[int, ...]) -> Junta:
+    """The junta that answers each cell as its samples do, and false where there are none."""
+    inputs, labels = sample
+    table = np.zeros(symbols ** len(positions), dtype=bool)
+    table[cells_of(inputs, symbols, positions)[labels]] = True
+    return Junta(positions, symbols, table)
+
+
+def cells_of(inputs: Shaped[np.ndarray, "m T"], symbols: int, positions: tuple[int, ...]) -> Int[np.ndarray, "m"]:
+    """The cell each input falls into; the first position is the least significant digit."""
+    return inputs[:, list(positions)].astype(np.int64) @ symbols ** np.arange(len(positions))
+
+
+def witnessed(inputs: Shaped[np.ndarray, "m T"], junta: Junta) -> bool:
+    """Whether every cell of the junta has a sample."""
+    seen = np.bincount(cells_of(inputs, junta.symbols, junta.positions), minlength=len(junta.table))
+    return bool((seen > 0).all())
+
+
+def _minimal_sets(
+    inputs: Shaped[np.ndarray, "m T"], labels: Bool[np.ndarray, "m"], sparsity: int, until: float
+) -> Iterator[tuple[int, ...]]:
+    """The fitting sets of at most so many positions that hold no smaller one, smallest first."""
+    true, false = np.flatnonzero(labels), np.flatnonzero(~labels)
+    if not len(true) or not len(false):
+        yield ()
+        return
+    pairs = len(true) * len(false)
+    # a fixed spread of pairs; any choice is right, since survivors are asked about every sample
+    chosen = np.arange(pairs) if pairs <= PAIRS else np.linspace(0, pairs - 1, PAIRS).astype(np.int64)
+    differ = inputs[true[chosen // len(false)]] != inputs[false[chosen % len(false)]]
+    known: set[tuple[int, ...]] = set()
+    for size in range(1, sparsity + 1):
+        for places in _meeting(differ, _packed(differ), (), size, until):
+            ordered = tuple(sorted(places))
+            parts = (part for r in range(1, len(ordered) + 1) for part in combinations(ordered, r))
+            if any(part in known for part in parts) or not _fits(inputs, labels, ordered):
+                continue
+            known.add(ordered)
+            yield ordered
+            if len(known) > MOST:
+                raise _Late(f"more than {MOST} sets of positions fit the sample")
+        for place in [place for places in known if len(places) == 1 for place in places]:
+            differ[:, place] = False  # what fits alone is in no larger minimal set
+
+
+def _meeting(
+    differ: Bool[np.ndarray, "pairs T"],
+    packed: UInt64[np.ndarray, "pairs words"],
+    chosen: tuple[int, ...],
+    left: int,
+    until: float,
+) -> Iterator[tuple[int, ...]]:
+    """The chosen positions with at most `left` more, so that every pair is met."""
+    if monotonic() > until:
+        raise _Late("the time for the search was up")
+    if not len(differ):
+        yield chosen
+        return
+    if left == 0:
+        return
+    if left == 1:
+        yield from ((*chosen, place) for place in _unpacked(np.bitwise_and.reduce(packed, axis=0)))
+        return
+    branches = np.flatnonzero(differ[np.argmin(differ.sum(axis=1))])  # one of these is in every set that fits
+    if left == 2:
+        yield from _last_two(differ, packed, chosen, branches)
+        return
+    for place in branches.tolist():
+        unmet = ~differ[:, place]
+        yield from _meeting(differ[unmet], packed[unmet], (*chosen, place), left - 1, until)
+
+
+def _last_two(
+    differ: Bool[np.ndarray, "pairs T"],
+    packed: UInt64[np.ndarray, "pairs words"],
+    chosen: tuple[int, ...],
+    branches: Int[np.ndarray, "b"],
+) -> Iterator[tuple[int, ...]]:
+    """All branches at once: what is left for the last position, thinned pair by pair until few branches live."""
+    hopes = np.full((len(branches), packed.shape[1]), np.uint64(2**64 - 1))
+    alive = branches
+    for index in range(len(packed)):
+        unmet = ~differ[index, alive]
+        hopes[unmet] &= packed[index]
+        if index % 8 == 7:
+            living = hopes.any(axis=1)
+            hopes, alive = hopes[living], alive[living]
+            if len(alive) <= 4:
+                break
+    for place in alive.tolist():
+        rest = packed[~differ[:, place]]
+        if not len(rest):
+            yield (*chosen, place)
+        else:
+            yield from ((*chosen, place, last) for last in _unpacked(np.bitwise_and.reduce(rest, axis=0)))
+
+
+def _packed(differ: Bool[np.ndarray, "pairs T"]) -> UInt64[np.ndarray, "pairs words"]:
+    """Each row's bits, 64 to a word."""
+    spare = -differ.shape[1] % 64
+    padded = np.pad(differ, ((0, 0), (0, spare)))
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+
+
+def _unpacked(words: UInt64[np.ndarray, "words"]) -> list[int]:
+    return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
+
+
+def _fits(inputs: Shaped[np.ndarray, "m T"], labels: Bool[np.ndarray, "m"], positions: tuple[int, ...]) -> bool:
+    symbols = int(inputs.max(initial=0)) + 1
+    cells = cells_of(inputs, symbols, positions)
+    true, false = (np.bincount(cells[which], minlength=symbols ** len(positions)) for which in (labels, ~labels))
+    return not bool(((true > 0) & (false > 0)).any())
+
+
+def _only(sample: Sample, symbols: int, sets: list[tuple[int, ...]], sparsity: int, until: float) -> Junta | None:
+    """The one function on ≤ S positions that fits, or None.
+
+    Every fitting set of S positions holds one of `sets`. A cell of such a set without samples leaves two functions;
+    so the function is the only one exactly when all sets give it, and no set of S positions around one of them has
+    an unseen cell.
+    """
+    functions = [without_ignored(fitted(sample, symbols, places)) for places in sets]
+    first = functions[0]
+    for junta in functions[1:]:
+        if junta.positions != first.positions or not np.array_equal(junta.table, first.table):
+            return None
+    seen = all(_all_seen(sample[0], symbols, places, sparsity, until) for places in sets)
+    return first if seen else None
+
+
+def _all_seen(
+    inputs: Shaped[np.ndarray, "m T"], symbols: int, positions: tuple[int, ...], sparsity: int, until: float
+) -> bool:
+    """Whether every set of S positions around these has a sample in each of its cells."""
+    tokens = inputs.shape[1]
+    others = [place for place in range(tokens) if place not in positions]
+    more = sparsity - len(positions)
+    if more <= 0:
+        return bool(np.all(np.bincount(cells_of(inputs, symbols, positions), minlength=symbols ** len(positions))))
+    one_hot = np.stack([inputs == symbol for symbol in range(symbols)], axis=1).astype(np.float32)  # (m, A, T)
+    for middle in combinations(others, max(0, more - 2)):
+        if monotonic() > until:
+            raise _Late("the time for the search was up")
+        cells = cells_of(inputs, symbols, (*positions, *middle))
+        free = np.setdiff1d(others, middle)
+        for cell in range(symbols ** (len(positions) + len(middle))):
+            rows = one_hot[cells == cell][:, :, free]
+            if not (_pairs_seen(rows) if more >= 2 else bool(rows.any(axis=0).all())):
+                return False
+    return True
+
+
+def _pairs_seen(rows: Float32[np.ndarray, "m A free"]) -> bool:
+    """Whether each two distinct positions show every pair of symbols."""
+    count, symbols, free = rows.shape
+    flat = rows.reshape(count, symbols * free)
+    seen = (flat.T @ flat > 0).reshape(symbols, free, symbols, free).all(axis=(0, 2))
+    return bool(seen[~np.eye(free, dtype=bool)].all())

@@ -1,0 +1,60 @@
+"""How often a model and a junta disagree, where no proof says never: by counting on fresh inputs.
+
+Inputs without labels are free where their law is known. The count is a binomial, its ceiling exact.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from keyhole.attention.evaluation import evaluate
+from keyhole.attention.tables import Tabulated
+from keyhole.boolean.junta import Junta
+from keyhole.boolean.symbols import SymbolLaw
+from keyhole.bounds.finite.binomial import held_out_ceiling
+from keyhole.bounds.validate import Real
+
+FRESH = 10**6
+BLOCK = 2**24  # symbols drawn at once
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A rate η that the chance of disagreement does not exceed, and what it rests on."""
+
+    rate: float
+    kind: Literal["proved zero", "sampled", "Chernoff"]
+    disagreements: int = 0
+    inputs: int = 0
+    delta: float = 0.0  # the chance, over the fresh inputs, that the rate is too small; 0 where nothing was drawn
+
+    def __str__(self) -> str:
+        if self.kind == "sampled":
+            return (
+                f"at most {self.rate:.2g} ({self.disagreements:,} of {self.inputs:,} fresh inputs disagree; "
+                f"fails with probability {self.delta:g})"
+            )
+        if self.kind == "proved zero":
+            return "0: equal on all inputs"
+        useless = "; useless" if self.rate >= 1 else ""
+        return f"at most {self.rate:.2g} (Chernoff, nothing drawn{useless})"
+
+
+def sampled_disagreement(
+    model: Tabulated, junta: Junta, law: SymbolLaw, *, delta: Real, seed: int = 0, inputs: int = FRESH
+) -> Disagreement:
+    """The rate by the exact binomial ceiling of what fresh inputs show.
+
+    Statement  With k disagreements on N fresh inputs, η ≤ max{p : P(Bin(N, p) ≤ k) ≥ δ}; for k = 0 this is
+               1 − δ^(1/N) ≤ ln(1/δ)/N.
+    Assumes    Inputs follow the law, and N was chosen before any was drawn.
+    Proof      Disagreements are independent trials; invert the lower tail.
+    Source     Textbook (Clopper and Pearson, one side).
+    """
+    rng = np.random.default_rng([seed, 2])
+    step, count = max(1, BLOCK // model.tokens), 0
+    for start in range(0, inputs, step):
+        drawn = law.draw(min(step, inputs - start), model.tokens, rng)
+        count += int(np.count_nonzero((np.asarray(evaluate(model, drawn)) > 0) != junta(drawn)))
+    return Disagreement(held_out_ceiling(count, inputs, delta), "sampled", count, inputs, float(delta))

@@ -1,0 +1,1 @@
+"""Claims about how much data a bounded-norm head needs."""

@@ -1,0 +1,113 @@
+"""How few samples name three hidden positions: the floor no learner passes, and where search succeeds?"""
+
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from keyhole.bounds.finite.binomial import clopper_pearson
+from keyhole.bounds.finite.floor import first_moment_size, information_floor
+from keyhole.claims.finding import Claim, Outcome, Scale, Study, Verdict
+from keyhole.errors import AssumptionError
+from keyhole.figure import Axis, Figure
+from keyhole.papers import EDELMAN_2022
+
+CLAIM = Claim(
+    id="floor",
+    title="log₂ C(T, s) samples are necessary, and search succeeds at a size of the same growth",
+    statement=(
+        "From m one-bit labels no learner names a random 3-set with probability above 2^m/C(T,3). For a balanced 3-way AND the "
+        "hidden set is the only consistent one at least half of the time once the expected number of rivals is ½."
+    ),
+    formula=r"m\ge\log_2\binom{T}{s},\qquad \sum_{j<3}\binom{3}{j}\binom{T-3}{3-j}\left(2p^{6-j}\right)^m\le\tfrac{1}{2}",
+    kind="measurement",
+    source="keyhole, with proof (Lemma N3, first moment); optimality of log T is also claimed by Edelman et al. (2022)",
+    prediction=(
+        "At the first-moment size (28 samples at T = 100, 34 at T = 400) the target is alone with probability at least ½; "
+        "picking a random consistent AND never beats 2^m/C(T,3)."
+    ),
+    could_fail="An upper end of the interval below ½, or a success rate whose lower end exceeds 2^m/C(T,3).",
+    papers=(EDELMAN_2022,),
+)
+P = 2 ** (-1 / 3)
+WORD = 64  # negative samples are the bits of one word
+
+
+def look(scale: Scale, seed: int) -> Outcome:
+    """Draw samples of a hidden 3-way AND, count the consistent ones, and see when the target is alone or picked."""
+    rng = np.random.default_rng(seed)
+    draws = 400 if scale == "quick" else 4000
+    rows: list[dict[str, Any]] = []
+    numbers: dict[str, float] = {}
+    verdicts = []
+    for context in (100, 400):
+        size = first_moment_size(context)
+        for samples in sorted({12, 16, 20, 24, size, size + 8}):
+            counts = np.array([consistent(rng, context, samples) for _ in range(draws)])
+            picked = int((rng.random(draws) < 1 / counts).sum())
+            alone = int((counts == 1).sum())
+            low, high = clopper_pearson(picked, draws, 0.001)
+            limit = min(1.0, 2.0**samples / comb(context, 3))
+            verdicts.append(low <= limit)
+            rows.append(
+                {"T": str(context), "m": samples, "rate": picked / draws, "low": low, "high": high, "limit": limit}
+            )
+            if samples == size:
+                ends = clopper_pearson(alone, draws, 0.001)
+                verdicts.append(ends[1] >= 0.5)
+                numbers |= {
+                    f"alone at T = {context}, m = {size}": alone / draws,
+                    f"floor at T = {context}": information_floor(context, 3),
+                }
+                numbers |= {f"lower end at T = {context}": ends[0], f"upper end at T = {context}": ends[1]}
+    decided = all(numbers[f"lower end at T = {context}"] >= 0.5 for context in (100, 400))
+    verdict: Verdict = "fails here" if not all(verdicts) else "holds" if decided else "undecided at this scale"
+    return Outcome(
+        verdict=verdict,
+        measurement="; ".join(
+            f"T = {context}: alone in {numbers[f'alone at T = {context}, m = {first_moment_size(context)}']:.3f} of draws at "
+            f"m = {first_moment_size(context)}, floor {information_floor(context, 3):.1f}"
+            for context in (100, 400)
+        )
+        + ".",
+        numbers=numbers,
+        interval=f"99.9 % Clopper–Pearson over {draws} draws; at T = 100: {numbers['lower end at T = 100']:.3f} to {numbers['upper end at T = 100']:.3f}.",
+        figures=(
+            Figure(
+                title="Picking a random consistent 3-way AND",
+                subtitle="share of draws in which the hidden set is picked, balanced bits",
+                kind="lines",
+                rows=tuple(rows),
+                x=Axis("m", "samples m"),
+                y=Axis("rate", "picked"),
+                colour=Axis("T", "T", "category"),
+                low="low",
+                high="high",
+            ),
+        ),
+    )
+
+
+def consistent(rng: np.random.Generator, context: int, samples: int) -> int:
+    """How many 3-way ANDs agree with a sample of the AND of positions 0, 1, 2; the target among them."""
+    bits = rng.random((samples, context)) < P
+    labels = bits[:, :3].all(axis=1)
+    able = np.flatnonzero(bits[labels].all(axis=0))  # an AND that fits is 1 on every positive sample
+    hits = ~bits[np.ix_(~labels, able)]  # and on every negative one some position of it is 0
+    if len(hits) > WORD:
+        raise AssumptionError(f"{len(hits)} negative samples were drawn; at most {WORD} fit a word.")
+    masks = (hits.astype(np.uint64) << np.arange(len(hits), dtype=np.uint64)[:, None]).sum(axis=0, dtype=np.uint64)
+    return count_covering_triples(masks, np.uint64((1 << len(hits)) - 1))
+
+
+def count_covering_triples(masks: np.ndarray, everything: np.uint64) -> int:
+    """How many triples of masks together have every bit."""
+    found = 0
+    for first in range(len(masks) - 2):
+        later = masks[first + 1 :]
+        covered = (masks[first] | later[:, None] | later[None, :]) == everything
+        found += int(np.triu(covered, 1).sum())
+    return found
+
+
+STUDY = Study(CLAIM, look)

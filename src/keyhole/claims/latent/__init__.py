@@ -1,0 +1,1 @@
+"""Claims about exchangeable tokens and the latent posterior."""

@@ -1,0 +1,1 @@
+"""Claims about what one head represents, and with which norms."""

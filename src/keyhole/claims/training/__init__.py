@@ -1,0 +1,1 @@
+"""Claims about what gradient descent finds."""

@@ -1,0 +1,34 @@
+"""Training on behalf of a study: runs are kept in keyhole's folder, so that a second look finds them done.
+
+A study that runs alone uses every core; beside other studies, in a process of its own, it uses one.
+"""
+
+from collections.abc import Sequence
+from multiprocessing import parent_process
+from typing import Any
+
+from keyhole.api.learn import learn
+from keyhole.api.sample_complexity import Learned
+from keyhole.files.paths import home
+from keyhole.lab.runs.engine import core_count
+from keyhole.lab.runs.run import Result
+from keyhole.lab.runs.store import Row, Store
+from keyhole.lab.task import SparseTask
+
+FIRST_SEED = 10_000  # seeds below belong to the keyboard, seeds from a million on to the tuning of presets
+
+
+def trained(task: SparseTask, contexts: Sequence[int], seed: int, **options: Any) -> Learned:
+    """Learn on seeds of the study's own."""
+    return learn(task, contexts, seed=FIRST_SEED * (1 + seed), workers=study_workers(), **options)
+
+
+def study_workers() -> int:
+    """Every core for a study that runs alone; one beside others, in a process of its own."""
+    return core_count() if parent_process() is None else 1
+
+
+def in_full(learned: Learned) -> list[tuple[Row, Result]]:
+    """Every run of a sweep with its readings."""
+    with Store(home()) as store:
+        return [(row, store.run(row.identity).result) for row in learned.sweep.rows]

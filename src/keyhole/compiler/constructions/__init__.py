@@ -1,0 +1,1 @@
+"""Constructions: how a sparse function becomes the scores, values and units of one attention layer."""

@@ -1,0 +1,58 @@
+"""Construction B′: one head per relevant position, summed before the activation.
+
+Head i reads r_i = b_i + δ_i with its own small leak; signed sums of the r_i tell every pattern from every other.
+
+Source: ours, following Edelman et al. (2022).
+"""
+
+from math import exp, log
+
+import numpy as np
+
+from keyhole.boolean.function import SparseFunction
+from keyhole.compiler.constructions.additive import TOKENS, check_leak
+from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, wanted
+from keyhole.errors import CompileError
+
+MAX_HEADS = 8  # relevant positions: 2^8 patterns, two units each
+
+
+def separate_plan(function: SparseFunction, context: int, rho: float, output: Output) -> Plan:
+    """One head per relevant position, for any function of few positions.
+
+    Statement  With leak ρ' = ρ/s per head, u = Σ_{c_i=1} r_i − Σ_{c_i=0} r_i, lo = |c| − 1 + |c|ρ' and
+               hi = |c| − (s−|c|)ρ': [ReLU(u − lo) − ReLU(u − hi)]/(1 − sρ') = 1[b_I = c].
+    Proof      If b_I = c then u ≥ hi; otherwise one term is off by a whole unit and u ≤ lo.
+    """
+    check_leak(rho, 1.0)
+    s = function.sparsity
+    if s > MAX_HEADS:
+        raise CompileError(
+            f"One head per position was asked for a function of {s} positions, which needs 2^{s} patterns; at most "
+            f"{MAX_HEADS} positions are compiled so. Use the pair construction."
+        )
+    leak = rho / s if context > 1 else 0.0
+    beta = log((context - 1) / leak) if context > 1 else 0.0
+    attention, share = 1 / (1 + leak + exp(-beta)), 1 / (1 + leak)
+    signs, thresholds, readout, units = [], [], [], []
+    for code, truth in enumerate(function.table.tolist()):
+        value = wanted(truth, output)
+        pattern = [code >> i & 1 for i in range(s)]
+        ones = sum(pattern)
+        if value == 0:
+            continue
+        for threshold, sign in ((ones - 1 + ones * leak, 1), (ones - (s - ones) * leak, -1)):
+            signs.append([1.0 if bit else -1.0 for bit in pattern])
+            thresholds.append(threshold)
+            readout.append(sign * value / ((1 - s * leak) * attention))
+            units.append(f"pattern {''.join(map(str, pattern))} above {threshold:g}")
+    heads = []
+    for i in range(s):
+        moved = -share * np.array(thresholds) if i == 0 else np.zeros(len(units))  # the threshold is read once
+        values = np.stack([moved, np.array(signs)[:, i] + moved])
+        focus = np.where(np.arange(s) == i, beta, 0.0)
+        heads.append(HeadPlan(focus, np.tile(values, (s, 1, 1)), 0.0, values))
+    parameters = {"beta": beta, "attention": attention, "rho": leak, "target": rho}
+    return Plan(
+        function, context, output, "B′", tuple(heads), np.array(readout), tuple(units), context + TOKENS, parameters
+    )

@@ -1,0 +1,1 @@
+"""Compiled weights as files, PyTorch source, TransformerLens models and pictures."""

@@ -1,0 +1,192 @@
+"""Pictures of a compiled model: where [CLS] looks, what the query and the values hold, how the units respond."""
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.compiler.assembly import logits
+from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.compiler.distractors import live
+from keyhole.compiler.export.residual import to_residual
+from keyhole.figure import Axis, Cell, Figure, Row
+
+BARS = 20  # tokens, directions or units shown one by one
+
+
+def pictures(plan: Plan) -> dict[str, Figure]:
+    """All four, by name."""
+    return {
+        "attention": attention_figure(plan),
+        "query": query_figure(plan),
+        "values": value_figure(plan),
+        "response": response_figure(plan),
+    }
+
+
+def attention_figure(plan: Plan) -> Figure:
+    """The attention of [CLS], the same for every input: by position, or the rest together in a long context."""
+    shares = np.stack([_shares(plan, head) for head in plan.heads])
+    shown = _shown_positions(plan, shares)
+    names = [*(f"x{t}" for t in shown), "[CLS]"]
+    columns = [*(shares[:, t] for t in shown), shares[:, -1]]
+    hidden = plan.context - len(shown)
+    if hidden:
+        names.append(f"{hidden} others")
+        columns.append(1 - np.sum(columns, axis=0))
+    return _by_head(
+        "Attention of [CLS]",
+        f"{_title(plan)}; the same for every input",
+        names,
+        np.stack(columns, axis=1),
+        Axis("name", "token", "category"),
+        "attention",
+    )
+
+
+def query_figure(plan: Plan) -> Figure:
+    """The query's key vector q, M = q x_CLSᵀ, by named direction: a token's logit is its product with q.
+
+    Among random codes no coordinate means anything by itself, so the products with the positions' codes are shown.
+    """
+    if plan.codes_seed is None:
+        block = to_residual(plan)
+        entries, every = block.key[:, :, 0], list(block.directions)
+        value, noun = "entry of q", "directions"
+    else:
+        entries, every = np.stack([logits(plan, head) for head in plan.heads]), [f"x{t}" for t in range(plan.context)]
+        value, noun = "product of q with the code", "positions"
+    kept, note = _largest(np.abs(entries).max(axis=0), BARS, noun)
+    return _by_head(
+        "W_QK: what [CLS] looks for",
+        f"{_title(plan)}; {note}",
+        [every[j] for j in kept],
+        entries[:, kept],
+        Axis("name", noun[:-1], "category"),
+        value,
+    )
+
+
+def value_figure(plan: Plan) -> Figure:
+    """W_V by named direction and unit: what each unit is given of each token attended to; without distractors."""
+    plan = live(plan)
+    block = to_residual(plan)
+    several = len(plan.heads) > 1
+    entries = [
+        (f"{name}, head {h}" if several else name, row)
+        for h in range(len(plan.heads))
+        for name, row in zip(block.directions, block.value[h] @ block.output[h] @ block.inner, strict=True)
+        if row.any()
+    ]
+    kept, note = _largest(np.array([np.abs(row).max() for _, row in entries]), BARS, "directions")
+    rows: list[dict[str, Cell]] = []
+    for j in range(min(plan.width, BARS)):
+        unit = f"{plan.units[j]}, {j}" if plan.units.count(plan.units[j]) > 1 else plan.units[j]
+        rows += [{"direction": entries[i][0], "unit": unit, "value": float(entries[i][1][j])} for i in kept]
+    more = f"; the first {BARS} of {plan.width} units" if plan.width > BARS else ""
+    return Figure(
+        title="W_V: what each unit is given",
+        subtitle=f"{_title(plan)}; {note}{more}" if len(kept) < len(entries) else f"{_title(plan)}{more}",
+        kind="heatmap",
+        rows=tuple(rows),
+        x=Axis("direction", "direction", "category"),
+        y=Axis("unit", "unit", "category"),
+        colour=Axis("value", "value"),
+    )
+
+
+def response_figure(plan: Plan) -> Figure:
+    """The output while the relevant bits are turned on in order, with all other bits 0 and with all of them 1.
+
+    Whole numbers are inputs; between them what attention gathers is interpolated, and a point stands at every bend.
+    """
+    lines = [_response(plan, symbol) for symbol in range(2)]
+    alike = len(lines[0][0]) == len(lines[1][0]) and np.allclose(lines[0], lines[1], rtol=0, atol=1e-9)
+    named = {"0 or 1": lines[0]} if alike else {"all 0": lines[0], "all 1": lines[1]}
+    rows: tuple[Row, ...] = tuple(
+        {"on": float(x), "output": float(y), "others": name}
+        for name, (path, output) in named.items()
+        for x, y in zip(path, output, strict=True)
+    )
+    return Figure(
+        title="The MLP's response to what attention gathers",
+        subtitle=f"{_title(plan)}; relevant bits turned on one after another",
+        kind="lines",
+        rows=rows,
+        x=Axis("on", "relevant bits turned on"),
+        y=Axis("output", "output"),
+        colour=Axis("others", "other bits"),
+    )
+
+
+def _shares(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "length"]:
+    """The attention on every token, [CLS] last."""
+    scores = np.append(logits(plan, head), 0.0)
+    mass = np.exp(scores - scores.max())
+    return np.asarray(mass / mass.sum())
+
+
+def _response(plan: Plan, symbol: int) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n"]]:
+    """Where the output can bend, and its value there: it is linear in between.
+
+    Statement  Between two inputs every pre-activation is linear, so the output bends only where one passes 0.
+    """
+    whole = np.arange(plan.function.sparsity + 1.0)
+    units = _before(plan, whole, symbol)
+    start, end = units[:-1], units[1:]
+    crosses = start * end < 0
+    share = np.where(crosses, start / np.where(crosses, start - end, 1.0), 0.0)
+    path = np.unique(np.concatenate([whole, (whole[:-1, None] + share)[crosses]]))
+    return path, np.maximum(_before(plan, path, symbol), 0.0) @ plan.readout
+
+
+def _before(plan: Plan, path: Float[np.ndarray, "n"], symbol: int) -> Float[np.ndarray, "n k"]:
+    """Pre-activations where the first x relevant bits are 1, the last of them in part, and all others `symbol`."""
+    places = list(plan.function.positions)
+    on = np.clip(path[:, None] - np.arange(len(places)), 0.0, 1.0)[:, :, None]
+    before = np.zeros((len(path), plan.width))
+    for head in plan.heads:
+        shares = _shares(plan, head)
+        rest = 1 - shares[places].sum() - shares[-1]
+        shown = head.values[None, :, 0] * (1 - on) + head.values[None, :, 1] * on
+        before += np.einsum("i,nik->nk", shares[places], shown) + rest * head.rest_values[symbol]
+    return before
+
+
+def _shown_positions(plan: Plan, shares: np.ndarray) -> list[int]:
+    """All positions of a short context; otherwise the most attended to, in order."""
+    if plan.context <= BARS:
+        return list(range(plan.context))
+    order = np.argsort(-shares[:, :-1].max(axis=0), kind="stable")
+    special = [t for t in order[: BARS - 1].tolist() if t in plan.function.positions or shares[:, t].max() > 2 / BARS]
+    return sorted(special)
+
+
+def _largest(sizes: np.ndarray, most: int, noun: str) -> tuple[list[int], str]:
+    """Which entries to show, in order, and a clause about those left out."""
+    nonzero = np.flatnonzero(sizes)
+    if len(nonzero) <= most:
+        left = len(sizes) - len(nonzero)
+        return nonzero.tolist(), f"0 in the other {left} {noun}" if left else f"all {noun}"
+    kept = sorted(nonzero[np.argsort(-sizes[nonzero], kind="stable")[:most]].tolist())
+    return kept, f"the {most} largest of {len(nonzero)} {noun}"
+
+
+def _by_head(
+    title: str, subtitle: str, names: list[str], numbers: Float[np.ndarray, "h n"], across: Axis, value: str
+) -> Figure:
+    """Bars for one head, a heat map for several."""
+    rows: tuple[Row, ...] = tuple(
+        {"name": name, "head": f"head {h}", "value": float(numbers[h, j])}
+        for h in range(len(numbers))
+        for j, name in enumerate(names)
+    )
+    if len(numbers) == 1:
+        return Figure(title, "bars", rows, across, Axis("value", value), subtitle=subtitle)
+    return Figure(
+        title, "heatmap", rows, across, Axis("head", "head", "category"), Axis("value", value), subtitle=subtitle
+    )
+
+
+def _title(plan: Plan) -> str:
+    formula = str(plan.function)
+    shown = formula if len(formula) <= 40 else f"a function of {plan.function.sparsity} bits"
+    return f"{shown}, T = {plan.context}, construction {plan.construction}"

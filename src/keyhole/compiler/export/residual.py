@@ -1,0 +1,184 @@
+"""A compiled model as the residual block of every textbook: embed, attend, add, feed forward, add, unembed.
+
+The stream of a token holds named directions and each part writes only to fresh ones: the embedding to pairs of position
+and symbol, or to positions and bits; head h to its own "attention on …" directions; the feed-forward part to "output".
+So nothing that is read was written twice. W_V copies what is gathered and W_in holds the theorem's numbers: for each
+head the product of its W_V, its W_O and W_in is the plan's W_V.
+
+Only the query at [CLS], the last token, is compiled. Any other token's query is 0, so it attends to all T + 1 tokens
+alike; what it gathers and writes is finite, and no other token sees it.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+
+from keyhole.attention.activations import ReLU
+from keyhole.attention.layers import Affine, FeedForward
+from keyhole.attention.score import FactoredScore
+from keyhole.attention.tokens import AdditiveEmbedding, PairEmbedding
+from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
+from keyhole.compiler.assembly import embedding_of, key_vector
+from keyhole.compiler.constructions.additive import TOKENS
+from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.errors import CompileError
+
+MAX_NUMBERS = 2**27  # of all dense matrices together: 1 GB
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualBlock:
+    """One standard layer: x + Σ_h attention_h(x), then + W_out ReLU(W_in x); scores are divided by √d_head."""
+
+    directions: tuple[str, ...]  # of the residual stream
+    tokens: tuple[str, ...]  # of the vocabulary; the last is [CLS]
+    units: tuple[str, ...]  # hidden, of the feed-forward part
+    paired: bool  # whether a token names its position too
+    embed: Float[np.ndarray, "vocabulary d"]  # W_E
+    position: Float[np.ndarray, "length d"]  # W_pos, [CLS] last
+    query: Float[np.ndarray, "h d d_head"]  # W_Q
+    key: Float[np.ndarray, "h d d_head"]  # W_K
+    value: Float[np.ndarray, "h d d_head"]  # W_V
+    output: Float[np.ndarray, "h d_head d"]  # W_O
+    inner: Float[np.ndarray, "d k"]  # W_in
+    inner_bias: Float[np.ndarray, "k"]  # b_in
+    outer: Float[np.ndarray, "k d"]  # W_out
+    unembed: Float[np.ndarray, "d 1"]  # W_U
+
+    @property
+    def context(self) -> int:
+        """T, without [CLS]."""
+        return len(self.position) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Gathered:
+    """What one head brings to [CLS]: a name, a column of W_V and a row of W_in for each direction it writes."""
+
+    names: list[str]
+    columns: Float[np.ndarray, "d g"]
+    rows: Float[np.ndarray, "g k"]
+
+
+def to_residual(plan: Plan) -> ResidualBlock:
+    """The plan as a residual block: the same function, exactly, on every input."""
+    gathered = [_gather(plan, head, f"head {h}") for h, head in enumerate(plan.heads)]
+    widths = [len(part.names) for part in gathered]
+    d, d_head, paired = plan.dimension + sum(widths) + 1, max(widths), plan.paired
+    vocabulary = 2 * plan.context + 1 if paired else TOKENS
+    _check_size(plan, d * (vocabulary + plan.context + 1 + 4 * d_head * len(plan.heads) + 2 * plan.width))
+    names = [*_embedded(plan), *(name for part in gathered for name in part.names), "output"]
+    query, key, value = (np.zeros((len(plan.heads), d, d_head)) for _ in range(3))
+    output, inner, outer = np.zeros((len(plan.heads), d_head, d)), np.zeros((d, plan.width)), np.zeros((plan.width, d))
+    fresh = plan.dimension
+    for h, (head, part) in enumerate(zip(plan.heads, gathered, strict=True)):
+        width = len(part.names)
+        query[h, plan.dimension - 1, 0] = sqrt(d_head)  # undone by the division of every score
+        key[h, : plan.dimension, 0] = key_vector(plan, head)
+        value[h, : plan.dimension, :width] = part.columns
+        output[h, :width, fresh : fresh + width] = np.eye(width)
+        inner[fresh : fresh + width] = part.rows
+        fresh += width
+    outer[:, -1] = plan.readout
+    return ResidualBlock(
+        directions=tuple(names),
+        tokens=tuple(_vocabulary(plan)),
+        units=plan.units,
+        paired=paired,
+        embed=_vectors(plan, d),
+        position=_positions(plan, d),
+        query=query,
+        key=key,
+        value=value,
+        output=output,
+        inner=inner,
+        inner_bias=np.zeros(plan.width),
+        outer=outer,
+        unembed=np.eye(1, d, d - 1).T,
+    )
+
+
+def token_ids(block: ResidualBlock, bits: Shaped[np.ndarray, "n T"]) -> Int[np.ndarray, "n length"]:
+    """The tokens of each input, [CLS] last: the bits, or 2t + b_t where a token names its position."""
+    symbols = bits.astype(np.int64) + (2 * np.arange(block.context) if block.paired else 0)
+    return np.concatenate([symbols, np.full((len(bits), 1), len(block.tokens) - 1)], axis=1)
+
+
+def residual_model(block: ResidualBlock) -> Model:
+    """The block as the house's own records, for the one forward pass."""
+    T = block.context
+    symbols = block.embed[:-1].reshape(T, 2, -1) if block.paired else block.embed[None, :-1]
+    heads = tuple(
+        Head(FactoredScore(query, key), Affine(value))
+        for query, key, value in zip(block.query, block.key, block.value, strict=True)
+    )
+    wiring = Wiring(
+        join="concatenate",
+        output=Affine(block.output.reshape(-1, len(block.directions))),
+        feedforward=FeedForward(Affine(block.inner, block.inner_bias), ReLU(), Affine(block.outer)),
+        residual="each",
+    )
+    table = symbols + block.position[:T, None]
+    return Model(
+        PairEmbedding(table, block.embed[-1] + block.position[T]), (Block(heads, wiring),), ReadOut(block.unembed[:, 0])
+    )
+
+
+def _gather(plan: Plan, head: HeadPlan, name: str) -> _Gathered:
+    """By symbol where every position is read alike, by relevant pair where the others are not read at all."""
+    if np.array_equal(head.values, np.broadcast_to(head.rest_values, head.values.shape)):
+        columns = np.zeros((plan.dimension, 2))
+        for symbol in range(2):
+            here = slice(symbol, -1, 2) if plan.paired else plan.dimension - TOKENS + symbol
+            columns[here, symbol] = 1.0
+        return _Gathered([f"{name}: attention on zeros", f"{name}: attention on ones"], columns, head.rest_values)
+    if head.rest_values.any() or not plan.paired:
+        raise CompileError(
+            f"The values of {name} depend on the position in a way that the embedding of construction "
+            f"{plan.construction} cannot tell apart; compile it as pairs."
+        )
+    places = plan.function.positions
+    pairs = [2 * place + symbol for place in places for symbol in range(2)]
+    columns = np.zeros((plan.dimension, len(pairs)))
+    columns[pairs, np.arange(len(pairs))] = 1.0
+    names = [f"{name}: attention on x{place}={symbol}" for place in places for symbol in range(2)]
+    return _Gathered(names, columns, head.values.reshape(len(pairs), plan.width))
+
+
+def _embedded(plan: Plan) -> list[str]:
+    """The directions that the embedding writes to."""
+    if plan.paired:
+        return _vocabulary(plan)
+    kind = "position" if plan.codes_seed is None else "code"
+    return [*(f"{kind} {j}" for j in range(plan.dimension - TOKENS)), *_vocabulary(plan)]
+
+
+def _vocabulary(plan: Plan) -> list[str]:
+    if plan.paired:
+        return [*(f"x{t}={symbol}" for t in range(plan.context) for symbol in range(2)), "[CLS]"]
+    return ["bit 0", "bit 1", "[CLS]"]
+
+
+def _vectors(plan: Plan, d: int) -> np.ndarray:
+    """W_E: a unit vector for every token."""
+    return np.eye(2 * plan.context + 1, d) if plan.paired else np.eye(TOKENS, d, plan.dimension - TOKENS)
+
+
+def _positions(plan: Plan, d: int) -> np.ndarray:
+    """W_pos: the codes of the T positions; none for [CLS], and none at all where tokens name their position."""
+    positions = np.zeros((plan.context + 1, d))
+    embedding = embedding_of(plan)
+    if isinstance(embedding, AdditiveEmbedding):
+        codes = embedding.positions.rows(0, plan.context, np.zeros(()))
+        positions[:-1, : codes.shape[1]] = codes
+    return positions
+
+
+def _check_size(plan: Plan, numbers: int) -> None:
+    if numbers > MAX_NUMBERS:
+        raise CompileError(
+            f"A residual block of context {plan.context} was asked for, whose dense matrices hold {numbers:.2g} "
+            f"numbers; at most {MAX_NUMBERS:.2g} are written. Use a shorter context, or the tables."
+        )

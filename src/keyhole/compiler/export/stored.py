@@ -1,0 +1,107 @@
+"""A compiled function as named arrays and a description, and a plan from them again."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyhole.attention.layers import Affine
+from keyhole.boolean.text import read_function
+from keyhole.compiler.assembly import key_vector, to_model
+from keyhole.compiler.compiled import Compiled
+from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.errors import CheckpointError
+from keyhole.files.model import StoredModel, write_model
+
+DENSE_BYTES = 50_000_000  # dense matrices are stored beside the tables up to this size
+PARTS = ("focus", "values", "rest_logits", "rest_values")
+
+
+def save(compiled: Compiled, path: Path) -> Path:
+    """Write tables, dense matrices where they fit, and the description with the certificate."""
+    plan = compiled.plan
+    names = {"units": plan.units, "dense": dense_size(plan) <= DENSE_BYTES}
+    return write_model(path, tables(plan) | dense_matrices(plan), compiled.record() | names)
+
+
+def tables(plan: Plan) -> dict[str, np.ndarray]:
+    """The plan's numbers: relevant rows, and what all other positions share."""
+    arrays = {
+        f"tables.head{index}.{part}": np.asarray(getattr(head, part), dtype=np.float64)
+        for index, head in enumerate(plan.heads)
+        for part in PARTS
+    }
+    return arrays | {"tables.readout": plan.readout}
+
+
+def dense_size(plan: Plan) -> int:
+    """Bytes of all embedded tokens, key vectors and value matrices."""
+    embedding = 2 * plan.context * plan.dimension + plan.dimension
+    return 8 * (embedding + len(plan.heads) * plan.dimension * (plan.width + 1))
+
+
+def dense_matrices(plan: Plan) -> dict[str, np.ndarray]:
+    """The weights as matrices; nothing where they would be large.
+
+    Token t showing b is row (t, b) of the embedding; its logit is its product with the key vector, and what the units
+    read of it its product with the value matrix.
+    """
+    if dense_size(plan) > DENSE_BYTES:
+        return {}
+    model = to_model(plan)
+    arrays = {"dense.embedding": model.embedding.rows(0, plan.context), "dense.cls": model.embedding.cls}
+    for index, (head, planned) in enumerate(zip(model.blocks[0].heads, plan.heads, strict=True)):
+        arrays[f"dense.head{index}.key"] = key_vector(plan, planned)
+        if isinstance(head.value, Affine):
+            arrays[f"dense.head{index}.value"] = head.value.weight
+    return arrays | {"dense.readout": plan.readout}
+
+
+def load_plan(stored: StoredModel) -> Plan:
+    """The plan whose tables and description were stored; its numbers are the stored ones, whatever they are."""
+    described = stored.description
+    try:
+        function = read_function(described["function"])
+        heads = tuple(_head(stored.tensors, index) for index in range(int(described["heads"])))
+        readout = stored.tensors["tables.readout"]
+        plan = Plan(
+            function=function,
+            context=int(described["context"]),
+            output="bits" if described["output"] == "bits" else "signs",
+            construction=str(described["construction"]),
+            heads=heads,
+            readout=readout,
+            units=tuple(str(unit) for unit in described["units"]),
+            dimension=int(described["dimension"]),
+            parameters={str(name): float(value) for name, value in described["parameters"].items()},
+            codes_seed=None if described["codes_seed"] is None else int(described["codes_seed"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CheckpointError(f"The description or a table lacks what a plan needs: {error!r}.") from error
+    _require_shapes(plan)
+    return plan
+
+
+def _head(tensors: Mapping[str, np.ndarray], index: int) -> HeadPlan:
+    parts: dict[str, Any] = {part: tensors[f"tables.head{index}.{part}"] for part in PARTS}
+    rest = parts["rest_logits"]
+    return HeadPlan(parts["focus"], parts["values"], float(rest) if rest.ndim == 0 else rest, parts["rest_values"])
+
+
+def _require_shapes(plan: Plan) -> None:
+    """The sides of every table follow from the function, the context and the units."""
+    s, k = plan.function.sparsity, plan.width
+    wanted: dict[str, tuple[int, ...]] = {"tables.readout": (k,)}
+    others = plan.context - s
+    for index, head in enumerate(plan.heads):
+        wanted |= {f"tables.head{index}.focus": (s,), f"tables.head{index}.values": (s, 2, k)}
+        wanted |= {f"tables.head{index}.rest_values": (2, k)}
+        wanted |= {f"tables.head{index}.rest_logits": (others,) if isinstance(head.rest_logits, np.ndarray) else ()}
+    if not plan.heads or not s or others < 0:
+        raise CheckpointError("The description speaks of no heads, no positions, or a context too short for them.")
+    for name, array in tables(plan).items():
+        if array.shape != wanted[name]:
+            raise CheckpointError(f"{name} has shape {array.shape}, where {wanted[name]} follows from the description.")
+        if not np.isfinite(array).all():
+            raise CheckpointError(f"{name} holds NaN or infinity.")

@@ -1,0 +1,1 @@
+"""What each number format keeps of a compiled function."""

@@ -1,0 +1,126 @@
+"""Lemma R: how far rounded numbers and rounded sums can move what a head computes."""
+
+from dataclasses import dataclass
+from math import atanh, inf, log1p, tanh
+
+import numpy as np
+
+from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.compiler.precision.formats import NumberFormat
+from keyhole.errors import AssumptionError
+
+SLACK = 1 + 1e-9  # the bound itself is computed in doubles: a few sums of positive terms
+
+
+def growth(steps: int, unit: float) -> float:
+    """g_k = ku/(1 − ku), the relative error of k roundings; infinite where ku ≥ 1 and nothing is known."""
+    return steps * unit / (1 - steps * unit) if steps * unit < 1 else inf
+
+
+def normaliser_error(rows: int, accumulation: NumberFormat, division: float | None = None) -> float:
+    """θ: how far the softmax's own sums and division move a head, in units of its largest value.
+
+    Statement  θ = (1 + g_n)(1 + u_d)/(1 − g_{n−1}) − 1 for n rows, where g_{n−1} < 1.
+    Proof      The sums give Ẑ = Z(1 + ϑ), |ϑ| ≤ g_{n−1}, and |N̂ − N| ≤ g_n Z V: n − 1 additions and one product
+               per term. With k = (1 + d)/(1 + ϑ), |d| ≤ u_d, |kN̂/Z − N/Z| ≤ (|k − 1| + |k| g_n) V.
+    Source     Ours (Lemma R, S22b).
+
+    >>> from keyhole.compiler.precision.formats import FLOAT16
+    >>> round(normaliser_error(101, FLOAT16), 3)
+    0.109
+    """
+    above, below = growth(rows, accumulation.unit), growth(rows - 1, accumulation.unit)
+    if below >= 1 or above == inf:
+        return inf
+    return (1 + above) * (1 + (accumulation.unit if division is None else division)) / (1 - below) - 1
+
+
+def moved_output(scale: float, logit_error: float, theta: float = 0.0, value_error: float = 0.0) -> float:
+    """Largest move of the output when logits move by ε_S, each value by a share ε_V, and sums by θ.
+
+    Statement  |Δf| ≤ K(ε_V + 2 tanh(ε_S/2) + θ), K = B_v S_V B_X, or K = P_∞ = Σ_j |w_j| max|v_j|.
+    Proof      Attention moves by at most 2 tanh(ε_S/2) in ℓ1 when logits move by ε_S; values by their own error.
+    Source     Ours (Lemma R, S22 and S22b).
+    """
+    return scale * (value_error + 2 * tanh(logit_error / 2) + theta)
+
+
+def logit_allowance(margin: float, scale: float) -> float:
+    """How far logits alone may move before a margin μ is used up: 2 artanh(μ/2K).
+
+    >>> round(logit_allowance(0.5, 6 * 1.2909944487358056), 7)
+    0.0645721
+    """
+    if not margin > 0:
+        raise AssumptionError(f"A margin to be kept must be above 0; got {margin}.")
+    return 2 * atanh(margin / (2 * scale)) if margin < 2 * scale else inf
+
+
+@dataclass(frozen=True)
+class Moves:
+    """What rounding does to one head: a logit error, and per unit a value error and the largest value."""
+
+    logits: float
+    values: np.ndarray  # (k,)
+    largest: np.ndarray  # (k,)
+    theta: float
+    lost: float  # by each unit, to underflow
+
+
+def output_error(plan: Plan, storage: NumberFormat, accumulation: NumberFormat) -> float:
+    """Largest move of the output when the plan's tables are stored and evaluated in other formats.
+
+    Statement  With e_j the error of unit j by Lemma R, ŵ the stored read-out and g_k its dot product's error,
+               |Δf| ≤ Σ_j |w_j| e_j + |ŵ_j − w_j|(V_j + e_j) + g_k |ŵ_j|(V_j + e_j).
+               For one head and a sign read at 0, an error of the normaliser does not count, nor does a logit error
+               that all tokens with values share: θ = (1 + g_n)(1 + u_d) − 1, n the tokens whose values are not 0.
+    Assumes    Maximal logit subtracted, exp within two units of roundoff, sums in the order of positions, [CLS] last.
+               What underflows is lost: 2n e_min on θ, and 2(n+1) e_min on every unit.
+    Proof      ReLU and the read-out are positively homogeneous: dividing every N_j by another positive number keeps
+               the sign. A rounded sum of positive terms counts each at most twice, since S itself is a candidate for
+               the nearest number to S + e; so absolute losses grow by at most 2.
+    Source     Ours (Lemma R).
+    """
+    unit = accumulation.unit
+    homogeneous = len(plan.heads) == 1 and plan.output == "signs"
+    moves = [_moves(plan, head, storage, accumulation, homogeneous=homogeneous) for head in plan.heads]
+    if any(move.theta == inf for move in moves) or plan.width * unit >= 1:
+        return inf
+    error = sum(
+        (moved_output(1.0, move.logits, move.theta) * move.largest + move.values + move.lost for move in moves),
+        start=np.zeros(plan.width),
+    )
+    reach = sum(move.largest for move in moves) + error
+    reach = reach * (1 + growth(len(moves) - 1, unit))  # heads are added up
+    error = error + growth(len(moves) - 1, unit) * reach
+    stored = storage.round(plan.readout)
+    dot = growth(plan.width, unit) * np.abs(stored)
+    total = np.abs(plan.readout) @ error + (np.abs(stored - plan.readout) + dot) @ reach
+    return SLACK * (float(total) + 2 * plan.width * accumulation.smallest)
+
+
+def _moves(
+    plan: Plan, head: HeadPlan, storage: NumberFormat, accumulation: NumberFormat, *, homogeneous: bool
+) -> Moves:
+    """The errors of one head, from the numbers themselves."""
+    rows, unit = plan.context + 1, accumulation.unit
+    read = bool(head.rest_values.any())  # whether tokens off the relevant positions have values
+    logits = np.concatenate([head.focus, np.ravel(head.rest_logits), [0.0]])
+    stored = storage.round(logits)
+    drift = accumulation.round(stored - stored.max()) - (logits - logits.max())
+    if homogeneous and not read:
+        drift = drift[: len(head.focus)]
+    table = np.concatenate([head.values.reshape(-1, plan.width), head.rest_values])
+    values = storage.round(table)
+    terms = rows if read else min(rows, len(head.focus))
+    theta = (1 + growth(terms, unit)) * (1 + unit) - 1 if homogeneous else normaliser_error(rows, accumulation)
+    counted = terms if homogeneous else rows
+    return Moves(
+        # softmax does not see a common shift, so half of the drift's range counts; and exp's own error
+        # (the drift is itself computed in doubles, which round by 2^−53 of the range)
+        logits=float(np.ptp(drift)) / 2 + 2.0**-52 * float(np.ptp(logits)) - log1p(-2 * unit),
+        values=np.abs(values - table).max(axis=0),
+        largest=np.abs(values).max(axis=0),
+        theta=theta + 2 * counted * accumulation.smallest,
+        lost=2 * (counted + 1) * accumulation.smallest,
+    )

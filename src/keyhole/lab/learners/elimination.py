@@ -1,0 +1,55 @@
+"""Elimination: a conjunction learned by striking out every literal that some positive example denies."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Int, UInt8
+
+from keyhole.lab.learners.base import Fitted
+from keyhole.lab.learners.bitsets import as_bits, bits_of, require_bits
+from keyhole.lab.task import Examples, Instance
+
+
+@dataclass(frozen=True)
+class Conjunction:
+    """The AND of the bits at `ones` and of the negated bits at `zeros`."""
+
+    ones: Int[np.ndarray, "a"]
+    zeros: Int[np.ndarray, "b"]
+
+    def __call__(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
+        """Whether every literal holds."""
+        bits = as_bits(inputs)
+        return np.asarray(bits[:, self.ones].all(axis=1) & ~bits[:, self.zeros].any(axis=1))
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """The longest conjunction that no positive example denies; it never errs on the side of 1.
+
+    Where the labels are a conjunction it fits every training set. `signed` admits negated literals too.
+    """
+
+    signed: bool = False
+
+    @property
+    def name(self) -> str:
+        """How a person names it."""
+        return "elimination:signed" if self.signed else "elimination"
+
+    def record(self) -> dict[str, Any]:
+        """Its name and settings."""
+        return {"name": self.name}
+
+    def refuse(self, instance: Instance, *, online: bool) -> None:
+        """It reads bits, and a training set of them."""
+        require_bits(instance, self.name, online=online)
+
+    def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:  # noqa: ARG002  (nothing is drawn)
+        """Strike out literals, one positive example after another."""
+        bits = bits_of(instance, examples, self.name)
+        positive = bits[examples.labels]  # type: ignore[union-attr]
+        ones = np.flatnonzero(positive.all(axis=0))
+        zeros = np.flatnonzero(~positive.any(axis=0)) if self.signed else np.zeros(0, dtype=np.int64)
+        return Fitted(Conjunction(ones, zeros), numbers={"literals": float(len(ones) + len(zeros))})

@@ -1,0 +1,192 @@
+"""One layer of attention read at [CLS], all heads at once, written for training.
+
+It is the tabulated evaluation of `keyhole.attention` with the heads side by side in one array: per head h a score
+s[a, t, h] and a value v[a, t, h, :] for every symbol a and position t, and a batch is one matrix product with its
+one-hot rows. `model_of` gives the same weights as a general `Model`, which is the oracle of this file.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, UInt8
+
+from keyhole.attention.activations import GELU, ReLU
+from keyhole.attention.layers import Affine, FeedForward, LayerNorm
+from keyhole.attention.positions import LearnedPositions
+from keyhole.attention.score import FactoredScore
+from keyhole.attention.tokens import AdditiveEmbedding
+from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
+from keyhole.lab.learners.transformer import Transformer
+
+Parameters = dict[str, Array]
+
+
+def initial(settings: Transformer, symbols: int, context: int, key: Array) -> Parameters:
+    """Parameters at the start: Gaussian vectors and matrices, zero biases, unit gains."""
+    d, hidden = settings.width, settings.hidden
+    shapes = {"tokens": (symbols, d), "positions": (context, d), "cls": (d,)}
+    matrices = {"query": (d, d), "key": (d, d), "value": (d, d), "output": (d, d), "readout": (d,)}
+    matrices |= {"inner": (d, hidden), "outer": (hidden, d)} if hidden else {}
+    biases = {"query_bias": (d,), "value_bias": (d,), "output_bias": (d,), "readout_bias": ()}
+    biases |= {"inner_bias": (hidden,), "outer_bias": (d,)} if hidden else {}
+    keys = dict(zip((*shapes, *matrices), jax.random.split(key, len(shapes) + len(matrices)), strict=True))
+    drawn = {name: settings.embedding_scale * jax.random.normal(keys[name], shape) for name, shape in shapes.items()}
+    for name, shape in matrices.items():
+        scale = settings.weight_scale if settings.weight_scale is not None else 1 / math.sqrt(shape[0])
+        scale *= settings.score_scale if name in {"query", "key"} else 1.0
+        drawn[name] = scale * jax.random.normal(keys[name], shape)
+    drawn |= {name: jnp.zeros(shape) for name, shape in biases.items()}
+    if settings.norm != "none":
+        for name in ("attention_norm", "feedforward_norm") if hidden else ("attention_norm",):
+            drawn |= {f"{name}_gain": jnp.ones(d), f"{name}_bias": jnp.zeros(d)}
+    return drawn
+
+
+def tables(settings: Transformer, parameters: Parameters) -> tuple[Float[Array, "A T H"], Float[Array, "A T d"]]:
+    """Scores and values of every symbol at every position, [CLS] last."""
+    rows = parameters["tokens"][:, None, :] + parameters["positions"][None, :, :]
+    cls = parameters["cls"]
+    if settings.norm == "pre":
+        rows, cls = (_norm(settings, parameters, "attention_norm", part) for part in (rows, cls))
+    d, heads = settings.width, settings.heads
+    asked = (cls @ parameters["query"] + parameters["query_bias"]) / math.sqrt(d // heads)
+    # the query folded into the keys: one vector per head; a key bias would shift all scores of a head alike
+    folded = (parameters["key"] * asked).reshape(d, heads, -1).sum(-1)
+    both = jnp.concatenate([folded, parameters["value"]], axis=1)
+    if settings.norm == "pre":
+        seen = jnp.concatenate([rows, jnp.broadcast_to(cls, (rows.shape[0], 1, d))], axis=1) @ both
+    else:  # the image of a sum is the sum of images: T + A products instead of T·A
+        places = jnp.concatenate([parameters["positions"], cls[None, :]]) @ both
+        symbols = parameters["tokens"] @ both
+        last = jnp.arange(places.shape[0])[None, :, None] == places.shape[0] - 1
+        seen = places[None, :, :] + jnp.where(last, 0.0, symbols[:, None, :])
+    return seen[..., :heads], seen[..., heads:] + parameters["value_bias"]
+
+
+def exponentials(scores: Float[Array, "A T1 H"]) -> tuple[Float[Array, "A T1 H"], Float[Array, ""]]:
+    """exp(s − shift) per head, and the widest range in which a sequence's largest score can lie.
+
+    The shift is the middle of that range, as in `keyhole.attention.evaluation`. It cancels, so no gradient flows.
+    """
+    fixed = jax.lax.stop_gradient(scores)
+    high = fixed.max(axis=(0, 1))
+    low = fixed.min(axis=0).max(axis=0)
+    return jnp.exp(scores - (high + low) / 2), (high - low).max()
+
+
+@jax.custom_vjp
+def chosen_sum(sequences: UInt8[Array, "n T"], table: Float[Array, "A T C"]) -> Float[Array, "n C"]:
+    """Σ_t table[b_t, t, :] for each sequence: one product with the one-hot batch."""
+    symbols, context, columns = table.shape
+    return _one_hot(sequences, symbols, axis=1) @ table.reshape(symbols * context, columns)
+
+
+def _chosen_sum_forward(sequences: Array, table: Array) -> tuple[Array, tuple[Array, int]]:
+    return chosen_sum(sequences, table), (sequences, table.shape[0])
+
+
+def _chosen_sum_backward(kept: tuple[Array, int], gradient: Array) -> tuple[None, Array]:
+    sequences, symbols = kept
+    context, columns = sequences.shape[1], gradient.shape[1]
+    # spelt out already transposed: a product that reads its left factor along rows is the faster one
+    back = _one_hot(sequences.T, symbols, axis=0) @ gradient
+    return None, back.reshape(symbols, context, columns)
+
+
+chosen_sum.defvjp(_chosen_sum_forward, _chosen_sum_backward)
+
+
+def _one_hot(sequences: Array, symbols: int, axis: int) -> Array:
+    return jnp.concatenate([(sequences == a).astype(jnp.float32) for a in range(symbols)], axis=axis)
+
+
+def attend(settings: Transformer, parameters: Parameters, sequences: UInt8[Array, "n T"]) -> Float[Array, "n d"]:
+    """What the heads read at [CLS], side by side."""
+    scores, values = tables(settings, parameters)
+    mass, _ = exponentials(scores)
+    heads, width = settings.heads, settings.width // settings.heads
+    weighted = (mass[..., None] * values.reshape(*mass.shape, width)).reshape(values.shape)
+    table = jnp.concatenate([weighted, mass], axis=-1)
+    total = chosen_sum(sequences, table[:, :-1, :]) + table[0, -1, :]
+    sums = total[:, : settings.width].reshape(-1, heads, width)
+    return (sums / total[:, settings.width :, None]).reshape(-1, settings.width)
+
+
+def apply(
+    settings: Transformer, parameters: Parameters, sequences: UInt8[Array, "n T"], key: Array | None = None
+) -> Float[Array, "n"]:
+    """The network's number for each sequence; with a key, what attention and feed-forward add is dropped at random."""
+    p, pre, post = parameters, settings.norm == "pre", settings.norm == "post"
+    keys = (None, None) if key is None else tuple(jax.random.split(key))
+    stream = _dropped(settings, attend(settings, p, sequences) @ p["output"] + p["output_bias"], keys[0])
+    stream = stream + p["cls"] if settings.residual else stream
+    stream = _norm(settings, p, "attention_norm", stream) if post else stream
+    if settings.hidden:
+        entering = _norm(settings, p, "feedforward_norm", stream) if pre else stream
+        active = jax.nn.relu if settings.activation == "relu" else _gelu
+        fed = active(entering @ p["inner"] + p["inner_bias"]) @ p["outer"] + p["outer_bias"]
+        fed = _dropped(settings, fed, keys[1])
+        stream = stream + fed if settings.residual else fed
+        stream = _norm(settings, p, "feedforward_norm", stream) if post else stream
+    return stream @ p["readout"] + p["readout_bias"]
+
+
+def attention_mass(
+    settings: Transformer, parameters: Parameters, sequences: UInt8[Array, "n T"], positions: Array
+) -> Float[Array, "n H"]:
+    """The share of each head's attention that lies on the given positions."""
+    mass, _ = exponentials(tables(settings, parameters)[0])
+    total = chosen_sum(sequences, mass[:, :-1, :]) + mass[0, -1, :]
+    return chosen_sum(sequences[:, positions], mass[:, positions, :]) / total
+
+
+def model_of(settings: Transformer, weights: Mapping[str, Any], dtype: Any = np.float64) -> Model:
+    """The same weights as a general model, in double precision unless asked otherwise."""
+    w = {name: np.asarray(array, dtype=dtype) for name, array in weights.items()}
+    width = settings.width // settings.heads
+
+    def head(index: int) -> Head:
+        part = slice(index * width, (index + 1) * width)
+        score = FactoredScore(w["query"][:, part], w["key"][:, part], w["query_bias"][part])
+        return Head(score, Affine(w["value"][:, part], w["value_bias"][part]))
+
+    def norm(name: str) -> LayerNorm | None:
+        return None if settings.norm == "none" else LayerNorm(w[f"{name}_gain"], w[f"{name}_bias"], settings.norm_eps)
+
+    feedforward = None
+    if settings.hidden:
+        inner, outer = Affine(w["inner"], w["inner_bias"]), Affine(w["outer"], w["outer_bias"])
+        feedforward = FeedForward(inner, ReLU() if settings.activation == "relu" else GELU(), outer)
+    wiring = Wiring(
+        join="concatenate",
+        output=Affine(w["output"], w["output_bias"]),
+        feedforward=feedforward,
+        residual="each" if settings.residual else "none",
+        placement="post" if settings.norm == "none" else settings.norm,
+        attention_norm=norm("attention_norm"),
+        feedforward_norm=norm("feedforward_norm") if settings.hidden else None,
+    )
+    embedding = AdditiveEmbedding(w["tokens"], LearnedPositions(w["positions"]), w["cls"])
+    heads = tuple(head(index) for index in range(settings.heads))
+    return Model(embedding, (Block(heads, wiring),), ReadOut(w["readout"], w["readout_bias"]))
+
+
+def _norm(settings: Transformer, parameters: Parameters, name: str, rows: Array) -> Array:
+    centred = rows - rows.mean(axis=-1, keepdims=True)
+    scaled = centred * jax.lax.rsqrt((centred * centred).mean(axis=-1, keepdims=True) + settings.norm_eps)
+    return scaled * parameters[f"{name}_gain"] + parameters[f"{name}_bias"]
+
+
+def _gelu(x: Array) -> Array:
+    return x * (1 + jax.scipy.special.erf(x / math.sqrt(2))) / 2
+
+
+def _dropped(settings: Transformer, rows: Array, key: Array | None) -> Array:
+    if key is None or not settings.dropout:
+        return rows
+    kept = jax.random.bernoulli(key, 1 - settings.dropout, rows.shape)
+    return jnp.where(kept, rows / (1 - settings.dropout), 0.0)

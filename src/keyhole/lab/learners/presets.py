@@ -1,0 +1,50 @@
+"""Settings with a name.
+
+`default` and `parity` were chosen by the rule of `keyhole.claims.training.tuning` (`make tune` runs it again). There
+are two: no candidate served both tasks. Conjunctions want a rate of 3e-3, at which parities mostly stay at chance;
+parities want a smaller rate and no decay, at which conjunctions are learned from the same samples less than half as
+often. Among the settings equal at conjunctions `default` is the one whose trained models are most often proved to be what they seem; its
+dropout, with which as many conjunctions are learned, is there for that alone.
+`parity` may take 20,000 steps where the rule allowed 8,000: the times have a long tail, seen on tuning seeds at T = 24,
+which a shorter limit would cut.
+
+`paper` follows the public reproduction of the first experiment of Edelman et al. (2022): one pre-norm block, sixteen
+heads, Adam on the whole training set for 1,000 epochs. It departs from it in these things: dropout falls on what
+attention and the feed-forward part add, never on the tokens themselves, whose random absence would leave no table to
+multiply with, nor inside either part; [CLS] has no position vector, which its own vector makes up for, and keys no
+bias, which a softmax does not feel; and a run succeeds with 99 % of 10,000 fresh inputs.
+"""
+
+from keyhole.errors import ArgumentError
+from keyhole.lab.learners.transformer import Transformer
+
+PRESETS: dict[str, Transformer] = {
+    "default": Transformer(embedding_scale=0.1, rate=3e-3, decay=0.1, dropout=0.1),
+    "parity": Transformer(embedding_scale=0.3, rate=1e-3, decay=0.0, batch=256, steps=20_000),
+    "paper": Transformer(
+        heads=16,
+        width=64,
+        hidden=64,
+        norm="pre",
+        norm_eps=1e-6,
+        embedding_scale=0.02,
+        weight_scale=0.02,
+        rate=1e-3,
+        decay=1e-4,
+        decay_kind="coupled",
+        dropout=0.1,
+        batch=0,
+        steps=1000,
+        tolerance=0.0,
+        every=50,
+    ),
+}
+
+LAWS = {"paper": "balanced"}  # of the input bits, where a protocol has one of its own; uniform elsewhere
+
+
+def preset(name: str) -> Transformer:
+    """The settings of this name."""
+    if name not in PRESETS:
+        raise ArgumentError(f"There is no preset {name!r}; there are {', '.join(PRESETS)}.")
+    return PRESETS[name]

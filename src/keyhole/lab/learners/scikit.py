@@ -1,0 +1,96 @@
+"""scikit-learn's classifiers as learners: anything with `fit` and `predict`, by name."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float32, UInt8
+
+from keyhole.errors import ArgumentError
+from keyhole.lab.learners.base import Fitted
+from keyhole.lab.task import Examples, Instance
+
+CLASSES = {
+    "tree": "tree.DecisionTreeClassifier",
+    "logistic": "linear_model.LogisticRegression",
+    "forest": "ensemble.RandomForestClassifier",
+}
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A classifier of scikit-learn: tree, logistic, forest, or a class such as `neighbors.KNeighborsClassifier`.
+
+    It sees bits as 0 and 1, and larger alphabets one-hot. Settings are those of the class.
+    """
+
+    kind: str
+    settings: tuple[tuple[str, str | int | float | bool | None], ...] = ()
+
+    def __post_init__(self) -> None:
+        path = CLASSES.get(self.kind, self.kind)
+        if path.count(".") != 1 or not path.replace(".", "").isidentifier():
+            raise ArgumentError(
+                f"There is no estimator sklearn:{self.kind}; use {', '.join(CLASSES)}, or a module and class such as "
+                "sklearn:neighbors.KNeighborsClassifier."
+            )
+
+    @property
+    def name(self) -> str:
+        """How a person names it."""
+        return f"sklearn:{self.kind}"
+
+    def record(self) -> dict[str, Any]:
+        """Its name and settings."""
+        return {"name": self.name, "settings": dict(self.settings)}
+
+    def refuse(self, instance: Instance, *, online: bool) -> None:  # noqa: ARG002  (any alphabet will do)
+        """It reads a training set."""
+        if online:
+            raise ArgumentError(f"{self.name} was asked to learn online, but it reads a training set; give sizes.")
+
+    def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:
+        """Fit the estimator; from labels that are all alike it learns that label."""
+        self.refuse(instance, online=examples is None)
+        inputs, labels = examples.inputs, examples.labels  # type: ignore[union-attr]
+        if labels.all() or not labels.any():
+            return Fitted(_Always(bool(labels[0])))
+        model = self._make(int(seed.generate_state(1)[0]))
+        model.fit(_features(inputs, instance.symbols), labels)
+        return Fitted(_Trained(model, instance.symbols))
+
+    def _make(self, seed: int) -> Any:
+        module, name = CLASSES.get(self.kind, self.kind).split(".")
+        try:
+            maker = getattr(import_module(f"sklearn.{module}"), name)
+            model = maker(**dict(self.settings))
+        except (ImportError, AttributeError, TypeError) as error:
+            raise ArgumentError(f"scikit-learn makes no {self.kind} with these settings: {error}.") from error
+        if not hasattr(model, "predict"):
+            raise ArgumentError(f"sklearn:{self.kind} does not predict; name a classifier.")
+        return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
+
+
+@dataclass(frozen=True)
+class _Always:
+    label: bool
+
+    def __call__(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
+        return np.full(len(inputs), self.label)
+
+
+@dataclass(frozen=True)
+class _Trained:
+    model: Any
+    symbols: int
+
+    def __call__(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
+        return np.asarray(self.model.predict(_features(inputs, self.symbols)), dtype=bool)
+
+
+def _features(inputs: UInt8[np.ndarray, "n T"], symbols: int) -> Float32[np.ndarray, "n features"]:
+    if symbols == 2:
+        return inputs.astype(np.float32)
+    hot = inputs[:, :, None] == np.arange(symbols, dtype=np.uint8)
+    return np.asarray(hot.reshape(len(inputs), -1), dtype=np.float32)

@@ -1,0 +1,124 @@
+"""Where runs are made: in spawned processes of this machine, one core each, or by any executor one is given.
+
+A lane takes runs one at a time and keeps what it compiled, so runs of one context go down one lane where they can. A
+run takes tenths of seconds to seconds, which makes it a task of its own: a run that is finished is kept at once.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context, resource_tracker
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from keyhole.errors import ArgumentError
+from keyhole.lab.runs.run import Result
+from keyhole.lab.runs.spec import Cell
+from keyhole.lab.runs.worker import ALONE, begin, make, ready
+
+AHEAD = 2  # runs given to a lane at once: one under way, one so that it never waits
+
+
+@dataclass(eq=False)
+class Lane:
+    """An executor, the runs that are under way in it, and the contexts it has seen."""
+
+    executor: Executor
+    room: int
+    leash: Connection | None = None  # closing it ends the process behind the executor
+    started: Future[bool] | None = None
+    flying: dict[Future[Result], Cell] = field(default_factory=dict)
+    seen: list[int] = field(default_factory=list)  # contexts, the latest last
+
+    @property
+    def free(self) -> int:
+        """How many more runs it takes."""
+        return self.room - len(self.flying)
+
+    def see(self, context: int) -> None:
+        """Remember a context as the latest."""
+        self.seen = [*(one for one in self.seen if one != context), context]
+
+    def submit(self, cell: Cell, *, keep_weights: bool) -> None:
+        """Send a run on its way."""
+        self.flying[self.executor.submit(make, cell, keep_weights)] = cell
+
+    def close(self) -> None:
+        """Stop at once; what is under way is given up."""
+        for future in self.flying:
+            future.cancel()
+        if self.leash is None:  # the executor is its owner's
+            return
+        if self.flying:
+            self.leash.close()
+        self.executor.shutdown(wait=True, cancel_futures=True)
+        self.leash.close()
+
+
+def processes(workers: int, folder: Path) -> list[Lane]:
+    """A lane per worker: each a spawned process with one thread, pinned where every core has a worker of its own."""
+    if workers < 1:
+        raise ArgumentError(f"{workers} workers were asked for; at least one is needed.")
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    pins = cores if workers == len(cores) else [None] * workers
+    lanes: list[Lane] = []
+    try:
+        with starting(folder):
+            lanes += [_process(core) for core in pins]
+    except BaseException:  # Ctrl-C waited until here
+        for lane in lanes:
+            lane.close()
+        raise
+    return lanes
+
+
+def borrowed(executor: Executor, room: int) -> list[Lane]:
+    """One lane through an executor that is somebody else's: a cluster's, or a pool already there."""
+    if room < 1:
+        raise ArgumentError(f"Room for {room} runs at once was offered; at least one is needed.")
+    return [Lane(executor, room)]
+
+
+def core_count() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def leashed(workers: int, core: int | None = None) -> tuple[ProcessPoolExecutor, Connection]:
+    """Processes to be spawned, and the leash that ends them at once when it is closed or its holder is killed."""
+    context = get_context("spawn")
+    followed, held = context.Pipe(duplex=False)
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=begin, initargs=(followed, core)), held
+
+
+def _process(core: int | None) -> Lane:
+    executor, leash = leashed(1, core)
+    return Lane(executor, AHEAD, leash, executor.submit(ready))
+
+
+@contextmanager
+def starting(folder: Path) -> Iterator[None]:
+    """What a new process inherits: thread counts, the place of compiled programs, and Ctrl-C left to us."""
+    compiled = {
+        "JAX_COMPILATION_CACHE_DIR": str((folder / "compiled").absolute()),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
+    }
+    wanted = {**{name: value for name, value in compiled.items() if name not in os.environ}, **ALONE}
+    before = {name: os.environ.get(name) for name in wanted}
+    # The tracker of multiprocessing is started with the first process, and lets SIGINT through again when it is. A
+    # worker would then die of a Ctrl-C that is ours to answer, and take the runs it has finished along.
+    resource_tracker.ensure_running()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)

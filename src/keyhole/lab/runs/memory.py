@@ -1,0 +1,56 @@
+"""Whether a training set fits into memory, asked before it is drawn."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from keyhole.errors import ArgumentError
+from keyhole.lab.runs.spec import Cell
+
+ENTRY = 4  # bytes of a one-hot entry in single precision; a stored set of bytes, padded eightfold, is no larger
+TWO = 2  # symbols, where a task does not say how many it has
+
+
+def training_bytes(cell: Cell) -> int:
+    """What the training set of a cell takes as one-hot rows: m · T · A entries; 0 with fresh samples."""
+    return ENTRY * (cell.samples or 0) * cell.context * int(getattr(cell.task, "symbols", TWO))
+
+
+def available_bytes() -> int | None:
+    """The memory nobody uses yet, and this process may have; None where the system does not say."""
+    found = [*_kernel(), *_container()]
+    return min(found) if found else None
+
+
+def refuse_beyond_memory(cells: Iterable[Cell], workers: int) -> None:
+    """Refuse the first cell whose training set, drawn by every worker, exceeds the memory there is."""
+    there = available_bytes()
+    for cell in cells:
+        needed = training_bytes(cell) * workers
+        if there is not None and needed > there:
+            raise ArgumentError(
+                f"Training sets of m = {cell.samples} at T = {cell.context} take {needed / 1e9:.3g} GB for {workers} "
+                f"at once, and {there / 1e9:.3g} GB are free. Use fewer --workers, or smaller --samples or --context."
+            )
+
+
+def _kernel() -> list[int]:
+    """The kernel's own account, or else the pages it calls available."""
+    try:
+        lines = Path("/proc/meminfo").read_text("utf8").splitlines()
+        return [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    except OSError:
+        try:
+            return [os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+        except (ValueError, OSError):
+            return []
+
+
+def _container() -> list[int]:
+    """What the container's limit leaves, where there is one."""
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit, used = ((group / name).read_text("utf8").strip() for name in ("memory.max", "memory.current"))
+        return [max(0, int(limit) - int(used))] if limit.isdigit() else []
+    except (OSError, ValueError):
+        return []

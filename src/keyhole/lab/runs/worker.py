@@ -1,0 +1,57 @@
+"""A worker: a process that makes runs on one core for as long as somebody holds its leash."""
+
+import os
+import sys
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from threading import Thread
+
+from keyhole.lab.runs.run import Result, run
+from keyhole.lab.runs.spec import Cell
+
+ALONE = {  # one thread each, read by numerical libraries when they are first woken
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NPROC": "1",  # what XLA takes for the number of cores
+}
+
+
+def begin(leash: Connection, core: int | None) -> None:
+    """Settle on a core, and end when the other end of the leash is closed: at a stop, or when its holder is killed.
+
+    Without it the workers of a killed process would wait for work forever.
+    """
+    if core is not None:
+        os.sched_setaffinity(0, {core})
+    Thread(target=_follow, args=(leash,), daemon=True).start()
+
+
+def ready() -> bool:
+    """The first thing asked of a worker: it starts the process."""
+    return True
+
+
+def make(cell: Cell, keep_weights: bool) -> Result:  # noqa: FBT001  (sent by position to any executor)
+    """Make one run; its weights travel back only if they are to be kept.
+
+    In a process that somebody lends, one thread is asked for as long as that can still be asked: until jax wakes. What
+    its owner has set stays as it is.
+    """
+    if "jax" not in sys.modules:
+        for name, value in ALONE.items():
+            os.environ.setdefault(name, value)
+    result = run(cell)
+    return result if keep_weights else replace(result, weights=None)
+
+
+def is_alone() -> bool:
+    """Whether this process has one thread for its runs, by its environment."""
+    return os.environ.get("NPROC") == ALONE["NPROC"]
+
+
+def _follow(leash: Connection) -> None:
+    try:
+        leash.recv_bytes()
+    except (EOFError, OSError):
+        os._exit(1)

@@ -1,0 +1,1 @@
+"""Exchangeability: tests of it, its consequences, and sufficiency of the posterior."""

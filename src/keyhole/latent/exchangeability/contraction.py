@@ -1,0 +1,81 @@
+"""How fast the posterior finds the latent, and how little averaging over it costs on the way."""
+
+from itertools import combinations
+from math import inf, log, sqrt
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.errors import AssumptionError
+from keyhole.latent.models.base import Tokens, require_law
+from keyhole.latent.models.finite import FiniteLatent, FiniteModel
+
+GOLDEN = (sqrt(5) - 1) / 2
+
+
+def chernoff_information(first: Float[Any, "V"], second: Float[Any, "V"]) -> float:
+    """Max over s of −log Σ_v p_v^s q_v^{1−s}: the rate at which two laws are told apart when either may be true.
+
+    Statement  With finitely many latent values H(z | X) = E[−log π_X(z)] decays like e^{−CT + o(T)}, C the
+               smallest Chernoff information of two of them; not at the larger Kullback–Leibler divergence.
+    Proof      The error e of the best guess of z decays so (Chernoff), and H lies between 2 log 2 · e (Hellman
+               and Raviv) and −e log e − (1 − e) log(1 − e) + e log(m − 1) (Fano).
+    Source     Standard.
+
+    >>> round(chernoff_information(np.array([0.6, 0.4]), np.array([0.4, 0.6])), 7)
+    0.020411
+    """
+    require_law("the first law", first)
+    require_law("the second law", second)
+    both = (first > 0) & (second > 0)
+    if not bool(np.any(both)):
+        return float("inf")
+    logs, others = np.log(first[both]), np.log(second[both])
+
+    def exponent(s: float) -> float:
+        return -log(float(np.exp(s * logs + (1 - s) * others).sum()))
+
+    low, high = 0.0, 1.0  # −log Σ p^s q^{1−s} is concave in s, so a golden section finds its top
+    while high - low > 1e-9:  # the top is flat: an s off by 1e-9 moves the value by about 1e-18
+        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        low, high = (left, high) if exponent(left) < exponent(right) else (low, right)
+    return exponent((low + high) / 2)
+
+
+def contraction_rate(model: FiniteModel) -> float:
+    """The smallest Chernoff information of two latent values: the rate in T of the posterior's log loss."""
+    columns = model.emission.T
+    if len(columns) < 2:
+        raise AssumptionError("a latent with one value has nothing to find; give the model at least two.")
+    return min(chernoff_information(first, second) for first, second in combinations(columns, 2))
+
+
+def cumulative_regret(model: FiniteLatent, tokens: Tokens) -> Float[Any, "n T"]:
+    """What averaging over the posterior has lost after every token, against the best latent value in hindsight.
+
+    Statement  Σ_t −log P(x_t | x_<t) − min_z Σ_t −log P(x_t | z) ≤ log(1/p_z) for the best z, on every sequence;
+               so ≤ log m for a uniform prior on m values.
+    Proof      The first sum telescopes to −log Σ_z p_z P(X | z), which is at most −log(p_z P(X | z)) for any one z.
+    Source     Standard.
+
+    >>> three = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
+    >>> cumulative_regret(three, np.array([[0, 0, 2]])).round(6).tolist()
+    [[0.356675, 0.544727, 0.356675]]
+    """
+    logs = np.cumsum(model.log_likelihood(tokens), axis=1)  # log P(x_1..x_t | z)
+    best = logs.max(axis=2)
+    if bool(np.any(np.isneginf(best))):
+        raise AssumptionError("a sequence has probability 0 under every latent value, so its regret is not defined.")
+    with np.errstate(divide="ignore"):
+        return -np.logaddexp.reduce(logs - best[:, :, None] + np.log(model.prior), axis=2)
+
+
+def regret_ceiling(model: FiniteLatent) -> float:
+    """log(1/p) of the least likely latent value: what no sequence's regret exceeds; infinite if the prior excludes one.
+
+    >>> regret_ceiling(FiniteModel(np.array([[0.5, 0.2], [0.5, 0.8]]), np.array([1.0, 0.0])))
+    inf
+    """
+    least = float(model.prior.min())
+    return -log(least) if least > 0 else inf

@@ -1,0 +1,162 @@
+"""Could the sequences go on for ever? A test of what a latent variable implies and reordering cannot see.
+
+Tokens that are independent given a latent are never negatively correlated: Cov(g(x¹), g(x²)) = Var E[g | z] ≥ 0 for
+every function g. Draws without replacement, such as positions, fail it.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from keyhole.errors import DataError
+from keyhole.latent.exchangeability.balance import balance_p_value, choose_balance, covariance_within
+from keyhole.latent.exchangeability.order import Data, require_sequences, unit_scale
+from keyhole.latent.exchangeability.permutations import PermutationTest
+from keyhole.latent.models.base import Rng
+
+MOST_LETTERS = 64  # a frequent letter each, and one for all the rest: a function of the token, so the null still holds
+BINS = 4  # letters a real number is cut into, by the quartiles of the first half
+
+
+@dataclass(frozen=True)
+class ExtendibilityTest(PermutationTest):
+    """The test, with the direction it looked along and what it counted there; it needs no permutations.
+
+    The statistic is the number of sequences of the second half with `least` to `most` tokens on the upper side of g.
+    """
+
+    direction: tuple[float, ...]  # g, a number per letter or per coordinate
+    covariance: float  # estimate of Cov(g(x¹), g(x²)) on the second half: described, not judged
+    sequences: int  # N₂: how many sequences the second half has
+    least: int  # a
+    most: int  # b
+    ceiling: float  # π*: no latent variable puts a larger share of sequences between a and b
+
+
+def extendibility_test(tokens: Data, *, rng: Rng = 0) -> ExtendibilityTest:
+    """Reject when tokens divide more evenly within sequences than any latent variable lets them.
+
+    Where the first half holds one letter only there is nothing to look along: p = 1, and π* = 1 says so.
+
+    Statement  The first half of the sequences (in random order) chooses g, the eigenvector of the smallest
+               eigenvalue of the centred pair matrix, and counts a to b. On the second half K is the number of a
+               sequence's tokens on the upper side of g. No mixture of independent tokens gives a ≤ K ≤ b a chance
+               above π*, so P(p ≤ α) ≤ α for every mixture, every N and every α, with p = P(Bin(N₂, π*) ≥ the number
+               of such sequences).
+    Assumes    Sequences are independent of each other; their latents need not have one law.
+    Proof      Given the first half, `balance_ceiling` and `balance_p_value`.
+    Equality   Independent tokens, up to the steps of the binomial.
+    Source     Ours. Studentising the covariance and permuting tokens across sequences is exact for independent
+               tokens only: where a rare latent value carries all the spread, it rejects several times too often. A
+               bootstrap of the eigenvalue rejects most independent data: the least of many noisy eigenvalues is
+               biased downwards, and resampling repeats the bias. The price is power: what few sequences show, or
+               what shows in the size of g but not in its sign, is not seen.
+
+    >>> from keyhole.latent.models.not_exchangeable import Urn
+    >>> emptied = Urn(np.array([2, 2, 2, 2])).sample(200, 8, 0).tokens
+    >>> extendibility_test(emptied).p_value < 1e-6
+    True
+    """
+    require_sequences(tokens)
+    if len(tokens) < 4:
+        raise DataError(
+            f"{len(tokens)} sequences cannot be split in two halves of two; give at least four, "
+            "or ask for the order alone."
+        )
+    if tokens.ndim == 3 and bool((tokens == tokens[:1, :1]).all(axis=(0, 1)).any()):
+        raise DataError("a coordinate of the vectors is constant; leave it out.")
+    stream = np.random.default_rng(rng)
+    order = stream.permutation(len(tokens))
+    tokens, scale = unit_scale(tokens) if np.issubdtype(tokens.dtype, np.floating) else (tokens, 1.0)
+    first, second = tokens[order[: len(order) // 2]], tokens[order[len(order) // 2 :]]
+    if tokens.ndim == 3:
+        unscaled = least_direction(first)
+        looked, seen, direction = first @ unscaled, second @ unscaled, unscaled / scale
+        edge = float(np.median(looked))
+    else:
+        first_letters, second_letters = as_letters(first, second)
+        direction = least_letter_direction(first_letters, int(first_letters.max()) + 1)
+        # a letter that the first half lacks cannot be in the second: `as_letters` has put it with the rest
+        looked, seen, edge = direction[first_letters], direction[second_letters], 0.0
+    event = choose_balance((looked > edge).sum(axis=1), tokens.shape[1])
+    counts = (seen > edge).sum(axis=1)
+    balanced = int(((counts >= event.least) & (counts <= event.most)).sum())
+    return ExtendibilityTest(
+        name="extendible",
+        null="tokens are independent given a latent variable",
+        statistic=float(balanced),
+        p_value=balance_p_value(balanced, len(second), event.ceiling),
+        permutations=0,
+        direction=tuple(float(number) for number in direction),
+        covariance=covariance_within(seen),
+        sequences=len(second),
+        least=event.least,
+        most=event.most,
+        ceiling=event.ceiling,
+    )
+
+
+def pair_matrix(counts: Int[Any, "N V"], length: int) -> Float[Any, "V V"]:
+    """The centred law of two tokens of one sequence, P(x¹ = a, x² = b) − P(x¹ = a)P(x² = b), from letter counts.
+
+    Statement  Under a latent variable it is positive semi-definite. For a Pólya urn of α of each of V letters it
+               has the eigenvalue α/(Vα(Vα + 1)) on vectors of sum 0; for draws without replacement a negative one.
+    Proof      vᵀMv = Cov(v(x¹), v(x²)) = Var E[v(x) | z] ≥ 0.
+    Source     Standard.
+    """
+    pairs = (counts.T @ counts - np.diag(counts.sum(axis=0))) / (len(counts) * length * (length - 1))
+    edge = pairs.sum(axis=1)
+    return pairs - np.outer(edge, edge)
+
+
+def least_eigenvalue(counts: Int[Any, "N V"], length: int) -> float:
+    """The smallest eigenvalue of the pair matrix on vectors of sum 0: an estimate, to be read with its bias."""
+    basis = sum_free_basis(counts.shape[1])
+    return float(np.linalg.eigvalsh(basis.T @ pair_matrix(counts, length) @ basis)[0])
+
+
+def least_letter_direction(letters: Int[Any, "N T"], alphabet: int) -> Float[Any, "V"]:
+    """A number per letter, of sum 0 and norm 1, whose covariance between tokens is least; 0 for one letter."""
+    if alphabet == 1:
+        return np.zeros(1)
+    rows = np.arange(len(letters))[:, None] * alphabet
+    counts = np.bincount((letters + rows).ravel(), minlength=len(letters) * alphabet).reshape(-1, alphabet)
+    basis = sum_free_basis(alphabet)
+    return basis @ np.linalg.eigh(basis.T @ pair_matrix(counts, letters.shape[1]) @ basis)[1][:, 0]
+
+
+def least_direction(vectors: Float[Any, "N T d"]) -> Float[Any, "d"]:
+    """A linear function of coordinates of unit variance, whose covariance between tokens is least."""
+    N, T, d = vectors.shape
+    spread = vectors.reshape(-1, d).std(axis=0)
+    scale = np.where(spread > 0, spread, 1.0)  # a coordinate may be constant in this half: it then stays 0
+    unit = (vectors - vectors.reshape(-1, d).mean(axis=0)) / scale
+    sums = unit.sum(axis=1)
+    matrix = (sums.T @ sums - np.einsum("ntd,nte->de", unit, unit)) / (N * T * (T - 1))
+    return np.linalg.eigh(matrix)[1][:, 0] / scale
+
+
+def sum_free_basis(letters: int) -> Float[Any, "V rest"]:
+    """An orthonormal basis of the vectors of sum 0."""
+    return np.linalg.svd(np.ones((1, letters)))[2][1:].T
+
+
+def as_letters(first: Data, second: Data) -> tuple[Int[Any, "N T"], Int[Any, "M T"]]:
+    """Both halves as letters 0, 1, … by a function of the token that the first half alone has chosen."""
+    if np.issubdtype(first.dtype, np.floating):
+        edges = np.unique(np.quantile(first, np.arange(1, BINS) / BINS, method="inverted_cdf"))
+        coded, other = np.searchsorted(edges, first, side="right"), np.searchsorted(edges, second, side="right")
+    else:
+        names, counts = np.unique(first, return_counts=True)
+        kept = np.sort(names[np.argsort(-counts, kind="stable")[: MOST_LETTERS - 1]])
+        coded, other = (_code(half, kept) for half in (first, second))
+    used = np.unique(coded)
+    # codes the first half never uses go with its last letter, so that the alphabet has no empty letter
+    return np.searchsorted(used, coded), np.minimum(np.searchsorted(used, other), len(used) - 1)
+
+
+def _code(half: Data, kept: Int[Any, "K"]) -> Int[Any, "N T"]:
+    places = np.minimum(np.searchsorted(kept, half), len(kept) - 1)
+    return np.where(kept[places] == half, places, len(kept))

@@ -1,0 +1,126 @@
+"""A permutation test ranks a statistic among its values on reordered data; its p-value is exact."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import exp
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from keyhole.bounds.finite.binomial import clopper_pearson, log_lower_tail
+from keyhole.errors import AssumptionError, DataError
+from keyhole.latent.models.base import Rng, Sampler
+
+Direction: TypeAlias = Literal["large", "small", "either"]
+Watch: TypeAlias = Callable[[int], None]  # told how many permutations have just been done
+
+BLOCK = 1 << 21  # tokens of reordered data held at once
+TIES = 1e-9  # equal statistics summed in other orders differ by 1e-12 of their size at most
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """One question asked of the data, and how surprising the answer is if the null hypothesis holds."""
+
+    name: str
+    null: str  # what is believed until shown otherwise
+    statistic: float
+    p_value: float
+    permutations: int  # 0 where the law of the statistic is known without
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often a test rejected, with an interval that holds the true chance 99 times in 100."""
+
+    rejections: int
+    runs: int
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        """The share of rejections."""
+        return self.rejections / self.runs
+
+
+def p_value(observed: float, reordered: Float[Any, "B"], direction: Direction) -> float:
+    """(1 + how many reorderings are at least as extreme)/(B + 1).
+
+    Statement  Under the null hypothesis P(p ≤ α) ≤ α for every α and B; ties count against rejection. In either
+               direction the smaller of the two is doubled. The smallest possible p is 1/(B + 1), or twice that.
+    Proof      The data and its B reorderings are exchangeable under the null, so the rank of the data among them
+               is uniform, or larger where there are ties; two one-sided tests at α/2 reject at most α.
+    Source     Standard.
+
+    >>> p_value(3.0, np.array([1.0, 2.0, 3.0, 0.0]), "large"), p_value(3.0, np.zeros(4), "either")
+    (0.4, 0.4)
+    """
+    every = np.append(reordered, observed)
+    if not bool(np.all(np.isfinite(every))):  # a NaN compares as neither extreme nor not, and would look surprising
+        raise DataError("a statistic of the data or of a reordering is not finite; rescale the data.")
+    scale = TIES * float(np.abs(every).max())
+    above = (1 + int((reordered >= observed - scale).sum())) / (len(reordered) + 1)
+    below = (1 + int((reordered <= observed + scale).sum())) / (len(reordered) + 1)
+    return {"large": above, "small": below, "either": min(1.0, 2 * min(above, below))}[direction]
+
+
+def require_permutations(permutations: int, level: float, tests: int) -> None:
+    """Refuse a level that is no probability, and permutations too few to ever reject at it."""
+    if not 0 < level < 1:
+        raise AssumptionError(f"a level is a probability between 0 and 1; got {level}.")
+    needed = int(np.ceil(tests / level)) - 1
+    if permutations < needed:
+        raise AssumptionError(
+            f"{permutations} permutations can never reject at level {level:g} shared by {tests} one-sided looks; "
+            f"ask for at least {needed}."
+        )
+
+
+def reorder_within(
+    tokens: Shaped[Any, "N T *width"], permutations: int, rng: np.random.Generator
+) -> Iterator[Shaped[Any, "B N T *width"]]:
+    """The data with the tokens of every sequence reordered independently, some permutations at a time."""
+    for size in block_sizes(permutations, tokens.size):
+        if tokens.ndim == 2:
+            yield rng.permuted(np.broadcast_to(tokens, (size, *tokens.shape)), axis=2)
+        else:  # whole vectors move: permute their places
+            places = np.broadcast_to(np.arange(tokens.shape[1]), (size, *tokens.shape[:2]))
+            order = rng.permuted(places, axis=2)
+            yield np.take_along_axis(tokens[None], order[..., None], axis=2)
+
+
+def block_sizes(permutations: int, tokens: int) -> Iterator[int]:
+    """How many permutations to hold at once, until all are done."""
+    most = max(1, BLOCK // max(tokens, 1))
+    for start in range(0, permutations, most):
+        yield min(most, permutations - start)
+
+
+def rejection_rate(
+    test: Callable[[np.ndarray, np.random.Generator], float],
+    sampler: Sampler,
+    *,
+    sequences: int,
+    length: int,
+    runs: int,
+    level: float = 0.05,
+    rng: Rng = 0,
+) -> Rate:
+    """How often a test (tokens and a stream in, a p-value out) rejects data of this model: its size, or its power."""
+    stream = np.random.default_rng(rng)
+    found = sum(test(sampler.sample(sequences, length, stream).tokens, stream) <= level for _ in range(runs))
+    return Rate(found, runs, *clopper_pearson(found, runs, 0.01))
+
+
+def binomial_limit(runs: int, chance: float, confidence: float = 0.999) -> int:
+    """The number of rejections that a test of this size exceeds with probability at most 1 − confidence.
+
+    >>> binomial_limit(1000, 0.05)
+    73
+    """
+    count = 0
+    while exp(log_lower_tail(count, runs, chance)) < confidence:
+        count += 1
+    return count

@@ -1,0 +1,224 @@
+"""How well a head is described as estimating the mean of the value given the key.
+
+The pairs (key, value) of a head are data. Half of the tokens choose each estimator's settings, by leaving one out; the
+other half, held out, is predicted at its keys. Beside it stands how near each fit comes to the head's own outputs at
+its queries, up to one constant factor: a softmax that smooths a single harmonic degree is the conditional mean times a
+constant, and of several degrees it is not. A head whose queries and keys come from different maps asks about points
+that need not be keys; then only the second part speaks of it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from keyhole.attention.types import Keys, Queries, Values, require_context, require_positive
+from keyhole.errors import AssumptionError
+from keyhole.kernels.algebra import Kernel
+from keyhole.kernels.conditional_mean import embed_mean
+from keyhole.kernels.families import Constant, Exponential, Gaussian
+from keyhole.kernels.smoothing import smooth, smooth_left_out
+
+TEMPERATURES = tuple(2.0**power for power in range(-6, 7))  # in units of the head's own
+RIDGES = tuple(10.0**power for power in range(-4, 3))  # in units of the kernel's mean diagonal
+MOST = 1024  # tokens looked at: the dense solutions cost their cube
+EDGE = ", at the edge of the grid"
+STEEPEST = 150.0  # log of how far a kernel may rise above its values among the keys fitted: e^600, its fourth power,
+# is still a double, and the spread of squared errors is of fourth power
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One estimator: its settings, and the share of the held-out values' spread it does not explain."""
+
+    name: str
+    temperature: float | None
+    ridge: float | None
+    unexplained: float  # mean squared error at held-out keys over the spread of held-out values
+    standard_error: float
+    on_edge: bool  # whether the setting chosen is the first or last of its grid
+    factor: float  # the constant c for which c times this fit is nearest to the head's own outputs, about their mean
+    disagreement: float  # share of the spread of those outputs that is then left
+
+    def __str__(self) -> str:
+        """Its settings, what it leaves unexplained, and how near the head's outputs it comes."""
+        settings = [f"γ = {self.temperature:.3g}"] if self.temperature is not None else []
+        settings += [f"λ = {self.ridge:.3g}"] if self.ridge is not None else []
+        where = f" ({', '.join(settings)}{EDGE if self.on_edge else ''})" if settings else ""
+        return (
+            f"{self.name}{where}\n"
+            f"  of held-out values it leaves {self.unexplained:.4f} ± {self.standard_error:.4f} unexplained\n"
+            f"  of the head's outputs {self.factor:.3f} times it misses {self.disagreement:.4f}"
+        )
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What estimating the conditional mean explains of a head."""
+
+    tokens: int
+    queries: int
+    own: Fit  # the head's softmax at its own temperature
+    fits: tuple[Fit, ...]  # the mean, softmax and conditional-mean attention, each at its best settings
+
+    @property
+    def best(self) -> Fit:
+        """The fit that explains held-out values best."""
+        return min((self.own, *self.fits), key=lambda fit: fit.unexplained)
+
+    @property
+    def informative(self) -> bool:
+        """Whether the best fit beats the mean of the values by two standard errors: keys then tell of values."""
+        return self.best.unexplained < self.fits[0].unexplained - 2 * self.best.standard_error
+
+    @property
+    def excess(self) -> float:
+        """What the head misses of held-out values beyond the best fit, as a share of their spread."""
+        return self.own.unexplained - self.best.unexplained
+
+    def __str__(self) -> str:
+        """A line per estimator, and the verdict."""
+        lines = [f"{self.tokens} tokens, {self.queries} queries", *(str(fit) for fit in (self.own, *self.fits))]
+        if not self.informative:
+            return "\n".join([*lines, "no fit explains held-out values better than their mean does"])
+        return "\n".join([*lines, f"best: {self.best.name}; the head misses {self.excess:.4f} more"])
+
+
+def diagnose_head(
+    queries: Queries,
+    keys: Keys,
+    values: Values,
+    *,
+    temperature: float | None = None,
+    rng: np.random.Generator,
+) -> Diagnosis:
+    """Compare a head with estimators of E[v | k]; its own temperature is √d unless another is given."""
+    require_context(keys, values, queries)
+    own = float(np.sqrt(keys.shape[1])) if temperature is None else temperature
+    require_positive("a temperature", own)
+    if len(keys) < 4 or len(queries) == 0:
+        raise AssumptionError(
+            f"a head is diagnosed from at least four tokens, two to fit and two held out, and one query; got "
+            f"{len(keys)} tokens and {len(queries)} queries."
+        )
+    order = rng.permutation(len(keys))[:MOST]
+    fitted, held = order[: len(order) // 2], order[len(order) // 2 :]
+    if float(np.square(values[held] - values[held].mean(axis=0)).sum()) == 0:
+        raise AssumptionError(
+            "all held-out values are equal, so there is nothing to explain; give a head whose values vary."
+        )
+    case = _Case(
+        keys[fitted], values[fitted], keys[held], values[held], queries, smooth(Exponential(own), keys, values, queries)
+    )
+    flat = case.fit("mean of the values", None, None, _softmax(Constant()), on_edge=False)
+    chosen = case.fit("the head itself", own, None, _softmax(Exponential(own)), on_edge=False)
+    return Diagnosis(len(keys), len(queries), chosen, (flat, _best_softmax(case, own), *_best_embeddings(case, own)))
+
+
+Answer = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # keys, values, queries → answers
+
+
+@dataclass(frozen=True)
+class _Case:
+    """Tokens to fit on, tokens held out, and the head's own answers."""
+
+    keys: np.ndarray
+    values: np.ndarray
+    held_keys: np.ndarray
+    held_values: np.ndarray
+    queries: np.ndarray
+    outputs: np.ndarray
+
+    def fit(self, name: str, temperature: float | None, ridge: float | None, answer: Answer, *, on_edge: bool) -> Fit:
+        """Judge an estimator that was fitted here on the tokens held out, and against the head's outputs."""
+        errors = np.square(answer(self.keys, self.values, self.held_keys) - self.held_values).sum(axis=1)
+        spread = float(np.square(self.held_values - self.held_values.mean(axis=0)).sum(axis=1).mean())
+        standard_error = float(errors.std(ddof=1) / np.sqrt(len(errors)))
+        everything = np.concatenate([self.keys, self.held_keys]), np.concatenate([self.values, self.held_values])
+        factor, left = _up_to_a_factor(
+            answer(*everything, self.queries) - _mean(everything[1]), self.outputs - _mean(everything[1])
+        )
+        unexplained = float(errors.mean()) / spread
+        return Fit(name, temperature, ridge, unexplained, standard_error / spread, on_edge, factor, left)
+
+
+def _mean(values: np.ndarray) -> np.ndarray:
+    """The mean value, which even attention answers everywhere."""
+    return np.asarray(values.mean(axis=0))
+
+
+def _up_to_a_factor(fitted: np.ndarray, outputs: np.ndarray) -> tuple[float, float]:
+    """The c of the least ‖c·fitted − outputs‖², and what share of ‖outputs‖² is then left."""
+    size, whole = float(np.linalg.norm(fitted)), float(np.linalg.norm(outputs))
+    if size <= 1e-12 * whole or whole == 0:  # a fit that is flat to rounding gives nothing of outputs that move
+        return 0.0, 1.0 if whole else 0.0
+    cosine = float(((fitted / size) * (outputs / whole)).sum())  # of unit vectors: nothing to overflow
+    return cosine * (whole / size), max(0.0, 1 - cosine**2)
+
+
+def _softmax(kernel: Kernel) -> Answer:
+    return lambda keys, values, queries: smooth(kernel, keys, values, queries)
+
+
+def _embedding(kernel: Kernel, ridge: float) -> Answer:
+    def answer(keys: np.ndarray, values: np.ndarray, queries: np.ndarray) -> np.ndarray:
+        middle = _mean(values)  # the prior mean: far from all keys the answer is the mean value
+        answers: np.ndarray = middle + embed_mean(kernel, keys, values - middle, ridge=ridge).mean(queries)
+        return answers
+
+    return answer
+
+
+def _best_softmax(case: _Case, own: float) -> Fit:
+    losses = [
+        float(np.square(smooth_left_out(Exponential(own * scale), case.keys, case.values) - case.values).mean())
+        for scale in TEMPERATURES
+    ]
+    best = int(np.argmin(losses))
+    gamma = own * TEMPERATURES[best]
+    return case.fit("softmax", gamma, None, _softmax(Exponential(gamma)), on_edge=best in (0, len(losses) - 1))
+
+
+def _best_embeddings(case: _Case, own: float) -> tuple[Fit, Fit]:
+    """Conditional-mean attention with the head's own kernel, and with the Gaussian one.
+
+    The exponential kernel is scaled to 1 at the longest key fitted. At longer queries it grows as e to their excess
+    over γ; temperatures at which that is more than doubles can hold are left out of its grid.
+    """
+    reach = float(np.square(case.keys).sum(axis=1).max())
+    others = np.concatenate([case.held_keys, case.queries])
+    excess = float((others @ np.concatenate([case.keys, case.held_keys]).T).max()) - reach
+    grid = [own * scale for scale in TEMPERATURES]
+    gentle = [gamma for gamma in grid if excess <= STEEPEST * gamma]
+    if not gentle:
+        raise AssumptionError(
+            f"queries or held-out keys are so long that the exponential kernel exceeds e^{STEEPEST:.0f} at every "
+            f"temperature up to {grid[-1]:.3g}; scale queries and keys down, or give the head's own temperature."
+        )
+    return (
+        _best_embedding(
+            case, gentle, "conditional mean, exponential kernel", lambda gamma: Exponential(gamma, offset=reach)
+        ),
+        _best_embedding(case, grid, "conditional mean, Gaussian kernel", lambda gamma: Gaussian(gamma**0.5)),
+    )
+
+
+def _best_embedding(case: _Case, grid: list[float], name: str, make: Callable[[float], Kernel]) -> Fit:
+    """The bandwidth and ridge of the least left-out error; one eigendecomposition serves every ridge."""
+    centred = case.values - _mean(case.values)
+    best: tuple[float, int, int, float, float] | None = None
+    for row, gamma in enumerate(grid):
+        kernel = make(gamma)
+        gram = kernel(case.keys, case.keys)
+        spectrum, vectors = np.linalg.eigh((gram + gram.T) / 2)
+        turned, unit = vectors.T @ centred, float(np.trace(gram)) / len(gram)
+        for column, share in enumerate(RIDGES):
+            shrunk = 1 / (np.maximum(spectrum, 0.0) + share * unit)
+            left_out = (vectors @ (shrunk[:, None] * turned)) / (np.square(vectors) @ shrunk)[:, None]
+            loss = float(np.square(left_out).mean())
+            if best is None or loss < best[0]:
+                best = (loss, row, column, gamma, share * unit)
+    assert best is not None  # noqa: S101  (the grids are not empty)
+    _, row, column, chosen, ridge = best
+    edge = row in (0, len(grid) - 1) or column in (0, len(RIDGES) - 1)
+    return case.fit(name, chosen, ridge, _embedding(make(chosen), ridge), on_edge=edge)

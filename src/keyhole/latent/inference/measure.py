@@ -1,0 +1,133 @@
+"""How far attention is from the Bayesian's answer, and how that falls as the context grows.
+
+One latent serves all sizes of a repeat, and smaller contexts are the beginning of larger ones: common draws, so that
+a slope is not blurred by a change of target. Errors are squared distances from the posterior mean ("gap") and from
+E[v | q, z] ("error"), never from noisy values.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.errors import ArgumentError, AssumptionError
+from keyhole.latent.inference.attentions import Estimator
+from keyhole.latent.inference.problem import Question
+from keyhole.latent.inference.rates import MeanError, Slope, fit_slope, mean_error, slope
+
+MOST_TOKENS = 8192  # tokens of one context here; longer ones are for `long_cme` and `long_softmax`
+IDENTITY = 1e-18  # squared distances below this are rounding: the estimator is the posterior mean
+
+Table = Float[Any, "repeats sizes"]
+Watch = Callable[[int, int], None]  # repeats done, repeats in all
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One estimator's errors over repeats and sizes, with what theory expects of each."""
+
+    name: str
+    words: str
+    sizes: tuple[int, ...]
+    gaps: Table  # squared distance from the posterior mean
+    errors: Table  # squared distance from E[v | q, z]
+    expected_gaps: Table | None  # exact, given the keys where there are keys
+    expected_errors: Table | None
+    power_law: bool = True
+
+    @property
+    def identical(self) -> bool:
+        """Whether the estimator is the posterior mean, up to rounding."""
+        return bool(np.max(self.gaps) <= IDENTITY)
+
+    def mean_gaps(self) -> tuple[MeanError, ...]:
+        """The gap at each size."""
+        return tuple(mean_error(column) for column in self.gaps.T)
+
+    def mean_errors(self) -> tuple[MeanError, ...]:
+        """The error at each size."""
+        return tuple(mean_error(column) for column in self.errors.T)
+
+    def slope(self, rng: np.random.Generator, *, of: str) -> Slope | None:
+        """The slope of the gap or of the error; None for one size, for no gap, or where an error is 0 by chance."""
+        table = self.gaps if of == "gap" else self.errors
+        if self._flat(of):
+            return None
+        try:
+            return fit_slope(self.sizes, table, rng)
+        except AssumptionError:  # few repeats of few tokens may have no error by chance, and 0 has no logarithm
+            return None
+
+    def expected_slope(self, *, of: str) -> float | None:
+        """The slope of the exact expectation over the same sizes."""
+        table = self.expected_gaps if of == "gap" else self.expected_errors
+        if table is None or self._flat(of) or not bool(np.all(table.mean(axis=0) > 0)):
+            return None
+        return slope(self.sizes, table.mean(axis=0))
+
+    def _flat(self, of: str) -> bool:
+        return len(self.sizes) < 2 or not self.power_law or (of == "gap" and self.identical)
+
+
+def measure(
+    question: Question,
+    estimators: Sequence[Estimator],
+    sizes: Sequence[int],
+    *,
+    repeats: int,
+    seed: int,
+    watch: Watch = lambda _done, _of: None,
+) -> tuple[Curve, ...]:
+    """Every estimator on the same contexts, at every size."""
+    if seed < 0:
+        raise ArgumentError(f"a seed is an integer from 0; got {seed}.")
+    ordered = tuple(sorted(set(sizes)))
+    if not ordered or ordered[0] < 1 or repeats < 2:
+        raise AssumptionError(
+            f"an error is measured at one size or more, each at least 1, over at least two repeats; got the sizes "
+            f"{list(sizes)} and {repeats} repeats."
+        )
+    if ordered[-1] > MOST_TOKENS:
+        raise ArgumentError(f"contexts here have up to {MOST_TOKENS} tokens; got {ordered[-1]}. Ask for smaller sizes.")
+    found = np.full((4, len(estimators), repeats, len(ordered)), np.nan)
+    for repeat in range(repeats):
+        context = question.draw(ordered[-1], np.random.default_rng([seed, repeat]))
+        for column, size in enumerate(ordered):
+            part = context.first(size)
+            best = question.bayes(part)
+            for row, estimator in enumerate(estimators):
+                with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                    answer = estimator.answer(part)
+                if not bool(np.all(np.isfinite(answer))):
+                    raise AssumptionError(
+                        f"{estimator.name} ({estimator.words}) has no finite answer at T = {size} in double precision; "
+                        "give another bandwidth, ridge or kernel."
+                    )
+                found[0, row, repeat, column] = _distance(answer, best.mean)
+                found[1, row, repeat, column] = _distance(answer, part.truth)
+                for place, number in zip((2, 3), estimator.exact(part, best), strict=True):
+                    found[place, row, repeat, column] = np.nan if number is None else number
+        watch(repeat + 1, repeats)
+    return tuple(
+        Curve(
+            estimator.name,
+            estimator.words,
+            ordered,
+            gaps,
+            errors,
+            _known(gap_law),
+            _known(error_law),
+            estimator.power_law,
+        )
+        for estimator, gaps, errors, gap_law, error_law in zip(estimators, *found, strict=True)
+    )
+
+
+def _distance(answer: Float[Any, "n k"], target: Float[Any, "n k"]) -> float:
+    return float(np.square(answer - target).sum(axis=1).mean())
+
+
+def _known(table: Table) -> Table | None:
+    return None if bool(np.any(np.isnan(table))) else table

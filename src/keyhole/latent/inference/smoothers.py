@@ -1,0 +1,187 @@
+"""Once the keys are known every kind of attention here is a linear smoother: a matrix of weights times the values.
+
+That makes its error exact: bias and variance given the keys are sums over the weights, with nothing simulated.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.attention.types import Keys, Queries, Values, require_context, require_positive
+from keyhole.errors import ArgumentError, AssumptionError
+from keyhole.kernels.algebra import Kernel
+from keyhole.kernels.families import Exponential, Gaussian, Given, Matern, Polynomial, linear_kernel
+from keyhole.kernels.smoothing import smoothing_weights
+from keyhole.latent.long.pivoted_cholesky import factor
+
+Points = Float[Any, "T d"]
+Places = Float[Any, "n d"]
+Weights = Float[Any, "n T"]
+
+DENSE = 512  # up to here a dense system is as quick as a factor
+FAITHFUL = 1e-14  # the share of the trace a factor may miss and still count as the kernel, up to rounding
+
+
+@dataclass(frozen=True)
+class Smoother:
+    """The weight of every token for every query, as a function of keys and queries."""
+
+    name: str
+    weigh: Callable[[Points, Places], Weights]
+
+    def __call__(self, keys: Keys, values: Values, queries: Queries) -> Float[Any, "n k"]:
+        """The weighted values."""
+        require_context(keys, values, queries)
+        return self.weigh(keys, queries) @ values
+
+
+def softmax_smoother(kernel: Kernel) -> Smoother:
+    """k(q, k_t)/Σ_t k(q, k_t): Nadaraya–Watson, and softmax attention when the kernel is the exponential one."""
+    return Smoother("softmax", lambda keys, queries: smoothing_weights(kernel, keys, queries))
+
+
+def cme_smoother(kernel: Kernel, ridge: float) -> Smoother:
+    """𝔎(q, K)(𝔎(K, K) + λI)⁻¹: conditional-mean attention."""
+    require_positive("a ridge", ridge)
+    return Smoother("cme", lambda keys, queries: cme_weights(kernel, keys, queries, ridge=ridge))
+
+
+def cme_weights(kernel: Kernel, keys: Points, queries: Places, *, ridge: float) -> Weights:
+    """The weights of conditional-mean attention, through features where the kernel has few of them.
+
+    Statement  With 𝔎 = ΦΦᵀ on keys and queries, 𝔎(q, K)(𝔎(K, K) + λI)⁻¹ = φ(q)ᵀ(ΦᵀΦ + λI)⁻¹Φᵀ.
+    Source     Standard. The features come from pivoted Cholesky, exact but for 1e-14 of the trace.
+    """
+    tokens, points = len(keys), np.concatenate([keys, queries])
+    with np.errstate(over="ignore", invalid="ignore"):
+        diagonal = np.asarray(kernel.diagonal(points))
+    whole = float(np.sum(diagonal))
+    if not np.isfinite(whole):  # the diagonal bounds every entry, so a finite one leaves all finite
+        raise AssumptionError(
+            f"{kernel} is not finite at these keys and queries in double precision; give a larger bandwidth."
+        )
+    if ridge < np.finfo(np.float64).eps * float(np.sum(diagonal[:tokens])):  # adding it may change no digit
+        raise AssumptionError(
+            f"a ridge of {ridge:.3g} is lost in rounding beside {tokens} keys under {kernel}; give a larger ridge."
+        )
+    if tokens > DENSE:
+        found = factor(kernel, points, rank=tokens // 8, trace=FAITHFUL * whole)
+        if found.trace <= FAITHFUL * whole:
+            features = found.rows[:, :tokens]
+            small = features @ features.T + ridge * np.eye(len(features))
+            return np.linalg.solve(small, found.rows[:, tokens:]).T @ features
+    return np.linalg.solve(kernel(keys, keys) + ridge * np.eye(tokens), kernel(keys, queries)).T
+
+
+def linear_smoother(step: float = 1.0) -> Smoother:
+    """(η/T) qᵀk_t: attention without softmax.
+
+    Statement  It is the answer at q of a linear map after one gradient step of length η from 0 on
+               (1/2T) Σ_t ‖v_t − Wk_t‖².
+    Proof      The gradient at W = 0 is −(1/T) Σ_t v_t k_tᵀ.
+    Source     Standard.
+    """
+    require_positive("a step", step)
+    return Smoother("linear", lambda keys, queries: step / len(keys) * (queries @ keys.T))
+
+
+KERNELS: dict[str, Callable[[float], Kernel]] = {
+    "exponential": lambda gamma: Exponential(gamma, offset=1.0),
+    "gaussian": lambda gamma: Gaussian(gamma**0.5),
+    "matern": lambda gamma: Matern(gamma**0.5, 1.5),
+    "polynomial": lambda gamma: Polynomial(2, gamma),
+    "linear": lambda _gamma: linear_kernel(),
+}
+
+
+def kernel_named(kernel: str | Callable[[Any, Any], Any], gamma: float) -> Kernel:
+    """A kernel by name at temperature γ (bandwidth √γ; the offset of the polynomial), or the user's own function."""
+    require_positive("a bandwidth", gamma)
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return Given(kernel)
+    if kernel not in KERNELS:
+        raise ArgumentError(f"There is no kernel {kernel!r}; there are {', '.join(KERNELS)}.")
+    return KERNELS[kernel](gamma)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The exact mean squared error of a smoother given the keys, averaged over queries and summed over coordinates."""
+
+    bias: float  # of the answer's mean
+    variance: float  # of the noise in the values
+
+    @property
+    def error(self) -> float:
+        """Both together."""
+        return self.bias + self.variance
+
+
+def expected_error(
+    weights: Weights, at_keys: Float[Any, "T k"], at_queries: Float[Any, "n k"], *, noise: float
+) -> Expected:
+    """E‖Σ_t w_t(q) v_t − f(q)‖² over the noise, for one fixed f, given the keys.
+
+    Statement  It is ‖Σ_t w_t(q) f(k_t) − f(q)‖² + kσ²‖w(q)‖², k the number of coordinates.
+    Assumes    v_t = f(k_t) + noise, independent, of mean 0 and variance σ² in each coordinate.
+    Proof      The answer is linear in the values.
+    Source     Standard.
+
+    >>> half = np.array([[0.5, 0.5]])
+    >>> expected_error(half, np.array([[0.0], [2.0]]), np.array([[0.0]]), noise=0.1).error
+    1.05
+    """
+    missed = weights @ at_keys - at_queries
+    spread = at_keys.shape[1] * noise * np.square(weights).sum(axis=1)
+    return Expected(float(np.square(missed).sum(axis=1).mean()), float(spread.mean()))
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """What a smoother misses of one coordinate, averaged over prior, noise and queries, given the keys."""
+
+    gap: float  # squared distance from the posterior mean
+    spread: float  # variance of f(q) given the context: what the posterior mean itself misses
+
+    @property
+    def error(self) -> float:
+        """The squared distance from f(q)."""
+        return self.gap + self.spread
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The model v = zφ(k) + N(0, σ²), z from N(0, τ²I), seen at the keys and queries of one context."""
+
+    best: Weights  # w*: of conditional-mean attention with λ = σ²/τ²
+    covariance: Float[Any, "T T"]  # S = τ²𝔎(K, K) + σ²I, of one coordinate of the values
+    spread: Float[Any, "n"]  # τ²(𝔎(q, q) − w*ᵀ𝔎(K, q))
+
+    def averaged(self, weights: Weights) -> Averaged:
+        """E(Σ_t w_t(q) v_t − E[f(q) | K, V])² and Var(f(q) | K, V) of one coordinate, averaged over the queries.
+
+        Statement  The gap is (w − w*)ᵀS(w − w*), the spread τ²(𝔎(q, q) − w*ᵀ𝔎(K, q)), and their sum is the error
+                   against f(q).
+        Proof      The values have mean 0 and covariance S, w* gives the posterior mean, and what it misses of f(q)
+                   is independent of the values.
+        Equality   The gap is 0 at w = w*.
+        Source     Ours.
+        """
+        gap = weights - self.best
+        return Averaged(float(((gap @ self.covariance) * gap).sum(axis=1).mean()), float(self.spread.mean()))
+
+
+def prior_at(kernel: Kernel, keys: Points, queries: Places, *, noise: float, prior: float) -> Prior:
+    """The model at these keys and queries: σ² the noise, τ² the prior."""
+    require_positive("a noise variance", noise)
+    require_positive("a prior variance", prior)
+    best = cme_weights(kernel, keys, queries, ridge=noise / prior)
+    covariance = prior * kernel(keys, keys)
+    covariance[np.diag_indices(len(keys))] += noise
+    spread = prior * (kernel.diagonal(queries) - (best * kernel(queries, keys)).sum(axis=1))
+    return Prior(best, covariance, spread)

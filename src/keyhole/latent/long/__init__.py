@@ -1,0 +1,1 @@
+"""Attention over long contexts without T by T matrices."""

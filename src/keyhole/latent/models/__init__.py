@@ -1,0 +1,1 @@
+"""Exchangeable latent-variable models with exact posteriors."""

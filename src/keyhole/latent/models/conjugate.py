@@ -1,0 +1,227 @@
+"""Three textbook models whose posterior stays in one family: Pólya's urn, the unknown coin, the unknown mean."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int, Real
+
+from keyhole.errors import AssumptionError
+from keyhole.latent.models.base import (
+    Draw,
+    Laws,
+    Letters,
+    Risk,
+    Rng,
+    Tokens,
+    draw_letters,
+    letter_counts,
+    require_amount,
+    require_sizes,
+    require_vectors,
+)
+
+SQUARED = "squared error of the latent"
+
+
+@dataclass(frozen=True)
+class Dirichlets:
+    """A Dirichlet law per sequence, by its concentrations."""
+
+    concentration: Float[Any, "n V"]
+
+    @property
+    def mean(self) -> Laws:
+        """The expected law of a token."""
+        return self.concentration / self.concentration.sum(axis=1, keepdims=True)
+
+    @property
+    def variance(self) -> Float[Any, "n V"]:
+        """The variance of each coordinate."""
+        return self.mean * (1 - self.mean) / (self.concentration.sum(axis=1, keepdims=True) + 1)
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """A Gaussian law per sequence: its mean, and the variance common to all sequences and coordinates."""
+
+    mean: Float[Any, "n d"]
+    variance: float
+
+
+@dataclass(frozen=True)
+class Polya:
+    """Pólya's urn: the law of a token is drawn from a Dirichlet, and tokens from that law."""
+
+    concentration: Float[Any, "V"]  # α: what the urn holds at first
+
+    def __post_init__(self) -> None:
+        if len(self.concentration) < 2:
+            raise AssumptionError(f"an urn needs at least two colours; got {len(self.concentration)}.")
+        for amount in self.concentration:
+            require_amount("what an urn holds of a colour", float(amount))
+
+    @property
+    def letters(self) -> int:
+        """The size of the alphabet."""
+        return len(self.concentration)
+
+    def sample(self, n: int, length: int, rng: Rng) -> Draw:
+        """Draw a law for each sequence, then its letters."""
+        require_sizes(n, length)
+        stream = np.random.default_rng(rng)
+        laws = stream.dirichlet(self.concentration, size=n)
+        return Draw(draw_letters(laws, length, stream), laws)
+
+    def posterior(self, tokens: Letters) -> Dirichlets:
+        """A Dirichlet of concentration α plus the counts."""
+        return Dirichlets(self.concentration + self.statistic(tokens))
+
+    def predictive(self, tokens: Letters) -> Laws:
+        """P(next letter = v) = (α_v + n_v)/(α₀ + T).
+
+        >>> (7 * Polya(np.array([1.0, 2.0, 1.0])).predictive(np.array([[0, 0, 1]]))).round(12).tolist()
+        [[3.0, 3.0, 1.0]]
+        """
+        return self.posterior(tokens).mean
+
+    def statistic(self, tokens: Letters) -> Int[Any, "n V"]:
+        """How often each letter occurs."""
+        return letter_counts(tokens, self.letters)
+
+    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:  # noqa: ARG002  (it is exact)
+        """The expected squared distance of the posterior mean from the law of the tokens.
+
+        Statement  Σ_v α_v(α₀ − α_v)/(α₀(α₀ + 1)(α₀ + T)).
+        Proof      Under a Dirichlet of total c, Var z_v = E[z_v(1 − z_v)]/c. After T tokens c = α₀ + T, and the
+                   expectation of the posterior's E[z_v(1 − z_v)] is the prior's, α_v(α₀ − α_v)/(α₀(α₀ + 1)).
+        Source     Standard.
+
+        >>> round(Polya(np.array([1.0, 1.0])).bayes_risk(10).value, 9)
+        0.027777778
+        """
+        require_sizes(1, length)
+        total = self.concentration.sum()
+        spread = (self.concentration * (total - self.concentration)).sum() / (total * (total + 1))
+        return Risk(float(spread / (total + length)), 0.0, SQUARED)
+
+
+@dataclass(frozen=True)
+class Betas:
+    """A Beta law per sequence."""
+
+    heads: Float[Any, "n"]
+    tails: Float[Any, "n"]
+
+    @property
+    def mean(self) -> Float[Any, "n"]:
+        """The expected chance of a 1."""
+        return self.heads / (self.heads + self.tails)
+
+    @property
+    def variance(self) -> Float[Any, "n"]:
+        """The variance of that chance."""
+        return self.mean * (1 - self.mean) / (self.heads + self.tails + 1)
+
+
+@dataclass(frozen=True)
+class BetaBernoulli:
+    """A coin whose chance of a 1 is drawn from Beta(heads, tails), thrown for every token."""
+
+    heads: float = 1.0
+    tails: float = 1.0
+    letters = 2
+
+    def __post_init__(self) -> None:
+        require_amount("a parameter of a Beta law", self.heads)
+        require_amount("a parameter of a Beta law", self.tails)
+
+    def sample(self, n: int, length: int, rng: Rng) -> Draw:
+        """Draw a chance for each sequence, then its bits."""
+        require_sizes(n, length)
+        stream = np.random.default_rng(rng)
+        chances = stream.beta(self.heads, self.tails, size=n)
+        return Draw((stream.random((n, length)) < chances[:, None]).astype(np.int64), chances)
+
+    def posterior(self, tokens: Letters) -> Betas:
+        """Beta(heads + ones, tails + zeros).
+
+        >>> BetaBernoulli().posterior(np.array([[1, 1, 0]])).mean.tolist()
+        [0.6]
+        """
+        ones = self.statistic(tokens)
+        return Betas(self.heads + ones, self.tails + (tokens.shape[1] - ones))
+
+    def predictive(self, tokens: Letters) -> Laws:
+        """The chances of 0 and of 1 for the next bit."""
+        mean = self.posterior(tokens).mean
+        return np.stack([1 - mean, mean], axis=1)
+
+    def statistic(self, tokens: Letters) -> Int[Any, "n"]:
+        """The number of ones."""
+        return letter_counts(tokens, 2)[:, 1]
+
+    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:  # noqa: ARG002  (it is exact)
+        """The expected squared error of the posterior mean: ab/((a + b)(a + b + 1)(a + b + T)).
+
+        >>> round(BetaBernoulli().bayes_risk(10).value, 9)
+        0.013888889
+        """
+        require_sizes(1, length)
+        total = self.heads + self.tails
+        return Risk(self.heads * self.tails / (total * (total + 1) * (total + length)), 0.0, SQUARED)
+
+
+@dataclass(frozen=True)
+class GaussianLocation:
+    """x = z + N(0, σ²I) with a mean z ~ N(μ₀, τ²I) per sequence."""
+
+    prior_mean: Float[Any, "d"]  # μ₀
+    prior_variance: float = 1.0  # τ²
+    noise_variance: float = 1.0  # σ²
+
+    def __post_init__(self) -> None:
+        require_amount("a prior variance", self.prior_variance)
+        require_amount("a noise variance", self.noise_variance)
+        if len(self.prior_mean) == 0 or not bool(np.all(np.isfinite(self.prior_mean))):
+            raise AssumptionError("the prior mean must hold at least one number, and no NaN or infinity.")
+
+    @property
+    def width(self) -> int:
+        """The number of coordinates of a token."""
+        return len(self.prior_mean)
+
+    def sample(self, n: int, length: int, rng: Rng) -> Draw:
+        """Draw a mean for each sequence, then its tokens (n, T, d)."""
+        require_sizes(n, length)
+        stream = np.random.default_rng(rng)
+        means = self.prior_mean + np.sqrt(self.prior_variance) * stream.normal(size=(n, self.width))
+        noise = np.sqrt(self.noise_variance) * stream.normal(size=(n, length, self.width))
+        return Draw(means[:, None, :] + noise, means)
+
+    def posterior(self, tokens: Tokens) -> Gaussians:
+        """Precisions add: mean (σ²μ₀ + τ²Σx)/(σ² + Tτ²), variance σ²τ²/(σ² + Tτ²).
+
+        >>> posterior = GaussianLocation(np.zeros(1), 2.0, 0.5).posterior(np.array([[[1.0], [2.0], [3.0]]]))
+        >>> posterior.mean.round(7).tolist(), round(posterior.variance, 7)
+        ([[1.8461538]], 0.1538462)
+        """
+        weight = self.noise_variance + tokens.shape[1] * self.prior_variance
+        mean = (self.noise_variance * self.prior_mean + self.prior_variance * self.statistic(tokens)) / weight
+        return Gaussians(mean, self.noise_variance * self.prior_variance / weight)
+
+    def predictive(self, tokens: Tokens) -> Gaussians:
+        """The next token: the posterior's mean, its variance plus the noise."""
+        posterior = self.posterior(tokens)
+        return Gaussians(posterior.mean, posterior.variance + self.noise_variance)
+
+    def statistic(self, tokens: Tokens) -> Real[Any, "n d"]:
+        """The sum of the tokens."""
+        require_vectors(tokens, self.width)
+        return tokens.sum(axis=1)
+
+    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:  # noqa: ARG002  (it is exact)
+        """The posterior variance, summed over coordinates."""
+        require_sizes(1, length)
+        weight = self.noise_variance + length * self.prior_variance
+        return Risk(self.width * self.noise_variance * self.prior_variance / weight, 0.0, SQUARED)

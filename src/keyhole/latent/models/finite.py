@@ -1,0 +1,212 @@
+"""A latent with finitely many values: Bayes' rule is a softmax of pooled log-likelihoods.
+
+A new model of this kind is two functions: how tokens are drawn given the latent, and their log-likelihood under every
+latent. Posterior, statistic and risk follow.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, islice
+from math import comb, lgamma
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+
+from keyhole.attention.normalisers import Softmax
+from keyhole.errors import AssumptionError
+from keyhole.latent.models.base import (
+    Draw,
+    Laws,
+    Letters,
+    Risk,
+    Rng,
+    Tokens,
+    average,
+    draw_letters,
+    letter_counts,
+    require_law,
+    require_letters,
+    require_sizes,
+)
+
+LOG_LOSS = "log loss of the latent, in nats"
+MOST_COUNTS = 200_000  # count vectors summed exactly; beyond, the risk is simulated
+
+
+class FiniteLatent(ABC):
+    """A model whose latent is one of m values, with prior p."""
+
+    prior: Float[Any, "m"]
+
+    @abstractmethod
+    def draw(self, latents: Int[Any, "n"], length: int, rng: np.random.Generator) -> Tokens:
+        """Tokens of each sequence, independent given its latent."""
+
+    @abstractmethod
+    def log_likelihood(self, tokens: Tokens) -> Float[Any, "n T m"]:
+        """The logarithm of P(token | z) for every token and every latent value z; −∞ where it cannot be."""
+
+    def sample(self, n: int, length: int, rng: Rng) -> Draw:
+        """Draw a latent from the prior for each sequence, then its tokens."""
+        require_sizes(n, length)
+        stream = np.random.default_rng(rng)
+        latents = stream.choice(len(self.prior), size=n, p=self.prior / self.prior.sum())
+        return Draw(self.draw(latents, length, stream), latents)
+
+    def log_posterior(self, tokens: Tokens) -> Laws:
+        """The logarithm of the posterior up to a constant: log p_z + Σ_t log P(x_t | z)."""
+        with np.errstate(divide="ignore"):
+            scores = np.log(self.prior) + self.log_likelihood(tokens).sum(axis=1)
+        if bool(np.any(np.all(np.isneginf(scores), axis=1))):
+            raise AssumptionError("a sequence has probability 0 under every latent value, so it has no posterior.")
+        return scores
+
+    def posterior(self, tokens: Tokens) -> Laws:
+        """The law of the latent given each sequence.
+
+        Statement  π_X = softmax_z(log p_z + Σ_t log P(x_t | z)): attention of one query to the m latent values,
+                   whose scores are the pooled log-likelihoods.
+        Proof      Bayes' rule, normalised.
+        Source     Standard.
+
+        >>> three = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
+        >>> three.posterior(np.array([[0, 0, 2]])).round(6).tolist()
+        [[0.714286, 0.285714]]
+        """
+        return Softmax()(self.log_posterior(tokens))
+
+    def statistic(self, tokens: Tokens) -> Laws:
+        """The posterior itself: a function of every sufficient representation (`sufficiency.compare`)."""
+        return self.posterior(tokens)
+
+    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:
+        """E[−log π_X(z)] = H(z | X), by simulation: the conditional entropy of the posterior, averaged."""
+        posterior = self.posterior(self.sample(draws, length, rng).tokens)
+        return average(entropies(posterior), LOG_LOSS)
+
+
+@dataclass(frozen=True)
+class FiniteModel(FiniteLatent):
+    """Letters: P(token = v | z) = A[v, z], and P(z) = p[z]."""
+
+    emission: Float[Any, "V m"]  # A: columns sum to 1
+    prior: Float[Any, "m_prior"]  # p: as long as A has columns
+
+    def __post_init__(self) -> None:
+        require_law("the prior p", self.prior)
+        require_law("each column of A, the law of a token given a latent value,", self.emission)
+        if self.emission.shape[1] != len(self.prior):
+            raise AssumptionError(
+                f"A has {self.emission.shape[1]} columns and p {len(self.prior)} entries; give one of each per latent."
+            )
+
+    @property
+    def letters(self) -> int:
+        """The size of the alphabet."""
+        return int(self.emission.shape[0])
+
+    def draw(self, latents: Int[Any, "n"], length: int, rng: np.random.Generator) -> Letters:
+        """Letters from the column of each sequence's latent."""
+        return draw_letters(self.emission.T[latents], length, rng)
+
+    def log_likelihood(self, tokens: Letters) -> Float[Any, "n T m"]:
+        """The row of log A of every token."""
+        require_letters(tokens, self.letters)
+        with np.errstate(divide="ignore"):
+            return np.log(self.emission)[tokens]
+
+    def predictive(self, tokens: Letters) -> Laws:
+        """P(next letter | sequence) = Aπ_X.
+
+        >>> three = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
+        >>> three.predictive(np.array([[0, 0, 2]])).round(6).tolist()
+        [[0.414286, 0.3, 0.285714]]
+        """
+        return self.posterior(tokens) @ self.emission.T
+
+    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:
+        """H(z | X), summed over all count vectors where they are few enough, else simulated."""
+        require_sizes(1, length)
+        if comb(length + self.letters - 1, length) > MOST_COUNTS:
+            return super().bayes_risk(length, draws=draws, rng=rng)
+        joint = np.concatenate(list(self.joint_counts(length)))  # (count vectors, m): P(counts, z)
+        whole = joint.sum(axis=1, keepdims=True)
+        posterior = np.divide(joint, whole, out=np.zeros_like(joint), where=whole > 0)
+        return Risk(float((whole[:, 0] * entropies(posterior)).sum()), 0.0, LOG_LOSS)
+
+    def joint_counts(self, length: int, block: int = 4096) -> Iterator[Float[Any, "block m"]]:
+        """P(counts, z) for every vector of counts of `length` letters, a block at a time."""
+        for counts in count_vectors(self.letters, length, block):
+            with np.errstate(divide="ignore"):
+                logs, log_prior = np.log(self.emission), np.log(self.prior)
+            # 0 · (−∞) is 0 here: a letter that cannot occur does not, when its count is 0
+            terms = np.where(counts[:, :, None] > 0, counts[:, :, None] * logs, 0.0)
+            yield np.exp(_log_multinomials(counts)[:, None] + terms.sum(axis=1) + log_prior)
+
+
+@dataclass(frozen=True)
+class TwoFunctions(FiniteLatent):
+    """A model of one's own: a prior and two functions.
+
+    >>> def throws(latents, length, rng):  # a coin that shows heads with chance 0.5, or 0.9
+    ...     return (rng.random((len(latents), length)) < np.array([0.5, 0.9])[latents][:, None]).astype(float)
+    >>> def logs(tokens):
+    ...     return np.where(tokens[:, :, None] > 0, np.log([0.5, 0.9]), np.log([0.5, 0.1]))
+    >>> coin = TwoFunctions(np.array([0.5, 0.5]), throws, logs)
+    >>> coin.posterior(np.array([[1.0, 1.0, 1.0]])).round(3).tolist()
+    [[0.146, 0.854]]
+    >>> coin.bayes_risk(20).value < coin.bayes_risk(10).value
+    True
+    """
+
+    prior: Float[Any, "m"]
+    draw_tokens: Callable[[np.ndarray, int, np.random.Generator], np.ndarray]  # (latents, T, rng) → (n, T, …)
+    log_likelihoods: Callable[[np.ndarray], np.ndarray]  # tokens (n, T, …) → (n, T, m)
+
+    def __post_init__(self) -> None:
+        require_law("the prior p", self.prior)
+
+    def draw(self, latents: Int[Any, "n"], length: int, rng: np.random.Generator) -> Tokens:
+        """What the first function draws."""
+        return self.draw_tokens(latents, length, rng)
+
+    def log_likelihood(self, tokens: Tokens) -> Float[Any, "n T m"]:
+        """What the second function says."""
+        return self.log_likelihoods(tokens)
+
+    def predictive(self, tokens: Tokens) -> Callable[[Tokens], Float[Any, "n T"]]:
+        """The density of candidate next tokens (n, C, …) given each sequence: Σ_z π_X(z) P(candidate | z)."""
+        posterior = self.posterior(tokens)
+        return lambda candidates: np.einsum("nm,ncm->nc", posterior, np.exp(self.log_likelihoods(candidates)))
+
+
+def entropies(laws: Laws) -> Float[Any, "n"]:
+    """The entropy of each row, in nats; 0 log 0 = 0."""
+    logs = np.log(laws, out=np.zeros_like(laws), where=laws > 0)
+    return -(laws * logs).sum(axis=1)
+
+
+def count_vectors(letters: int, length: int, block: int = 4096) -> Iterator[Int[Any, "block letters"]]:
+    """Every way to divide `length` tokens among the letters, a block at a time.
+
+    >>> next(count_vectors(2, 2)).tolist()
+    [[0, 2], [1, 1], [2, 0]]
+    """
+    # stars and bars: a non-increasing choice of letters − 1 cuts among length + 1 places
+    choices = combinations_with_replacement(range(length, -1, -1), letters - 1)
+    while cuts := list(islice(choices, block)):
+        ends = np.pad(np.array(cuts, dtype=np.int64).reshape(len(cuts), letters - 1), ((0, 0), (1, 1)))
+        ends[:, 0] = length
+        yield -np.diff(ends, axis=1)
+
+
+def _log_multinomials(counts: Int[Any, "block letters"]) -> Float[Any, "block"]:
+    logs = np.array([lgamma(count + 1) for count in range(int(counts.sum(axis=1).max()) + 1)])
+    return logs[counts.sum(axis=1)] - logs[counts].sum(axis=1)
+
+
+def counts_of(model: FiniteModel) -> Callable[[Letters], Shaped[Any, "n V"]]:
+    """The representation that keeps how often each letter occurs: sufficient, rarely minimal."""
+    return lambda tokens: letter_counts(tokens, model.letters)

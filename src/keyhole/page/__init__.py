@@ -1,6 +1,0 @@
-"""Findings and figures in, HTML, SVG and PNG out; nothing is computed here."""
-
-from keyhole.page.chart import to_html as to_html
-from keyhole.page.chart import to_png as to_png
-from keyhole.page.chart import to_svg as to_svg
-from keyhole.page.site import save_figure as save_figure

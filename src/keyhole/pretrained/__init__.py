@@ -1,0 +1,1 @@
+"""Readers of weights that were stored or trained elsewhere: one architecture per file."""

@@ -1,0 +1,1 @@
+"""Rigorous double-precision arithmetic: every result encloses the exact one."""

@@ -1,0 +1,207 @@
+"""A Figure drawn with Altair: as SVG, as PNG, and as a page that needs neither a browser plug-in nor a network."""
+
+import json
+from functools import cache
+from html import escape
+from typing import Any
+
+from keyhole.figure import Axis, Figure
+from keyhole.show.ticks import log_ticks, padded_span
+from keyhole.show.tree import Placed, lay_out
+
+Span = tuple[float, float] | None  # the ends of a logarithmic axis
+
+# Okabe and Ito's palette and a grey: told apart by colour-blind readers, dark enough for a white page
+PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
+WIDTH, HEIGHT = 560, 320
+PADDING = 12  # pixels between the data and the ends of a logarithmic axis
+HEAT_CELL = 26
+MAP_SQUARE = 150
+GREYS = {"name": "greys", "extent": [0.08, 0.75]}
+TREE_ROW = 24
+SHIELD = "\ue000"  # a private character no text uses
+
+CONFIG: dict[str, Any] = {
+    "background": "white",
+    "font": "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif",
+    "view": {"stroke": None},
+    "axis": {"labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "gridColor": "#e8e8e8"},
+    "axisX": {"labelAngle": 0, "labelOverlap": True},
+    "mark": {"color": PALETTE[0]},
+    "legend": {
+        "symbolOpacity": 1,
+        "labelLimit": 0,
+        "columns": 3,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "orient": "bottom",
+    },
+    "title": {"anchor": "start", "fontSize": 15, "subtitleFontSize": 12, "subtitleColor": "#555", "offset": 12},
+    "range": {"category": PALETTE},
+}
+
+
+def to_spec(figure: Figure) -> dict[str, Any]:
+    """The figure as a Vega-Lite specification."""
+    import altair as alt  # noqa: PLC0415  (drawing wakes it, nothing else does)
+
+    spans = _spans(figure)
+    drawn = _tree(figure, alt) if figure.kind == "tree" else _flat(figure, alt, spans)
+    if figure.over:
+        over = alt.layer(*(_flat(each, alt, spans) for each in figure.over))  # one name has one colour in all of them
+        drawn = alt.layer(drawn, over)
+        if figure.kind in ("map", "heatmap"):  # whose colours are numbers
+            drawn = drawn.resolve_scale(color="independent")
+    title = alt.TitleParams(figure.title, subtitle=figure.subtitle) if figure.subtitle else figure.title
+    spec: dict[str, Any] = drawn.properties(title=title).configure(**CONFIG).to_dict()
+    return spec
+
+
+def to_svg(figure: Figure) -> str:
+    """The figure as a scalable drawing."""
+    import vl_convert  # noqa: PLC0415
+
+    return str(vl_convert.vegalite_to_svg(to_spec(figure)))
+
+
+def to_png(figure: Figure, scale: float = 2.0) -> bytes:
+    """The figure as pixels; a scale of 2 suits screens and papers."""
+    import vl_convert  # noqa: PLC0415
+
+    return bytes(vl_convert.vegalite_to_png(to_spec(figure), scale=scale))
+
+
+def to_html(figure: Figure) -> str:
+    """The figure as one interactive page with everything it needs inside: hover shows each row's numbers."""
+    import vl_convert  # noqa: PLC0415
+
+    # a text with "</script>" in it must not end the page's script; JavaScript reads "<\/script>" as the same text
+    shielded = json.dumps(to_spec(figure), ensure_ascii=False).replace("</", f"{SHIELD}/")
+    page = str(vl_convert.vegalite_to_html(shielded, bundle=True, renderer="svg")).replace(f"{SHIELD}/", r"<\/")
+    head = (
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
+        f"<title>{escape(figure.title)}</title>"
+    )
+    return page.replace("<head>", f"<head>{head}", 1)
+
+
+@cache
+def javascript() -> str:
+    """The drawing library as one script, for a page that draws several figures itself."""
+    import vl_convert  # noqa: PLC0415
+
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+
+
+def _spans(figure: Figure) -> tuple[Span, Span]:
+    """The ends of both axes, where logarithmic, over all that is drawn on them."""
+    layers = (figure, *figure.over)
+    across = (row[one.x.column] for one in layers for row in one.rows)
+    up = (
+        row[column] for one in layers for column in filter(None, (one.y.column, one.low, one.high)) for row in one.rows
+    )
+    return (
+        padded_span(across, WIDTH, PADDING) if figure.x.scale == "log" else None,
+        padded_span(up, HEIGHT, PADDING) if figure.y.scale == "log" else None,
+    )
+
+
+def _flat(figure: Figure, alt: Any, spans: tuple[Span, Span]) -> Any:
+    """Lines, points, bars and heat maps: one mark for the data, one for its band or intervals."""
+    across = _channel(figure.x, alt.X, alt, spans[0])
+    if figure.kind == "bars" and figure.x.scale == "linear":
+        across = across.scale(nice=False, padding=8)
+    data = alt.Data(values=[dict(row) for row in figure.rows])
+    base = alt.Chart(data).encode(x=across, tooltip=_tooltips(figure, alt))
+    if figure.kind == "heatmap":
+        colour = alt.Color(figure.colour.column, type="quantitative", title=figure.colour.title)  # type: ignore[union-attr]
+        if figure.x.scale == "category":  # cells are narrower than names, and every name is wanted
+            base = base.encode(x=across.axis(labelAngle=-90, labelOverlap=False))
+        cells = base.mark_rect().encode(
+            y=_channel(figure.y, alt.Y, alt, spans[1]), color=colour.scale(scheme="viridis")
+        )
+        return cells.properties(width=alt.Step(HEAT_CELL), height=alt.Step(HEAT_CELL))
+    if figure.kind == "map":
+        colour = alt.Color(figure.colour.column, type="quantitative", title=figure.colour.title)  # type: ignore[union-attr]
+        # grey, so that what is drawn over it keeps its colours
+        squares = base.mark_square(size=MAP_SQUARE, opacity=1).encode(
+            y=_channel(figure.y, alt.Y, alt, spans[1]), color=colour.scale(scheme=GREYS, domain=[0, 1])
+        )
+        return squares.properties(width=WIDTH, height=HEIGHT)
+    if figure.group is not None:
+        base = base.encode(detail=alt.Detail(figure.group, type="nominal"))
+    if figure.colour is not None:
+        title = figure.colour.title
+        base = base.encode(color=alt.Color(figure.colour.column, type="nominal", title=title, sort=None))
+    mark = {
+        "lines": base.mark_line(point=True),
+        "curves": base.mark_line(strokeWidth=1.5, opacity=0.8),
+        "points": base.mark_point(filled=True, size=60, opacity=1),
+        "bars": base.mark_bar(),
+    }
+    shown = mark[figure.kind].encode(y=_channel(figure.y, alt.Y, alt, spans[1]))
+    if figure.low is not None and figure.high is not None:
+        band = base.mark_area(opacity=0.18) if figure.kind in ("lines", "curves") else base.mark_rule(strokeWidth=1.5)
+        lower = Axis(figure.low, figure.y.title, figure.y.scale)
+        ends = {"y": _channel(lower, alt.Y, alt, spans[1]), "y2": alt.Y2(figure.high)}
+        shown = alt.layer(band.encode(**ends), shown)
+    return shown.properties(width=WIDTH, height=HEIGHT)
+
+
+def _tree(figure: Figure, alt: Any) -> Any:
+    """An indented tree: every node on a line of its own, joined to its parent by a bracket."""
+    label = figure.colour.column if figure.colour else figure.x.column
+    placed = lay_out([(row[figure.x.column], row[figure.y.column]) for row in figure.rows])
+    nodes = [
+        {**row, "_depth": place.depth, "_line": place.line} for row, place in zip(figure.rows, placed, strict=True)
+    ]
+    hidden = {"axis": None, "scale": alt.Scale(zero=False)}
+    deepest = max(place.depth for place in placed)
+    across = alt.X("_depth:Q", axis=None, scale=alt.Scale(domain=[-0.1, deepest + 4], nice=False))
+    brackets = alt.Chart(alt.Data(values=_brackets(placed))).mark_rule(color="#bbb")
+    rules = brackets.encode(x=across, x2="x2:Q", y=alt.Y("_line:Q", **hidden), y2="y2:Q")
+    texts = alt.Chart(alt.Data(values=nodes)).mark_text(align="left", dx=6, fontSize=12)
+    shown = texts.encode(x=across, y=alt.Y("_line:Q", **hidden), text=f"{label}:N", tooltip=_tooltips(figure, alt))
+    return alt.layer(rules, shown).properties(width=WIDTH, height=TREE_ROW * len(nodes))
+
+
+def _brackets(placed: list[Placed]) -> list[dict[str, float]]:
+    """For each node but the root, a stroke down from its parent and one across to it."""
+    strokes = []
+    for place in placed:
+        if place.parent is not None:
+            above = place.depth - 1 + 0.1
+            strokes.append({"_depth": above, "x2": above, "_line": placed[place.parent].line - 0.3, "y2": place.line})
+            strokes.append({"_depth": above, "x2": place.depth, "_line": place.line, "y2": place.line})
+    return strokes
+
+
+def _channel(axis: Axis, channel: Any, alt: Any, span: Span) -> Any:
+    """An axis as Altair's channel: categories keep the order of the rows."""
+    if axis.scale == "category":
+        return channel(axis.column, type="nominal", title=axis.title, sort=None)
+    if axis.scale == "log" and span is not None:  # ends at the data, not at the next power of ten
+        scale = alt.Scale(type="log", nice=False, domain=list(span))
+        # no SI prefixes below 1, nor beyond those that are spoken
+        powers = "replace(format(datum.value, '~e'), '+', '')"
+        spoken = "format(datum.value, datum.value < 1 ? '~g' : '~s')"
+        label = f"datum.value < 0.01 || datum.value >= 1e15 ? {powers} : {spoken}"
+        shown = {"axis": alt.Axis(values=log_ticks(*span), labelExpr=label)}
+    else:
+        scale, shown = alt.Scale(type=axis.scale), {}
+    return channel(axis.column, type="quantitative", title=axis.title, scale=scale, **shown)
+
+
+def _tooltips(figure: Figure, alt: Any) -> list[Any]:
+    """Every column of the rows, numbers with enough digits to be copied."""
+    numbers = {
+        c for row in figure.rows for c, v in row.items() if isinstance(v, int | float) and not isinstance(v, bool)
+    }
+    columns = dict.fromkeys(column for row in figure.rows for column in row)
+    return [
+        alt.Tooltip(column, type="quantitative", format=".6~g")
+        if column in numbers
+        else alt.Tooltip(column, type="nominal")
+        for column in columns
+    ]

@@ -1,0 +1,163 @@
+"""What do these norms guarantee?"""
+
+import json
+from dataclasses import replace
+from math import inf
+
+import pytest
+
+import keyhole
+from keyhole.api.bound import bound
+from keyhole.boolean.families import conjunction
+from keyhole.bounds import TABULATED, pair_construction
+from keyhole.bounds.theorems import guarantee
+from keyhole.compiler.constructions.additive import additive_plan
+from keyhole.compiler.export.stored import save
+from keyhole.compiler.norms import plan_profile
+from keyhole.errors import AssumptionError, CheckpointError, DataError
+from keyhole.files.norms import dumps
+from keyhole.profile import BlockNorms
+
+
+def test_theorem_t_is_shown_first_for_one_layer():
+    """All four theorems apply to a compiled head, Theorem T first and smallest; keyhole.bound is the verb."""
+    answer = keyhole.bound("and:3", 1e5, 100)
+    assert [found.route.key for found in answer.guarantees] == ["tabulated", "cover", "path", "deep"]
+    assert answer.best.route.key == "tabulated"
+    assert not answer.refused
+    assert not answer.vacuous
+    assert str(answer).startswith("gap ≤ 0.0876")
+    assert answer._repr_html_().count("keyhole-guarantee") == 4
+
+
+def test_finite_classes_stand_beside_a_named_function():
+    """Occam, identification and the floor of 3-juntas of 100 bits at m = 200; none for a bare profile."""
+    finite = [value for _, value in bound("and:3", 200, 100).finite]
+    assert finite == pytest.approx([0.118, 85, 17.30], abs=5e-3)
+    assert bound(pair_construction("and", 100, 3), 200).finite == ()
+
+
+def test_a_file_and_a_profile_say_the_same(tmp_path):
+    """A profile, its JSON and its name agree; a context given beside them is the number of positions."""
+    path = tmp_path / "norms.json"
+    profile = pair_construction("parity", 30, 3)
+    path.write_text(dumps(profile), "utf8")
+    values = {bound(source, 1e6, 30).best.value for source in (path, str(path), profile, "parity:3")}
+    assert len(values) == 1
+    assert bound(path, 1e6).best.value in values
+
+
+def test_what_does_not_apply_is_refused_with_its_reason():
+    """Two layers leave only Theorem D; a profile without P_∞ leaves Theorem T out."""
+    profile = pair_construction("and", 30, 3)
+    deep = bound(replace(profile, blocks=profile.blocks * 2), 1e6)
+    assert [found.route.key for found in deep.guarantees] == ["deep"]
+    assert [reason for _, reason in deep.refused] == [
+        "This theorem is about one attention layer, and the profile has 2. Use the bound for deep models."
+    ] * 3
+    assert "Every bound here is vacuous" in str(deep)
+    partial = bound(replace(profile, path_inf=None), 1e6)
+    assert "has no path_inf" in dict(partial.refused)["Theorem T: one layer with a fixed query"]
+
+
+def test_samples_for_a_gap_and_measured_norms():
+    """The samples each theorem needs, and the price of norms measured after training."""
+    answer = bound("and:3", 1e5, 100, gap=0.2)
+    assert dict(answer.samples_needed)["Theorem T: one layer with a fixed query"] == pytest.approx(1.92e4, rel=0.02)
+    assert "samples for a gap of 0.2" in str(answer)
+    assert bound("and:3", 1e5, 100, measured=True).best.value > answer.best.value
+
+
+def test_growth_at_fixed_norms_and_end_to_end():
+    """Theorem T: exponents near 1 both ways. Covers: rising below 1 at fixed norms, above 2 end to end."""
+    answer = bound("and:3", 1e5, 100, contexts=[10**2, 10**4, 10**8])
+    found = {(grown.theorem.split(":")[0], grown.norms.split()[0]): grown for grown in answer.growth}
+    assert len(found) == 8
+    for kind in ("fixed", "compiled"):
+        assert all(0.9 < e < 1 for e in found["Theorem T", kind].exponents)
+    fixed, grown = found["Theorem S", "fixed"], found["Theorem S", "compiled"]
+    assert 0 < fixed.exponents[0] < fixed.exponents[1] < 1
+    assert all(2 < e < 3 for e in grown.exponents)
+    assert fixed.limit.startswith("1:")
+    assert grown.limit.startswith("3:")
+
+
+def test_a_record_is_plain_and_finite():
+    """The record is JSON without NaN; what has no number is null with a reason; steps carry their sources."""
+    answer = bound(pair_construction("and", 30, 3), 1e6, gap=0.2, contexts=[10, 100])
+    text = json.dumps(answer.record(), allow_nan=False)
+    record = json.loads(text)
+    (first_version,) = [rival for rival in record["rivals"] if rival["key"] == "R7"]
+    assert first_version["value"] is None
+    assert "embedding dimension" in first_version["value_reason"]
+    assert record["guarantees"][0]["derivation"]["parts"][0]["source"].startswith("keyhole")
+    assert len(record["growth"]) == 4
+
+
+def test_other_models_are_refused():
+    """A file of weights that is not ours is named, with what can be given instead."""
+    with pytest.raises(DataError, match="is no file that bounds are read from"):
+        bound("model.npz", 100, 10)
+
+
+def test_a_compiled_file_has_the_bound_of_its_norms(tmp_path):
+    """A model on disk, the plan it holds and the closed form say the same gap."""
+    path = save(keyhole.compile("x3 & x17 & x40", 1000, output="bits"), tmp_path / "and.safetensors")
+    stored, closed = bound(path, 1e6), bound("and:3", 1e6, 1000)
+    for ours, theirs in zip(stored.guarantees, closed.guarantees, strict=True):
+        assert ours.value == pytest.approx(theirs.value, rel=1e-9)  # logarithms and square roots round differently
+
+
+def test_the_figure_shows_every_sample_size():
+    """One row per theorem, kind of norms and context; without contexts there is none."""
+    answer = bound("and:3", 1e6, 1000, contexts=(100, 1000))
+    assert [row["m"] for row in answer.figure().rows] == [m for grown in answer.growth for m in grown.samples]
+    with pytest.raises(AssumptionError, match="without contexts"):
+        bound("and:3", 1e6, 1000).figure()
+
+
+def test_refusals():
+    """A name without a context, a context of zero, norms that no theorem takes."""
+    with pytest.raises(DataError, match="give --context"):
+        bound("and:3", 100)
+    with pytest.raises(AssumptionError, match="at least one position"):
+        bound("and:3", 100, 0)
+    with pytest.raises(AssumptionError, match=r"^δ is the chance"):
+        bound("and:3", 100, 10, delta=0.0)
+    profile = pair_construction("and", 30, 3)
+    empty = replace(profile, blocks=(BlockNorms(()),), path_inf=None, path=None)
+    with pytest.raises(AssumptionError, match="No theorem applies"):
+        bound(empty, 100)
+    with pytest.raises(AssumptionError, match="needs a context of at least 3"):
+        bound("and:3", 100, 2)
+    with pytest.raises(AssumptionError, match="at least one sample"):
+        bound("and:3", inf, 20)
+
+
+@pytest.mark.parametrize(("context", "samples"), [(100, 5.3e5), (1000, 7.5e5), (10_000, 9.7e5)])
+def test_the_additive_construction_in_the_table_of_sizes(context, samples):
+    """AND 0/1 by Construction B, ρ = ½, gap 0.2, δ = .01: the theory's row, to half its last printed digit."""
+    plan = additive_plan(conjunction((0, 1, 2)), context, 0.5, "bits")
+    found = guarantee(TABULATED, plan_profile(plan), 1e6).samples_for(0.2)
+    assert found == pytest.approx(samples, abs=5e3)
+
+
+def test_a_file_that_is_not_as_written_has_no_bound(tmp_path):
+    """A flipped byte, or a context that is not the file's, is refused with what to do."""
+    path = save(keyhole.compile("x3 & x5", 16), tmp_path / "and.safetensors")
+    with pytest.raises(DataError, match="is a model of context 16, and --context 100 was given"):
+        bound(path, 1e6, 100)
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(CheckpointError, match="is not as it was written"):
+        bound(path, 1e6)
+
+
+def test_measured_norms_share_delta_among_the_theorems():
+    """The smallest of four bounds is chosen after looking, so each holds with δ/4; signs seen are not used."""
+    profile = pair_construction("and", 100, 3)
+    answer = bound(profile, 1e5, measured=True)
+    assert all(found.statement.delta <= 0.01 / 4 for found in answer.guarantees)
+    signed = guarantee(TABULATED, replace(profile, readout_nonnegative=False), 1e5, measured=True)
+    assert guarantee(TABULATED, profile, 1e5, measured=True).value == signed.value

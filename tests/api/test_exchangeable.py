@@ -1,0 +1,86 @@
+"""The verb joins the tests at one shared level, and says no only when one of them does."""
+
+import numpy as np
+import pytest
+
+import keyhole
+from keyhole.errors import ArgumentError, AssumptionError, DataError
+from keyhole.latent import FiniteModel, GaussianLocation, MarkovChain, Polya, Urn
+from keyhole.latent.exchangeability.permutations import binomial_limit, rejection_rate
+
+
+def test_each_contrast_is_rejected_for_its_own_reason():
+    """A chain by its neighbours, a headed table by its places, an urn by its covariance; a latent model by nothing."""
+    chain = MarkovChain(4, 0.4).sample(40, 12, 0).tokens
+    urn = Urn(np.full(4, 2)).sample(100, 8, 0).tokens
+    polya = Polya(np.full(4, 0.7)).sample(100, 8, 1).tokens
+    headed = np.concatenate([np.zeros((100, 1), dtype=int), polya[:, 1:]], axis=1)
+    reasons = [tuple(test.name for test in keyhole.exchangeable(data).rejected) for data in (chain, headed, urn, polya)]
+    assert reasons == [("neighbours",), ("places",), ("extendible",), ()]
+    assert "is not a proof" in str(keyhole.exchangeable(polya, test="extendible"))
+
+
+def test_the_shared_level_is_kept():
+    """Of 120 tables from a latent model at most the one-sided 99.9 % limit is rejected by any of the three tests."""
+
+    def any_p(tokens, rng):
+        found = keyhole.exchangeable(tokens, permutations=119, seed=int(rng.integers(2**31)))
+        return 0.0 if found.rejected else 1.0
+
+    rate = rejection_rate(any_p, GaussianLocation(np.zeros(1), 0.01, 1.0), sequences=30, length=6, runs=120, rng=5)
+    assert rate.rejections <= binomial_limit(120, 0.05)
+
+
+def test_reals_vectors_and_one_sequence():
+    """Reals and vectors are named so; one sequence has no places to compare."""
+    tokens = GaussianLocation(np.zeros(2)).sample(20, 6, 0).tokens
+    assert keyhole.exchangeable(tokens).kind == "vectors"
+    assert keyhole.exchangeable(tokens[:, :, 0]).kind == "reals"
+    alone = keyhole.exchangeable(MarkovChain(3, 0.8).sample(1, 200, 0).tokens, test="order")
+    assert [test.name for test in alone.tests] == ["neighbours"]
+    assert alone.rejected
+
+
+def test_one_seed_one_answer_and_a_table_for_notebooks():
+    """The same seed gives the same p-values; the answer shows itself as HTML."""
+    tokens = Polya(np.ones(3)).sample(30, 6, 0).tokens
+    first, again = (keyhole.exchangeable(tokens, seed=3) for _ in range(2))
+    assert first == again
+    assert first != keyhole.exchangeable(tokens, seed=4)
+    assert "<table>" in first._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "sentence"),
+    [
+        ({"test": "sideways"}, ArgumentError, "There is no test 'sideways'"),
+        ({"seed": -1}, ArgumentError, "a seed is at least 0"),
+        ({"permutations": 99}, AssumptionError, "99 permutations can never reject .* at least 119"),
+        ({"level": 0.0}, AssumptionError, "between 0 and 1"),
+    ],
+)
+def test_refused_questions(options, kind, sentence):
+    """What cannot be asked is said so before anything is drawn."""
+    with pytest.raises(kind, match=sentence):
+        keyhole.exchangeable(np.zeros((5, 4), dtype=int), **options)
+
+
+def test_too_few_sequences_for_halves():
+    """Three sequences are asked about their order alone; asked for a latent variable, they are refused."""
+    few = np.array([[0, 1, 0]] * 3)
+    assert [test.name for test in keyhole.exchangeable(few).tests] == ["neighbours", "places"]
+    assert [test.name for test in keyhole.exchangeable(few[:1]).tests] == ["neighbours"]
+    with pytest.raises(DataError, match="at least four, or ask for the order alone"):
+        keyhole.exchangeable(few, test="extendible")
+
+
+def test_a_rare_latent_keeps_the_shared_level():
+    """One sequence in twenty has all the spread: of 150 tables at most the one-sided 99.9 % limit is rejected."""
+    rare = FiniteModel(np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]), np.array([0.05, 0.95]))
+
+    def any_p(tokens, rng):
+        found = keyhole.exchangeable(tokens, permutations=119, seed=int(rng.integers(2**31)))
+        return 0.0 if found.rejected else 1.0
+
+    rate = rejection_rate(any_p, rare, sequences=100, length=8, runs=150, rng=5)
+    assert rate.rejections <= binomial_limit(150, 0.05)

@@ -1,0 +1,94 @@
+"""`keyhole.infer`: attention against the exact posterior mean."""
+
+import numpy as np
+import pytest
+
+import keyhole
+from keyhole.errors import ArgumentError, AssumptionError
+from keyhole.latent.inference.schedules import Rule
+from keyhole.latent.models.conjugate import GaussianLocation
+from keyhole.latent.models.regression import LinearRegression
+
+
+def test_a_value_serves_as_a_model():
+    """A location of one's own: the sink is the posterior mean, the mean of the tokens is not."""
+    found = keyhole.infer(GaussianLocation(np.array([3.0]), 1.0, 2.0), [4, 16], repeats=6)
+    assert found.model == "GaussianLocation"
+    assert [reading.curve.identical for reading in found.readings] == [False, True]
+    assert "0 up to rounding" in str(found)
+    assert found._repr_html_().startswith("<pre>")
+
+
+def test_the_slope_of_the_gap_stands_beside_the_exact_one():
+    """−2 for the mean of the tokens, with an interval around the exact slope."""
+    reading = keyhole.infer("gaussian", [16, 64, 256], repeats=100, seed=5).readings[0]
+    exact = reading.curve.expected_slope(of="gap")
+    assert exact == pytest.approx(-2, abs=0.02)
+    assert reading.gap_slope.low < exact < reading.gap_slope.high
+
+
+@pytest.mark.parametrize("rule", [0.5, "0.5", Rule(0.5)])
+def test_rules_may_be_numbers_texts_or_rules(rule):
+    """The same curve."""
+    found = keyhole.infer("gp", [8], attention=["softmax"], bandwidth=rule, repeats=2)
+    assert found.readings[0].curve.words == "exponential kernel, γ = 0.5"
+
+
+def test_a_kernel_of_ones_own():
+    """A function of two arrays of rows, called so."""
+    own = lambda left, right: np.exp(-np.abs(left[:, None] - right[None]).sum(axis=2))  # noqa: E731
+    found = keyhole.infer("gp", [8, 16], attention=["cme"], kernel=own, repeats=3)
+    assert "own kernel" in found.readings[0].curve.words
+
+
+def test_the_figure_shows_what_differs_and_what_the_posterior_misses():
+    """Measured and exact lines of softmax; one line for the posterior mean's own error."""
+    figure = keyhole.infer("gaussian", [4, 16], repeats=4).figure()
+    names = {row["estimator"] for row in figure.rows}
+    assert names == {"softmax", "softmax, exact", "another distance: the posterior mean (sink) from the truth"}
+
+
+def test_one_size_has_no_slope():
+    """And says none."""
+    reading = keyhole.infer("polya", [8], repeats=4).readings[0]
+    assert reading.gap_slope is None
+    assert not any(line.strip().startswith("slope") for line in reading.lines)
+
+
+def test_an_error_of_zero_by_chance_leaves_out_the_slope():
+    """Two tokens, one of each side, put the mean on the posterior mean in every repeat; the table stays."""
+    reading = keyhole.infer("beta", [2, 4], attention=["softmax"], repeats=2, seed=2).readings[0]
+    assert reading.gap_slope is None
+    assert len(reading.record()["points"]) == 2
+
+
+def test_a_value_is_repeated_as_often_as_its_name():
+    """The number of repeats follows the kind of model, not what it is called."""
+    found = keyhole.infer(LinearRegression(1, 1), [2], attention=["linear"])
+    assert found.repeats == keyhole.infer("linear", [2], attention=["linear"]).repeats == 64
+
+
+def test_where_theory_is_silent_no_line_is_printed():
+    """A kernel of which nothing exact is known: null in the record, nothing in the table."""
+    reading = keyhole.infer("gp", [8], attention=["cme"], kernel="matern", repeats=2).readings[0]
+    assert not any("theory" in line for line in reading.lines)
+    assert set(reading.record()["theory"].values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"attention": ["softmax", "softmax"]}, ArgumentError, "named twice"),
+        ({"bandwidth": -1.0}, AssumptionError, "a positive number times a power of T"),
+        ({"ridge": 0.0}, AssumptionError, "Equal keys without a ridge"),
+        ({"kernel": "cosine"}, ArgumentError, "There is no kernel 'cosine'"),
+        ({"seed": -1}, ArgumentError, "a seed is an integer from 0; got -1"),
+        ({"kernel": np.dot, "bandwidth": 1.0}, ArgumentError, "not apply to the linear kernel or to a function"),
+        ({"kernel": lambda a, b: np.nan * (a @ b.T), "attention": ["cme"]}, AssumptionError, "is not finite at"),
+        ({"bandwidth": 1e-320, "attention": ["softmax"]}, AssumptionError, "no finite answer at T = 8"),
+    ],
+)
+def test_refusals(options, error, sentence):
+    """One sentence each."""
+    with pytest.raises(error, match=sentence):
+        keyhole.infer("gp", [8, 16], repeats=2, **options)

@@ -1,0 +1,271 @@
+"""Theorem T: a head with a fixed query, its price for content, its floor, and the joined claim."""
+
+from dataclasses import replace
+from itertools import product
+from math import ceil, exp, floor, log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keyhole.bounds.construction_norms import pair_construction
+from keyhole.bounds.theorems.tabulated import (
+    compiled_path_inf,
+    contraction_price,
+    joined_samples,
+    observed_normaliser_gap,
+    one_position_functions,
+    one_position_rate,
+    series_price,
+    spread_price,
+    tabulated_complexity,
+    tabulated_floor,
+    tabulated_log_size,
+)
+from keyhole.errors import AssumptionError
+
+SPREADS = (0.0, 0.5, 1.0, 2.0, 4.0, 6.0)
+
+
+def test_vectors_of_the_price():
+    """Φ_a, Φ_b and their crossing, to the last digit."""
+    by_contraction = (1, 3.4357, 6.6338, 20.3005, 157.9003, 1174.470)
+    by_series = (1, 1.8557, 3.5456, 13.9589, 257.06, 5090.0)
+    digits = (4, 4, 4, 4, 4, 3)
+    assert tuple(map(round, map(contraction_price, SPREADS), digits)) == by_contraction
+    assert tuple(map(round, map(series_price, SPREADS), (4, 4, 4, 4, 2, 1))) == by_series
+    assert series_price(2.93935) < contraction_price(2.93935)
+    assert series_price(2.93937) > contraction_price(2.93937)
+
+
+@given(st.floats(0, 9))
+def test_the_series_is_summed_to_its_end(R):
+    """Φ_b against a plain sum of so many terms that the rest is below rounding."""
+    x, total = np.tanh(R / 2), 0.0
+    k = np.arange(int(40 / max(1e-9, 1 - x)) + 50)
+    total = float((x**k * np.sqrt(k + 1)).sum())
+    assert series_price(R) == pytest.approx(2 / (1 + exp(-R)) * total, rel=1e-9)
+
+
+@given(st.floats(0, 20), st.floats(1e-4, 1))
+def test_the_price_is_at_least_one_and_capped(R, rate):
+    """1 ≤ Φ (unless the cap is lower) ≤ 2.9143 e^R, and Φ r_m ≤ 1."""
+    price = spread_price(R, rate)
+    assert min(1.0, 1 / rate) <= price <= 2.9143 * exp(R)
+    assert price * rate <= 1 + 1e-12
+    assert contraction_price(R) * exp(-R) <= (1 + sqrt(0.5)) ** 2 < 2.9143
+
+
+def test_vectors_of_the_rate_and_the_bound():
+    """r_m at m = 10⁵ and (T1) for a conjunction of three with the factor 2, to the last digit."""
+    rates = [one_position_rate(T, 100_000) for T in (100, 1000, 10_000)]
+    assert [round(r, 7) for r in rates] == [0.0103037, 0.0123304, 0.0140738]
+    values = [
+        tabulated_complexity(replace(pair_construction("and", T, 3), readout_nonnegative=False), 100_000).value
+        for T in (100, 1000, 10_000)
+    ]
+    assert [round(v, 7) for v in values] == [0.0824293, 0.0986430, 0.1125904]
+
+
+def test_path_norms_of_the_constructions():
+    """P_∞: conjunction 4, ±1 conjunction 10, any ±1 table 32, parity 46, at s = 3, γ = ½, free of T."""
+    for T in (10, 1000):
+        found = [pair_construction(t, T, 3).path_inf for t in ("and", "signed-and", "junta", "parity")]
+        assert found == pytest.approx([4, 10, 32, 46])
+    assert compiled_path_inf(3, 0.5) == 32
+    assert compiled_path_inf(3, 0.5, symmetric=True) == 72
+
+
+@pytest.mark.parametrize(("T", "m", "published"), [(10, 20, 0.401), (100, 50, 0.381), (1000, 200, 0.239)])
+def test_blind_scores_against_the_exact_supremum(T, m, published):
+    """R = 0: the supremum over the class is a maximum over N_A functions; its mean is below r_m.
+
+    The theory's figure is a mean over random samples too; 300 draws of a maximum with standard deviation
+    below 0.1 have a standard error below 0.006, and three of them are allowed on each side.
+    """
+    rng = np.random.default_rng(2)
+    found = []
+    for _ in range(300):
+        bits = rng.integers(0, 2, size=(m, T))
+        signs = rng.choice([-1.0, 1.0], size=m)
+        # e(b_t) with values ±1: the two constants, and ±(2b_t − 1)
+        found.append(max(abs(signs.sum()), np.abs(signs @ (2 * bits - 1)).max()) / m)
+    assert np.mean(found) <= one_position_rate(T, m)
+    assert np.mean(found) == pytest.approx(published, abs=0.02)
+
+
+def best_head(bits, signs, R, rng, tries=60):
+    """A large correlation of signs with one head n/z, by random restarts and greedy vertex flips."""
+    m, T = bits.shape
+    best = 0.0
+    for _ in range(tries):
+        share = rng.dirichlet(np.full(T, 0.3))
+        factor = np.where(rng.random((T, 2)) < 0.5, np.exp(-R), 1.0)
+        weight = share * np.take_along_axis(factor[None], bits[:, :, None], axis=2)[:, :, 0]
+        mixture = weight / weight.sum(1, keepdims=True)
+        # values enter linearly: the best v[t, a] is the sign of its coefficient
+        per_symbol = [np.abs((signs[:, None] * mixture * (bits == a)).sum(0)) for a in (0, 1)]
+        best = max(best, (per_symbol[0] + per_symbol[1]).sum() / m)
+    return best
+
+
+@pytest.mark.parametrize("R", [0.5, 1.0, 2.0])
+def test_heads_that_read_the_symbol_stay_below_the_bound(R):
+    """R > 0: the largest correlation found by search, averaged over samples, is below Φ(R) r_m."""
+    rng = np.random.default_rng(3)
+    T, m = 6, 2000
+    rate = one_position_rate(T, m)
+    found = [best_head(rng.integers(0, 2, size=(m, T)), rng.choice([-1.0, 1.0], size=m), R, rng) for _ in range(6)]
+    assert np.mean(found) <= spread_price(R, rate) * rate
+
+
+def test_a_small_class_exhaustively():
+    """Two positions, four samples, all signs: the supremum over a fine grid of heads is below the bound."""
+    bits = np.array(list(product((0, 1), repeat=2)))
+    R, m = 1.0, 4
+    heads = []
+    for share in np.linspace(0, 1, 21):
+        for factors in product((exp(-R), 1.0), repeat=4):
+            factor = np.array(factors).reshape(2, 2)
+            weight = np.array([share, 1 - share]) * factor[np.arange(2), bits]
+            mixture = weight / weight.sum(1, keepdims=True)
+            heads += [
+                (mixture * np.array(v).reshape(2, 2)[np.arange(2), bits]).sum(1) for v in product((-1, 1), repeat=4)
+            ]
+    signs = np.array(list(product((-1, 1), repeat=m)))
+    simulated = (signs @ np.array(heads).T / m).max(axis=1).mean()
+    rate = one_position_rate(2, m)
+    assert simulated <= spread_price(R, rate) * rate
+
+
+@pytest.mark.parametrize("R", [0.0, 1.0, 2.0])
+def test_the_floor_is_reached(R):
+    """(T5): the construction's mean supremum is at least ½√(k/(2m)), and below the upper bound's cap."""
+    rng = np.random.default_rng(4)
+    k = 1 + floor(exp(R))
+    each = 25
+    m = k * each
+    lone, rest = exp(R), k - 1  # the string with its 1 at t: one factor e^R against k − 1 ones
+    u = lone / (lone + rest)
+    assert u >= 0.5
+    signs = rng.choice([-1.0, 1.0], size=(4000, k, each))
+    supremum = (np.abs(signs.sum(2)) * u).sum(1) / m
+    spread = supremum.std() / sqrt(4000)
+    assert supremum.mean() >= tabulated_floor(R, m, k) - 3 * spread
+    assert tabulated_floor(R, m, k) == pytest.approx(0.5 * sqrt(k / (2 * m)))
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 2**32 - 1), st.floats(0, 1))
+def test_sampled_heads_cover(seed, R):
+    """(T4): some draw of K positions, vertices of the right means, is within ε of the head at all points."""
+    rng = np.random.default_rng(seed)
+    T, m, accuracy = 6, 8, 0.7
+    bits = rng.integers(0, 2, size=(m, T))
+    share, v = rng.dirichlet(np.ones(T)), rng.uniform(-1, 1, (T, 2))
+    r = rng.uniform(exp(-R), 1, (T, 2))
+    r[np.arange(T), rng.integers(0, 2, T)] = 1.0
+    weight = share * r[np.arange(T), bits]
+    head = (weight * v[np.arange(T), bits]).sum(1) / weight.sum(1)
+    K = floor(10 * exp(R) * log(3 * m) / accuracy**2) + 1
+    assert K * log(16 * T) <= tabulated_log_size(R, m, T, accuracy) * (1 + 1 / K)  # 11 pays for the rounding of 10
+    low = exp(-R)
+    for _ in range(20):
+        t = rng.choice(T, size=K, p=share)
+        chance = (r[t] - low) / (1 - low) if R > 1e-9 else np.ones((K, 2))
+        rounded = np.where(rng.random((K, 2)) < chance, 1.0, low)
+        answers = np.where(rng.random((K, 2)) < (1 + v[t]) / 2, 1.0, -1.0)
+        seen = bits[:, t]
+        mass = rounded[np.arange(K), seen]
+        error = np.abs((mass * answers[np.arange(K), seen]).sum(1) / mass.sum(1) - head).max()
+        if error <= accuracy:
+            return
+    pytest.fail("twenty draws, none within the accuracy")
+
+
+def test_the_cover_in_numbers():
+    """11 e^R ln(3m) ln(4^A T)/ε², written out once."""
+    assert tabulated_log_size(1.0, 100, 50, 0.5) == pytest.approx(11 * exp(1) * log(300) * log(16 * 50) / 0.25)
+
+
+def test_growth_is_exactly_the_root_of_log_t():
+    """At fixed P_∞ and R = 0, R_m/√ln(2T+2) does not depend on T; nothing depends on dimensions."""
+    ratios = [
+        tabulated_complexity(pair_construction("and", T, 3), 1e6).value / sqrt(log(2 * T + 2))
+        for T in (10, 10**3, 10**6, 10**9)
+    ]
+    assert ratios == pytest.approx([ratios[0]] * 4, rel=1e-12)
+
+
+@pytest.mark.parametrize(("symbols", "functions"), [(1, 2), (2, 202), (3, 602), (4, 1402)])
+def test_one_position_functions(symbols, functions):
+    """(2^A − 2)T + 2 at T = 100."""
+    assert one_position_functions(100, symbols) == functions
+
+
+def test_nonnegative_readouts_drop_the_factor_two():
+    """The 2 for signed weights is dropped when every read-out weight is ≥ 0; L_σ and P_∞ multiply."""
+    profile = replace(pair_construction("and", 100, 3), activation_lipschitz=1.5, path_inf=3.0)
+    rate = one_position_rate(100, 1e6)
+    assert tabulated_complexity(profile, 1e6).value == pytest.approx(4.5 * rate)
+    signed = replace(profile, readout_nonnegative=False)
+    assert tabulated_complexity(signed, 1e6).value == pytest.approx(9 * rate)
+    spread = replace(signed, spread=1.0)
+    assert tabulated_complexity(spread, 1e6).value == pytest.approx(9 * rate * series_price(1.0))
+    assert tabulated_complexity(replace(signed, spread=2000.0), 100).value == pytest.approx(9.0)  # the cap
+
+
+def test_the_observed_normaliser():
+    """(T3) written out at one point: z ≥ 0.3, so ζ = 1/8 and i = 3."""
+    m, heads, rate = 1e8, 2, one_position_rate(100, 1e8)
+    zeta, i = 1 / 8, 3
+    expected = (2 / 0.5) * 2 * 1.5 * 4 * (2.9143 / zeta) * rate + heads * rate / zeta
+    expected += (heads + 1) * sqrt(log(2 * i * (i + 1) / 0.01) / (2 * m))
+    found = observed_normaliser_gap(
+        path_inf=4, smallest=0.3, heads=heads, context=100, samples=m, delta=0.01, margin=0.5, lipschitz=1.5
+    )
+    assert found == pytest.approx(expected)
+
+
+@given(st.floats(0.001, 1))
+def test_the_scale_of_the_observed_normaliser_is_the_largest_that_fits(smallest):
+    """2ζ ≤ the smallest normaliser < 4ζ, unless ζ = ½: the value halves or stays when z doubles."""
+    i = max(1, ceil(-np.log2(smallest / 2) - 1e-12))
+    assert 2 * 2.0**-i <= smallest * (1 + 1e-9)
+    gaps = [
+        observed_normaliser_gap(path_inf=1, smallest=z, heads=1, context=9, samples=1e9, delta=0.01)
+        for z in (smallest, 2.0 ** (1 - i))
+    ]
+    assert gaps[0] == gaps[1]
+
+
+@pytest.mark.parametrize(("T", "m"), [(100, 4.5e6), (1000, 6.4e6), (10_000, 8.4e6)])
+def test_the_joined_claim(T, m):
+    """(T6) at ε = .1, δ = .01, γ = .01, s = 3, to the printed digit."""
+    assert float(f"{joined_samples(T, 3, error=0.1, delta=0.01):.2g}") == m
+
+
+def test_the_joined_claim_is_rule_3_with_theorem_t():
+    """At that sample size, 2·2P r_m + √(ln(1/δ)/(2m)) equals the error, and symmetric targets cost 4s²."""
+    m = joined_samples(100, 4, error=0.07, delta=0.02, leak=0.25)
+    gap = 4 * 16 * 3 / 0.75 * one_position_rate(100, m) + sqrt(log(50) / (2 * m))
+    assert gap == pytest.approx(0.07)
+    assert compiled_path_inf(4, 0.25, symmetric=True) == pytest.approx(64 / 0.75)
+
+
+def test_refusals():
+    """Missing tables, a context too short for the floor, an accuracy too coarse for the cover."""
+    profile = pair_construction("and", 100, 3)
+    with pytest.raises(AssumptionError, match="has no path_inf and spread"):
+        tabulated_complexity(replace(profile, path_inf=None, spread=None), 10)
+    with pytest.raises(AssumptionError, match="at least 1 \\+ ⌊e\\^R⌋ = 8"):
+        tabulated_floor(2.0, 10, 7)
+    with pytest.raises(AssumptionError, match="ε ≤ 1"):
+        tabulated_log_size(0.0, 10, 10, 1.5)
+    with pytest.raises(AssumptionError, match="0 < γ < 1"):
+        compiled_path_inf(3, 1.0)
+    with pytest.raises(AssumptionError, match="this profile has sparsemax"):
+        tabulated_complexity(replace(profile, normaliser="sparsemax"), 10)
+    with pytest.raises(AssumptionError, match="\\[CLS\\] included"):
+        tabulated_complexity(replace(profile, tokens=1), 10)

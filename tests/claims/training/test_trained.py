@@ -1,0 +1,250 @@
+"""Studies that train networks: what they conclude from given runs, clause by clause, and one of them in earnest."""
+
+from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from keyhole.api.certify_runs import Settled
+from keyhole.claims.training import certified_runs as settled
+from keyhole.claims.training import conjunctions, grokking, parity, sparse_heads, trained
+from keyhole.claims.training.conjunctions import Growth
+from keyhole.lab.laws.selection import compare
+from keyhole.lab.learners.training import PROBE
+from keyhole.lab.runs.run import Result
+from keyhole.lab.thresholds.threshold import Threshold
+
+CONTEXTS = (25, 50, 100, 200, 400, 800)
+
+
+def threshold(context, m, width=0.1):
+    """A threshold with an interval of this relative half-width."""
+    ends = {"low": m * (1 - width), "high": m * (1 + width)}
+    fixed = {"quantile": 0.5, "censored": "no", "plateau": 1.0, "slope": 0.2, "trials": 40, "unfitted": 0.0}
+    return Threshold(context=context, m=m, **ends, **fixed, smallest=8, largest=4096, empirical=None)
+
+
+def grown(law, width=0.1):
+    """What a learner of this growth shows."""
+    points = tuple(threshold(context, law(context), width) for context in CONTEXTS)
+    return Growth("a setting", points, dict.fromkeys(CONTEXTS, 10.0), compare(points, resamples=50))
+
+
+@pytest.mark.parametrize(
+    ("law", "width", "verdict"),
+    [
+        (lambda T: 20 * T**0.1, 0.1, "holds"),
+        (lambda T: 5 + 2 * T, 0.02, "fails here"),
+        (lambda T: 20 * T**0.75, 0.45, "undecided at this scale"),
+    ],
+)
+def test_conjunctions(law, width, verdict):
+    """Slow growth holds, linear growth fails, and wide intervals decide nothing."""
+    outcome = conjunctions.judge((grown(law, width),), "uniform")
+    assert outcome.verdict == verdict
+    assert outcome.caveats  # 25 to 800 does not separate the laws, and the page says so
+
+
+def test_conjunctions_need_every_setting():
+    """One setting without thresholds leaves the claim open."""
+    none = Growth("another", (), {}, None)
+    assert conjunctions.judge((grown(lambda T: 20 * T**0.1), none), "uniform").verdict == "undecided at this scale"
+
+
+def test_censored_thresholds_decide_nothing():
+    """A longest context at which no size sufficed leaves the claim open, however slowly the others grow."""
+    one = grown(lambda T: 20 * T**0.1)
+    last = replace(one.thresholds[-1], m=None, high=None, censored="above")
+    cut = replace(one, thresholds=(*one.thresholds[:-1], last))
+    assert conjunctions.judge((cut,), "uniform").verdict == "undecided at this scale"
+
+
+def result(*, success=True, steps=100, readings=(), numbers=None, accuracy=None, fitted=True):
+    """One run."""
+    right = (1.0 if success else 0.5) if accuracy is None else accuracy
+    fixed = {"fitted": fitted, "train_accuracy": 1.0, "seconds": 1.0, "function": "x0", "positions": (0, 1, 2)}
+    return Result(success, accuracy=right, steps=steps, numbers=numbers or {}, readings=tuple(readings), **fixed)
+
+
+def reading(step, accuracy, fourier):
+    """What the parity study reads."""
+    return {"step": float(step), "accuracy": accuracy, "fourier": fourier, "mass_best": 0.1}
+
+
+SUDDEN = [reading(10, 0.5, 0.001), reading(20, 0.5, 0.02), reading(100, 0.7, 0.4), reading(110, 1.0, 0.99)]
+SLOW = [reading(10, 0.5, 0.001), reading(20, 0.7, 0.02), reading(100, 0.8, 0.4), reading(110, 1.0, 0.99)]
+UNANNOUNCED = [reading(10, 0.5, 0.001), reading(90, 0.5, 0.001), reading(100, 0.7, 0.4), reading(110, 1.0, 0.99)]
+TOGETHER = [reading(10, 0.5, 0.001), reading(20, 0.55, 0.02), reading(100, 0.7, 0.4), reading(110, 1.0, 0.99)]
+BLIP = [reading(10, 0.5, 0.1), reading(90, 0.5, 0.001), reading(100, 0.7, 0.4), reading(110, 1.0, 0.99)]
+
+
+@pytest.mark.parametrize(
+    ("readings", "wins", "verdict"),
+    [
+        (SUDDEN, 20, "holds"),
+        (SUDDEN, 18, "holds"),
+        (SUDDEN, 17, "undecided at this scale"),
+        (SUDDEN, 10, "fails here"),
+        (SLOW, 20, "fails here"),
+        (UNANNOUNCED, 20, "fails here"),
+        (TOGETHER, 20, "fails here"),  # accuracy is as far from its noise as the Fourier weight, as early
+        (BLIP, 20, "fails here"),  # noise that passes the mark once foretells nothing
+    ],
+)
+def test_parity_online(readings, wins, verdict):
+    """Nine in ten must succeed, suddenly, and with the Fourier weight moving first and for good."""
+    runs = [(15 if i % 2 else 20, result(success=i < wins, readings=readings)) for i in range(20)]
+    assert parity.judge(runs).verdict == verdict
+
+
+def test_parity_medians_count_every_run():
+    """A run that never succeeds is later than any that does: of three, one success has no median."""
+    runs = [(15, result(success=i < 2, steps=100 * (i + 1), readings=SUDDEN)) for i in range(3)]
+    runs += [(40, result(success=i < 1, steps=100, readings=SUDDEN)) for i in range(3)]
+    found = parity.judge(runs)
+    assert found.numbers["median steps at T = 15"] == 200
+    assert "median steps at T = 40" not in found.numbers
+    assert "T = 40: 1 of 3, no median" in found.measurement
+
+
+def test_both_marks_of_noise_are_as_unusual():
+    """A network that knows nothing passes either mark on 1024 inputs with the chance of √5 standard deviations."""
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1.0, 1.0], (20_000, 1024))
+    means = signs.mean(axis=1)
+    expected = 2 * NormalDist().cdf(-(5**0.5))
+    tolerance = 4 * (expected / len(means)) ** 0.5
+    assert np.mean(means**2 > parity.NOISE) == pytest.approx(expected, abs=tolerance)
+    assert np.mean(np.abs(means / 2) > parity.CHANCE - 0.5) == pytest.approx(expected, abs=tolerance)
+    assert parity.PROBE == PROBE
+
+
+def test_a_network_that_does_not_fit_memorises_nothing():
+    """At forty samples the network must have fitted its set, or the claim fails."""
+    curve = [{"step": 100.0, "train_accuracy": 0.7, "accuracy": 0.5}]
+    network = {m: [result(success=m == 1000, readings=curve, fitted=m > 40) for _ in range(6)] for m in grokking.SIZES}
+    exact = {m: [result() for _ in range(60)] for m in grokking.SIZES}
+    assert grokking.judge({"network": network, "elimination over GF(2)": exact}).verdict == "fails here"
+
+
+@pytest.mark.parametrize(
+    ("algebra", "few", "many", "verdict"),
+    [
+        (60, 0, 6, "holds"),
+        (60, 0, 3, "holds"),
+        (60, 6, 6, "fails here"),
+        (40, 0, 6, "fails here"),
+        (60, 0, 0, "fails here"),
+        (60, 2, 6, "undecided at this scale"),
+    ],
+)
+def test_parity_from_a_fixed_set(algebra, few, many, verdict):
+    """Elimination must succeed where the network does not yet, and the network with a thousand samples."""
+    curve = [
+        {"step": 100.0, "train_accuracy": 1.0, "accuracy": 0.5},
+        {"step": 900.0, "train_accuracy": 1.0, "accuracy": 1.0},
+    ]
+    wins = {40: few, 150: 0, 300: 3, 1000: many}
+    network = {m: [result(success=i < n, readings=curve) for i in range(6)] for m, n in wins.items()}
+    exact = {m: [result(success=i < algebra) for i in range(60)] for m in wins}
+    outcome = grokking.judge({"network": network, "elimination over GF(2)": exact})
+    assert outcome.verdict == verdict
+    assert outcome.numbers["longest delay"] == 800
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "verdict"),
+    [
+        ([0.9] * 12, [0.1] * 12, "holds"),
+        ([0.9] * 10 + [0.1] * 2, [0.05] * 12, "fails here"),
+        ([0.9] * 12, [0.95] * 12, "fails here"),
+        ([0.9] * 20, [0.1] * 4, "undecided at this scale"),
+    ],
+)
+def test_sparse_heads(won, lost, verdict):
+    """Generalising runs must look at the relevant positions, more than the others do."""
+    runs = [result(success=False, numbers={"mass_best": mass}) for mass in lost]
+    runs += [result(numbers={"mass_best": mass}) for mass in won]
+    assert sparse_heads.judge(runs).verdict == verdict
+
+
+GOOD = Settled(
+    identity="a" * 64,
+    context=50,
+    samples=300,
+    seed=0,
+    function="x0 & x1 & x2",
+    right=True,
+    status="PROVED",
+    margin=1.0,
+    eta=0.0,
+    disagreements=0,
+    mistakes=0,
+    error_bound=0.09,
+    trivial_error=0.125,
+    held_out_bound=0.03,
+    identified=True,
+    true_error=0.0,
+    proof_seconds=0.1,
+    seconds=0.5,
+)
+
+
+@pytest.mark.parametrize(
+    ("others", "verdict"),
+    [
+        ({}, "holds"),
+        ({"twice": [replace(GOOD, status="UNDECIDED")] * 10}, "fails here"),
+        ({"twice": [replace(GOOD, status="UNDECIDED")] * 4}, "undecided at this scale"),
+        ({"above": [replace(GOOD, status="UNDECIDED")] * 10}, "holds"),  # reported, not predicted
+        ({"longer": [replace(GOOD, status="UNDECIDED")] * 10}, "holds"),
+        ({"twice": [replace(GOOD, status="COUNTEREXAMPLE", mistakes=1)] * 10}, "holds"),  # not clean: they erred
+        ({"twice": [replace(GOOD, status="UNDECIDED", function=None, right=None)] * 10}, "fails here"),  # unread, clean
+        ({"below": [replace(GOOD, true_error=0.2, error_bound=0.15)]}, "fails here"),
+        ({"longer": [replace(GOOD, true_error=0.2, error_bound=0.15)]}, "fails here"),
+        ({"below": [replace(GOOD, true_error=0.2, error_bound=0.5, trivial_error=0.25)]}, "holds"),
+    ],
+)
+def test_settled(others, verdict):
+    """Clean models must be proved at m = 2 m*, and no promise may lie below the measured error, at any sample size."""
+    groups = [settled.Group("twice", 50, 140, (GOOD,) * 12)]
+    groups += [settled.Group(why, 50, 140, tuple(runs)) for why, runs in others.items()]
+    assert settled.judge(groups).verdict == verdict
+
+
+def test_settled_tells_every_share():
+    """Promises below the trivial error, models proved to be a wrong function, and the slack of every bound."""
+    wrong = replace(GOOD, right=False, true_error=0.25, error_bound=0.6, trivial_error=0.25, held_out_bound=0.17)
+    vacuous = replace(GOOD, error_bound=0.3)
+    refuted = replace(GOOD, status="COUNTEREXAMPLE")
+    found = settled.judge(
+        [
+            settled.Group("twice", 50, 140, (GOOD, refuted)),
+            settled.Group("above", 400, 300, (GOOD, GOOD, vacuous, refuted)),
+            settled.Group("below", 50, 50, (wrong, vacuous, vacuous)),
+        ]
+    )
+    assert "1 of 2 models without a mistake are proved (T = 50, m = 140: 1 of 2)" in found.measurement
+    assert "T = 400, m = 300: 2 of 4 runs end proved with a promise below the trivial error" in found.measurement
+    assert "of these 1 are proved equal to a function that is not the target" in found.measurement
+    assert found.numbers["slack of the promise, T = 50, m = 50"] == pytest.approx(0.3)
+    assert found.numbers["slack of the held-out half, T = 50, m = 50"] == pytest.approx(0.03)
+    assert found.numbers["slack of the trivial error, T = 400, m = 300"] == pytest.approx(0.125)
+
+
+def test_a_study_in_earnest(tmp_path, monkeypatch):
+    """A miniature of the settled study trains, certifies and concludes; its runs are kept and found again."""
+    monkeypatch.setenv("KEYHOLE_HOME", str(tmp_path))
+    monkeypatch.setitem(settled.CONTEXTS, "quick", (8,))
+    monkeypatch.setitem(settled.BUDGET, "quick", (24, 0))
+    monkeypatch.setitem(settled.SEEDS, "quick", (1, 2, 1))
+    monkeypatch.setattr(trained, "core_count", lambda: 1)
+    outcome = settled.look("quick", 0)
+    assert outcome.numbers["runs below the threshold"] == 1
+    assert outcome.numbers["models without a mistake"] <= 2
+    assert outcome.numbers["bounds below the measured error"] == 0
+    again = settled.look("quick", 0)
+    timeless = {name for name in outcome.numbers if "seconds" not in name}
+    assert {name: again.numbers[name] for name in timeless} == {name: outcome.numbers[name] for name in timeless}
+    assert again.measurement == outcome.measurement

@@ -1,0 +1,318 @@
+"""Training: what a step is, what is traced, what stops it, and what is read."""
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from keyhole.attention import evaluate, tabulate
+from keyhole.errors import ArgumentError
+from keyhole.lab.learners import training
+from keyhole.lab.learners.network import apply, initial, model_of
+from keyhole.lab.learners.training import (
+    PROBE,
+    Rates,
+    State,
+    advance,
+    characters,
+    cross_entropy,
+    optimizer_of,
+    prepare,
+    train,
+)
+from keyhole.lab.learners.transformer import Transformer
+from keyhole.lab.runs.run import learn, run
+from keyhole.lab.runs.spec import Cell
+from keyhole.lab.task import SparseTask
+
+SMALL = Transformer(heads=2, width=8, hidden=8, batch=16, steps=200, every=50, rate=1e-2)
+LITERAL = SparseTask("x0")
+CONTEXT = 8
+
+
+def rates_of(settings):
+    """The traced settings."""
+    return Rates(**{name: jnp.float32(getattr(settings, name)) for name in Rates._fields})
+
+
+def prepared(settings, *, online=False, seed=0, task=LITERAL, samples=40):
+    """An instance and what training sees of it."""
+    rng = np.random.default_rng(seed)
+    instance = task.instance(CONTEXT, rng)
+    examples = None if online else instance.training_set(samples, rng)
+    return instance, prepare(settings, instance, examples, rng)
+
+
+def stepped(settings, data, online=False, step=0):  # noqa: FBT002
+    """Parameters before and after one step, and its loss."""
+    parameters = initial(settings, 2, CONTEXT, jax.random.key(0))
+    optimizer = optimizer_of(settings)
+    state = State(parameters, optimizer.init(parameters), jnp.int32(step))
+    step = jax.jit(partial(advance, settings, optimizer, online))
+    after, loss = step(data, rates_of(settings), state, jax.random.key(1))
+    return parameters, after.parameters, float(loss)
+
+
+def whole_gradient(settings, data, parameters, count):
+    """The mean cross-entropy over the real rows and its gradient, written plainly."""
+    return slope_of(settings, data, count)(parameters)
+
+
+def slope_of(settings, data, count):
+    """That, as a function of the parameters."""
+
+    def loss(parameters):
+        outputs = apply(settings, parameters, data.inputs[:count])
+        return cross_entropy(outputs, data.labels[:count]).mean()
+
+    return jax.jit(jax.value_and_grad(loss))
+
+
+@pytest.mark.parametrize("kind", ["decoupled", "coupled"])
+def test_a_first_step_of_adam(kind):
+    """After one step from rest Adam moves every weight by rate·g/(|g| + ε), with the decay where it belongs."""
+    settings = replace(SMALL, batch=0, decay=0.3, decay_kind=kind, rate=0.01, warmup=4)
+    _, data = prepared(settings)
+    before, after, loss = stepped(settings, data, step=1)
+    value, gradient = whole_gradient(settings, data, before, 40)
+    assert abs(loss - float(value)) < 1e-6
+    rate = 0.01 * 2 / 4  # the second of four steps of warm-up
+    for name, old in before.items():
+        slope = np.asarray(gradient[name]) + (0.3 * np.asarray(old) if kind == "coupled" else 0)
+        moved = slope / (np.abs(slope) + 1e-8) + (0 if kind == "coupled" else 0.3 * np.asarray(old))
+        steep = np.abs(slope) > 1e-4  # elsewhere rounding decides the sign
+        apart = np.asarray(after[name]) - (np.asarray(old) - rate * moved)
+        assert np.abs(apart * steep).max() < 1e-5
+
+
+def walked(settings, data, count):
+    """The parameters before each of some steps and after the last, and the gradient before each, as doubles."""
+    parameters = initial(settings, 2, CONTEXT, jax.random.key(0))
+    optimizer = optimizer_of(settings)
+    state = State(parameters, optimizer.init(parameters), jnp.int32(0))
+    step = jax.jit(partial(advance, settings, optimizer, False))  # noqa: FBT003
+    slope = slope_of(settings, data, 40)
+    seen, gradients = [state.parameters], []
+    for _ in range(count):
+        gradients.append(slope(state.parameters)[1])
+        state, _ = step(data, rates_of(settings), state, jax.random.key(1))
+        seen.append(state.parameters)
+
+    def plain(some):
+        return [{name: np.asarray(array, dtype=float) for name, array in one.items()} for one in some]
+
+    return plain(seen), plain(gradients)
+
+
+def directions(settings, slopes):
+    """Where Adam or momentum goes after these slopes, as their papers write it."""
+    a, b, first, second = settings.momentum, settings.second_moment, 0.0, 0.0
+    for count, slope in enumerate(slopes, 1):
+        if settings.optimizer == "sgd":
+            first = a * first + slope
+            yield first
+        else:
+            first, second = a * first + (1 - a) * slope, b * second + (1 - b) * slope**2
+            yield first / (1 - a**count) / (np.sqrt(second / (1 - b**count)) + 1e-8)
+
+
+@pytest.mark.parametrize("kind", ["decoupled", "coupled"])
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_three_steps_remember_the_slopes_before(optimizer, kind):
+    """Three steps in warm-up are those of Adam, and of momentum, written plainly, with the decay where it belongs.
+
+    The slopes are taken where the trainer stood, so rounding does not add up: a slope above 1e-4 is off by 1e-7 at
+    most, a direction of Adam by 1e-3 of itself, and a step by 1e-3 of the rate.
+    """
+    settings = replace(SMALL, batch=0, optimizer=optimizer, decay=0.3, decay_kind=kind, rate=0.01, warmup=4)
+    settings = replace(settings, momentum=0.7, second_moment=0.8)
+    _, data = prepared(settings)
+    seen, gradients = walked(settings, data, 3)
+    for name in seen[0]:
+        decays = [0.3 * before[name] for before in seen[:-1]]
+        slopes = [one[name] + (decay if kind == "coupled" else 0) for one, decay in zip(gradients, decays, strict=True)]
+        steep = np.min(np.abs(slopes), axis=0) > 1e-4
+        assert steep.any() or not np.any(slopes)
+        for step, towards in enumerate(directions(settings, slopes)):
+            moved = towards + (0 if kind == "coupled" else decays[step])
+            apart = seen[step + 1][name] - (seen[step][name] - 0.01 * (step + 1) / 4 * moved)
+            assert np.abs(apart * steep).max() < 1e-5
+
+
+def test_adam_adds_its_epsilon_to_the_root():
+    """From rest a slope of ε = 1e-8 moves half as far as a steep one: ε stands beside √v̂, not under the root."""
+    direction, _ = (optimizer := optimizer_of(SMALL)).update(
+        {"a": jnp.float32([1e-8, 1.0])}, optimizer.init({"a": jnp.zeros(2)})
+    )
+    assert np.abs(np.asarray(direction["a"]) - [0.5, 1.0]).max() < 1e-5
+
+
+def test_a_step_of_gradient_descent_and_a_cosine():
+    """Plain gradient descent subtracts rate·g; the cosine has fallen to one half in the middle."""
+    settings = replace(SMALL, batch=0, optimizer="sgd", decay=0.0, rate=0.1, schedule="cosine", steps=100)
+    _, data = prepared(settings)
+    before, after, _ = stepped(settings, data, step=50)
+    _, gradient = whole_gradient(settings, data, before, 40)
+    for name, old in before.items():
+        assert np.abs(np.asarray(after[name] - (old - 0.05 * gradient[name]))).max() < 1e-6
+
+
+def test_padding_is_never_seen():
+    """What stands in the padding changes no step, of whole batches or of mini-batches."""
+    for settings in (replace(SMALL, batch=0), SMALL):
+        _, data = prepared(settings)
+        spoilt = data._replace(inputs=data.inputs.at[40:].set(1), labels=data.labels.at[40:].set(1.0))
+        assert data.inputs.shape[0] > 40
+        clean, other = (stepped(settings, one)[1] for one in (data, spoilt))
+        assert all(np.array_equal(array, other[name]) for name, array in clean.items())
+
+
+def test_fixed_positions_stay():
+    """Fixed position codes do not move; learned ones do."""
+    for kind in ("fixed", "learned"):
+        settings = replace(SMALL, positions=kind)
+        _, data = prepared(settings)
+        before, after, _ = stepped(settings, data)
+        assert np.array_equal(before["positions"], after["positions"]) == (kind == "fixed")
+
+
+def test_fresh_samples_follow_the_task():
+    """Fresh samples have the task's law, its labels and its label noise."""
+    task = SparseTask("and:2", "0.7", label_noise=0.25, symbols=4)
+    instance, data = prepared(SMALL, online=True, task=task)
+    inputs, labels = training._fresh(data, 20_000, CONTEXT, jax.random.key(3))
+    inputs, labels = np.asarray(inputs), np.asarray(labels) > 0
+    assert abs(instance.letters[inputs].mean() - 0.7) < 5 * math.sqrt(0.21 / inputs.size)
+    wrong = (instance.truth(inputs) != labels).mean()
+    assert abs(wrong - 0.25) < 5 * math.sqrt(0.25 * 0.75 / 20_000)
+    fair, plain = prepared(SMALL, online=True)
+    inputs, labels = (np.asarray(part) for part in training._fresh(plain, 20_000, CONTEXT, jax.random.key(4)))
+    assert abs(inputs.mean() - 0.5) < 5 * math.sqrt(0.25 / inputs.size)
+    assert (fair.truth(inputs) == (labels > 0)).all()
+
+
+def test_one_compilation_serves_every_cell_of_a_shape():
+    """Other sample sizes, seeds, rates, decays and tolerances make no new program; the same cell, the same bits."""
+    first = run(Cell(LITERAL, SMALL, CONTEXT, 40, 0))
+    again = run(Cell(LITERAL, SMALL, CONTEXT, 40, 0))
+    assert first.record() | {"seconds": 0} == again.record() | {"seconds": 0}
+    for name, array in first.weights.items():
+        assert np.array_equal(array, again.weights[name])
+    others = [replace(SMALL, rate=2e-2), replace(SMALL, decay=0.0, tolerance=0.1, warmup=10)]
+    for settings, samples in zip(others, (30, 900), strict=True):
+        run(Cell(LITERAL, settings, CONTEXT, samples, 1))
+    program = training._compiled(training._shape_of(SMALL), CONTEXT, 2, False)  # noqa: FBT003
+    assert program._cache_size() == 1
+
+
+def test_a_literal_is_learned_and_training_stops():
+    """One bit of eight is learned from 300 samples, training stops when it is fitted, and the readings say so."""
+    cell = Cell(LITERAL, SMALL, CONTEXT, 300, 0)
+    result = run(cell)
+    assert result.success
+    assert result.fitted
+    last = result.readings[-1]
+    assert last["train_accuracy"] == 1
+    assert last["loss"] <= SMALL.tolerance
+    assert result.steps == last["step"] == SMALL.every * len(result.readings)
+    assert result.steps < SMALL.steps
+    assert 0 < last["mass"] <= last["mass_best"] <= 1
+    assert last["fourier"] > 0.9
+    instance, _, fitted = learn(cell)
+    inputs = instance.inputs(500, np.random.default_rng(5))
+    numbers = evaluate(tabulate(model_of(SMALL, fitted.weights)), inputs)
+    sure = np.abs(numbers) > 1e-3  # beyond single precision
+    assert (fitted.predict(inputs) == (numbers > 0))[sure].all()
+
+
+def test_online_training_learns_and_counts_its_steps():
+    """From fresh samples training stops when the probe is answered without error; nothing is read of a training set."""
+    result = run(Cell(LITERAL, SMALL, CONTEXT, None, 0))
+    assert result.success
+    assert result.train_accuracy is None
+    assert "train_accuracy" not in result.readings[-1]
+    assert result.readings[-1]["accuracy"] == 1
+
+
+def test_a_diverged_run_is_a_failure_and_not_a_crash():
+    """A rate of 10²⁰ ends in numbers that are none: the run stops, answers 0 and says that it diverged."""
+    result = run(Cell(LITERAL, replace(SMALL, rate=1e20), CONTEXT, 40, 0))
+    assert not result.success
+    assert result.numbers["diverged"] == 1
+    assert result.steps < SMALL.steps
+    assert all(math.isfinite(value) for reading in result.readings for value in reading.values())
+
+
+def test_dropout_is_random_and_keeps_the_mean():
+    """Dropout changes what a step sees, and its mean over many draws is the network without it."""
+    settings = replace(SMALL, dropout=0.5, hidden=0, norm="none")
+    parameters = initial(settings, 2, CONTEXT, jax.random.key(0))
+    inputs = jnp.asarray(np.random.default_rng(0).integers(0, 2, (3, CONTEXT)).astype(np.uint8))
+    dropped = jax.jit(jax.vmap(partial(apply, settings, parameters, inputs)))
+    draws = dropped(jax.random.split(jax.random.key(1), 4000))
+    plain = np.asarray(apply(settings, parameters, inputs))
+    spread = np.asarray(draws.std(axis=0))
+    assert (spread > 0).all()
+    assert (np.abs(draws.mean(axis=0) - plain) < 5 * spread / math.sqrt(4000)).all()
+
+
+@pytest.mark.parametrize(("formula", "law"), [("and:3", "uniform"), ("parity:3", "uniform"), ("and:2", "0.8")])
+def test_characters_span_the_target(formula, law):
+    """The target's own variance lies wholly on its characters; a bit that does not matter has next to none there."""
+    instance = SparseTask(formula, law).instance(CONTEXT, np.random.default_rng(0))
+    inputs = instance.inputs(PROBE, np.random.default_rng(1))
+    basis = characters(instance, inputs)
+    target = instance.truth(inputs).astype(float)
+    target -= target.mean()
+    assert abs(((target @ basis) ** 2).sum() / (target @ target) - 1) < 1e-9
+    other = next(place for place in range(CONTEXT) if place not in instance.function.positions)
+    noise = inputs[:, other] - inputs[:, other].mean()
+    assert ((noise @ basis) ** 2).sum() / (noise @ noise) < 8 * 7 / PROBE  # mean C/P for C ≤ 7 characters
+
+
+def test_unsafe_scores_are_answered_by_softmax():
+    """With scores further apart than the product can carry, answers are those of the general evaluation."""
+    instance = LITERAL.instance(CONTEXT, np.random.default_rng(0))
+    examples = instance.training_set(40, np.random.default_rng(0))
+    fitted = train(SMALL, instance, examples, np.random.SeedSequence(0))
+    weights = {**fitted.weights, "positions": fitted.weights["positions"] * 1e4}
+    parameters = {name: jnp.asarray(array) for name, array in weights.items()}
+    predict = training._predictor(SMALL, CONTEXT, parameters, weights)
+    inputs = instance.inputs(200, np.random.default_rng(1))
+    assert (predict(inputs) == (evaluate(tabulate(model_of(SMALL, weights)), inputs) > 0)).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Transformer(heads=3), "the heads divide the width"),
+        (lambda: Transformer(rate=0.0), "rate and norm_eps are above 0"),
+        (lambda: Transformer(batch=-1), "at least 0"),
+        (lambda: Transformer(norm="batch"), "norm 'batch' is not known"),
+        (lambda: run(Cell(SparseTask("x0", feature_noise=0.1), SMALL, CONTEXT, None, 0)), "needs a training set"),
+        (lambda: Cell(LITERAL, SMALL, 0, 40, 0), "context of length 0"),
+        (lambda: Cell(LITERAL, SMALL, 8, 0, 0), "at least 1 sample"),
+    ],
+)
+def test_bad_settings_are_refused(make, message):
+    """What cannot be trained is refused in one sentence."""
+    with pytest.raises(ArgumentError, match=message):
+        make()
+
+
+def test_fresh_samples_come_in_batches():
+    """The whole of a training set that is not there is refused in a sentence, before anything is compiled."""
+    instance, _ = prepared(SMALL, online=True)
+    with pytest.raises(ArgumentError, match="with a batch of 0"):
+        train(replace(SMALL, batch=0), instance, None, np.random.SeedSequence(0))
+
+
+@pytest.mark.parametrize(("steps", "every"), [(30, 50), (75, 50)])
+def test_steps_are_whole_stretches_between_readings(steps, every):
+    """Settings that would train past their last step, and past the end of their schedule, are refused."""
+    with pytest.raises(ArgumentError, match=f"{steps} steps with a reading every {every}"):
+        replace(SMALL, steps=steps, every=every)

@@ -1,0 +1,119 @@
+"""The truth, in rational arithmetic, is never outside a ball."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from exact_models import each, lifted, precisely
+from exact_models import holds as certainly_holds
+from keyhole.rigorous.ball import Ball, between, exact, gamma, inverse, root
+
+numbers = st.floats(-1e6, 1e6, allow_subnormal=False)
+radii = st.sampled_from([0.0, 0.0, 1e-12, 0.5])
+
+
+@st.composite
+def balls(draw, shape, of=numbers):
+    """A ball and, entry by entry, a rational number inside."""
+    mid = draw(arrays(np.float64, shape, elements=of))
+    rad = np.abs(mid) * draw(arrays(np.float64, shape, elements=radii))
+    share = draw(arrays(np.float64, shape, elements=st.sampled_from([-1.0, -0.5, 0.0, 1.0])))
+    inside = np.empty(shape, dtype=object)
+    for index in np.ndindex(*shape):
+        inside[index] = Fraction(mid[index]) + Fraction(share[index]) * Fraction(rad[index])
+    return Ball(mid, rad), inside
+
+
+def holds(ball, truth):
+    """Whether every entry of the ball holds the rational number beside it, between both ends and within the radius."""
+    for index in np.ndindex(*ball.mid.shape):
+        mid, rad = Fraction(float(ball.mid[index])), Fraction(float(ball.rad[index]))
+        assert abs(truth[index] - mid) <= rad
+        assert Fraction(float(ball.low[index])) <= truth[index] <= Fraction(float(ball.high[index]))
+        assert abs(truth[index]) <= Fraction(float(ball.size[index]))
+    return True
+
+
+@given(balls((2, 3)), balls((2, 3)))
+def test_sums_and_products(one, two):
+    """X ∈ X and y ∈ Y give x ± y ∈ X ± Y and xy ∈ XY, entry by entry."""
+    (x, a), (y, b) = one, two
+    assert holds(x + y, a + b)
+    assert holds(x - y, a - b)
+    assert holds(x * y, a * b)
+    assert holds(-x, -a)
+
+
+@given(balls((2, 7)), balls((7, 3)))
+def test_matrix_products(one, two):
+    """The product of matrices of balls holds the product of any matrices inside."""
+    (x, a), (y, b) = one, two
+    assert holds(x @ y, a @ b)
+    assert holds((y.T @ x.T).T, a @ b)
+
+
+@given(balls((2, 7)))
+def test_totals_and_means(drawn):
+    """Sums over the last axis, and rows less their means."""
+    x, a = drawn
+    assert holds(x.total(), a.sum(axis=-1))
+    assert holds(x.centred(), a - (a.sum(axis=-1) / 7)[:, None])
+
+
+@given(balls((4,), of=st.floats(1e-6, 1e6)))
+def test_inverses(drawn):
+    """1/x lies in the inverse of what is certainly positive."""
+    x, a = drawn
+    assert holds(inverse(x), np.array([1 / inside for inside in a], dtype=object))
+
+
+@given(balls((4,), of=st.floats(0, 1e6)))
+def test_roots(drawn):
+    """√x lies in the root: the ends, squared, enclose x."""
+    x, a = drawn
+    found = root(x)
+    for low, high, inside in zip(found.low, found.high, a, strict=True):
+        assert max(Fraction(float(low)), Fraction(0)) ** 2 <= inside <= Fraction(float(high)) ** 2
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 1.0, 2.0**41])
+def test_roots_and_inverses_of_numbers_hold_the_truth(scale):
+    """A number without a radius has a root and an inverse that are no doubles: the radius covers the rounding."""
+    numbers = scale * np.linspace(1.0, 4.0, 301)
+    with precisely():
+        roots, inverses = each(lambda x: x.sqrt(), lifted(numbers)), 1 / lifted(numbers)
+    assert certainly_holds(root(exact(numbers)), roots)
+    assert certainly_holds(inverse(exact(numbers)), inverses)
+    assert certainly_holds(inverse(root(exact(numbers))), 1 / roots)
+
+
+def test_inverse_of_what_may_be_zero():
+    """Nothing is known of 1/x where x may be 0."""
+    assert not np.isfinite(inverse(Ball(np.array([0.5]), np.array([0.5]))).rad).any()
+
+
+@given(numbers, numbers)
+def test_between_holds_both_ends(a, b):
+    """Both ends lie in the ball between them."""
+    low, high = sorted((a, b))
+    ball = between(low, high)
+    assert holds(ball, np.array(Fraction(low), dtype=object))
+    assert holds(ball, np.array(Fraction(high), dtype=object))
+
+
+def test_gamma_is_attained():
+    """γ_n is no smaller than n u/(1 − n u), and 2^53 terms would have none."""
+    for terms in (1, 10, 1000):
+        u = Fraction(1, 2**53)
+        assert Fraction(gamma(terms)) >= terms * u / (1 - terms * u)
+    assert gamma(100) == pytest.approx(100 * 2.0**-53, rel=1e-8)
+
+
+def test_rounding_is_seen():
+    """1 + 2^−53 is not a number of double precision, and the ball knows."""
+    assert (exact(np.array([1.0])) + exact(np.array([2.0**-53]))).rad[0] > 0
+    assert (exact(np.array([[1.0, 2.0**-53]])) @ exact(np.array([1.0, 1.0]))).rad[0] >= 2.0**-53

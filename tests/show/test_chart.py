@@ -1,0 +1,172 @@
+"""Every kind of figure is drawn as SVG, PNG, a self-contained page and a table."""
+
+import csv
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from keyhole.errors import AssumptionError, OutputError
+from keyhole.figure import Axis, Figure
+from keyhole.show.chart import to_html, to_png, to_spec, to_svg
+from keyhole.show.site import save_figure
+from keyhole.show.tree import lay_out
+
+GROWTH = tuple(
+    {"T": 10**power, "m": power + shift, "low": power + shift - 0.5, "high": power + shift + 0.5, "who": who}
+    for power in range(1, 5)
+    for shift, who in enumerate(["ours", "<theirs>"])
+)
+CELLS = tuple({"at": at, "head": head, "mass": at * head / 6} for at in range(4) for head in range(3))
+NODES = (
+    {"node": "risk", "parent": None, "label": "risk"},
+    {"node": "cover", "parent": "risk", "label": "cover of the scores"},
+    {"node": "chance", "parent": "risk", "label": "confidence"},
+)
+T, M, WHO = Axis("T", "context T", "log"), Axis("m", "samples m"), Axis("who", "bound", "category")
+FIGURES = {
+    "lines": Figure("Growth of m*(T)", "lines", GROWTH, T, M, WHO, "low", "high", subtitle="with a band"),
+    "points": Figure("Thresholds", "points", GROWTH, T, M, WHO, "low", "high"),
+    "bars": Figure("Weights", "bars", CELLS[:3], Axis("head", "head", "category"), Axis("mass", "mass")),
+    "long bars": Figure("Many weights", "bars", CELLS[::3], Axis("at", "at"), Axis("mass", "mass")),
+    "heatmap": Figure(
+        "Attention",
+        "heatmap",
+        CELLS,
+        Axis("at", "at", "category"),
+        Axis("head", "head", "category"),
+        Axis("mass", "mass"),
+    ),
+    "curves": Figure("Courses", "curves", GROWTH, T, M, WHO, group="low"),
+    "map": Figure(
+        "Success",
+        "map",
+        CELLS[3:],
+        Axis("at", "at", "log"),
+        Axis("head", "head"),
+        Axis("mass", "mass"),
+        over=(Figure("law", "curves", GROWTH, T, M, WHO), Figure("m*", "points", GROWTH, T, M, WHO, "low", "high")),
+    ),
+    "tree": Figure("Derivation", "tree", NODES, Axis("node", "node"), Axis("parent", "parent"), Axis("label", "label")),
+}
+MARKS = {"lines": 8, "points": 8, "bars": 3, "long bars": 4, "heatmap": 12, "tree": 3}
+
+
+def texts(svg: str) -> str:
+    """All text an SVG shows."""
+    return " ".join(ET.fromstring(svg).itertext())  # noqa: S314  (our own drawing)
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_svg_shows_titles_and_every_row(name):
+    """The drawing parses as XML, shows the title and axis titles, and has a mark for every row."""
+    figure = FIGURES[name]
+    svg = to_svg(figure)
+    assert figure.title in texts(svg)
+    labels = re.findall(r'aria-roledescription="(?:point|bar|rect mark|text mark)"', svg)
+    assert len(labels) == MARKS[name] == len(figure.rows)
+    if name == "tree":
+        assert all(row["label"] in texts(svg) for row in figure.rows)
+    else:
+        assert figure.x.title in texts(svg)
+        assert figure.y.title in texts(svg)
+
+
+def test_a_map_shows_its_squares_and_what_lies_over_them():
+    """A square for every row, and the points and the two curves of the figures over it."""
+    svg = to_svg(FIGURES["map"])
+    marks = [len(re.findall(f'aria-roledescription="{mark}"', svg)) for mark in ("square", "point", "line mark")]
+    assert marks == [9, 8, 2]
+
+
+def test_curves_are_joined_by_group():
+    """Rows of one colour in two groups make two curves, without points."""
+    rows = tuple({"x": x, "y": x * run, "run": run, "what": "loss"} for run in (1, 2) for x in range(3))
+    figure = Figure("Runs", "curves", rows, Axis("x", "x"), Axis("y", "y"), Axis("what", "", "category"), group="run")
+    svg = to_svg(figure)
+    assert len(re.findall('aria-roledescription="line mark"', svg)) == 2
+    assert "symbol mark" not in svg.split("legend", maxsplit=1)[0]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_png_is_a_picture_of_the_same_size(name):
+    """Twice the scale is twice the pixels each way."""
+
+    def size(data):
+        assert data[:8] == b"\x89PNG\r\n\x1a\n"
+        return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+
+    single, double = size(to_png(FIGURES[name], scale=1.0)), size(to_png(FIGURES[name], scale=2.0))
+    assert double == pytest.approx((2 * single[0], 2 * single[1]), abs=2)  # each side rounds to whole pixels
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_page_asks_for_nothing(name):
+    """No element of the page names a script, style or picture elsewhere."""
+    page = to_html(FIGURES[name])
+    outside = re.sub(r"(?s)(<script[^>]*>).*?</script>", r"\1", page)
+    assert outside.count("<script") > 0
+    assert set(re.findall(r"<[^>]+(?:src|href)\s*=[^>]*>", outside)) == {'<link rel="icon" href="data:,">'}
+    assert "@import" not in outside
+    assert f"<title>{FIGURES[name].title}</title>" in page
+
+
+def test_labels_cannot_end_the_script():
+    """A label that spells a closing script tag stays a label."""
+    rows = ({"name": "</script><script>alert(1)</script>", "mass": 1.0},)
+    page = to_html(Figure("</title>", "bars", rows, Axis("name", "name", "category"), Axis("mass", "mass")))
+    assert "alert(1)</script>" not in page
+    assert r"<\/script><script>alert(1)<\/script>" in page
+    assert "<title>&lt;/title&gt;</title>" in page
+
+
+def test_log_axes_are_logarithmic():
+    """A log axis keeps its scale in the specification; a linear one is not made logarithmic."""
+    encodings = to_spec(FIGURES["lines"])["layer"][0]["encoding"]
+    assert encodings["x"]["scale"]["type"] == "log"
+    assert encodings["y"]["scale"]["type"] == "linear"
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "html", "csv", "SVG"])
+def test_saves_by_ending(tmp_path, ending):
+    """The file's ending chooses the format; folders are made; nothing else is left behind."""
+    path = save_figure(FIGURES["bars"], tmp_path / "new" / f"figure.{ending}")
+    assert path.stat().st_size > 0
+    assert [file.name for file in path.parent.iterdir()] == [f"figure.{ending}"]
+
+
+def test_table_holds_every_number(tmp_path):
+    """The CSV reads back as the figure's rows."""
+    path = save_figure(FIGURES["lines"], tmp_path / "rows.csv")
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    assert [{name: str(value) for name, value in row.items()} for row in GROWTH] == rows
+
+
+def test_table_holds_what_lies_over_a_figure(tmp_path):
+    """The CSV of a figure with others over it has all their rows."""
+    path = save_figure(FIGURES["map"], tmp_path / "rows.csv")
+    with path.open() as file:
+        assert len(list(csv.DictReader(file))) == len(CELLS[3:]) + 2 * len(GROWTH)
+
+
+def test_refuses_an_unknown_format(tmp_path):
+    """A name that asks for another format is refused, and nothing is written."""
+    with pytest.raises(OutputError, match=r"must end in \.csv, \.html, \.png, \.svg"):
+        save_figure(FIGURES["bars"], tmp_path / "figure.docx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_tree_lines_follow_depth_first_order():
+    """Every node has its own line; a child stands below its parent and one further in."""
+    places = lay_out([("a", None), ("b", "a"), ("c", "b"), ("d", "a")])
+    assert [place.line for place in places] == [0, -1, -2, -3]
+    assert [place.depth for place in places] == [0, 1, 2, 1]
+    assert [place.parent for place in places] == [None, 0, 1, 0]
+
+
+@pytest.mark.parametrize("nodes", [[("a", "b"), ("b", "a")], [("a", None), ("b", "nobody")]])
+def test_tree_refuses_what_hangs_on_nothing(nodes):
+    """A cycle, or a parent that is not there, is refused."""
+    with pytest.raises(AssumptionError, match="hangs on nothing"):
+        lay_out(nodes)
