@@ -53,9 +53,9 @@ def bound_command(
         typer.echo(norms_template())
         return
     from keyhole.api.bound import bound as ask
-    from keyhole.cli.folding import columns, folded
     from keyhole.files.atomic import write_file
     from keyhole.files.record import to_json
+    from keyhole.show.folding import columns, folded
 
     if not source or not samples:
         raise ArgumentError("A bound needs a SOURCE of norms and --samples; `keyhole bound --help` has an example.")

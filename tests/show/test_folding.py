@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.cli.folding import columns, folded
+from keyhole.show.folding import columns, folded
 
 word = st.text("abc,;=", min_size=1, max_size=9)
 line = st.builds(
