@@ -40,3 +40,19 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         for mark in item.iter_markers("extra"):
             item.add_marker(pytest.mark.skip(reason=f"needs {mark.args[0]}: run by `make test-extras`"))
+
+
+@pytest.fixture
+def locked(tmp_path):
+    """A folder that this process may not enter while the test runs; root becomes nobody for that long."""
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(0)
+    root = os.geteuid() == 0
+    if root:
+        tmp_path.chmod(0o755)
+        os.seteuid(65534)
+    yield folder
+    if root:
+        os.seteuid(0)
+    folder.chmod(0o700)

@@ -25,6 +25,7 @@ from keyhole.compiler.checking import load_undamaged
 from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure
+from keyhole.files.looking import is_folder
 from keyhole.files.model import read_model
 from keyhole.files.norms import read_norms
 from keyhole.profile import NormProfile
@@ -225,7 +226,7 @@ def norms_of(source: str | Path | NormProfile, context: int | None) -> NormProfi
     path = Path(source)
     if path.suffix == ".safetensors":
         return _stored_norms(path, context)
-    if path.suffix in {".npz", ".pt", ".bin"} or path.is_dir():
+    if path.suffix in {".npz", ".pt", ".bin"} or is_folder(path, DataError):
         raise DataError(
             f"{source} is no file that bounds are read from; give a model that `keyhole compile` wrote, a JSON of "
             "norms (see --template) or a name such as and:3."

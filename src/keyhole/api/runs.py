@@ -8,8 +8,10 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from keyhole.errors import StoreError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
+from keyhole.files.looking import is_there
 from keyhole.files.paths import home
 from keyhole.lab.laws.figures import course_figure
 from keyhole.lab.runs.store import Row, Run, Store
@@ -31,7 +33,7 @@ def show_run(name: str, *, store: Path | None = None) -> tuple[Run, Path | None]
     with Store(home(store), create=False) as kept:
         found = kept.run(name)
         path = kept.weights_path(found.row.identity)
-    return found, path if path.exists() else None
+    return found, path if is_there(path, StoreError) else None
 
 
 def run_figure(run: Run) -> Figure:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from keyhole.errors import DataError
+from keyhole.files.looking import is_folder, is_there
 from keyhole.suite.attribution import AttributionScore, score_attribution
 from keyhole.suite.key import read_attributions, read_key
 
@@ -43,9 +44,9 @@ def score(
 ) -> Scores:
     """Score one .npy file of attributions (n, T), or a folder with one such file per model of the key."""
     answers, given = read_key(Path(key)), Path(attributions)
-    if given.is_dir():
+    if is_folder(given, DataError):
         found = [(answer, given / f"{Path(answer['file']).stem}.npy") for answer in answers]
-        pairs = [(answer, path) for answer, path in found if path.exists()]
+        pairs = [(answer, path) for answer, path in found if is_there(path, DataError)]
         if not pairs:
             name = f"{Path(answers[0]['file']).stem}.npy"
             raise DataError(

@@ -10,6 +10,7 @@ import numpy as np
 from keyhole.attention.weights import Model
 from keyhole.boolean.symbols import SymbolLaw
 from keyhole.errors import AssumptionError
+from keyhole.files.looking import is_there
 from keyhole.files.paths import home
 from keyhole.lab.learners.registry import cell_from
 from keyhole.lab.learners.transformer import Transformer
@@ -36,7 +37,7 @@ class TrainedRun:
 
 def names_run(text: str) -> bool:
     """Whether this can only be the name of a run: hexadecimal, and no file is called so."""
-    return NAME.fullmatch(text) is not None and not Path(text).exists()
+    return NAME.fullmatch(text) is not None and not is_there(Path(text), AssumptionError)
 
 
 def read_run(name: str, store: Path | None = None, *, tell: Callable[[str], None] = lambda _: None) -> TrainedRun:

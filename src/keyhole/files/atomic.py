@@ -1,23 +1,89 @@
-"""A file is written whole or not at all: a reader never sees half, and a failed write leaves the old one."""
+"""A file is written whole or not at all: a reader never sees half, and a failed write leaves the old one.
+
+Only regular files are replaced. Links are followed and stay; devices that take text and named pipes are written
+through; what else is no file is refused. A file that is replaced keeps its owner, where that may be, and its mode.
+"""
 
 import os
+import stat
+import sys
+from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 from keyhole.errors import OutputError
+
+NO_FILES = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a block device", stat.S_IFSOCK: "a socket"}
 
 
 def write_file(path: Path, content: bytes) -> Path:
     """Write the content at the path, making the folders it needs, and return the path."""
-    if path.is_dir():
-        raise OutputError(f"{str(path)!r} is a folder; name a file inside it.")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            part.write_bytes(content)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        found = _found(path)
+        if found is not None and stat.S_IFMT(found.st_mode) in NO_FILES:
+            inside = " inside it" if stat.S_ISDIR(found.st_mode) else ""
+            raise OutputError(f"{str(path)!r} is {NO_FILES[stat.S_IFMT(found.st_mode)]}; name a file{inside}.")
+        printed = None if found is None else _printed(found)
+        if printed is not None:
+            _write_through(os.dup(printed), content)
+        elif found is None or stat.S_ISREG(found.st_mode):
+            _replace(Path(os.path.realpath(path)), content, found)
+        else:
+            _write_through(os.open(path, os.O_WRONLY | os.O_NOCTTY), content)
     except OSError as error:
         raise OutputError(f"{str(path)!r} cannot be written: {error.strerror}. Choose another place.") from error
+    except ValueError as error:  # a null character, or a letter that file names cannot have
+        raise OutputError(f"{str(path)!r} cannot be written: {error}. Choose another name.") from error
     return path
+
+
+def _found(path: Path) -> os.stat_result | None:
+    """What the path leads to, links followed, or None where there is nothing yet."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _printed(found: os.stat_result) -> int | None:
+    """The descriptor of standard output or error if it goes to this file: to replace it would lose what was printed."""
+    for descriptor in (1, 2):
+        with suppress(OSError):  # closed
+            if os.path.samestat(os.fstat(descriptor), found):
+                return descriptor
+    return None
+
+
+def _write_through(descriptor: int, content: bytes) -> None:
+    """Send the content into what stands there, after all that was printed; a pipe waits for its reader."""
+    with open(descriptor, "wb") as through:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+        through.write(content)
+
+
+def _replace(target: Path, content: bytes, old: os.stat_result | None) -> None:
+    """Put a part file beside the target, as private as the old one was, and let it take its place."""
+    _make_folders(target.parent)
+    part = target.with_name(f".{uuid4().hex}.part")  # a name that is never longer than a name may be
+    try:
+        mode = 0o666 if old is None else 0o600
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:  # noqa: PTH123
+            file.write(content)
+        if old is not None:
+            with suppress(PermissionError):  # only root gives files away; the content is what was asked for
+                os.chown(part, old.st_uid, old.st_gid)
+            part.chmod(old.st_mode & 0o777)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _make_folders(folder: Path) -> None:
+    """Make the folder and those it is in, one after the other: they may be more than calls can nest."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        each.mkdir(exist_ok=True)

@@ -175,6 +175,33 @@ def test_weights_are_kept_on_request_and_removed_with_the_run(tmp_path):
         assert [row.identity for row in store.rows()] == [second]
 
 
+@pytest.mark.parametrize("name", ["../../victim", "/etc/victim", "..", "victim", "A" * 64])
+def test_an_identity_never_becomes_a_path(tmp_path, name):
+    """A row whose name was changed to lead elsewhere is removed without touching a file, and names no weights."""
+    folder, outside = tmp_path / "deep" / "store", tmp_path / "deep" / "victim.safetensors"
+    ((cell, _),) = filled(folder, 1)
+    outside.write_bytes(b"precious")
+    with Store(folder) as store:
+        (store.folder / "weights" / "victim.safetensors").write_bytes(b"precious")
+        store.connection.execute("UPDATE runs SET identity = ? WHERE identity = ?", (name, cell.identity))
+        with pytest.raises(StoreError, match="no name of a run"):
+            store.weights_path(name)
+        store.remove([name])
+        assert not store.rows()
+        assert (store.folder / "weights" / "victim.safetensors").exists()
+    assert outside.read_bytes() == b"precious"
+
+
+def test_a_locked_store_is_told(locked):
+    """A store in a folder that may not be entered is refused in a sentence, for reading and for adding."""
+    with pytest.raises(StoreError, match="cannot be looked at: Permission denied"):
+        Store(locked / "store", create=False)
+    with pytest.raises(StoreError, match="cannot be made: Permission denied"):
+        Store(locked / "store")
+    with pytest.raises(StoreError, match=r"Permission denied|cannot be opened"):
+        Store(locked)
+
+
 def test_a_claim_excludes_others_until_it_is_released(tmp_path):
     """Two stores never win the same run; what is finished is won by nobody."""
     names = [cell.identity for cell in cells(3)]

@@ -7,6 +7,7 @@ made by another, and none is made twice.
 import json
 import os
 import platform
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from uuid import uuid4
 
 from keyhole import __version__
 from keyhole.errors import StoreError
+from keyhole.files.looking import is_there
 from keyhole.files.model import write_model
 from keyhole.lab.runs.database import opened, plainly, writing
 from keyhole.lab.runs.leases import LEASE, Claim, this_host
@@ -34,6 +36,7 @@ DECISIVE = {  # those of them that decide for a kind of learner; for learners of
     "sklearn": ("numpy", "scipy", "scikit-learn"),
     **dict.fromkeys(("elimination", "gf2", "consistent"), ("numpy",)),
 }
+NAME = re.compile(r"[0-9a-f]{64}")  # of a run: SHA-256 in hexadecimal
 SHORT = "identity, task, learner, context, samples, seed, success, fitted, accuracy, steps, seconds, created"
 
 
@@ -72,7 +75,7 @@ class Store:
     def __init__(self, folder: Path, *, create: bool = True) -> None:
         self.folder, self.path = folder, folder / FILE
         self.owner, self.host = uuid4().hex, this_host()
-        if not create and not self.path.exists():
+        if not create and not is_there(self.path, StoreError):
             raise StoreError(
                 f"There are no runs in {str(folder)!r}. `keyhole learn` makes some; --store names another folder."
             )
@@ -184,11 +187,16 @@ class Store:
         """Forget these runs and their weights."""
         with writing(self.connection, self.path):
             self.connection.executemany("DELETE FROM runs WHERE identity = ?", [(one,) for one in identities])
-        for one in identities:
+        for one in filter(NAME.fullmatch, identities):
             self.weights_path(one).unlink(missing_ok=True)
 
     def weights_path(self, identity: str) -> Path:
-        """Where a run's weights are, if they were kept."""
+        """Where a run's weights are, if they were kept; what is no identity names no file."""
+        if not NAME.fullmatch(identity):
+            raise StoreError(
+                f"The store {str(self.path)!r} was changed: {identity!r} is no name of a run. Forget that row with "
+                "`keyhole runs prune`, or restore a copy."
+            )
         return self.folder / "weights" / f"{identity}.safetensors"
 
     def _among(self, asked: str, identities: Sequence[str]) -> Iterator[tuple[Any, ...]]:

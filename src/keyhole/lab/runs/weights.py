@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from keyhole.errors import StoreError
+from keyhole.files.looking import is_there
 from keyhole.files.model import read_model
 from keyhole.lab.learners.registry import cell_from
 from keyhole.lab.runs.dispatch import check
@@ -24,7 +25,7 @@ def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda 
     """
     found = store.run(name)
     path, known = store.weights_path(found.row.identity), found.result.weights_digest
-    if path.exists():
+    if is_there(path, StoreError):
         kept = read_model(path)
         if kept.damage is not None:
             raise StoreError(f"The weights {str(path)!r} are damaged: {kept.damage}. Remove the file to train again.")

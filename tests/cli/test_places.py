@@ -1,0 +1,65 @@
+"""Places that cannot be written to or looked at: one sentence and exit code 2, whichever command is asked."""
+
+import os
+import stat
+
+import pytest
+from typer.testing import CliRunner
+
+from keyhole.cli.app import app
+
+LONG = "x" * 300
+BOUND = ("bound", "and:3", "--context", "100", "--samples", "1e6")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("describe", "and:3", "--out", f"{LONG}.svg"),
+        ("describe", "and:3", "--out", f"{LONG}/x.json"),
+        ("compile", "and:3", "--context", "16", "--out", f"{LONG}.safetensors"),
+        ("compile", "and:3", "--context", "16", "--out", f"{LONG}.py"),
+        ("compile", "and:3", "--context", "16", "--pictures", LONG),
+        ("compile", "--suite", "2", "--context", "16", "--out", LONG),
+        (*BOUND, "--out", LONG),
+        ("bound", LONG, "--samples", "1e6"),
+        ("runs", "--store", LONG),
+        ("runs", "show", "abcd", "--store", LONG),
+        ("runs", "export", "x.csv", "--store", LONG),
+        ("certify", "abcd", "--store", LONG),
+        ("reproduce", "--only", "sharpness", "--workers", "1", "--out", LONG),
+        ("learn", "and:2", "--context", "8", "--samples", "8", "--learner", "elimination", "--store", LONG),
+    ],
+    ids=lambda words: " ".join(words).replace(LONG, "LONG"),
+)  # fmt: skip
+def test_a_name_too_long_gets_a_sentence(words, tmp_path, monkeypatch):
+    """A name of more than 255 letters is refused by every command that writes or reads there."""
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(app, list(words))
+    assert answer.exit_code == 2, answer.output
+    assert answer.stderr.splitlines()[-1].startswith("keyhole: ")
+    assert "Traceback" not in answer.output
+
+
+def test_scores_of_a_name_too_long_get_a_sentence(tmp_path):
+    """The folder of attributions is looked at in the same way."""
+    CliRunner().invoke(app, ["compile", "--suite", "1", "--context", "16", "--out", str(tmp_path)])
+    answer = CliRunner().invoke(app, ["score", str(tmp_path / "key.json"), LONG])
+    assert answer.exit_code == 2, answer.output
+    assert "File name too long" in answer.stderr
+
+
+def test_out_leaves_a_device_and_a_link(tmp_path):
+    """--out goes through a copy of the null device, and through a link to its target."""
+    null, link, target = tmp_path / "null", tmp_path / "link", tmp_path / "target.txt"
+    link.symlink_to(target)
+    assert CliRunner().invoke(app, [*BOUND, "--out", str(link)]).exit_code == 0
+    assert link.is_symlink()
+    assert "Theorem" in target.read_text()
+    try:
+        os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        null.open("ab").close()
+    except OSError as error:
+        pytest.skip(f"no device nodes here: {error}")
+    assert CliRunner().invoke(app, [*BOUND, "--out", str(null)]).exit_code == 0
+    assert null.is_char_device()
