@@ -331,3 +331,16 @@ def test_the_paper_preset_brings_its_law(tmp_path, monkeypatch):
     assert [(task.law, task.balanced_sets) for task in seen] == [
         ("balanced", True), ("uniform", False), ("balanced", False), ("uniform", False),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kind", ["os.system", "utils.Bunch", "datasets.load_iris", "cluster.KMeans", "linear_model.LinearRegression"]
+)
+@pytest.mark.parametrize("option", ["--learner", "--beside"])
+def test_a_learner_that_is_no_classifier_makes_no_run(tmp_path, kind, option):
+    """It is refused before any run, also where one example would leave nothing to fit."""
+    words = ["learn", "and:3", "--context", "8", "--samples", "1", "--seeds", "1", "--learner", "elimination"]
+    answer = CliRunner().invoke(app, [*words, option, f"sklearn:{kind}", "--store", str(tmp_path / "store")])
+    assert answer.exit_code == 2, answer.output
+    assert f"sklearn:{kind} is no classifier of scikit-learn" in answer.stderr
+    assert not (tmp_path / "store").exists()

@@ -220,9 +220,89 @@ def test_refuses_what_is_no_estimator(name):
         learner_named(name)
 
 
-@pytest.mark.parametrize("kind", ["tree.Oak", "nowhere.Tree", "preprocessing.StandardScaler"])
-def test_refuses_what_scikit_learn_does_not_have(kind):
-    """A class that is not there, or does not predict, is refused."""
+NO_CLASSIFIERS = {
+    "functions": ["datasets.clear_data_home", "datasets.load_iris", "datasets.fetch_openml"],
+    "of no public module": ["os.system", "utils.Bunch", "base.ClassifierMixin", "nowhere.Tree", "conftest.pytest"],
+    "objects and modules": ["tree._classes", "ensemble._forest", "tree.__doc__", "clone.x"],
+    "regressors": ["linear_model.LinearRegression", "dummy.DummyRegressor", "isotonic.IsotonicRegression"],
+    "clusterers": ["cluster.KMeans"],
+    "outlier detectors": ["svm.OneClassSVM", "ensemble.IsolationForest"],
+    "transformers of data": ["preprocessing.StandardScaler"],
+    "hidden classes": ["naive_bayes._BaseNB", "tree.BaseDecisionTree"],
+    "no names": ["tree.", ".tree", "tree.Oak", "oak"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [kind for kinds in NO_CLASSIFIERS.values() for kind in kinds])
+def test_only_classifiers_are_learners(kind):
+    """What is no classifier of scikit-learn is refused when it is named, and when a record names it."""
+    for named in (lambda: learner_named(f"sklearn:{kind}"), lambda: learner_from({"name": f"sklearn:{kind}"})):
+        with pytest.raises(ArgumentError, match="sklearn:") as told:
+            named()
+        assert "\n" not in str(told.value)
+
+
+def test_nothing_is_called_to_find_out_what_it_is(monkeypatch):
+    """A function of scikit-learn is not run by being named: neither by a name nor by a record with settings."""
+    import sklearn.datasets
+
+    called = []
+    monkeypatch.setattr(sklearn.datasets, "clear_data_home", lambda *_, **__: called.append(1))
+    for settings in ({}, {"data_home": "somewhere"}):
+        with pytest.raises(ArgumentError, match="is no classifier"):
+            learner_from({"name": "sklearn:datasets.clear_data_home", "settings": settings})
+    assert not called
+
+
+def test_a_name_that_was_not_looked_at_is_looked_at_before_it_is_made():
+    """A learner that came round the gate, as a pickled one could, is still not called when it learns."""
     instance, examples = drawn("and:2", 6, 50, 0)
-    with pytest.raises(ArgumentError, match=r"makes no|does not predict"):
-        fitted(Estimator(kind), instance, examples)
+    smuggled = Estimator("tree")
+    object.__setattr__(smuggled, "kind", "datasets.load_iris")
+    with pytest.raises(ArgumentError, match="is no classifier"):
+        fitted(smuggled, instance, examples)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("ensemble.VotingClassifier", ()),
+        ("multiclass.OneVsRestClassifier", ()),
+        ("tree", (("nonsense", 1),)),
+        ("tree", (("self", 1),)),
+    ],
+)
+def test_settings_that_a_class_does_not_take_are_refused(kind, settings):
+    """A setting that is missing or unknown is refused when the learner is named, before any run."""
+    with pytest.raises(ArgumentError, match=f"scikit-learn makes no {kind} with these settings"):
+        Estimator(kind, settings)
+
+
+@pytest.mark.parametrize("settings", [3, "max_depth", [1], {"max_depth": [1]}, {"max_depth": {}}, {3: 1}])
+def test_settings_of_a_record_are_plain(settings):
+    """Settings read back are names with numbers, texts or nothing; others are refused in a sentence."""
+    with pytest.raises(ArgumentError, match="settings of sklearn:tree"):
+        learner_from({"name": "sklearn:tree", "settings": settings})
+
+
+@pytest.mark.parametrize("kind", ["neighbors.KNeighborsClassifier", "semi_supervised.SelfTrainingClassifier"])
+def test_what_a_classifier_cannot_learn_is_told(kind):
+    """A classifier that refuses a training set is told in a sentence with its own reason."""
+    instance = SparseTask("and:1").instance(6, np.random.default_rng(0))
+    inputs = np.eye(3, 6, dtype=np.uint8)
+    examples = Examples(inputs, np.array([True, False, False]))
+    with pytest.raises(ArgumentError, match=f"sklearn:{kind} cannot learn") as told:
+        fitted(Estimator(kind), instance, examples).predict(inputs)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "kind", ["neighbors.KNeighborsClassifier", "naive_bayes.BernoulliNB", "svm.SVC", "linear_model.RidgeClassifierCV"]
+)
+def test_classifiers_by_their_class_still_learn(kind):
+    """A class of scikit-learn that is a classifier is taken, and learns one position."""
+    instance, examples = drawn("and:1", 6, 200, 0)
+    learner = learner_named(f"sklearn:{kind}")
+    assert learner_from(learner.record()) == learner
+    fresh = instance.inputs(200, np.random.default_rng(2))
+    assert (fitted(learner, instance, examples).predict(fresh) == instance.truth(fresh)).mean() > 0.9

@@ -1,7 +1,10 @@
-"""scikit-learn's classifiers as learners: anything with `fit` and `predict`, by name."""
+"""scikit-learn's classifiers as learners, by name; nothing is called before it is known to be one."""
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -30,11 +33,13 @@ class Estimator:
 
     def __post_init__(self) -> None:
         path = CLASSES.get(self.kind, self.kind)
-        if path.count(".") != 1 or not path.replace(".", "").isidentifier():
+        if path.count(".") != 1 or not all(part.isidentifier() for part in path.split(".")):
             raise ArgumentError(
                 f"There is no estimator sklearn:{self.kind}; use {', '.join(CLASSES)}, or a module and class such as "
                 "sklearn:neighbors.KNeighborsClassifier."
             )
+        if self.kind not in CLASSES or self.settings:  # the short names alone need no waking of scikit-learn
+            classifier(self.kind, dict(self.settings))
 
     @property
     def name(self) -> str:
@@ -56,20 +61,50 @@ class Estimator:
         inputs, labels = examples.inputs, examples.labels  # type: ignore[union-attr]
         if labels.all() or not labels.any():
             return Fitted(_Always(bool(labels[0])))
-        model = self._make(int(seed.generate_state(1)[0]))
-        model.fit(_features(inputs, instance.symbols), labels)
-        return Fitted(_Trained(model, instance.symbols))
+        with _telling(self.name):
+            model = self._make(int(seed.generate_state(1)[0]))
+            model.fit(_features(inputs, instance.symbols), labels)
+        return Fitted(_Trained(self.name, model, instance.symbols))
 
     def _make(self, seed: int) -> Any:
-        module, name = CLASSES.get(self.kind, self.kind).split(".")
-        try:
-            maker = getattr(import_module(f"sklearn.{module}"), name)
-            model = maker(**dict(self.settings))
-        except (ImportError, AttributeError, TypeError) as error:
-            raise ArgumentError(f"scikit-learn makes no {self.kind} with these settings: {error}.") from error
-        if not hasattr(model, "predict"):
-            raise ArgumentError(f"sklearn:{self.kind} does not predict; name a classifier.")
+        model = classifier(self.kind, dict(self.settings))(**dict(self.settings))
         return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
+
+
+def classifier(kind: str, settings: Mapping[str, Any]) -> Callable[..., Any]:
+    """The class of this name, known to be a classifier that takes these settings; nothing is called to find out.
+
+    >>> classifier("tree", {"max_depth": 2}).__name__
+    'DecisionTreeClassifier'
+    """
+    import sklearn  # noqa: PLC0415  (woken by its learners only)
+    from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: PLC0415
+
+    module, name = CLASSES.get(kind, kind).split(".")
+    found = None
+    if module in sklearn.__all__ and not name.startswith("_"):  # its public modules
+        with suppress(ImportError, AttributeError):  # some names of the listing are functions
+            found = getattr(import_module(f"sklearn.{module}"), name)
+    if not (isinstance(found, type) and issubclass(found, BaseEstimator) and issubclass(found, ClassifierMixin)):
+        raise ArgumentError(
+            f"sklearn:{kind} is no classifier of scikit-learn; use {', '.join(CLASSES)}, or a module and class such as "
+            "sklearn:neighbors.KNeighborsClassifier."
+        )
+    try:
+        signature(found).bind(**settings)
+    except TypeError as error:
+        raise ArgumentError(f"scikit-learn makes no {kind} with these settings: {error}.") from error
+    return found
+
+
+@contextmanager
+def _telling(name: str) -> Iterator[None]:
+    """What a classifier says against its settings or its data, as a sentence."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ArgumentError(f"{name} cannot learn here: {reason.rstrip('.')}.") from error
 
 
 @dataclass(frozen=True)
@@ -82,11 +117,13 @@ class _Always:
 
 @dataclass(frozen=True)
 class _Trained:
+    name: str
     model: Any
     symbols: int
 
     def __call__(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
-        return np.asarray(self.model.predict(_features(inputs, self.symbols)), dtype=bool)
+        with _telling(self.name):
+            return np.asarray(self.model.predict(_features(inputs, self.symbols)), dtype=bool)
 
 
 def _features(inputs: UInt8[np.ndarray, "n T"], symbols: int) -> Float32[np.ndarray, "n features"]:
