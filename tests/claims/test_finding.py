@@ -1,15 +1,14 @@
 """Findings are values: they go to JSON and come back, and their runs are named by everything that decides them."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
-from keyhole.claims.finding import Finding, Outcome, Study, from_record
+from keyhole.claims.finding import Finding, Outcome, Study
+from keyhole.claims.keeping import read, written
 from keyhole.claims.ledger import NOT_COVERED, STUDIES, find
 from keyhole.claims.run import versions
-from keyhole.errors import ArgumentError
-from keyhole.files.record import to_json
+from keyhole.errors import ArgumentError, AssumptionError
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.claim.id)
@@ -38,10 +37,19 @@ def test_unknown_claims_are_refused():
 
 
 def test_findings_survive_json():
-    """A finding read back from its JSON equals the one written, figures included."""
+    """A finding read back from its kept JSON, with the ledger's claim, equals the one written, figures included."""
     study = find("sharpness")
     finding = Finding(study.claim, study.look("quick", 0), study.identity("quick", 0), "quick", 0, 1.5, versions())
-    assert from_record(json.loads(to_json("finding/1", finding.record()))) == finding
+    assert read(study.claim, written(finding)) == finding
+
+
+@pytest.mark.parametrize(
+    "name", ["../../ESCAPED", "/etc/escaped", "a/b", "..", "", "a b", "Claim", "a--b", "a\n", "<b>"]
+)
+def test_a_claims_name_is_no_path(name):
+    """An id names files and places on a page, so it is small letters, digits and single hyphens."""
+    with pytest.raises(AssumptionError, match="small letters, digits and single hyphens"):
+        replace(STUDIES[0].claim, id=name)
 
 
 def test_identity_follows_everything_that_decides_a_run():

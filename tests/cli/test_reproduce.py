@@ -65,3 +65,32 @@ def test_bad_questions_get_a_sentence(tmp_path, arguments, complaint):
     assert answer.exit_code == 2
     assert complaint in answer.stderr
     assert "Traceback" not in answer.output
+
+
+def test_a_forged_finding_is_told_and_put_right(tmp_path):
+    """A verdict edited in the folder appears neither in the table nor on the page; one line on stderr says so."""
+    arguments = ("reproduce", "--only", "sharpness", "--out", str(tmp_path), "--workers", "1")
+    assert run(*arguments).exit_code == 0
+    (path,) = (tmp_path / "findings").iterdir()
+    path.write_text(
+        path.read_text().replace('"holds"', '"fails here"').replace('"measurement": "', '"measurement": "Forged: ')
+    )
+    answer = run(*arguments)
+    assert answer.exit_code == 0, answer.output
+    assert "fails here" not in answer.stdout
+    assert "Forged" not in (tmp_path / "index.html").read_text() + path.read_text()
+    (line,) = answer.stderr.splitlines()
+    assert line.startswith("keyhole: The finding of sharpness in ")
+    assert line.endswith(" is not as it was written; the claim is looked at again.")
+    assert run(*arguments).stderr == ""
+
+
+def test_a_finding_nested_without_end_is_told(tmp_path):
+    """A file that no reader of JSON can follow is a line, not a crash."""
+    arguments = ("reproduce", "--only", "sharpness", "--out", str(tmp_path), "--workers", "1")
+    assert run(*arguments).exit_code == 0
+    (path,) = (tmp_path / "findings").iterdir()
+    path.write_text("[" * 200_000)
+    answer = run(*arguments)
+    assert answer.exit_code == 0, answer.output
+    assert "looked at again" in answer.stderr

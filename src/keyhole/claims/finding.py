@@ -6,6 +6,7 @@ apart by the claim's kind, everywhere.
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -13,13 +14,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from keyhole.figure import Axis, Figure
+from keyhole.errors import AssumptionError
+from keyhole.figure import Figure
 from keyhole.papers import Paper
 
 Kind = Literal["identity", "inequality", "measurement", "replication"]
 Verdict = Literal["holds", "holds with a caveat", "fails here", "undecided at this scale"]
 Scale = Literal["quick", "paper"]
 
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # of a claim
 PROVED: tuple[Kind, ...] = ("identity", "inequality")
 
 
@@ -36,6 +39,12 @@ class Claim:
     prediction: str  # a number, a law or an inequality
     could_fail: str
     papers: tuple[Paper, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.id):
+            raise AssumptionError(
+                f"A claim is called {self.id!r}; files are named by it, so use small letters, digits and single hyphens."
+            )
 
     @property
     def proved(self) -> bool:
@@ -98,21 +107,3 @@ class Finding:
     def record(self) -> dict[str, Any]:
         """The finding as plain values."""
         return asdict(self)
-
-
-def from_record(record: Mapping[str, Any]) -> Finding:
-    """The finding a record was made of."""
-    claim = {**record["claim"], "papers": tuple(Paper(**paper) for paper in record["claim"]["papers"])}
-    outcome = {
-        **record["outcome"],
-        "figures": tuple(_figure(figure) for figure in record["outcome"]["figures"]),
-        "caveats": tuple(record["outcome"]["caveats"]),
-    }
-    rest = {name: record[name] for name in ("run", "scale", "seed", "seconds", "versions")}
-    return Finding(claim=Claim(**claim), outcome=Outcome(**outcome), **rest)
-
-
-def _figure(record: Mapping[str, Any]) -> Figure:
-    axes = {name: Axis(**record[name]) for name in ("x", "y", "colour") if record[name] is not None}
-    over = tuple(_figure(each) for each in record["over"])
-    return Figure(**{**record, **axes, "rows": tuple(record["rows"]), "over": over})

@@ -1,6 +1,5 @@
 """Running the ledger: each study once, kept as it finishes, so that a second run finds it done."""
 
-import json
 import platform
 import time
 from collections.abc import Callable, Iterator
@@ -11,13 +10,14 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from keyhole import __version__
-from keyhole.claims.finding import Finding, Scale, Study, from_record
+from keyhole.claims.finding import Finding, Scale, Study
+from keyhole.claims.keeping import read, written
 from keyhole.claims.ledger import STUDIES, find
-from keyhole.errors import ArgumentError, KeyholeError
+from keyhole.errors import ArgumentError, DataError, OutputError
 from keyhole.files.atomic import write_file
-from keyhole.files.record import to_json
 
 Watch = Callable[["Progress"], None]
+Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,23 @@ class Progress:
 
 
 def reproduce(
-    only: tuple[str, ...], *, scale: Scale, seed: int, folder: Path, workers: int, watch: Watch
+    only: tuple[str, ...],
+    *,
+    scale: Scale,
+    seed: int,
+    folder: Path,
+    workers: int,
+    watch: Watch,
+    tell: Tell = lambda _: None,
 ) -> tuple[Finding, ...]:
-    """The findings of the chosen studies, in the ledger's order; those already in the folder are not run again."""
+    """The findings of the chosen studies, in the ledger's order; those already in the folder are not run again.
+
+    One in the folder that is not as it was written is, and `tell` is told so in a line.
+    """
     studies = [find(name) for name in only] if only else list(STUDIES)
     found: dict[str, Finding] = {}
     for study in studies:
-        kept = load(study, scale, seed, folder)
+        kept = load(study, scale, seed, folder, tell=lambda why: tell(f"{why}; the claim is looked at again."))
         if kept is not None:
             found[study.claim.id] = kept
             watch(Progress(len(found), len(studies), study.claim.id, fresh=False))
@@ -72,9 +82,13 @@ def _run(names: list[str], scale: Scale, seed: int, workers: int) -> Iterator[Fi
             pool.shutdown(cancel_futures=True)
 
 
-def kept(scale: Scale, seed: int, folder: Path) -> tuple[Finding, ...]:
-    """Every finding the folder holds for this scale and seed, in the ledger's order."""
-    found = (load(study, scale, seed, folder) for study in STUDIES)
+def kept(scale: Scale, seed: int, folder: Path, *, tell: Tell = lambda _: None) -> tuple[Finding, ...]:
+    """Every finding of the ledger's claims that the folder holds for this scale and seed, in the ledger's order."""
+
+    def left_out(why: str) -> None:
+        tell(f"{why}; it is left off the page until it is looked at again.")
+
+    found = (load(study, scale, seed, folder, tell=left_out) for study in STUDIES)
     return tuple(finding for finding in found if finding is not None)
 
 
@@ -86,18 +100,31 @@ def path_of(study: Study, scale: Scale, seed: int, folder: Path) -> Path:
 def save(finding: Finding, folder: Path) -> None:
     """Keep a finding."""
     path = path_of(find(finding.claim.id), finding.scale, finding.seed, folder)
-    write_file(path, to_json("finding/1", finding.record()).encode())
+    write_file(path, written(finding))
 
 
-def load(study: Study, scale: Scale, seed: int, folder: Path) -> Finding | None:
-    """The kept finding of a run, or None; one that cannot be read is run again."""
+def load(study: Study, scale: Scale, seed: int, folder: Path, *, tell: Tell = lambda _: None) -> Finding | None:
+    """The kept finding of a run, or None; one that cannot be read, or is not as it was written, is told and not taken.
+
+    The claim is the study's own: a file has the outcome only.
+    """
     path = path_of(study, scale, seed, folder)
+    asked = (study.identity(scale, seed), scale, seed)
     try:
-        return from_record(json.loads(path.read_text("utf8")))
+        if path.exists() and not path.is_file():
+            raise OutputError(f"{str(path)!r} stands where a finding is kept and is no file; remove it.")
+        finding = read(study.claim, path.read_bytes())
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, KeyholeError):
+    except OSError as error:
+        tell(f"The finding of {study.claim.id} in {str(path)!r} cannot be read ({error.strerror})")
         return None
+    except DataError:
+        finding = None
+    if finding is None or (finding.run, finding.scale, finding.seed) != asked:
+        tell(f"The finding of {study.claim.id} in {str(path)!r} is not as it was written")
+        return None
+    return finding
 
 
 def versions() -> dict[str, str]:

@@ -42,16 +42,27 @@ def reproduce_command(
     from keyhole.claims.ledger import NOT_COVERED
     from keyhole.claims.run import kept, reproduce
     from keyhole.cli.reproduce_table import show, watched
-    from keyhole.show.report import write_report
+    from keyhole.show.report import findings_json, write_report
 
     chosen = tuple(name.strip() for name in only.split(",") if name.strip())
+
+    def told(line: str) -> None:
+        typer.echo(f"keyhole: {line}", err=True)
+
     with watched() as watch:
         findings = reproduce(
-            chosen, scale=scale.value, seed=seed, folder=out, workers=workers or os.cpu_count() or 1, watch=watch
+            chosen,
+            scale=scale.value,
+            seed=seed,
+            folder=out,
+            workers=workers or os.cpu_count() or 1,
+            watch=watch,
+            tell=told,
         )
-    page = write_report(kept(scale.value, seed, out), NOT_COVERED, out)
+    shown = kept(scale.value, seed, out, tell=told)
+    page = write_report(shown, NOT_COVERED, out)
     if json:
-        typer.echo((out / "findings.json").read_text("utf8").rstrip())
+        typer.echo(findings_json(shown))
     else:
         show(findings)
         typer.echo(f"\npage: {page}")

@@ -8,8 +8,10 @@ from typing import Any
 
 from keyhole import __version__
 from keyhole.claims.finding import Finding
+from keyhole.errors import OutputError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
+from keyhole.files.looking import is_there
 from keyhole.files.record import to_json
 from keyhole.show.chart import javascript, to_spec, to_svg
 from keyhole.show.mathml import to_mathml
@@ -24,12 +26,11 @@ def write_report(findings: Sequence[Finding], not_covered: Iterable[tuple[str, s
     Where the folder holds the page of the same findings already, nothing is written.
     """
     page, kept = folder / "index.html", folder / "findings.json"
-    records = {"findings": [finding.record() for finding in findings]}
-    content = f"{to_json('findings/1', records)}\n".encode()
+    content = f"{findings_json(findings)}\n".encode()
     figures = [
         folder / "figures" / f"{name}{ending}" for f in findings for name, _ in named_figures(f) for ending in FORMATS
     ]
-    if all(path.exists() for path in (page, kept, *figures)) and kept.read_bytes() == content:
+    if _holds(kept, content) and all(is_there(path, OutputError) for path in (page, *figures)):
         return page
     for finding in findings:
         for name, figure in named_figures(finding):
@@ -38,6 +39,11 @@ def write_report(findings: Sequence[Finding], not_covered: Iterable[tuple[str, s
     write_file(page, render(findings, not_covered).encode())
     write_file(kept, content)
     return page
+
+
+def findings_json(findings: Sequence[Finding]) -> str:
+    """The findings as one JSON object."""
+    return to_json("findings/1", {"findings": [finding.record() for finding in findings]})
 
 
 def named_figures(finding: Finding) -> list[tuple[str, Figure]]:
@@ -63,6 +69,14 @@ def render(findings: Sequence[Finding], not_covered: Iterable[tuple[str, str]]) 
         specs=json.dumps(specs, ensure_ascii=False).replace("</", r"<\/"),
         papers={paper.key: paper for finding in findings for paper in finding.claim.papers},
     )
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether the file holds just that; what is no file, or cannot be read, does not."""
+    try:
+        return path.is_file() and path.read_bytes() == content
+    except OSError:
+        return False
 
 
 def _shown(finding: Finding) -> dict[str, Any]:
