@@ -94,3 +94,18 @@ def test_a_finding_nested_without_end_is_told(tmp_path):
     answer = run(*arguments)
     assert answer.exit_code == 0, answer.output
     assert "looked at again" in answer.stderr
+
+
+def test_a_finding_that_names_another_place_writes_nothing_there(tmp_path):
+    """A claim's id in a file that leads out of the folder is not read, so nothing is written outside it."""
+    out = tmp_path / "deep" / "report"
+    arguments = ("reproduce", "--only", "sharpness", "--out", str(out), "--workers", "1")
+    assert run(*arguments).exit_code == 0
+    (path,) = (out / "findings").iterdir()
+    record = json.loads(path.read_text())
+    claim = json.loads((out / "findings.json").read_text())["findings"][0]["claim"]
+    path.write_text(json.dumps({**record, "claim": {**claim, "id": "../../ESCAPED", "title": "Forged: P = NP"}}))
+    answer = run(*arguments)
+    assert answer.exit_code == 0, answer.output
+    assert not list(tmp_path.rglob("ESCAPED*"))
+    assert "Forged" not in answer.stdout + (out / "index.html").read_text()
