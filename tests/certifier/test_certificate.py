@@ -13,7 +13,8 @@ from keyhole.bounds.finite.occam import certificate_nats, exact_error
 from keyhole.certifier.certificate import SET_ASIDE, Terms, certificate_of
 from keyhole.certifier.prove.tables import Drift
 from keyhole.certifier.prove.verify import verify
-from keyhole.certifier.sample.consistent import search
+from keyhole.certifier.sample.consistent import search, witnessed
+from keyhole.certifier.sample.sample_bound import identify
 from keyhole.certifier.wording import SIGNS, drawn, record, text
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from planted import every_sequence, junta_of, leaky, planted, random_symbol_junta, tent
@@ -128,6 +129,47 @@ def test_small_assumptions_search_among_themselves(formula, assumed):
     assert f"at most {assumed} {'position' if assumed == 1 else 'positions'} it is the only" in found.identification.why
     assert found.network_free.identification == found.identification
     assert found.network_free.search.sparsity == 3
+
+
+def rivalled(formula="x2 & x5", seeds=range(400)):
+    """A sample at m_id(8, 2) = 28 that a second junta of two positions fits too, each cell witnessed; and that one."""
+    target = junta_of(formula)
+    for seed in seeds:
+        sample = labelled(target, 8, 28, seed)
+        fits = [junta for junta in search(sample, 2, 2).fitting if witnessed(sample[0], junta)]
+        others = [junta for junta in fits if junta.positions != target.positions]
+        if len(fits) > len(others) > 0:
+            return sample, others[0]
+    raise AssertionError("no sample has two; about one in 170 does")
+
+
+def test_a_certificate_calls_no_two_functions_the_target():
+    """Two functions fit: the model's is not identified, nor the one found without it, in words and in the record."""
+    sample, rival = rivalled()
+    for junta in (rival, junta_of("x2 & x5")):
+        found = certificate_of(planted(junta, 8), sample, terms=replace(UNIFORM, assume_junta=2))
+        assert (found.identification.identified, found.network_free.identification.identified) == (False, False)
+        told = record(found)
+        assert (told["identified"], told["identified_by"], told["no_network"]["identified"]) == (False, "", False)
+        assert (told["identified_by_enumeration"], told["identified_by_sample_size"]) == (False, False)
+        assert "other functions of at most 2 positions fit the sample too" in flat(text(found))
+        assert "yes" not in flat(text(found)).split("identified")[1]
+
+
+def test_enumeration_and_sample_size_are_told_apart():
+    """Enumeration is certain under its assumption; by size, where the search was not finished, δ is named."""
+    sample, terms = labelled(AND, 60, 200, 0), replace(UNIFORM, assume_junta=3)
+    listed = certificate_of(planted(AND, 60), sample, terms=terms)
+    assert "the target, by enumeration (certain if what is assumed holds)" in flat(text(listed))
+    assert "identified: yes, by enumeration" in flat(text(listed))
+    stopped = replace(listed.network_free.search, finished=False, only=None, reason="the time was up")
+    told = identify(AND, sample, 3, uniform_law(2), 0.01, stopped)
+    sized = replace(listed, identification=told)
+    assert "the target, by sample size (wrong with probability at most δ = 0.01)" in flat(text(sized))
+    fields = ("identified_by", "identified_by_enumeration", "identified_by_sample_size", "identification_delta")
+    assert [record(listed)[name] for name in fields] == ["enumeration", True, False, None]
+    assert [record(sized)[name] for name in fields] == ["sample size", False, True, 0.01]
+    assert record(listed)["no_network"]["identified_by"] == "enumeration"
 
 
 @pytest.mark.parametrize(("assumed", "searches"), [(None, [3]), (0, [0, 3]), (2, [2, 3]), (3, [3]), (4, [4])])

@@ -57,6 +57,7 @@ class Settled:
     proof_seconds: float  # comparing model and function on every input
     seconds: float  # all of it, but for training
     reason: str = ""  # why it is undecided
+    identified_by: str = ""  # the rule: enumeration is certain if what is assumed holds, sample size holds at level δ
 
     @property
     def clean(self) -> bool:
@@ -223,6 +224,7 @@ def _in_short(row: Row, run: TrainedRun, found: ModelCertificate, wrong: int, se
         proof_seconds=(found.before or found.verification).seconds,
         seconds=seconds,
         reason=found.verification.reason,
+        identified_by="" if identification is None else identification.by,
     )
 
 

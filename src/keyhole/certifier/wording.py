@@ -153,13 +153,20 @@ def _network_free(free: NetworkFree) -> list[str]:
     told = f"brute-force consistent junta, no network: {formula(found.fitting[0])}{more}; "
     told += f"error at most {free.judgement.error_bound:.4g}"
     if free.identification is not None:
-        told += f"; identified: {'yes' if free.identification.identified else 'no'}"
+        told += f"; identified: {f'yes, by {free.identification.by}' if free.identification.identified else 'no'}"
     return [told if found.finished else f"{told} (not searched to the end: {found.reason})"]
+
+
+def _identified_by(told: Identification) -> str:
+    """The rule, and how far it can be trusted where its assumption holds."""
+    if told.delta is None:
+        return f"by {told.by} (certain if what is assumed holds)"
+    return f"by {told.by} (wrong with probability at most δ = {told.delta:g})"
 
 
 def identification_words(told: Identification) -> str:
     """Yes or no, why, and what was assumed."""
-    verdict = "yes, the function is the target" if told.identified else "no"
+    verdict = f"yes, the function is the target, {_identified_by(told)}" if told.identified else "no"
     return f"{verdict}: {told.why}. Assumed, and not to be seen in any sample: {told.assumption}."
 
 
@@ -259,11 +266,15 @@ def record(shown: ModelCertificate) -> dict[str, Any]:
             "positions": None if free_junta is None else list(free_junta.positions),
             "error_bound": None if free.judgement is None else free.judgement.error_bound,
             "identified": None if free.identification is None else free.identification.identified,
+            "identified_by": None if free.identification is None else free.identification.by,
             "searched": free.search.finished,
             "reason": free.search.reason,
         },
         "identified": None if told is None else told.identified,
         "identified_by": None if told is None else told.by,
+        "identified_by_enumeration": None if told is None else told.by == "enumeration",
+        "identified_by_sample_size": None if told is None else told.by == "sample size",
+        "identification_delta": None if told is None else told.delta,
         "identification": None if told is None else identification_words(told),
         "repair": None if shown.repair is None else shown.repair.name,
         "repair_says": None if shown.repair is None else shown.repair.says,

@@ -1,5 +1,6 @@
 """What a sample says of a junta: the theory's figures, and no promise below the truth."""
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
 from keyhole.bounds.finite.binomial import held_out_ceiling
-from keyhole.certifier.sample.consistent import search
+from keyhole.bounds.finite.identification import identification_size
+from keyhole.certifier.read.extraction import without_ignored
+from keyhole.certifier.sample.consistent import search, witnessed
 from keyhole.certifier.sample.sample_bound import (
     hypothetical_yardstick,
     identify,
@@ -98,6 +101,73 @@ def test_identified_by_size():
         told = identify(AND, (inputs, AND(inputs)), 3, uniform_law(2), 0.01, never)
         assert (told.identified, told.needed) == (identified, 85)
         assert "bits are uniform" in told.assumption
+
+
+def rivals_on_one_sample(seeds=range(400)):
+    """A sample at m_id(8, 2) = 28 that two witnessed juntas on two positions fit, and the two."""
+    target = junta_of("x2 & x5")
+    for seed in seeds:
+        sample = labelled(target, 8, 28, seed)
+        fits = [junta for junta in search(sample, 2, 2).fitting if witnessed(sample[0], junta)]
+        if len(fits) > 1 and any(same(junta, target) for junta in fits):
+            return sample, fits
+    raise AssertionError("no sample has two; about one in 170 does")
+
+
+def same(one, other):
+    """Whether two juntas are one table on the same positions."""
+    return one.positions == other.positions and np.array_equal(one.table, other.table)
+
+
+def test_two_functions_that_fit_are_not_both_the_target():
+    """T = 8, S = 2, m = 28 = m_id: the finished search finds two witnessed functions, and neither is the target."""
+    sample, fits = rivals_on_one_sample()
+    found = search(sample, 2, 2)
+    assert (found.finished, found.only) == (True, None)
+    for junta in fits:
+        told = identify(junta, sample, 2, uniform_law(2), 0.01, found)
+        assert (told.identified, told.by) == (False, "")
+        assert "other functions of at most 2 positions fit the sample too" in told.why
+
+
+def test_a_rival_of_an_unfinished_search_counts():
+    """What a search found before its time was up fits the sample all the same."""
+    sample, fits = rivals_on_one_sample()
+    stopped = replace(search(sample, 2, 2), finished=False, reason="the time for the search was up")
+    for junta in fits:
+        assert not identify(junta, sample, 2, uniform_law(2), 0.01, stopped).identified
+    one, other = fits[:2]
+    alone = replace(stopped, fitting=(one,))  # only one of the two was found
+    assert identify(one, sample, 2, uniform_law(2), 0.01, alone).by == "sample size"
+    assert not identify(other, sample, 2, uniform_law(2), 0.01, alone).identified
+
+
+def test_at_most_one_function_of_a_sample_is_identified():
+    """Of 60 samples at m_id(6, 2), none has two functions called the target; most have one."""
+    target, identified = junta_of("x0 & x2"), 0
+    tables = [np.array(table) for table in product([False, True], repeat=4)]
+    juntas = [without_ignored(Junta(places, 2, table)) for places in combinations(range(6), 2) for table in tables]
+    for seed in range(60):
+        sample = labelled(target, 6, identification_size(6, 2), seed)
+        found = search(sample, 2, 2)
+        named = {
+            (junta.positions, tuple(junta.table.tolist()))
+            for junta in juntas
+            if identify(junta, sample, 2, uniform_law(2), 0.01, found).identified
+        }
+        assert len(named) <= 1
+        identified += len(named)
+    assert identified > 30
+
+
+def test_an_ignored_position_changes_nothing():
+    """The only function that fits is identified also where its table names a position that it ignores."""
+    sample = labelled(AND, 60, 200, 1)
+    wide = Junta((3, 17, 40, 50), 2, np.tile(AND.table, 2))
+    assert (
+        identify(wide, sample, 4, biased_bits(0.6), 0.01, search(sample, 2, 4)).by
+        == identify(AND, sample, 4, biased_bits(0.6), 0.01, search(sample, 2, 4)).by
+    )
 
 
 def test_what_is_not_identified():

@@ -18,6 +18,7 @@ from keyhole.boolean.symbols import SymbolLaw
 from keyhole.bounds.finite.binomial import held_out_ceiling
 from keyhole.bounds.finite.identification import identification_size
 from keyhole.bounds.finite.occam import certificate_nats, exact_error
+from keyhole.certifier.read.extraction import without_ignored
 from keyhole.certifier.sample.consistent import Sample, Search, witnessed
 
 DOUBT = 1e-6  # the chance with which a sample of the law is doubted all the same
@@ -88,6 +89,7 @@ class Identification:
     assumption: str
     why: str
     needed: int | None = None  # the sample size at which the first rule applies
+    delta: float | None = None  # by sample size: the chance of being wrong all the same; by enumeration there is none
 
 
 def identify(
@@ -102,15 +104,18 @@ def identify(
 ) -> Identification:
     """Whether the target, assumed a junta on at most S positions, must be this one.
 
-    Statement  By size: uniform bits, |I| ≤ S, no error, every cell witnessed and m ≥ m_id(T, S, δ) leave a wrong
-               function with probability ≤ δ. By enumeration: exactly one junta on ≤ S positions fits, whatever the law.
+    Statement  By enumeration: exactly one junta on ≤ S positions fits, whatever the law and the draw. By size: uniform
+               bits, |I| ≤ S, no error, every cell witnessed, no rival known to fit, and m ≥ m_id(T, S, δ) leave a
+               wrong function with probability ≤ δ.
     Assumes    The target is a junta on at most S positions, and labels the sample: with noise nothing is identified.
-    Proof      `identification_size`; `search`.
+    Proof      `search`; `identification_size`. To be silent where a rival fits only takes certificates away, so that a
+               wrong one is no likelier; and where a finished search leaves one function, the first rule has spoken.
     Source     Ours.
     """
     inputs, labels = sample
     tokens = inputs.shape[1]
     words = f"the target depends on at most {assumed} of the {tokens} positions"
+    junta = without_ignored(junta)
     errors = int(np.count_nonzero(junta(inputs) != labels))
     if noise:
         why = f"the sample has {noise}, so the only function that fits it need not be the target"
@@ -119,26 +124,47 @@ def identify(
     elif errors:
         why = f"the function errs on {errors} of the samples, and the target on none"
     elif found.only is not None and found.sparsity >= min(assumed, tokens) and _equal(found.only, junta):
-        places = "position" if assumed == 1 else "positions"
-        why = f"of all functions of at most {assumed} {places} it is the only one that fits the sample"
+        why = f"of all functions of at most {_places(assumed)} it is the only one that fits the sample"
         return Identification(identified=True, by="enumeration", assumption=words, why=why)
+    elif _rivalled(junta, sample, assumed, found):
+        why = f"other functions of at most {_places(assumed)} fit the sample too"
     elif doubt or not law.uniform or law.symbols != 2:
         why = doubt or f"a sample size that identifies is known for uniform bits only, not for {law}"
     else:
-        needed = identification_size(tokens, min(assumed, tokens), delta)
-        return _by_size(junta, inputs, needed, f"{words}, and bits are uniform")
+        return _by_size(junta, inputs, min(assumed, tokens), delta, f"{words}, and bits are uniform")
     return Identification(identified=False, by="", assumption=words, why=why)
 
 
-def _by_size(junta: Junta, inputs: Shaped[np.ndarray, "m T"], needed: int, words: str) -> Identification:
-    """The rule of the sample size, for a junta without error on the sample."""
+def _rivalled(junta: Junta, sample: Sample, assumed: int, found: Search) -> bool:
+    """Whether the search shows another function on at most S positions that fits; an unfinished one may.
+
+    A finished search among at most S positions that leaves no single function, while this one fits, leaves several.
+    """
+    inputs, labels = sample
+    if found.finished and found.only is None and found.sparsity <= assumed:
+        return True
+    return any(
+        rival.sparsity <= assumed and not _equal(rival, junta) and np.array_equal(rival(inputs), labels)
+        for rival in map(without_ignored, found.fitting)
+    )
+
+
+def _places(assumed: int) -> str:
+    return f"{assumed} {'position' if assumed == 1 else 'positions'}"
+
+
+def _by_size(
+    junta: Junta, inputs: Shaped[np.ndarray, "m T"], sparsity: int, delta: float, words: str
+) -> Identification:
+    """The rule of the sample size, for a junta without error on the sample and without a rival that is known."""
+    needed = identification_size(inputs.shape[1], sparsity, delta)
     if not witnessed(inputs, junta):
         why = "a cell of its table has no sample"
     elif len(inputs) < needed:
         why = f"{needed} samples are needed, and there are {len(inputs)}"
     else:
         why = f"it fits {len(inputs)} ≥ {needed} samples, each cell of its table witnessed"
-        return Identification(identified=True, by="sample size", assumption=words, why=why, needed=needed)
+        return Identification(True, "sample size", words, why, needed, delta)  # noqa: FBT003  (identified)
     return Identification(identified=False, by="", assumption=words, why=why, needed=needed)
 
 
