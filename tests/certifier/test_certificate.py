@@ -131,6 +131,23 @@ def test_small_assumptions_search_among_themselves(formula, assumed):
     assert found.network_free.search.sparsity == 3
 
 
+def test_a_model_no_better_than_a_constant_is_warned_of():
+    """Errors on the training set, as many as the rarer label has or more, are warned of first; fewer, or none, not."""
+    junta = junta_of("x1 & x4")
+    inputs, answers = labelled(junta, 30, 120, 0)
+    true = int(answers.sum())
+    for turned in (0, 1, (true - 1) // 2, true // 2 + 1, true):
+        labels = answers.copy()
+        labels[np.flatnonzero(answers)[:turned]] = False
+        found = certificate_of(planted(junta, 30), (inputs, labels), terms=replace(UNIFORM, time_limit=1.0))
+        assert (found.model_errors, found.constant_errors) == (turned, true - turned)
+        warned = turned >= true - turned
+        assert text(found).startswith(f"WARNING       the model errs on {turned} inputs of its own") is warned
+        assert bool(record(found)["warnings"]) is warned
+    constant = certificate_of(planted(junta, 30), (inputs[~answers], answers[~answers]), terms=UNIFORM)
+    assert (constant.model_errors, constant.constant_errors, record(constant)["warnings"]) == (0, 0, [])
+
+
 def rivalled(formula="x2 & x5", seeds=range(400)):
     """A sample at m_id(8, 2) = 28 that a second junta of two positions fits too, each cell witnessed; and that one."""
     target = junta_of(formula)

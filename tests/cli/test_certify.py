@@ -22,8 +22,8 @@ KEYS = [  # the golden keys of certify/1: fields are only ever added
     "eta_chernoff", "samples", "errors_on_sample", "model_errors_on_sample", "error_bound", "vacuous", "trivial_error",
     "rarer_label", "held_out_bound", "held_out_kind", "no_network", "identified", "identified_by",
     "identified_by_enumeration", "identified_by_sample_size", "identification_delta", "identification", "repair",
-    "repair_says", "repaired_before", "status_before_repair", "assumptions", "delta", "delta_parts",
-    "delta_means", "branches", "verification_seconds", "seconds",
+    "repair_says", "repaired_before", "status_before_repair", "warnings", "assumptions", "description", "delta",
+    "delta_parts", "delta_means", "branches", "verification_seconds", "seconds",
 ]  # fmt: skip
 AND = junta_of("x3 & x7 & x11")
 

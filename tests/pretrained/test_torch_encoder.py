@@ -2,21 +2,35 @@
 
 import json
 import re
+from itertools import combinations
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from keyhole.api.certify import certify
 from keyhole.attention.evaluation import evaluate
+from keyhole.attention.forward import forward
 from keyhole.attention.tables import tabulate
 from keyhole.certifier.read.scope import certifiable
 from keyhole.errors import CheckpointError
 from keyhole.files.safetensors_in import read_weights
 from keyhole.pretrained import torch_encoder as foreign
-from keyhole.pretrained.torch_encoder import foreign_model
+from keyhole.pretrained.probes import TOLERANCE
+from keyhole.pretrained.torch_encoder import foreign_model, read_foreign
 
 T, A, D, HEADS, HIDDEN = 7, 3, 8, 4, 10
-DESCRIPTION = {"architecture": "TransformerEncoderLayer", "nhead": HEADS, "activation": "relu", "norm_first": True}
+DESCRIPTION = {
+    "architecture": "TransformerEncoderLayer", "nhead": HEADS, "activation": "relu", "norm_first": True, "context": T,
+}  # fmt: skip
+BIASES = (
+    "self_attn.in_proj_bias",
+    "self_attn.out_proj.bias",
+    "linear1.bias",
+    "linear2.bias",
+    "norm1.bias",
+    "norm2.bias",
+)
 
 
 def arrays(prefix="layer", seed=0):
@@ -65,9 +79,12 @@ def test_equal_to_torch(tmp_path, activation, norm_first, bias):
     names = {"tokens": "table", "positions": "places", "final_norm": "norm"}
     described = DESCRIPTION | {"activation": activation, "norm_first": norm_first}
     described |= {"names": names, "cls_token": A, "cls_at": "first"}
-    path.with_suffix(".json").write_text(json.dumps(described))
     rows = np.random.default_rng(0).integers(0, A, (20, T))
     ids = torch.asarray(np.concatenate([np.full((20, 1), A), rows], axis=1))
+    stream = state["table"][ids] + state["places"]
+    single = readout(norm(layer(stream)[:, 0])).detach().numpy()
+    described |= {"probes": {"inputs": rows.tolist(), "outputs": single.tolist()}}  # in single precision, as people do
+    path.with_suffix(".json").write_text(json.dumps(described))
     wide = {name: part.double() for name, part in parts.items()}
     stream = state["table"].double()[ids] + state["places"].double()
     logits = wide["readout"](wide["norm"](wide["layer"](stream)[:, 0])).detach().numpy()
@@ -116,10 +133,11 @@ REFUSED = {
     "eps of zero": ({"layer_norm_eps": 0}, "layer_norm_eps is 0; it must be a number above 0"),
     "names as a list": ({"names": ["layer"]}, r"names is \['layer'\]; it must be an object of names of tensors"),
     "a name that is none": ({"names": {"tokens": ["x"]}}, "it must be an object of names of tensors"),
+    "no context": ({"context": None}, r"context is None; it must be T, the number of tokens besides \[CLS\]"),
     "another context": ({"context": T + 1}, "context is 8, and the position table has 7 for tokens, since no row is"),
     "a row too few": ({"context": T, "cls_at": "first"}, "context is 7, and the position table has 6 for tokens"),
     "a row too few, last": ({"context": T, "cls_at": "last"}, r"since the last row is taken for \[CLS\] \(cls_at\)"),
-    "a context that is none": ({"context": 7.0}, "context is 7.0; it must be a whole number above 0, or left out"),
+    "a context that is none": ({"context": 7.0}, "context is 7.0; it must be T, the number of tokens"),
     "a wrong token": ({"cls_token": 9}, "cls_token is 9; it must be a row of the token table"),
 }
 
@@ -155,11 +173,203 @@ def test_a_bias_without_axes_is_one_number():
 
 @pytest.mark.parametrize("where", [None, "first", "last"])
 def test_the_context_is_that_of_the_tokens(where):
-    """T positions, or T + 1 with one for [CLS]: the same context is right; null is as good as nothing."""
+    """T positions, or T + 1 with one for [CLS]: the same context is right."""
     tensors = arrays()
     tensors["positions"] = np.zeros((T if where is None else T + 1, D))
     model = tabulate(foreign_model(tensors, DESCRIPTION | {"context": T, "cls_at": where}))
     assert model.tokens == T
+
+
+@pytest.mark.parametrize("kept", [1, 3, 5])
+def test_some_biases_of_the_layer_are_refused(kept):
+    """PyTorch's layer has all six or none; with any of them missing the rest is no model."""
+    for chosen in combinations(BIASES, kept):
+        tensors = {name: array for name, array in arrays().items() if name.removeprefix("layer.") not in BIASES}
+        tensors |= {f"layer.{name}": arrays()[f"layer.{name}"] for name in chosen}
+        missing = next(name for name in BIASES if name not in chosen)
+        with pytest.raises(CheckpointError, match=f"layer.{missing} is not in the file, and {kept} other biases"):
+            foreign_model(tensors, DESCRIPTION)
+
+
+def test_absent_biases_are_said():
+    """A layer, a read-out and a final norm without biases are those with zeros, and the words say which are lacking."""
+    rows = np.random.default_rng(0).integers(0, A, (9, T))
+    zeros = {name: np.zeros_like(array) for name, array in arrays().items() if name.endswith("bias")}
+    norm, described = {"norm.weight": np.linspace(1, 2, D)}, DESCRIPTION | {"names": {"final_norm": "norm"}}
+    without = {name: array for name, array in arrays().items() if not name.endswith("bias")} | norm
+    wanted = outputs(arrays() | zeros | norm | {"norm.bias": np.zeros(D)}, described, rows)
+    assert np.array_equal(outputs(without, described, rows), wanted)
+    told = read_foreign(without, described)
+    assert (
+        "no bias for the layer and the norm before the read-out and the read-out, and none is taken" in told.assumed[0]
+    )
+    assert [told.described[name] for name in ("layer_biases", "final_norm_bias", "readout_bias")] == [False] * 3
+    bare = {name: array for name, array in arrays().items() if name != "readout.bias"}
+    assert "no bias for the read-out, and none is taken" in read_foreign(bare, DESCRIPTION).assumed[0]
+    assert "bias" not in read_foreign(arrays(), DESCRIPTION).assumed[0]
+
+
+def original(tensors, rows, *, first=True, dtype=np.float32):
+    """PyTorch's layer written out in plain numpy, [CLS] being row A of the tokens and the first position."""
+    weights = {name: array.astype(dtype) for name, array in tensors.items()}
+
+    def linear(x, name):
+        return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+
+    def norm(x, name):
+        centred = x - x.mean(axis=-1, keepdims=True)
+        spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + dtype(1e-5))
+        return centred / spread * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+    def attention(x):
+        packed = x @ weights["layer.self_attn.in_proj_weight"].T + weights["layer.self_attn.in_proj_bias"]
+        query, key, value = (
+            part.reshape(*x.shape[:2], HEADS, -1).swapaxes(1, 2) for part in np.split(packed, 3, axis=-1)
+        )
+        scores = query @ key.swapaxes(2, 3) / dtype(np.sqrt(query.shape[-1]))
+        shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        mixed = (shares / shares.sum(axis=-1, keepdims=True) @ value).swapaxes(1, 2).reshape(x.shape)
+        return linear(mixed, "layer.self_attn.out_proj")
+
+    def feed(x):
+        return linear(np.maximum(linear(x, "layer.linear1"), 0), "layer.linear2")
+
+    ids = np.concatenate([np.full((len(rows), 1), A), rows], axis=1)
+    x = weights["tokens.weight"][ids] + weights["positions"]
+    if first:
+        x = x + attention(norm(x, "layer.norm1"))
+        x = x + feed(norm(x, "layer.norm2"))
+    else:
+        x = norm(x + attention(x), "layer.norm1")
+        x = norm(x + feed(x), "layer.norm2")
+    return linear(x[:, 0], "readout")
+
+
+def described_with_probes(tensors, *, first=True, count=8, dtype=np.float32):
+    """The right description of `original`, and its outputs on a few inputs."""
+    rows = np.random.default_rng(3).integers(0, A, (count, T))
+    probes = {"inputs": rows.tolist(), "outputs": original(tensors, rows, first=first, dtype=dtype)[:, 0].tolist()}
+    return DESCRIPTION | {"norm_first": first, "cls_at": "first", "cls_token": A, "probes": probes}
+
+
+def embedded(seed):
+    """Weights with [CLS] among the tokens and positions, of single precision."""
+    tensors = arrays(seed=seed)
+    rng = np.random.default_rng([seed, 1])
+    del tensors["cls"]
+    tensors |= {"tokens.weight": rng.normal(size=(A + 1, D)), "positions": rng.normal(size=(T + 1, D))}
+    return {name: array.astype(np.float32).astype(np.float64) for name, array in tensors.items()}
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_probes_in_single_precision_pass(first):
+    """Twenty layers in single precision deviate by less than a tenth of the tolerance; ours is the double to 1e-12."""
+    for seed in range(20):
+        tensors = embedded(seed)
+        described = described_with_probes(tensors, first=first)
+        told = read_foreign(tensors, described)
+        assert told.described["probes"] == 8
+        assert told.described["probe_deviation"] < TOLERANCE / 10
+        assert "the description was tested on 8 inputs" in told.assumed[1]
+        rows = np.array(described["probes"]["inputs"])
+        exact = original(tensors, rows, first=first, dtype=np.float64)[:, 0]
+        np.testing.assert_allclose(forward(told.model, rows), exact, rtol=1e-12, atol=1e-12)
+
+
+WRONG = {
+    "nhead 1": {"nhead": 1},
+    "nhead 2": {"nhead": 2},
+    "nhead 8": {"nhead": 8},
+    "gelu": {"activation": "gelu"},
+    "cls_at last": {"cls_at": "last"},
+    "cls_at left out": {"cls_at": None},
+    "cls_at left out, a context to fit": {"cls_at": None, "context": T + 1},
+    "cls_token 0": {"cls_token": 0},
+    "eps 1.0": {"layer_norm_eps": 1.0},
+    "norm_first": {"norm_first": None},
+}
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_descriptions_are_refused_by_probes(case, first):
+    """Each wrong description of the same weights, for ten layers: never read where probes are given."""
+    change = {"norm_first": not first} if case == "norm_first" else WRONG[case]
+    for seed in range(10):
+        tensors = embedded(seed)
+        described = described_with_probes(tensors, first=first)
+        read_foreign(tensors, described)
+        with pytest.raises(CheckpointError, match=r"Correct the description|correct one of the two|probes have shape"):
+            read_foreign(tensors, described | change)
+
+
+def test_without_probes_nothing_was_tested():
+    """Wrong heads are read without probes, and the words say that the description was not tested."""
+    told = read_foreign(embedded(0), described_with_probes(embedded(0)) | {"probes": None, "nhead": 2})
+    assert "the description was not tested: no outputs of the original model came with it" in told.assumed[1]
+    assert (told.described["probes"], told.described["probe_deviation"]) == (0, None)
+
+
+def test_probes_of_two_logits():
+    """Both logits or their difference, also where the two nearly cancel."""
+    tensors = embedded(0)
+    tensors["readout.weight"] = np.vstack([tensors["readout.weight"] + 5, tensors["readout.weight"] + 5.5])
+    tensors["readout.bias"] = np.array([0.25, -0.5])
+    rows = np.random.default_rng(3).integers(0, A, (8, T))
+    both = original(tensors, rows).astype(float)
+    for given in (both, both[:, 1] - both[:, 0]):
+        described = described_with_probes(embedded(0))
+        described["probes"] = {"inputs": rows.tolist(), "outputs": given.tolist()}
+        assert read_foreign(tensors, described).described["probes"] == 8
+    with pytest.raises(CheckpointError, match="On probe 0 the weights, read as described"):
+        read_foreign(tensors, described | {"probes": {"inputs": rows.tolist(), "outputs": both[:, ::-1].tolist()}})
+
+
+ROW = [0] * T
+ODD_PROBES = {
+    "a list": ([ROW], r"probes are \[\[0, 0, 0, 0, 0, 0, 0\]\]; give"),
+    "no outputs": ({"inputs": [ROW]}, "probes are .*; give"),
+    "none": ({"inputs": [], "outputs": []}, r"have shape \(0,\).*give at least one, each of 7 whole numbers"),
+    "ragged": ({"inputs": [ROW, [0]], "outputs": [0, 0]}, "no table of numbers"),
+    "too short": ({"inputs": [[0]], "outputs": [0]}, "each of 7 whole numbers"),
+    "not whole": ({"inputs": [[0.5] * T], "outputs": [0]}, "each of 7 whole numbers"),
+    "a strange symbol": ({"inputs": [[A] * T], "outputs": [0]}, "hold the symbol 3, and the alphabet runs from 0 to 2"),
+    "a negative symbol": ({"inputs": [[-1] * T], "outputs": [0]}, "hold the symbol -1"),
+    "an output too many": ({"inputs": [ROW], "outputs": [0, 0]}, "give a finite number for each of the 1 inputs"),
+    "no number": ({"inputs": [ROW], "outputs": [float("nan")]}, "give a finite number"),
+    "words": ({"inputs": [ROW], "outputs": ["x"]}, "give a finite number"),
+}
+
+
+@pytest.mark.parametrize("case", ODD_PROBES)
+def test_probes_that_are_none(case):
+    """What cannot be compared is refused, and the sentence says what to give."""
+    probes, sentence = ODD_PROBES[case]
+    with pytest.raises(CheckpointError, match=sentence):
+        foreign_model(arrays(), DESCRIPTION | {"probes": probes})
+
+
+def test_the_certificate_echoes_the_description(tmp_path):
+    """Heads, activation, norms, epsilon, [CLS] and context stand under what is assumed, in words and in the record."""
+    save_file(embedded(0), tmp_path / "w.safetensors")
+    described = described_with_probes(embedded(0))
+    for probes, tested in ((described["probes"], "was tested on 8 inputs"), (None, "was not tested")):
+        (tmp_path / "w.json").write_text(json.dumps(described | {"probes": probes}))
+        found = certify(tmp_path / "w.safetensors", fresh=1000, time_limit=0.1)
+        words = " ".join(str(found).split())
+        assert (
+            "the weights are read as described: 7 tokens, 4 heads, activation relu, norms before attention and "
+            "feed-forward part, epsilon 1e-05, [CLS] row 3 of the token table, with the first row of the position "
+            "table, no norm before the read-out the description" in words
+        )
+        assert tested in words.split("assumed")[1]
+        told = found.record()
+        assert any(tested in sentence for sentence in told["assumptions"])
+        wanted = {
+            name: described[name] for name in ("nhead", "activation", "norm_first", "cls_at", "cls_token", "context")
+        }
+        assert {name: told["description"][name] for name in wanted} == wanted
+        assert (told["description"]["layer_norm_eps"], told["description"]["probes"]) == (1e-5, 8 if probes else 0)
 
 
 def test_the_description_shown_is_one():

@@ -23,7 +23,7 @@ from keyhole.files.labelled import as_sample, read_labelled
 from keyhole.files.model import read_model
 from keyhole.files.safetensors_in import is_ours, read_weights
 from keyhole.pretrained.keyhole_tables import is_tabulated, load_tabulated, save_tabulated
-from keyhole.pretrained.torch_encoder import foreign_model
+from keyhole.pretrained.torch_encoder import read_foreign
 
 Source = str | Path | Model | Tabulated
 Data = str | Path | tuple[Any, Any]
@@ -84,7 +84,8 @@ class Certified:
 def read_source(path: Path) -> Subject:
     """The model of a file: compiled by keyhole, written after a repair, or PyTorch weights, described."""
     if not is_ours(path):
-        return certifiable(foreign_model(*read_weights(path)))
+        foreign = read_foreign(*read_weights(path))
+        return replace(certifiable(foreign.model), assumed=foreign.assumed, described=foreign.described)
     stored = read_model(path)
     if is_tabulated(stored):
         return replace(certifiable(load_tabulated(stored)), note=_note(stored.description.get("notes")))
@@ -154,7 +155,7 @@ def certify(
     found = certificate_of(
         tables, _sample(data), drifts=subject.drifts, held_out=_sample(holdout), terms=terms, watch=watch
     )
-    found = replace(found, note=subject.note)
+    found = replace(found, note=subject.note, assumed=subject.assumed, described=subject.described)
     about = tables if found.repair is None else found.repair.model
     return Certified(str(model) if isinstance(model, str | Path) else "a model", found, about)
 

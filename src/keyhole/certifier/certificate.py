@@ -5,9 +5,10 @@ the target (a bound from the sample); so the model is, up to the rate at which m
 the function of its weights in exact arithmetic, where they are known, else of its tables in double precision.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
@@ -117,6 +118,9 @@ class ModelCertificate:
     before: Verification | None = None  # of the model as given, where a repaired one is certified
     doubt: str = ""  # why the sample does not follow the law
     note: str = ""  # what the model's file says of a repair before it was written
+    assumed: tuple[str, ...] = ()  # what a description of the weights was believed in, a sentence each
+    described: Mapping[str, Any] | None = None  # the same as plain values
+    constant_errors: int | None = None  # of the better constant on the sample
     of_weights: bool = False  # what is proved is so of the weights, and not of the tables alone
 
     @property
@@ -240,6 +244,7 @@ def _judged(shown: ModelCertificate, model: Tabulated, sample: Sample) -> ModelC
         shown,
         doubt=doubt,
         model_errors=errors,
+        constant_errors=int(min(sample[1].sum(), (~sample[1]).sum())),
         network_free=NetworkFree(
             found,
             None if free_junta is None else judge(free_junta, sample, terms.occam_delta),

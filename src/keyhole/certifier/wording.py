@@ -66,7 +66,7 @@ def _signs(symbols: int) -> list[str]:
 
 def lines(shown: ModelCertificate) -> list[tuple[str, list[str]]]:
     """Names and paragraphs, in the order in which they are read."""
-    told: list[tuple[str, list[str]]] = []
+    told: list[tuple[str, list[str]]] = [("WARNING", [warning]) for warning in warnings(shown)]
     if shown.note:
         told.append(("repaired", [f"before the file was written, as it says: {shown.note}"]))
     if shown.repair is not None:
@@ -170,12 +170,27 @@ def identification_words(told: Identification) -> str:
     return f"{verdict}: {told.why}. Assumed, and not to be seen in any sample: {told.assumption}."
 
 
+def warnings(shown: ModelCertificate) -> list[str]:
+    """What speaks against model, data or description, a paragraph each; it is printed first."""
+    told = []
+    errors, constant = shown.model_errors, shown.constant_errors
+    if errors and constant is not None and errors >= constant:
+        described = ", their description" if shown.described is not None else ""
+        told.append(
+            f"the model errs on {errors:,} inputs of its own training set, and always answering the same errs on "
+            f"{constant:,}. It learned nothing from these data, or the weights{described} and the data do not belong "
+            "together."
+        )
+    return told
+
+
 def assumptions(shown: ModelCertificate) -> list[str]:
     """Every assumption, a sentence each."""
     noise = shown.terms.noise
     told = [
         f"inputs are {shown.terms.law}" + ("" if not shown.doubt else f", which is in doubt: {shown.doubt}"),
         OF_WEIGHTS if shown.of_weights else OF_TABLES,
+        *shown.assumed,
     ]
     if shown.judgement is not None:
         labelled = f"with {noise}, so its labels are not the target's" if noise else "labelled by one target"
@@ -280,7 +295,9 @@ def record(shown: ModelCertificate) -> dict[str, Any]:
         "repair_says": None if shown.repair is None else shown.repair.says,
         "repaired_before": shown.note or None,
         "status_before_repair": None if shown.before is None else shown.before.status,
+        "warnings": warnings(shown),
         "assumptions": assumptions(shown),
+        "description": None if shown.described is None else dict(shown.described),
         "delta": shown.terms.delta,
         "delta_parts": delta_parts(shown),
         "delta_means": f"δ {MEANING}. {_parts(shown)}",

@@ -1,5 +1,6 @@
 """What can be certified: one layer of softmax heads read at [CLS] over a finite alphabet, as tables of doubles."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -30,6 +31,8 @@ class Subject:
     tables: Tabulated
     drifts: tuple[Drift, ...] | None = None
     note: str = ""  # how its file says it was repaired before it was written
+    assumed: tuple[str, ...] = ()  # what was taken on the word of a description, a sentence each
+    described: Mapping[str, Any] | None = None  # the same as plain values
 
 
 def certifiable(model: Model | Tabulated) -> Subject:
