@@ -117,6 +117,17 @@ def test_noisy_runs_identify_nothing(shelf, tmp_path, noise):
         assert (found.status, found.right, found.identified) == ("PROVED", True, identified)
 
 
+def test_repeated_rows_of_a_run_count_once(shelf, tmp_path):
+    """A run whose training set holds its rows three times: the bound of the rows once, and a warning."""
+    made, tables = run()
+    tripled = (np.tile(made.sample[0], (3, 1)), np.tile(made.sample[1], 3))
+    shelf.update({"once": (made, tables), "thrice": (replace(made, sample=tripled), tables)})
+    once, thrice = settle([row(name) for name in ("once", "thrice")], tmp_path, assume_junta=2)
+    assert thrice.error_bound == once.error_bound
+    assert (once.warnings, len(thrice.warnings)) == ((), 1)
+    assert "only 80 of 240 rows are distinct" in thrice.record()["warnings"][0]
+
+
 def test_mistakes_are_counted_whatever_was_read_off():
     """A model proved to be the target makes none; any other is asked on fresh inputs, read or not."""
     made, tables = run()

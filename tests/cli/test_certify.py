@@ -13,13 +13,15 @@ from keyhole.certifier.wording import record
 from keyhole.cli.app import app
 from keyhole.compiler.export.stored import save
 from keyhole.errors import ArgumentError, CheckpointError
+from keyhole.files.model import read_model, write_model
 from keyhole.pretrained.keyhole_tables import save_tabulated
 from planted import junta_of, leaky, planted, random_symbol_junta
 
 KEYS = [  # the golden keys of certify/1: fields are only ever added
     "keyhole", "schema", "source", "function", "positions", "table", "context", "symbols", "agreement", "status",
     "reason", "margin", "counterexample", "model_answer", "function_answer", "output", "eta", "eta_kind", "eta_sampled",
-    "eta_chernoff", "samples", "errors_on_sample", "model_errors_on_sample", "error_bound", "vacuous", "trivial_error",
+    "eta_chernoff", "samples", "rows", "rows_counted", "repeats_chance",
+    "errors_on_sample", "model_errors_on_sample", "error_bound", "vacuous", "trivial_error",
     "rarer_label", "held_out_bound", "held_out_kind", "no_network", "identified", "identified_by",
     "identified_by_enumeration", "identified_by_sample_size", "identification_delta", "identification", "repair",
     "repair_says", "repaired_before", "status_before_repair", "warnings", "assumptions", "description", "delta",
@@ -160,6 +162,43 @@ def test_compiled_models_of_both_outputs(tmp_path):
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     with pytest.raises(CheckpointError, match="is not as it was written; `keyhole check"):
         keyhole.certify(path)
+
+
+@pytest.mark.parametrize("change", ["an entry", "a matrix too many", "a matrix too few"])
+def test_dense_matrices_that_contradict_the_tables(tmp_path, change):
+    """A file whose digests are right and whose dense matrices are another model's: refused, as `check` finds it."""
+    path = save(keyhole.compile("x1 & ~x4 | x2", 20), tmp_path / "a.safetensors")
+    stored = read_model(path)
+    tensors = {name: array.copy() for name, array in stored.tensors.items()}
+    name = next(name for name in sorted(tensors) if name.startswith("dense.") and tensors[name].size)
+    if change == "an entry":
+        tensors[name].reshape(-1)[0] += 1e-3
+    elif change == "a matrix too many":
+        tensors["dense.more"] = tensors[name]
+    else:
+        del tensors[name]
+    write_model(path, tensors, {key: value for key, value in stored.description.items() if key[:6] != "digest"})
+    assert [look.name for look in keyhole.check(path).inspections if not look.holds] == ["dense matrices"]
+    with pytest.raises(CheckpointError, match=r"contradicts itself: dense\..*`keyhole check"):
+        keyhole.certify(path)
+    assert run(str(path)).exit_code == 2
+
+
+def test_rows_written_four_times(folder):
+    """The same file with its rows four times promises no more, and says so first; as inputs set aside it is refused."""
+    with np.load(folder / "train.npz") as train:
+        np.savez(folder / "four.npz", inputs=np.tile(train["inputs"], (4, 1)), labels=np.tile(train["labels"], 4))
+    good, train = str(folder / "good.safetensors"), str(folder / "train.npz")
+    once, four = (
+        json.loads(run(good, "--data", str(folder / name), "--json").stdout) for name in ("train.npz", "four.npz")
+    )
+    assert four["error_bound"] == once["error_bound"]
+    assert [once["warnings"], len(four["warnings"])] == [[], 1]
+    assert run(good, "--data", str(folder / "four.npz")).stdout.startswith("WARNING       the sample: only 200 of 800")
+    for held in ("train.npz", "four.npz"):
+        answer = run(good, "--data", train, "--holdout", str(folder / held))
+        assert answer.exit_code == 2
+        assert "inputs set aside are training inputs too" in answer.stderr
 
 
 def test_the_verb_takes_models_and_arrays():

@@ -90,9 +90,10 @@ def read_source(path: Path) -> Subject:
     if is_tabulated(stored):
         return replace(certifiable(load_tabulated(stored)), note=_note(stored.description.get("notes")))
     from keyhole.compiler.assembly import to_tabulated
-    from keyhole.compiler.checking import load_undamaged
+    from keyhole.compiler.checking import load_undamaged, require_dense
 
     plan = load_undamaged(stored, path)
+    require_dense(plan, stored, path)
     model = to_tabulated(plan)
     if plan.output == "bits":  # 1 and 0 are told apart at one half; signs at 0
         model = replace(model, readout=replace(model.readout, bias=np.asarray(-0.5)))

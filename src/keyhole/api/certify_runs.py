@@ -17,7 +17,7 @@ from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import uniform_law
 from keyhole.certifier.certificate import ModelCertificate, Terms, certificate_of
 from keyhole.certifier.read.scope import LONGEST, WIDEST, certifiable
-from keyhole.certifier.wording import formula
+from keyhole.certifier.wording import formula, warnings
 from keyhole.errors import AssumptionError, KeyholeError
 from keyhole.lab.learners.base import Learner
 from keyhole.lab.learners.transformer import Transformer
@@ -58,6 +58,7 @@ class Settled:
     seconds: float  # all of it, but for training
     reason: str = ""  # why it is undecided
     identified_by: str = ""  # the rule: enumeration is certain if what is assumed holds, sample size holds at level δ
+    warnings: tuple[str, ...] = ()  # what speaks against the model or its sample
 
     @property
     def clean(self) -> bool:
@@ -225,6 +226,7 @@ def _in_short(row: Row, run: TrainedRun, found: ModelCertificate, wrong: int, se
         seconds=seconds,
         reason=found.verification.reason,
         identified_by="" if identification is None else identification.by,
+        warnings=tuple(warnings(found)),
     )
 
 

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool
 
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.tables import Tabulated
@@ -25,6 +26,7 @@ from keyhole.certifier.repair import Repair, projected_junta, sharpened, sink_pr
 from keyhole.certifier.sample.chernoff import chernoff_disagreement
 from keyhole.certifier.sample.consistent import Sample, Search, search
 from keyhole.certifier.sample.disagreement import FRESH, Disagreement, sampled_disagreement
+from keyhole.certifier.sample.repeats import LEVEL, Repeats, repeats_of, shared_rows
 from keyhole.certifier.sample.sample_bound import (
     HeldOut,
     Identification,
@@ -110,7 +112,7 @@ class ModelCertificate:
     sampled: Disagreement | None = None
     chernoff: Disagreement | None = None
     judgement: Judgement | None = None
-    model_errors: int | None = None  # of the model itself on the sample
+    model_errors: int | None = None  # of the model itself on the sample, each row once if repeats are no chance
     held_out: HeldOut | None = None
     identification: Identification | None = None
     network_free: NetworkFree | None = None
@@ -121,6 +123,8 @@ class ModelCertificate:
     assumed: tuple[str, ...] = ()  # what a description of the weights was believed in, a sentence each
     described: Mapping[str, Any] | None = None  # the same as plain values
     constant_errors: int | None = None  # of the better constant on the sample
+    repeats: Repeats | None = None  # rows of the sample that occur more than once
+    held_out_repeats: Repeats | None = None  # and of the inputs set aside
     of_weights: bool = False  # what is proved is so of the weights, and not of the tables alone
 
     @property
@@ -184,6 +188,8 @@ def certificate_of(
     for given in (sample, held_out):
         if given is not None:
             require_sample(given, model)
+    if sample is not None and held_out is not None:
+        require_apart(sample, held_out, terms)
     watch("reading off the function")
     read = extract(model, seed=terms.seed, largest=terms.largest, law=terms.law)
     if read.junta is None:
@@ -204,7 +210,9 @@ def certificate_of(
         watch("asking the sample")
         shown = _judged(shown, model, sample)
     if held_out is not None:
-        shown = replace(shown, held_out=measured_yardstick(model, held_out, terms.delta))
+        aside = repeats_of(held_out[0], terms.law)
+        yardstick = measured_yardstick(model, held_out, terms.delta, aside)
+        shown = replace(shown, held_out=yardstick, held_out_repeats=aside)
     return replace(shown, seconds=monotonic() - began)
 
 
@@ -225,6 +233,17 @@ def require_sample(sample: Sample, model: Tabulated) -> None:
         )
 
 
+def require_apart(sample: Sample, held_out: Sample, terms: Terms) -> None:
+    """Refuse inputs set aside that are training inputs too, beyond what chance explains."""
+    shared, chance = shared_rows(sample[0], held_out[0], terms.law, terms.accepted)
+    if chance < LEVEL:
+        raise DataError(
+            f"{shared:,} of the {len(held_out[0]):,} inputs set aside are training inputs too, and independent draws "
+            f"of {terms.law} share so many with probability at most {chance:.2g}. Give labelled inputs that the model "
+            "never saw."
+        )
+
+
 def _sampled(junta: Junta, model: Tabulated, terms: Terms) -> Disagreement:
     return sampled_disagreement(
         model, junta, terms.law, delta=terms.sampling_delta, seed=terms.seed, inputs=terms.fresh
@@ -234,31 +253,35 @@ def _sampled(junta: Junta, model: Tabulated, terms: Terms) -> Disagreement:
 def _judged(shown: ModelCertificate, model: Tabulated, sample: Sample) -> ModelCertificate:
     """With what the sample says: of the junta, of the model, and of juntas found without it."""
     terms = shown.terms
-    doubt = law_doubt(sample, terms.law)
+    repeats = repeats_of(sample[0], terms.law, terms.accepted)
+    distinct = (sample[0][repeats.first], sample[1][repeats.first]) if repeats.refuted else sample
+    doubt = law_doubt(distinct, terms.law) or repeats.says(terms.law)
     assumed = SEARCHED if terms.assume_junta is None else terms.assume_junta
     among = search(sample, shown.symbols, assumed, time_limit=terms.time_limit)  # what may be the target
     found = among if assumed >= SEARCHED else search(sample, shown.symbols, SEARCHED, time_limit=terms.time_limit)
     free_junta = found.fitting[0] if found.fitting else None
-    errors = _errors(model, sample)
+    wrong = _wrong(model, sample)
+    errors = repeats.count(wrong) if repeats.refuted else int(np.count_nonzero(wrong))
     shown = replace(
         shown,
         doubt=doubt,
+        repeats=repeats,
         model_errors=errors,
-        constant_errors=int(min(sample[1].sum(), (~sample[1]).sum())),
+        constant_errors=int(min(distinct[1].sum(), (~distinct[1]).sum())),
         network_free=NetworkFree(
             found,
-            None if free_junta is None else judge(free_junta, sample, terms.occam_delta),
+            None if free_junta is None else judge(free_junta, sample, terms.occam_delta, repeats),
             _identified(free_junta, sample, among, shown, doubt),
         ),
     )
     if shown.junta is None:
         return shown
-    judged = judge(shown.junta, sample, terms.occam_delta)
+    judged = judge(shown.junta, sample, terms.occam_delta, repeats)
     return replace(
         shown,
         judgement=judged,
         identification=_identified(shown.junta, sample, among, shown, doubt),
-        held_out=hypothetical_yardstick(judged.samples, errors, terms.delta),
+        held_out=hypothetical_yardstick(len(distinct[1]), errors, terms.delta),
     )
 
 
@@ -277,10 +300,10 @@ def _repaired(shown: ModelCertificate, model: Tabulated, sample: Sample | None) 
     terms, junta = shown.terms, shown.junta
     if junta is None:  # nothing to be near to
         return shown, model
-    if sample is not None and _errors(model, sample) == 0:
+    if sample is not None and not _wrong(model, sample).any():
         sharp = sharpened(model)
         looked = verify(sharp.model, junta, time_limit=terms.time_limit)
-        if looked.status == "PROVED" and _errors(sharp.model, sample) == 0:
+        if looked.status == "PROVED" and not _wrong(sharp.model, sample).any():
             changed = replace(shown, repair=sharp, before=shown.verification, verification=looked, of_weights=False)
             return changed, sharp.model
     sunk = sink_projection(model, junta, terms.law)
@@ -295,6 +318,6 @@ def _repaired(shown: ModelCertificate, model: Tabulated, sample: Sample | None) 
     return replace(changed, extraction=read, of_weights=False), sunk.model
 
 
-def _errors(model: Tabulated, sample: Sample) -> int:
+def _wrong(model: Tabulated, sample: Sample) -> Bool[np.ndarray, "m"]:
     inputs, labels = sample
-    return int(np.count_nonzero((np.asarray(evaluate(model, inputs)) > 0) != labels))
+    return np.asarray((np.asarray(evaluate(model, inputs)) > 0) != labels)

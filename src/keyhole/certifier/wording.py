@@ -12,7 +12,7 @@ import numpy as np
 from keyhole.boolean.junta import Junta
 from keyhole.certifier.certificate import ModelCertificate, NetworkFree
 from keyhole.certifier.prove.verification import Verification
-from keyhole.certifier.sample.sample_bound import Identification
+from keyhole.certifier.sample.sample_bound import Identification, Judgement
 
 WIDTH, NAMES = 79, 14
 SIGNS = f"{digits}{ascii_uppercase}{ascii_lowercase}+/"  # a sign for each symbol of the largest alphabet
@@ -109,8 +109,7 @@ def _sample_lines(shown: ModelCertificate) -> list[tuple[str, list[str]]]:
     told: list[tuple[str, list[str]]] = []
     judged = shown.judgement
     if judged is not None:
-        errors = f"the function errs on {judged.errors}, the model on {shown.model_errors}"
-        told.append(("sample", [f"{judged.samples:,} labelled inputs: {errors}"]))
+        told.append(("sample", [_counted(shown, judged)]))
         bound, trivial = shown.error_bound, shown.trivial_error
         if bound is None:
             told.append(("error", [f"no promise about the model: {shown.doubt}"]))
@@ -130,6 +129,21 @@ def _sample_lines(shown: ModelCertificate) -> list[tuple[str, list[str]]]:
     if shown.identification is not None:
         told.append(("identified", [identification_words(shown.identification)]))
     return told
+
+
+def _counted(shown: ModelCertificate, judged: Judgement) -> str:
+    """How many samples there are, and the errors on them; of rows that repeat beyond chance, how they were counted."""
+    errors = f"the function errs on {judged.errors}, the model on {shown.model_errors}"
+    repeats = shown.repeats
+    if repeats is None or not repeats.refuted:
+        return f"{judged.samples:,} labelled inputs: {errors}"
+    if judged.samples == repeats.distinct:
+        which = "distinct" if repeats.copies == 1 else "first"
+        return f"{judged.samples:,} {which} of {repeats.rows:,} labelled inputs: {errors}"
+    return (
+        f"{repeats.rows:,} labelled inputs, {repeats.distinct:,} distinct: the function errs on {judged.errors} of "
+        f"all, which is the worse count, and the model on {shown.model_errors} of the distinct"
+    )
 
 
 def _held_out(shown: ModelCertificate) -> str:
@@ -181,6 +195,13 @@ def warnings(shown: ModelCertificate) -> list[str]:
             f"{constant:,}. It learned nothing from these data, or the weights{described} and the data do not belong "
             "together."
         )
+    for whose, repeats in (("sample", shown.repeats), ("inputs set aside", shown.held_out_repeats)):
+        if repeats is not None and repeats.refuted:
+            told.append(
+                f"the {whose}: {repeats.says(shown.terms.law)}. They are not independent draws of that law. Copies of "
+                "a row are counted once; where all rows together say worse, that is taken. Give each row as often as "
+                "it was drawn."
+            )
     return told
 
 
@@ -195,7 +216,9 @@ def assumptions(shown: ModelCertificate) -> list[str]:
     if shown.judgement is not None:
         labelled = f"with {noise}, so its labels are not the target's" if noise else "labelled by one target"
         drawn_like = "new inputs and labels are drawn like it" if noise else "new inputs are drawn like it"
-        told.append(f"the sample is independent draws, {labelled}; {drawn_like}")
+        copied = shown.repeats is not None and shown.repeats.refuted
+        drawn_rows = "the distinct rows of the sample are" if copied else "the sample is"
+        told.append(f"{drawn_rows} independent draws, {labelled}; {drawn_like}")
         if shown.terms.accepted < 1:
             told.append(
                 f"training sets were redrawn and kept with probability {shown.terms.accepted:g}; δ is paid for it"
@@ -266,6 +289,9 @@ def record(shown: ModelCertificate) -> dict[str, Any]:
         "eta_sampled": None if shown.sampled is None else shown.sampled.rate,
         "eta_chernoff": None if shown.chernoff is None else shown.chernoff.rate,
         "samples": None if judged is None else judged.samples,
+        "rows": None if shown.repeats is None else shown.repeats.rows,
+        "rows_counted": None if shown.repeats is None else shown.repeats.counted,
+        "repeats_chance": None if shown.repeats is None else shown.repeats.chance,
         "errors_on_sample": None if judged is None else judged.errors,
         "model_errors_on_sample": shown.model_errors,
         "error_bound": shown.error_bound,

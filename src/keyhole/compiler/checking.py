@@ -204,3 +204,13 @@ def _dense(plan: Plan, stored: StoredModel) -> tuple[str | None, str]:
             at = [int(i) for i in np.argwhere(off)[0]]
             return f"{name}{at or ''} does not follow from the tables", ""
     return None, f"{len(held)} follow from the tables"
+
+
+def require_dense(plan: Plan, stored: StoredModel, path: Path) -> None:
+    """Refuse a file whose dense matrices, which other programs load, are not those of its tables."""
+    with np.errstate(all="ignore"):  # a damaged number may be huge; what is lost fails its comparison
+        fault, _ = _dense(plan, stored)
+    if fault is not None:
+        raise CheckpointError(
+            f"{path} contradicts itself: {fault}. `keyhole check {path}` looks at the rest; compile it again."
+        )

@@ -9,7 +9,7 @@ from math import log
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float, Shaped
 
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.tables import Tabulated
@@ -20,6 +20,7 @@ from keyhole.bounds.finite.identification import identification_size
 from keyhole.bounds.finite.occam import certificate_nats, exact_error
 from keyhole.certifier.read.extraction import without_ignored
 from keyhole.certifier.sample.consistent import Sample, Search, witnessed
+from keyhole.certifier.sample.repeats import Repeats, repeats_of
 
 DOUBT = 1e-6  # the chance with which a sample of the law is doubted all the same
 SMALLEST = 1e-300  # 0 log 0 is 0
@@ -36,8 +37,12 @@ class Judgement:
     rarer_label: float  # the share of the rarer label: the better constant's error on the sample
 
 
-def judge(junta: Junta, sample: Sample, delta: float) -> Judgement:
+def judge(junta: Junta, sample: Sample, delta: float, repeats: Repeats | None = None) -> Judgement:
     """Occam's bound by exact inversion.
+
+    Where the rows repeat beyond chance, each distinct row counts once, and errs if one of its copies does; of this
+    count and that of all rows the worse is taken. The first is right of copies of independent draws, the second of
+    independent draws of a law that repeats its rows; so the bound holds for either.
 
     Statement  err ≤ max{p : P(Bin(m, p) ≤ k) ≥ δ·prior}, prior = 2^(−A^s)/((s+1)(s+2) C(T, s)), for all juntas at once.
     Assumes    The m samples are independent draws from the law under which errors are counted.
@@ -45,11 +50,19 @@ def judge(junta: Junta, sample: Sample, delta: float) -> Judgement:
     Source     Ours (certificates); Textbook (Occam).
     """
     inputs, labels = sample
-    m, tokens = inputs.shape
-    errors = int(np.count_nonzero(junta(inputs) != labels))
+    tokens = inputs.shape[1]
     nats = certificate_nats(tokens, junta.sparsity, delta, junta.symbols)
     share = float(labels.mean())
-    return Judgement(m, errors, nats, exact_error(nats, m, errors), min(share, 1 - share))
+    bound, m, errors = max((exact_error(nats, *count), *count) for count in _counts(junta(inputs) != labels, repeats))
+    return Judgement(m, errors, nats, bound, min(share, 1 - share))
+
+
+def _counts(wrong: Bool[np.ndarray, "m"], repeats: Repeats | None) -> list[tuple[int, int]]:
+    """Rows and errors among them: of all rows, and, where they repeat beyond chance, of the distinct ones."""
+    everything = (len(wrong), int(np.count_nonzero(wrong)))
+    if repeats is None or not repeats.refuted:
+        return [everything]
+    return [everything, (repeats.distinct, repeats.count(wrong))]
 
 
 @dataclass(frozen=True)
@@ -62,11 +75,12 @@ class HeldOut:
     inputs: int
 
 
-def measured_yardstick(model: Tabulated, sample: Sample, delta: float) -> HeldOut:
-    """The model's own errors on inputs set aside, and their exact ceiling."""
+def measured_yardstick(model: Tabulated, sample: Sample, delta: float, repeats: Repeats | None = None) -> HeldOut:
+    """The model's own errors on inputs set aside, and their exact ceiling; rows that repeat count as in `judge`."""
     inputs, labels = sample
-    errors = int(np.count_nonzero((np.asarray(evaluate(model, inputs)) > 0) != labels))
-    return HeldOut(held_out_ceiling(errors, len(labels), delta), "measured", errors, len(labels))
+    wrong = (np.asarray(evaluate(model, inputs)) > 0) != labels
+    bound, m, errors = max((held_out_ceiling(k, n, delta), n, k) for n, k in _counts(wrong, repeats))
+    return HeldOut(bound, "measured", errors, m)
 
 
 def hypothetical_yardstick(samples: int, errors: int, delta: float) -> HeldOut | None:
@@ -128,7 +142,7 @@ def identify(
         return Identification(identified=True, by="enumeration", assumption=words, why=why)
     elif _rivalled(junta, sample, assumed, found):
         why = f"other functions of at most {_places(assumed)} fit the sample too"
-    elif doubt or not law.uniform or law.symbols != 2:
+    elif (doubt := doubt or repeats_of(inputs, law).says(law)) or not law.uniform or law.symbols != 2:
         why = doubt or f"a sample size that identifies is known for uniform bits only, not for {law}"
     else:
         return _by_size(junta, inputs, min(assumed, tokens), delta, f"{words}, and bits are uniform")
