@@ -31,6 +31,7 @@ from keyhole.certifier.sample.sample_bound import (
     HeldOut,
     Identification,
     Judgement,
+    counts_of,
     hypothetical_yardstick,
     identify,
     judge,
@@ -281,8 +282,15 @@ def _judged(shown: ModelCertificate, model: Tabulated, sample: Sample) -> ModelC
         shown,
         judgement=judged,
         identification=_identified(shown.junta, sample, among, shown, doubt),
-        held_out=hypothetical_yardstick(len(distinct[1]), errors, terms.delta),
+        held_out=_half(counts_of(wrong, repeats), terms.delta),
     )
+
+
+def _half(counts: list[tuple[int, int]], delta: float) -> HeldOut | None:
+    """What a half would have said, by the worse of the counts; none where one count has none."""
+    halves = [hypothetical_yardstick(samples, errors, delta) for samples, errors in counts]
+    known = [half for half in halves if half is not None]
+    return max(known, key=lambda half: half.bound) if len(known) == len(halves) else None
 
 
 def _identified(

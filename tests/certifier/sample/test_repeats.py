@@ -113,6 +113,13 @@ def test_errors_are_not_counted_away():
     judged = judge(AND, (inputs, labels), 0.01, repeats)
     assert (judged.samples, judged.errors) == (400, 361)
     assert judged.error_bound == plain.error_bound > 0.9
+    found = certificate_of(planted(AND, 60), (inputs, labels), terms=UNIFORM)
+    assert found.error_bound > 0.9
+    assert found.held_out is None  # 361 errors are more than a half of 200 can show
+    assert "400 labelled inputs, 40 distinct: the function errs on 361 of all, which is the worse count" in " ".join(
+        text(found).split()
+    )
+    assert measured_yardstick(planted(AND, 60), (inputs, labels), 0.01, repeats).inputs == 400
 
 
 def test_conflicting_labels_are_errors_still():

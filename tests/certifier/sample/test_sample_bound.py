@@ -160,6 +160,16 @@ def test_at_most_one_function_of_a_sample_is_identified():
     assert identified > 30
 
 
+def test_a_narrow_search_without_a_fit_knows_no_rival():
+    """No junta of two positions fits: that is no rival of one of three, which its sample size identifies."""
+    inputs, _ = labelled(AND, 100, 85, 5)
+    inputs[:8, [3, 17, 40]] = every_sequence(3)
+    sample = (inputs, AND(inputs))
+    narrow = search(sample, 2, 2)
+    assert (narrow.finished, narrow.fitting) == (True, ())
+    assert identify(AND, sample, 3, uniform_law(2), 0.01, narrow).by == "sample size"
+
+
 def test_an_ignored_position_changes_nothing():
     """The only function that fits is identified also where its table names a position that it ignores."""
     sample = labelled(AND, 60, 200, 1)

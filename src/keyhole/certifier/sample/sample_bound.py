@@ -53,11 +53,11 @@ def judge(junta: Junta, sample: Sample, delta: float, repeats: Repeats | None = 
     tokens = inputs.shape[1]
     nats = certificate_nats(tokens, junta.sparsity, delta, junta.symbols)
     share = float(labels.mean())
-    bound, m, errors = max((exact_error(nats, *count), *count) for count in _counts(junta(inputs) != labels, repeats))
+    bound, m, errors = max((exact_error(nats, *count), *count) for count in counts_of(junta(inputs) != labels, repeats))
     return Judgement(m, errors, nats, bound, min(share, 1 - share))
 
 
-def _counts(wrong: Bool[np.ndarray, "m"], repeats: Repeats | None) -> list[tuple[int, int]]:
+def counts_of(wrong: Bool[np.ndarray, "m"], repeats: Repeats | None) -> list[tuple[int, int]]:
     """Rows and errors among them: of all rows, and, where they repeat beyond chance, of the distinct ones."""
     everything = (len(wrong), int(np.count_nonzero(wrong)))
     if repeats is None or not repeats.refuted:
@@ -79,7 +79,7 @@ def measured_yardstick(model: Tabulated, sample: Sample, delta: float, repeats: 
     """The model's own errors on inputs set aside, and their exact ceiling; rows that repeat count as in `judge`."""
     inputs, labels = sample
     wrong = (np.asarray(evaluate(model, inputs)) > 0) != labels
-    bound, m, errors = max((held_out_ceiling(k, n, delta), n, k) for n, k in _counts(wrong, repeats))
+    bound, m, errors = max((held_out_ceiling(k, n, delta), n, k) for n, k in counts_of(wrong, repeats))
     return HeldOut(bound, "measured", errors, m)
 
 
@@ -155,7 +155,7 @@ def _rivalled(junta: Junta, sample: Sample, assumed: int, found: Search) -> bool
     A finished search among at most S positions that leaves no single function, while this one fits, leaves several.
     """
     inputs, labels = sample
-    if found.finished and found.only is None and found.sparsity <= assumed:
+    if found.finished and found.fitting and found.only is None and found.sparsity <= assumed:
         return True
     return any(
         rival.sparsity <= assumed and not _equal(rival, junta) and np.array_equal(rival(inputs), labels)
