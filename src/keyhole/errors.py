@@ -13,19 +13,20 @@ KeyholeError
 ├── StoreError        the runs on disk cannot be read or added to
 └── WorkerError       a process that was to make a run is gone
 
-Each message has up to three clauses: what was asked, what is so, what to do.
+Each message has up to three clauses: what was asked, what is so, what to do. Misuse (ArgumentError, AssumptionError,
+CompileError, DataError, FormulaError, ShapeError) is also a ValueError; a missing package is also an ImportError.
 """
 
 
 class KeyholeError(Exception):
-    """Something could not be asked; the message says what, why, and what to do."""
+    """The base of all errors: the message says what was asked, what is so, and what to do."""
 
 
-class ArgumentError(KeyholeError):
+class ArgumentError(KeyholeError, ValueError):
     """An argument of a command is not of the form it takes."""
 
 
-class AssumptionError(KeyholeError):
+class AssumptionError(KeyholeError, ValueError):
     """A theorem was asked about inputs it does not cover."""
 
 
@@ -33,23 +34,23 @@ class CheckpointError(KeyholeError):
     """A file is not the model it is taken for."""
 
 
-class CompileError(KeyholeError):
+class CompileError(KeyholeError, ValueError):
     """No weights of the requested kind compute the function."""
 
 
-class DataError(KeyholeError):
+class DataError(KeyholeError, ValueError):
     """A table or text is not what the question needs."""
 
 
-class FormulaError(KeyholeError):
+class FormulaError(KeyholeError, ValueError):
     """A formula does not parse, or does not fit the context."""
 
 
-class MissingError(KeyholeError):
+class MissingError(KeyholeError, ImportError):
     """A package that the question needs is not installed."""
 
 
-class ShapeError(KeyholeError):
+class ShapeError(KeyholeError, ValueError):
     """Arrays that belong together do not fit together, or hold what is no number."""
 
 

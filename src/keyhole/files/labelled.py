@@ -8,7 +8,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from keyhole.errors import DataError
+from keyhole.errors import DataError, KeyholeError
 from keyhole.files.sequences import is_number
 
 HOW = "write numpy.savez(file, inputs=…, labels=…), or a .csv whose last column is the label"
@@ -26,6 +26,8 @@ def read_labelled(path: Path) -> tuple[np.ndarray, np.ndarray]:
         inputs, labels = _from_npz(path) if suffix == ".npz" else _from_csv(path)
     except OSError as error:
         raise DataError(f"The data {str(path)!r} cannot be read: {error.strerror or error}.") from error
+    except KeyholeError:  # already a sentence
+        raise
     except (ValueError, KeyError, EOFError, BadZipFile) as error:
         raise DataError(f"{str(path)!r} is no labelled sample ({error}); {HOW}.") from error
     return as_sample(inputs, labels, str(path))

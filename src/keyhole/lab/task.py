@@ -11,7 +11,7 @@ from keyhole.boolean.distribution import UNIFORM, Bernoulli, balanced
 from keyhole.boolean.function import SparseFunction, move
 from keyhole.boolean.rules import Levels
 from keyhole.boolean.text import read_function
-from keyhole.errors import ArgumentError, AssumptionError, FormulaError
+from keyhole.errors import ArgumentError, FormulaError
 
 BLOCK = 1 << 24  # symbols drawn at once
 REDRAWS = 200  # training sets drawn at most under the balancing rule
@@ -178,7 +178,7 @@ class SparseTask:
             return balanced(read_function(self.function))
         try:
             return Bernoulli(float(self.law))
-        except (ValueError, AssumptionError) as error:
+        except ValueError as error:
             raise ArgumentError(
                 f"The law {self.law!r} is not known; use uniform, balanced, or a probability such as 0.3."
             ) from error

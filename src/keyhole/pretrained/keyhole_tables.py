@@ -12,7 +12,7 @@ from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tables import Tabulated, TabulatedHead, thinned
 from keyhole.attention.types import numbers_of
 from keyhole.attention.weights import ReadOut, Wiring
-from keyhole.errors import AssumptionError, CheckpointError, ShapeError
+from keyhole.errors import AssumptionError, CheckpointError
 from keyhole.files.model import StoredModel, description_digest, digest, write_model
 
 KIND = "tables/1"
@@ -93,7 +93,7 @@ def load_tabulated(stored: StoredModel) -> Tabulated:
         listed = described["positions"]
         positions = None if listed is None else tuple(int(place) for place in listed)
         return Tabulated(int(described["context"]), heads, arrays["stream"], wiring, readout, positions)
-    except (KeyError, TypeError, ValueError, ShapeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"The description or a table lacks what a model needs: {error}.") from error
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.errors import DataError
+from keyhole.errors import DataError, KeyholeError
 from keyhole.files.arrays import read_array
 
 
@@ -21,6 +21,8 @@ def read_key(path: Path) -> tuple[dict[str, Any], ...]:
     try:
         key = json.loads(text)
         models = tuple({**_answer(model), "context": int(key["context"])} for model in key["models"])
+    except KeyholeError:  # already a sentence
+        raise
     except (ValueError, KeyError, TypeError):
         models = ()
     if not models:

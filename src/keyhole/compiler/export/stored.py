@@ -11,7 +11,7 @@ from keyhole.boolean.text import read_function
 from keyhole.compiler.assembly import key_vector, to_model
 from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
-from keyhole.errors import CheckpointError
+from keyhole.errors import CheckpointError, KeyholeError
 from keyhole.files.model import StoredModel, write_model
 
 DENSE_BYTES = 50_000_000  # dense matrices are stored beside the tables up to this size
@@ -77,6 +77,8 @@ def load_plan(stored: StoredModel) -> Plan:
             parameters={str(name): float(value) for name, value in described["parameters"].items()},
             codes_seed=None if described["codes_seed"] is None else int(described["codes_seed"]),
         )
+    except KeyholeError:  # already a sentence
+        raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CheckpointError(f"The description or a table lacks what a plan needs: {error!r}.") from error
     _require_shapes(plan)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from keyhole.errors import StoreError
+from keyhole.errors import KeyholeError, StoreError
 from keyhole.files.looking import is_there
 
 SCHEMA = 1  # raised when the tables change
@@ -56,6 +56,8 @@ def plainly(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         trouble = TROUBLES.get(_code(error), f"cannot be used ({error}); it was left as it is.")
         raise StoreError(f"The store {str(path)!r} {trouble}") from error
+    except KeyholeError:  # already a sentence
+        raise
     except (ValueError, TypeError, KeyError) as error:
         raise StoreError(f"The store {str(path)!r} {TROUBLES[sqlite3.SQLITE_CORRUPT]}") from error
 
