@@ -1,31 +1,43 @@
-"""A stored model checked from its file alone: each claim of its description against its own numbers."""
+"""A stored model checked from its file alone: each claim of its description against its own numbers.
+
+What the description says is made again from the tables and compared: words, counts and names exactly, numbers up to the
+rounding of other libraries, and a proved number only on its safe side. What cannot be made again is refused.
+"""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from math import exp
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from keyhole.boolean.function import check_context
+from keyhole.compiler.choice import reasons
 from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions.additive import additive_plan, coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.constructions.per_position import separate_plan
 from keyhole.compiler.constructions.plan import Plan
 from keyhole.compiler.constructions.theorem_norms import named_norms, theorem_figures
-from keyhole.compiler.distractors import without_distractors
-from keyhole.compiler.export.stored import DENSE_BYTES, dense_matrices, dense_size, load_plan, tables
+from keyhole.compiler.distractors import with_distractor, without_distractors
+from keyhole.compiler.export.stored import dense_matrices, description_of, load_plan, tables
 from keyhole.compiler.norms import plan_profile
-from keyhole.compiler.precision.verdicts import judge
+from keyhole.compiler.precision.verdicts import FormatVerdict, judge
 from keyhole.compiler.proof import Proof, prove
 from keyhole.errors import CheckpointError, KeyholeError
 from keyhole.files.model import StoredModel, description_digest, digest
 from keyhole.files.record import to_json
+from keyhole.profile import NormProfile
 
 CLOSE = 1e-7  # random codes end their bisection at a relative 1e-9, which other libraries may cut elsewhere
-SAME = 1e-9  # norms and bounds of equal numbers differ by rounding alone
+SAME = 1e-12  # equal numbers, added up in another order by another library
+BELOW = ("margin",)  # may be claimed smaller than proved
+ABOVE = ("error", "leak", "bound")  # may be claimed larger than proved
+DECOYS = re.compile(r"read by nothing: ones at (x\d+(?:, x\d+)*)")
 
 
 @dataclass(frozen=True)
@@ -35,6 +47,34 @@ class Inspection:
     name: str
     holds: bool
     says: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Anew:
+    """A stored plan, and all that is shown of it, each thing once."""
+
+    stored: StoredModel
+    plan: Plan
+
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """What the file says."""
+        return self.stored.description
+
+    @cached_property
+    def proof(self) -> Proof:
+        """The proof on the stored numbers."""
+        return prove(self.plan)
+
+    @cached_property
+    def profile(self) -> NormProfile:
+        """The norms of the stored numbers."""
+        return plan_profile(self.plan)
+
+    @cached_property
+    def formats(self) -> dict[str, FormatVerdict]:
+        """Each number format's verdict."""
+        return judge(self.plan, self.proof.margin)
 
 
 def inspect(stored: StoredModel) -> list[Inspection]:
@@ -48,23 +88,35 @@ def inspect(stored: StoredModel) -> list[Inspection]:
         looked.append(Inspection("tables", holds=True, says="shapes and finite numbers as described"))
     except KeyholeError as refusal:
         return [*looked, Inspection("tables", holds=False, says=str(refusal))]
+    anew = _Anew(stored, plan)
     for name, look in (
         ("construction", _construction),
         ("proof", _proof),
         ("norms", _norms),
         ("formats", _formats),
         ("description", _description),
-        ("dense matrices", lambda plan, _described: _dense(plan, stored)),
+        ("dense matrices", _dense),
     ):
         try:
             with np.errstate(all="ignore"):  # a damaged number may be huge; what is lost fails its comparison
-                fault, says = look(plan, stored.description)
+                fault, says = look(anew)
             looked.append(Inspection(name, holds=fault is None, says=fault or says))
         except KeyholeError as refusal:
             looked.append(Inspection(name, holds=False, says=str(refusal)))
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             looked.append(Inspection(name, holds=False, says=f"the description cannot be read there ({error!r})"))
     return looked
+
+
+def load_checked(stored: StoredModel, path: Path) -> Plan:
+    """The plan of a file of which everything is as claimed; others are refused, with the first thing that is not."""
+    for looked in inspect(stored):
+        if not looked.holds:
+            raise CheckpointError(
+                f"{path} is not as it was written ({looked.name}: {looked.says.rstrip('.')}), so nothing is "
+                f"guaranteed of it; `keyhole check {path}` says more. Compile it again."
+            )
+    return load_plan(stored)
 
 
 def load_undamaged(stored: StoredModel, path: Path) -> Plan:
@@ -86,95 +138,173 @@ def _digests(stored: StoredModel) -> Iterator[Inspection]:
     yield Inspection("digests", holds=not says, says=says or "every array and the description as written")
 
 
-def _construction(plan: Plan, described: Mapping[str, Any]) -> tuple[str | None, str]:
-    """Every entry against the construction made anew; what nothing reads is no part of it."""
-    plan = without_distractors(plan)
-    again = _again(plan)
-    if plan.units != again.units:
-        return f"the units are named {_short(plan.units)}, and {plan.construction} names them {_short(again.units)}", ""
+def _construction(anew: _Anew) -> tuple[str | None, str]:
+    """Every entry, name and parameter against the construction made anew, its distractors included."""
+    plan, again = anew.plan, _again(anew.plan)
+    slack = SAME if plan.codes_seed is None else CLOSE
+    for name in ("construction", "units", "dimension", "codes_seed"):
+        stated, made = getattr(plan, name), getattr(again, name)
+        if stated != made:
+            return f"{name} is stated {_short(stated)}, and the construction gives {_short(made)}", ""
+    for parameters, allowed in ((again.parameters, slack), (_coded_parameters(plan) or again.parameters, SAME)):
+        if not _alike(dict(parameters), dict(plan.parameters), allowed):
+            stated, made = _short(dict(plan.parameters)), _short(dict(parameters))
+            return f"the parameters are stated {stated}, and {again.construction} has {made}", ""
     fresh = tables(again)
     for name, array in tables(plan).items():
         if array.shape != fresh[name].shape:
             return f"{name} has shape {array.shape}, and {plan.construction} gives {fresh[name].shape}", ""
-        off = np.abs(array - fresh[name]) > CLOSE * (1 + np.abs(fresh[name]))
+        off = ~(np.abs(array - fresh[name]) <= slack * (1 + np.abs(fresh[name])))
         if off.any():
             at = tuple(int(i) for i in np.argwhere(off)[0])
             entry = f"{name}{list(at) if at else ''}"
             return f"{entry} is {array[at]:.17g}, and {plan.construction} has {fresh[name][at]:.17g} there", ""
-    return None, f"every entry as {described['construction']} makes it"
+    return None, f"every entry as {plan.construction} makes it"
 
 
 def _again(plan: Plan) -> Plan:
-    """The plan that the named construction makes of the same function with the same parameters."""
+    """The plan that the named construction makes of the same function with the same parameters and distractors."""
+    base = without_distractors(plan)
+    again = _base_again(base)
+    for head, unit in zip(plan.heads[len(base.heads) :], plan.units[base.width :], strict=True):
+        named = DECOYS.fullmatch(unit)
+        if named is None:
+            raise CheckpointError(f"The unit {_short(unit)} is read by nothing, and does not name its decoys.")
+        decoys = tuple(int(place[1:]) for place in named[1].split(", "))
+        again = with_distractor(again, decoys, _distractor_leak(plan, decoys, np.ravel(head.rest_logits)))
+    return again
+
+
+def _base_again(plan: Plan) -> Plan:
+    """The plan without distractors, made anew."""
     function, context, output, name = plan.function, plan.context, plan.output, plan.construction
     if name.startswith("A"):
         plans = {made.construction: made for made in pair_plans(function, context, plan.parameters["gamma"], output)}
+        if name not in plans:
+            raise CheckpointError(f"There is no construction {name} of this function; {', '.join(plans)} are.")
         return plans[name]
     rho = plan.parameters["target"]
     if name == "B′":
         return separate_plan(function, context, rho, output)
-    if plan.codes_seed is not None:
-        return coded_plan(function, context, rho, output, plan.codes_seed)
-    return additive_plan(function, context, rho, output)
+    if plan.codes_seed is None:
+        return additive_plan(function, context, rho, output)
+    if not all(isinstance(head.rest_logits, np.ndarray) for head in plan.heads):
+        raise CheckpointError("Random codes give every position its own logit, and the tables hold one for all.")
+    return coded_plan(function, context, rho, output, plan.codes_seed)
 
 
-def _proof(plan: Plan, described: Mapping[str, Any]) -> tuple[str | None, str]:
+def _coded_parameters(plan: Plan) -> dict[str, float] | None:
+    """β, ρ and a of a head with random codes, from its own logits; None where no codes are drawn."""
+    if plan.codes_seed is None:
+        return None
+    head, beta = plan.heads[0], float(plan.heads[0].focus[0])
+    leak = float(np.exp(np.ravel(head.rest_logits) - beta).sum())
+    attention = 1 / (float(np.exp(head.focus - beta).sum()) + leak + exp(-beta))
+    return {"beta": beta, "attention": attention, "rho": leak, "target": plan.parameters["target"]}
+
+
+def _distractor_leak(plan: Plan, decoys: tuple[int, ...], logits: np.ndarray) -> float:
+    """The attention that a distractor leaves to others, from the logit of its first decoy."""
+    others = np.delete(np.arange(plan.context), list(plan.function.positions))
+    n, beta = len(decoys), float(logits[others == decoys[0]].max(initial=-np.inf))
+    return (plan.context + 1 - n) / (plan.context + 1 - n + n * exp(beta))
+
+
+def _proof(anew: _Anew) -> tuple[str | None, str]:
     """The certificate's inequalities on the stored numbers."""
-    proof: Proof = prove(plan)
+    proof, plan, described = anew.proof, anew.plan, anew.described
     if not proof.margin > 0:
         return f"margin > 0 fails: on some input the output may be off by {proof.error:.6g}", ""
-    for name, least in (("margin", True), ("error", False), ("leak", False)):
+    for name in ("margin", "error", "leak"):
         stated, found = float(described[name]), float(getattr(proof, name))
-        slack = SAME * max(1.0, abs(stated))
-        if not (found >= stated - slack if least else found <= stated + slack):  # NaN fails too
-            return f"{name} {'≥' if least else '≤'} {stated:.12g} fails: the stored numbers give {found:.12g}", ""
+        if not (stated <= found if name in BELOW else stated >= found):  # NaN fails too
+            relation = "≥" if name in BELOW else "≤"
+            hint = "; in its last digits a file of another machine may differ, then compile it again here"
+            near = hint if abs(stated - found) <= SAME else ""
+            claim, shown = _apart(stated, found)
+            return f"{name} {relation} {claim} fails: the stored numbers give {shown}{near}", ""
     if described["exact"] is not True or described["inputs_covered"] != f"2^{plan.context}":
         return f"the description does not claim all 2^{plan.context} inputs", ""
     return None, f"margin {proof.margin:.9g} on all 2^{plan.context} inputs ({proof.method})"
 
 
-def _norms(plan: Plan, described: Mapping[str, Any]) -> tuple[str | None, str]:
+def _norms(anew: _Anew) -> tuple[str | None, str]:
     """Each stated norm against the stored numbers, and against the theorem's figure."""
-    found = named_norms(plan_profile(plan))
+    found = named_norms(anew.profile)
     for name, value in found.items():
-        stated = float(described["norms"][name])
-        if not abs(stated - value) <= SAME * max(1.0, abs(value)):
-            return f"{name} = {stated:.12g} fails: the stored numbers give {value:.12g}", ""
-    for name, figure in theorem_figures(plan).items():
+        stated = float(anew.described["norms"][name])
+        if not _close(value, stated):
+            claim, shown = _apart(stated, value)
+            return f"{name} = {claim} fails: the stored numbers give {shown}", ""
+    for name, figure in theorem_figures(anew.plan).items():
         if not figure.holds(found[name], CLOSE):
             return f"{name} {figure.relation} {figure.value:.12g} fails: it is {found[name]:.12g}", ""
     return None, f"{len(found)} norms as stated, and as the theorems have them"
 
 
-def _formats(plan: Plan, described: Mapping[str, Any]) -> tuple[str | None, str]:
+def _formats(anew: _Anew) -> tuple[str | None, str]:
     """Each number format's verdict, settled anew."""
-    for name, verdict in judge(plan, prove(plan).margin).items():
-        if described["formats"].get(name) != verdict.outcome:
-            return f"{name} is stated {described['formats'].get(name)}, and is {verdict.outcome}", ""
-    return None, ", ".join(f"{name} {outcome}" for name, outcome in described["formats"].items())
+    stated = anew.described["formats"]
+    for name, verdict in anew.formats.items():
+        if stated.get(name) != verdict.outcome:
+            return f"{name} is stated {stated.get(name)}, and is {verdict.outcome}", ""
+    return None, ", ".join(f"{name} {verdict.outcome}" for name, verdict in anew.formats.items())
 
 
-def _description(plan: Plan, described: Mapping[str, Any]) -> tuple[str | None, str]:
-    """Every other entry of the description against the record that the stored numbers give."""
-    margin = prove(plan).margin
-    made = Compiled(plan, prove(plan), plan_profile(plan), judge(plan, margin), str(described["why"])).record()
-    made |= {"units": plan.units, "dense": dense_size(plan) <= DENSE_BYTES}
-    plain = json.loads(to_json("model/1", made))
-    for name in sorted((plain.keys() | described.keys()) - {"digest", "digests"}):
-        if name not in plain or name not in described or not _alike(plain[name], described[name]):
-            return f"{name} is stated {_short(described.get(name))}, and the tables give {_short(plain.get(name))}", ""
+def _description(anew: _Anew) -> tuple[str | None, str]:
+    """Every entry of the description against the record that the stored numbers give; no entry beside those."""
+    made = Compiled(anew.plan, anew.proof, anew.profile, anew.formats, why="")
+    plain = json.loads(to_json("model/1", description_of(made)))
+    described = {name: value for name, value in anew.described.items() if name not in {"digest", "digests"}}
+    if described.get("keyhole") != plain["keyhole"]:
+        return (
+            f"the file is of keyhole {_short(described.get('keyhole'))}, and this is {_short(plain['keyhole'])}; "
+            "compile it again, or check it with that version"
+        ), ""
+    if "why" in described and described.pop("why") not in reasons(anew.plan):
+        return "why is no sentence that choosing this construction gives; make the file again, which leaves it out", ""
+    for name in sorted(plain.keys() | described.keys()):
+        if name not in plain:
+            return f"{name} is stated {_short(described[name])}, and nothing gives it", ""
+        if name not in described or not _alike(plain, described, SAME, (name,)):
+            return f"{name} is stated {_short(described.get(name))}, and the tables give {_short(plain[name])}", ""
     return None, f"{len(plain)} entries as the tables give them"
 
 
-def _alike(made: Any, stated: Any) -> bool:
-    """Whether two JSON values agree, numbers up to rounding."""
+def _alike(made: Any, stated: Any, slack: float = SAME, only: tuple[str, ...] = ()) -> bool:
+    """Whether two JSON values agree (of dictionaries only these entries): words exactly, numbers up to the slack.
+
+    A proved number agrees only on its safe side: a margin not above the one proved, an error not below.
+    """
     if isinstance(made, dict) and isinstance(stated, dict):
-        return made.keys() == stated.keys() and all(_alike(made[name], stated[name]) for name in made)
+        names = only or tuple(made)
+        return (bool(only) or made.keys() == stated.keys()) and all(
+            _alike(made[name], stated[name], slack) and _safe(name, made[name], stated[name]) for name in names
+        )
     if isinstance(made, list) and isinstance(stated, list):
-        return len(made) == len(stated) and all(map(_alike, made, stated))
-    if isinstance(made, float) and isinstance(stated, int | float) and not isinstance(stated, bool):
-        return abs(made - stated) <= CLOSE * max(1.0, abs(made))
+        return len(made) == len(stated) and all(
+            _alike(one, other, slack) for one, other in zip(made, stated, strict=True)
+        )
+    if isinstance(made, float) and isinstance(stated, float):
+        return _close(made, stated, slack)
     return type(made) is type(stated) and bool(made == stated)
+
+
+def _close(made: float, stated: float, slack: float = SAME) -> bool:
+    return abs(made - stated) <= slack * max(1.0, abs(made))  # NaN is close to nothing
+
+
+def _safe(name: str, made: Any, stated: Any) -> bool:
+    """Whether a claim called so errs on its safe side, if it is one that has a side."""
+    if not isinstance(made, float) or name not in BELOW + ABOVE:
+        return True
+    return bool(stated <= made if name in BELOW else stated >= made)
+
+
+def _apart(stated: float, found: float) -> tuple[str, str]:
+    """Two numbers in twelve digits, or in as many as tell them apart."""
+    short = f"{stated:.12g}", f"{found:.12g}"
+    return short if short[0] != short[1] else (f"{stated:.17g}", f"{found:.17g}")
 
 
 def _short(value: Any) -> str:
@@ -182,20 +312,15 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _dense(plan: Plan, stored: StoredModel) -> tuple[str | None, str]:
-    """Every dense matrix against the tables: bit for bit, or, where codes are solved for, up to rounding."""
-    held = {name for name in stored.tensors if name.startswith("dense.")}
-    if not held and dense_size(plan) > DENSE_BYTES:
-        return None, "none, as there are too many entries"
-    unknown = sorted(set(stored.tensors) - held - set(tables(plan)))
-    if unknown:
-        return f"{unknown[0]} does not belong here", ""
+def _dense(anew: _Anew) -> tuple[str | None, str]:
+    """No array but the tables and what follows from them: to the bit, or, where codes are solved for, to rounding."""
+    stored, plan = anew.stored, anew.plan
     fresh = dense_matrices(plan)
-    if held != set(fresh):
-        odd = min(held ^ set(fresh))
-        return f"{odd} {'does not belong here' if odd in held else 'is missing'}", ""
-    for name in sorted(held):
-        array, made = stored.tensors[name], fresh[name]
+    odd = sorted(stored.tensors.keys() ^ (fresh.keys() | tables(plan).keys()))
+    if odd:
+        return f"{odd[0]} {'does not belong here' if odd[0] in stored.tensors else 'is missing'}", ""
+    for name, made in sorted(fresh.items()):
+        array = stored.tensors[name]
         if array.shape != made.shape:
             return f"{name} has shape {array.shape}, and the tables give {made.shape}", ""
         slack = 0.0 if plan.codes_seed is None else SAME * (1 + np.abs(made))
@@ -203,7 +328,7 @@ def _dense(plan: Plan, stored: StoredModel) -> tuple[str | None, str]:
         if np.any(off):
             at = [int(i) for i in np.argwhere(off)[0]]
             return f"{name}{at or ''} does not follow from the tables", ""
-    return None, f"{len(held)} follow from the tables"
+    return None, f"{len(fresh)} follow from the tables" if fresh else "none, as there are too many entries"
 
 
 def require_dense(plan: Plan, stored: StoredModel, path: Path) -> None:

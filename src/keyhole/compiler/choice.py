@@ -1,6 +1,6 @@
 """Which construction is cheapest: the one Theorem T charges least for, and of those the narrowest."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import exp, log
 from typing import cast
@@ -15,7 +15,8 @@ from keyhole.errors import AssumptionError, CompileError
 from keyhole.profile import NormProfile
 
 CONSTRUCTIONS = ("auto", "pair", "additive", "codes", "heads")
-LEAST = 1e-3  # the attention mass off the relevant positions is searched for between this and one minus this
+DEFAULT = 0.5  # the attention mass off the relevant positions where none is asked for
+LEAST = 1e-3  # that mass is searched for between this and one minus this
 GOLDEN = 0.6180339887498949
 Charge = Callable[[NormProfile], float]
 
@@ -57,7 +58,7 @@ class Wish:
             )
 
 
-def choose(wish: Wish, gamma: float = 0.5, rho: float = 0.5) -> Choice:
+def choose(wish: Wish, gamma: float = DEFAULT, rho: float = DEFAULT) -> Choice:
     """The cheapest plan of the wished construction, by P_∞ and then by width; or a refusal that says why.
 
     With `auto` the pair, additive and one-head-per-position constructions compete. Random codes are taken only by
@@ -104,10 +105,33 @@ def cheapest(wish: Wish, charge: Charge) -> Choice:
 
     mass = _golden(price)
     choice = choose(wish, mass, mass)
+    return Choice(choice.plan, f"{choice.why} {_searched(mass)}")
+
+
+def reasons(plan: Plan) -> Iterator[str]:
+    """The sentences that choosing a plan can have given: by name or the cheapest, its mass given or searched for.
+
+    Of the two masses only the plan's own is known. The other one is taken to be equal to it, or as it is where none is
+    asked for.
+    """
+    mass = plan.parameters["gamma" if plan.paired else "target"]
+    kinds = (("pair", plan.paired), ("heads", plan.construction == "B′"), ("codes", plan.codes_seed is not None))
+    named = next((name for name, holds in kinds if holds), "additive")
+    for construction in ("auto", named):
+        wish = Wish(plan.function, plan.context, plan.output, construction, plan.codes_seed or 0)
+        for gamma, rho in {(mass, mass), (mass, DEFAULT), (DEFAULT, mass)}:
+            choice = choose(wish, gamma, rho)
+            if choice.plan.construction == plan.construction:
+                yield choice.why
+                if gamma == rho:
+                    yield f"{choice.why} {_searched(mass)}"
+
+
+def _searched(mass: float) -> str:
+    """Where a search for the attention mass ended."""
     end = mass <= LEAST * 1.01 or mass >= 1 - LEAST * 1.01
     where = "at the end of the range searched" if end else "by golden section"
-    why = f"{choice.why} The attention mass off the relevant positions is {mass:.4g}, {where}."
-    return Choice(choice.plan, why)
+    return f"The attention mass off the relevant positions is {mass:.4g}, {where}."
 
 
 def path_inf(profile: NormProfile) -> float:

@@ -54,13 +54,24 @@ def read_model(path: Path) -> StoredModel:
     if len(text) < length:
         return StoredModel({}, {}, f"the file ends inside its header, after {len(content)} of {8 + length} bytes")
     try:
-        header = json.loads(text)
-        description = json.loads(header["__metadata__"]["description"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+        header = json.loads(text, object_pairs_hook=_once)
+        description = json.loads(header["__metadata__"]["description"], object_pairs_hook=_once)
+        other = sorted(header["__metadata__"].keys() - {"format", "description"})
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return StoredModel({}, {}, "the header is not the JSON it was written as")
+    if other or header["__metadata__"].get("format") != FORMAT:
+        return StoredModel({}, {}, f"the header holds {other[0] if other else 'a format'} that no model of ours has")
     if not isinstance(description, dict):
         return StoredModel({}, {}, "the description is not the record it was written as")
     return _with_tensors(content, header, 8 + length, description)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON record whose every name occurs once: of two values, one reader takes the first and another the last."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return record
 
 
 def _with_tensors(content: bytes, header: Mapping[str, Any], start: int, description: Mapping[str, Any]) -> StoredModel:

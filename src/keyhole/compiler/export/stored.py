@@ -20,9 +20,14 @@ PARTS = ("focus", "values", "rest_logits", "rest_values")
 
 def save(compiled: Compiled, path: Path) -> Path:
     """Write tables, dense matrices where they fit, and the description with the certificate."""
+    return write_model(path, tables(compiled.plan) | dense_matrices(compiled.plan), description_of(compiled))
+
+
+def description_of(compiled: Compiled) -> dict[str, Any]:
+    """What a file says of its arrays: only what can be made again from them, so not why the plan was chosen."""
     plan = compiled.plan
-    names = {"units": plan.units, "dense": dense_size(plan) <= DENSE_BYTES}
-    return write_model(path, tables(plan) | dense_matrices(plan), compiled.record() | names)
+    shown = {name: value for name, value in compiled.record().items() if name != "why"}
+    return shown | {"units": plan.units, "dense": dense_size(plan) <= DENSE_BYTES}
 
 
 def tables(plan: Plan) -> dict[str, np.ndarray]:
