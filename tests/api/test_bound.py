@@ -4,19 +4,22 @@ import json
 from dataclasses import replace
 from math import inf
 
+import numpy as np
 import pytest
 
 import keyhole
 from keyhole.api.bound import bound
+from keyhole.attention.normalisers import Entmax15, Hardmax, Linear, Sigmoid, Softmax, Sparsemax, Uniform
 from keyhole.boolean.families import conjunction
-from keyhole.bounds import TABULATED, pair_construction
-from keyhole.bounds.theorems import guarantee
+from keyhole.bounds import DEEP, ROUTES, TABULATED, guarantee, pair_construction
+from keyhole.bounds.theorems.norm_fields import Dial
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.export.stored import save
 from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, CheckpointError, DataError
-from keyhole.files.norms import dumps
-from keyhole.profile import BlockNorms
+from keyhole.files.model import read_model, write_model
+from keyhole.files.norms import dumps, parse_norms, template
+from keyhole.profile import CONSTANTS, BlockNorms
 
 
 def test_theorem_t_is_shown_first_for_one_layer():
@@ -161,3 +164,113 @@ def test_measured_norms_share_delta_among_the_theorems():
     assert all(found.statement.delta <= 0.01 / 4 for found in answer.guarantees)
     signed = guarantee(TABULATED, replace(profile, readout_nonnegative=False), 1e5, measured=True)
     assert guarantee(TABULATED, profile, 1e5, measured=True).value == signed.value
+
+
+FORGED = {
+    "an unknown construction": {"construction": "Z9"},
+    "another construction": {"construction": "B1"},
+    "a huge context": {"context": 10**30},
+    "another function": {"function": "x3 & x6"},
+    "another margin": {"margin": 1.0},
+    "an entry that nothing gives": {"note": "secure"},
+}
+
+
+@pytest.mark.parametrize("claim", FORGED)
+def test_a_forged_file_has_no_bound(claim, tmp_path):
+    """With every digest made anew an edited claim is found all the same, and the line that fails is named."""
+    path = save(keyhole.compile("x3 & x5", 100), tmp_path / "and.safetensors")
+    stored = read_model(path)
+    assert bound(path, 1e6).guarantees
+    kept = {name: value for name, value in stored.description.items() if name not in {"digest", "digests"}}
+    write_model(path, stored.tensors, kept | FORGED[claim])
+    with pytest.raises(CheckpointError, match=r"is not as it was written \((construction|proof|tables|description): "):
+        bound(path, 1e6)
+
+
+def test_a_forged_table_has_no_bound(tmp_path):
+    """An entry of 1e308 is no entry of the construction; nothing is computed with it, and nothing is warned of."""
+    path = save(keyhole.compile("x3 & x5", 100), tmp_path / "and.safetensors")
+    stored = read_model(path)
+    kept = {name: value for name, value in stored.description.items() if name not in {"digest", "digests"}}
+    for name in ("tables.readout", "tables.head0.focus", "tables.head0.values", "dense.head0.key"):
+        array = np.array(stored.tensors[name])
+        array.flat[0] = 1e308
+        write_model(path, {**stored.tensors, name: array}, kept)
+        with pytest.raises(CheckpointError, match="is not as it was written"):
+            bound(path, 1e6)
+
+
+HEAD = ("blocks", 0, "heads", 0)
+IMPOSSIBLE = {
+    "softmax has the constant 1": {("normaliser_constant",): 0.0},
+    "softmax has the constant 1, a": {("normaliser_constant",): 2.0},
+    "normaliser_constant is None": {("normaliser_constant",): None},
+    "There is no normaliser 'softmin'": {("normaliser",): "softmin"},
+    "sparsemax has no constant free of T": {("normaliser",): "sparsemax"},
+    "uniform has the constant 0": {("normaliser",): "uniform"},
+    "query_radius = 100 above token_radius = 1": {("query_radius",): 100.0},
+    "token_diameter = 2.5 above 2 · token_radius": {("token_diameter",): 2.5},
+    "path_inf = 8 above path · token_radius": {("path",): 1.0},
+    "spread = 7 above 2 · token_radius": {("spread",): 7.0},
+    "query = 4 above score.spectral · query_radius": {(*HEAD, "query"): 4.0},
+    "spectral = 3 above frobenius = 2": {(*HEAD, "score", "frobenius"): 2.0},
+    "above √rank · spectral": {(*HEAD, "score", "spectral"): 0.1, (*HEAD, "query"): 0.1},
+    "frobenius = 2 above columns21 = 1": {(*HEAD, "value", "columns21"): 1.0},
+    "frobenius = 2 above rows21 = 1": {(*HEAD, "value", "rows21"): 1.0},
+    "columns21 = 9 above √columns · frobenius": {(*HEAD, "value", "columns21"): 9.0},
+    "rows21 = 17 above √rows · frobenius": {(*HEAD, "value", "rows21"): 17.0},
+    "entries11 = 49 above √rows · columns21": {(*HEAD, "value", "entries11"): 49.0, (*HEAD, "value", "rows21"): 14.0},
+    "entries11 = 41 above √columns · rows21": {(*HEAD, "value", "entries11"): 41.0},
+    "columns21 = 6 above entries11 = 5": {(*HEAD, "value", "entries11"): 5.0},
+}
+
+
+@pytest.mark.parametrize("sentence", IMPOSSIBLE)
+def test_norms_that_no_model_has(sentence, tmp_path):
+    """Contradictory norms, and constants that are not the normaliser's own, are refused in a file and from Python."""
+    record = json.loads(template())
+    profile = parse_norms({name: value for name, value in record.items() if name != "schema"})
+    for way, value in IMPOSSIBLE[sentence].items():
+        inner = record
+        for key in way[:-1]:
+            inner = inner[key]
+        inner[way[-1]] = value
+        profile = replace(profile, **{way[0]: value}) if len(way) == 1 else Dial(way, "").turn(profile, value)
+    path = tmp_path / "norms.json"
+    path.write_text(json.dumps(record), "utf8")
+    with pytest.raises(DataError, match=sentence):
+        bound(path, 1e9)
+    with pytest.raises(AssumptionError, match=sentence):
+        bound(profile, 1e9)
+
+
+def test_a_query_longer_than_the_rows_is_refused_by_theorem_d():
+    """Its layers are covered for rows of norm B_X; also where the theorem is asked by itself."""
+    profile = replace(pair_construction("and", 30, 3), query_radius=100.0)
+    with pytest.raises(AssumptionError, match="takes the query for one of the rows"):
+        guarantee(DEEP, profile, 1e6)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.key)
+def test_the_constant_of_softmax_is_its_own(route):
+    """A theorem that is asked by itself takes no other constant either."""
+    profile = replace(pair_construction("and", 30, 3), normaliser_constant=0.0)
+    with pytest.raises(AssumptionError, match="softmax has the constant 1"):
+        guarantee(route, profile, 1e6)
+
+
+def test_sparsemax_stays_refused_through_a_file(tmp_path):
+    """It has no constant; written as null and read again it still has none, and no theorem applies."""
+    profile = replace(pair_construction("and", 30, 3), normaliser="sparsemax", normaliser_constant=None)
+    path = tmp_path / "norms.json"
+    path.write_text(dumps(profile), "utf8")
+    for source in (profile, path):
+        with pytest.raises(AssumptionError, match="No theorem applies"):
+            bound(source, 1e6)
+
+
+def test_every_normaliser_has_its_constant_in_the_profile():
+    """The table of names and constants is that of the normalisers themselves."""
+    made = (Softmax(), Uniform(), Sparsemax(), Entmax15(), Hardmax(), Sigmoid(), Linear())
+    assert {one.name: one.constant for one in made} == dict(CONSTANTS)

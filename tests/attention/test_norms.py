@@ -25,6 +25,7 @@ from keyhole.attention.tables import tabulate
 from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs, PairEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError
+from keyhole.profile import require_possible
 from random_models import Plan, deeper, plans, random_model, random_sequences
 
 NAMES = ["spectral", "frobenius", "columns21", "rows21", "entries11"]
@@ -255,15 +256,17 @@ def test_constants_and_residuals_by_hand():
     assert found.path == pytest.approx(2 * 2 + 6 * 1 + 2)
 
 
-def test_temperature_counts_in_the_spread():
-    """Scores s/τ spread by R/τ, and the normaliser's constant is 1/τ."""
+def test_temperature_counts_in_the_scores():
+    """Scores s/τ spread by R/τ and have every norm over τ, so that the constant of softmax stays 1."""
     model = construction_a(6, 2, "and")
     block = model.blocks[0]
     score = query_score(np.arange(13.0), model.embedding.cls)
     head = replace(block.heads[0], score=score, normaliser=Softmax(0.5))
     found = profile(replace(model, blocks=(replace(block, heads=(head,)),)))
     assert found.spread == pytest.approx(2.0)
-    assert (found.normaliser, found.normaliser_constant) == ("softmax", 2.0)
+    assert (found.normaliser, found.normaliser_constant) == ("softmax", 1.0)
+    plain = replace(head, normaliser=Softmax(), score=query_score(2 * np.arange(13.0), model.embedding.cls))
+    assert found == profile(replace(model, blocks=(replace(block, heads=(plain,)),)))
 
 
 @given(plans)
@@ -271,6 +274,7 @@ def test_a_profile_is_dense_computation(plan):
     """Every number of the profile against its definition, biases counted as a coordinate that is always 1."""
     model = random_model(plan)
     found, block = profile(model), model.blocks[0]
+    require_possible(found)
     d, k, width = plan.width, 3, 3 * plan.heads
     for index, (head, norms) in enumerate(zip(block.heads, found.blocks[0].heads, strict=True)):
         if isinstance(head.score, FactoredScore):
@@ -278,6 +282,7 @@ def test_a_profile_is_dense_computation(plan):
             matrix = key @ np.vstack([head.score.query, head.score.query_bias]).T / math.sqrt(k)
         else:
             matrix = np.pad(head.score.matrix, ((0, 1), (0, 1)))
+        matrix = matrix / head.normaliser.temperature
         after = block.wiring.output.weight
         after = after[k * index : k * index + k] if plan.join == "concatenate" else after
         assert after.shape == (k, d), (index, width)

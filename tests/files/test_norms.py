@@ -84,3 +84,15 @@ def test_a_missing_file_is_said_to_be_missing(tmp_path):
     """The path and the reason."""
     with pytest.raises(DataError, match="cannot be read: No such file"):
         read_norms(tmp_path / "nowhere.json")
+
+
+@pytest.mark.parametrize("name", ["symbols", "activation_lipschitz", "readout_bias", "projected", "normaliser"])
+def test_null_is_no_default(tmp_path, name):
+    """Null under a name that has a default is not read as the default."""
+    found = {**json.loads(template()), name: None}
+    with pytest.raises(DataError, match=f"{name} is null; leave it out"):
+        read_norms(written(tmp_path, found))
+    blocks = json.loads(template())["blocks"]
+    blocks[0]["layernorm"] = None
+    with pytest.raises(DataError, match="layernorm is null"):
+        read_norms(written(tmp_path, record(blocks=blocks)))

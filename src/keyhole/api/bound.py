@@ -21,14 +21,15 @@ from keyhole.bounds.theorems.derivation import Step
 from keyhole.bounds.theorems.guarantee import Sensitivity, with_tokens
 from keyhole.bounds.theorems.rivals import Rival
 from keyhole.bounds.validate import Real, failure, sample_size
-from keyhole.compiler.checking import load_undamaged
+from keyhole.compiler.checking import load_checked
 from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure
 from keyhole.files.looking import is_folder
 from keyhole.files.model import read_model
 from keyhole.files.norms import read_norms
-from keyhole.profile import NormProfile
+from keyhole.pretrained.keyhole_tables import is_tabulated
+from keyhole.profile import NormProfile, require_possible
 
 GROWTH_GAP = 0.2  # of the growth table, where no gap is asked for
 
@@ -235,8 +236,14 @@ def norms_of(source: str | Path | NormProfile, context: int | None) -> NormProfi
 
 
 def _stored_norms(path: Path, context: int | None) -> NormProfile:
-    """The norms of a model of ours, whose file must be as it was written."""
-    plan = load_undamaged(read_model(path), path)
+    """The norms of a model of ours, of whose file everything must be as claimed."""
+    stored = read_model(path)
+    if is_tabulated(stored):
+        raise DataError(
+            f"{path} holds the tables of a model, and norms are read off compiled functions; give a file that "
+            "`keyhole compile` wrote, or the norms as JSON."
+        )
+    plan = load_checked(stored, path)
     if context not in (None, plan.context):
         raise DataError(
             f"{path} is a model of context {plan.context}, and --context {context} was given; leave it out, or compile "
@@ -264,6 +271,7 @@ def bound(
     gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)
     """
     profile = norms_of(source, context)
+    require_possible(profile)
     m, chance = sample_size(samples), failure(delta)
     share = chance / len(ROUTES) if measured else chance  # the smallest of several is taken after looking
     guarantees, refused = [], []

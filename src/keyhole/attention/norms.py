@@ -1,10 +1,12 @@
 """Norms: the one place where arrays become the numbers that bounds speak of.
 
 A bias counts as one more row of its matrix, read by a coordinate that is 1 in every token; where a head has
-one, the radii of tokens and queries count that coordinate too.
+one, the radii of tokens and queries count that coordinate too. The temperature of a softmax counts in its scores, which
+it divides, so that the constant of every softmax is 1.
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 from keyhole.attention.activations import Activation, Identity
 from keyhole.attention.layers import Affine
 from keyhole.attention.matrices import matrix_norms, product_norms
+from keyhole.attention.normalisers import Softmax
 from keyhole.attention.paths import path, path_inf, spread, units_of
 from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.score import DenseScore, FactoredScore
@@ -30,7 +33,7 @@ def profile(model: Model) -> NormProfile:
     radius, query, diameter = radii(embedding, first.wiring)
     constant = 1.0 if _biased(first) else 0.0
     heads = [head for block in model.blocks for head in block.heads]
-    constants = [head.normaliser.constant for head in heads]
+    constants = [_constant(head) for head in heads]
     known = [constant for constant in constants if constant is not None]
     single = len(model.blocks) == 1
     tabulated = tabulate(model) if single else None
@@ -103,12 +106,28 @@ def _head_norms(block: Block, index: int, query: Array | None, *, biased: bool) 
     head = block.heads[index]
     value = _with_bias(_affine(head), row=biased)
     after = output_slice(block, index) if _folded(block) else None
+    temperature = _temperature(head)
     asked = None if query is None else float(np.linalg.norm(numbers_of(_bilinear(head).folded(query)[0])))
     return HeadNorms(
-        score=_score_norms(_bilinear(head), biased=biased),
+        score=_divided(_score_norms(_bilinear(head), biased=biased), temperature),
         value=matrix_norms(value) if after is None else product_norms(value, after.T),
-        query=asked,
+        query=None if asked is None else asked / temperature,
     )
+
+
+def _temperature(head: Head) -> float:
+    return head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
+
+
+def _constant(head: Head) -> float | None:
+    """The constant of a head's normaliser for scores that its temperature has divided."""
+    return Softmax().constant if isinstance(head.normaliser, Softmax) else head.normaliser.constant
+
+
+def _divided(found: MatrixNorms, number: float) -> MatrixNorms:
+    """The norms of the matrix divided by a number; the same ones for 1."""
+    names = ("spectral", "frobenius", "columns21", "rows21", "entries11")
+    return replace(found, **{name: getattr(found, name) / number for name in names})
 
 
 def _score_norms(score: DenseScore | FactoredScore, *, biased: bool) -> MatrixNorms:

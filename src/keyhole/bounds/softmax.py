@@ -50,6 +50,6 @@ def smoothness(constant: float | None, normaliser: str) -> float:
     if constant is None:
         raise AssumptionError(
             "A cover of attention needs a normaliser smooth from ℓ∞ to ℓ1, with a constant free of T; "
-            f"{normaliser} has none. Use softmax, or state a constant."
+            f"{normaliser} has none. Use softmax."
         )
     return norm(f"the smoothness constant of {normaliser}", constant)

@@ -146,10 +146,6 @@ def _construction(anew: _Anew) -> tuple[str | None, str]:
         stated, made = getattr(plan, name), getattr(again, name)
         if stated != made:
             return f"{name} is stated {_short(stated)}, and the construction gives {_short(made)}", ""
-    for parameters, allowed in ((again.parameters, slack), (_coded_parameters(plan) or again.parameters, SAME)):
-        if not _alike(dict(parameters), dict(plan.parameters), allowed):
-            stated, made = _short(dict(plan.parameters)), _short(dict(parameters))
-            return f"the parameters are stated {stated}, and {again.construction} has {made}", ""
     fresh = tables(again)
     for name, array in tables(plan).items():
         if array.shape != fresh[name].shape:
@@ -159,6 +155,10 @@ def _construction(anew: _Anew) -> tuple[str | None, str]:
             at = tuple(int(i) for i in np.argwhere(off)[0])
             entry = f"{name}{list(at) if at else ''}"
             return f"{entry} is {array[at]:.17g}, and {plan.construction} has {fresh[name][at]:.17g} there", ""
+    for parameters, allowed in ((again.parameters, slack), (_coded_parameters(plan) or again.parameters, SAME)):
+        if not _alike(dict(parameters), dict(plan.parameters), allowed):
+            stated, made = _short(dict(plan.parameters)), _short(dict(parameters))
+            return f"the parameters are stated {stated}, and {again.construction} has {made}", ""
     return None, f"every entry as {plan.construction} makes it"
 
 
@@ -334,7 +334,7 @@ def _dense(anew: _Anew) -> tuple[str | None, str]:
 def require_dense(plan: Plan, stored: StoredModel, path: Path) -> None:
     """Refuse a file whose dense matrices, which other programs load, are not those of its tables."""
     with np.errstate(all="ignore"):  # a damaged number may be huge; what is lost fails its comparison
-        fault, _ = _dense(plan, stored)
+        fault, _ = _dense(_Anew(stored, plan))
     if fault is not None:
         raise CheckpointError(
             f"{path} contradicts itself: {fault}. `keyhole check {path}` looks at the rest; compile it again."

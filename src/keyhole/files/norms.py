@@ -2,15 +2,15 @@
 
 import json
 from dataclasses import MISSING, asdict, fields
-from math import isfinite, sqrt
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
-from keyhole.errors import DataError
-from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
+from keyhole.errors import AssumptionError, DataError
+from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile, require_possible
 
 SCHEMA = "norms/1"
-ROUNDING = 1e-5  # norms computed in float32 may miss ‖W‖₂ ≤ ‖W‖_F by this much
 WHOLE = {"rows", "columns", "tokens", "symbols"}
 FLAGS = {"residual", "concatenated", "layernorm", "biased", "split_residual", "readout_nonnegative", "projected"}
 WORDS = {"normaliser"}
@@ -21,7 +21,7 @@ def template() -> str:
     score = MatrixNorms(64, 64, spectral=3.0, frobenius=5.0, columns21=30.0, rows21=30.0, entries11=200.0)
     value = MatrixNorms(64, 16, spectral=1.0, frobenius=2.0, columns21=6.0, rows21=10.0, entries11=40.0)
     profile = NormProfile(
-        blocks=(BlockNorms((HeadNorms(score, value, query=4.0),)),),
+        blocks=(BlockNorms((HeadNorms(score, value, query=3.0),)),),
         tokens=101,
         readout=3.0,
         token_radius=1.0,
@@ -63,7 +63,12 @@ def parse_norms(record: dict[str, Any], where: str = "the norms") -> NormProfile
     if not isinstance(blocks, list) or not blocks:
         raise DataError(f"{where} must list at least one layer under blocks; see `keyhole bound --template`.")
     layers = tuple(_block(block, f"{where}: blocks[{i}]") for i, block in enumerate(blocks))
-    return NormProfile(**_entries(NormProfile, {**record, "blocks": layers}, where))
+    profile = NormProfile(**_entries(NormProfile, {**record, "blocks": layers}, where))
+    try:
+        require_possible(profile)
+    except AssumptionError as refusal:
+        raise DataError(f"{where}: {refusal}") from refusal
+    return profile
 
 
 def _block(record: Any, where: str) -> BlockNorms:
@@ -86,20 +91,7 @@ def _head(record: Any, where: str) -> HeadNorms:
 def _matrix(record: Any, where: str) -> MatrixNorms:
     if not isinstance(record, dict):
         raise DataError(f"{where} must be a record of norms; see `keyhole bound --template`.")
-    found = MatrixNorms(**_entries(MatrixNorms, record, where))
-    slack, rank = 1 + ROUNDING, min(found.rows, found.columns)
-    smaller = [
-        ("spectral", found.spectral, "frobenius", found.frobenius),
-        ("frobenius", found.frobenius, "columns21", found.columns21),
-        ("frobenius", found.frobenius, "rows21", found.rows21),
-        ("columns21", found.columns21, "entries11", found.entries11),
-        ("rows21", found.rows21, "entries11", found.entries11),
-        ("frobenius", found.frobenius, "√rank · spectral", sqrt(rank) * found.spectral),
-    ]  # fmt: skip
-    for low_name, low, high_name, high in smaller:
-        if low > high * slack:
-            raise DataError(f"{where}: no matrix has {low_name} = {low:g} above {high_name} = {high:g}; measure again.")
-    return found
+    return MatrixNorms(**_entries(MatrixNorms, record, where))
 
 
 def _entries(kind: type, record: dict[str, Any], where: str) -> dict[str, Any]:
@@ -110,8 +102,10 @@ def _entries(kind: type, record: dict[str, Any], where: str) -> dict[str, Any]:
     needed = [name for name, field in known.items() if field.default is MISSING and record.get(name) is None]
     if needed:
         raise DataError(f"{where} lacks {' and '.join(needed)}; `keyhole bound --template` prints every entry.")
-    optional = {name for name, field in known.items() if field.default is None}
-    return {name: _entry(name, value, where) for name, value in record.items() if value is not None or name in optional}
+    void = [name for name, value in record.items() if value is None and NoneType not in get_args(known[name].type)]
+    if void:
+        raise DataError(f"{where}: {void[0]} is null; leave it out, which means {known[void[0]].default}, or give it.")
+    return {name: _entry(name, value, where) for name, value in record.items()}
 
 
 def _entry(name: str, value: Any, where: str) -> Any:

@@ -6,7 +6,7 @@ from keyhole.bounds.covers.linear import bilinear_cover, matrix_cover, scalar_co
 from keyhole.bounds.softmax import smoothness
 from keyhole.bounds.validate import Real, norm, sample_size, whole
 from keyhole.errors import AssumptionError
-from keyhole.profile import BlockNorms, NormProfile
+from keyhole.profile import ROUNDING, BlockNorms, NormProfile
 
 
 def block_gain(block: BlockNorms, profile: NormProfile) -> float:
@@ -66,13 +66,23 @@ def block_cover(
     return cover + matrix_cover(block.output.columns21, hidden, block.output.columns, points, f"output, {label}")
 
 
+def require_query_row(profile: NormProfile) -> None:
+    """Refuse a query longer than every row: layers here are covered for rows, of which the query is one."""
+    if profile.query_radius > profile.token_radius * (1 + ROUNDING):
+        raise AssumptionError(
+            f"Theorem D takes the query for one of the rows, and query_radius = {profile.query_radius:g} is above "
+            f"token_radius = {profile.token_radius:g}; give the radius of all rows, [CLS] included."
+        )
+
+
 def deep_cover(profile: NormProfile, samples: Real, *, every_query: bool = False) -> Cover:
     """Covers a stack of attention layers read out to a number at [CLS].
 
     Statement  Errors follow e' ≤ Lip·e (+ e with a residual connection) + own terms, layer by layer; then
                the read-out multiplies by ‖w‖ and adds (1, ‖w‖ B_{L+1}, log(2m+1)).
     Assumes    Between layers either nothing, or a projection on the unit ball, which is 1-Lipschitz. True
-               LayerNorm is not Lipschitz near zero variance, and MLP blocks are not in this class.
+               LayerNorm is not Lipschitz near zero variance, and MLP blocks are not in this class. The query is
+               one of the rows, so that B_Z ≤ B_X (`require_query_row`).
     Proof      `deepened` from below, each layer covered on the outputs of the covers beneath it.
     Source     Ours (Theorem D). In the last layer only the query at [CLS] is read, unless `every_query`.
     """

@@ -63,8 +63,8 @@ class Guarantee:
         return self.derivation.dominating()
 
     def again(self, *, profile: NormProfile | None = None, samples: Real | None = None) -> "Guarantee":
-        """The same question with other norms, or another number of samples."""
-        return guarantee(
+        """The same question with other norms, as mere numbers, or another number of samples."""
+        return _guarantee(
             self.route,
             profile or self.profile,
             self.samples if samples is None else samples,
@@ -149,7 +149,15 @@ def guarantee(
     >>> print(guarantee(TABULATED, pair_construction("and", 100, 3), 1e5))
     gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)
     """
-    m, chance, loss = sample_size(samples), failure(delta), loss or Loss()
+    route.require(profile)
+    return _guarantee(route, profile, samples, delta=delta, loss=loss or Loss(), two_sided=two_sided, measured=measured)
+
+
+def _guarantee(
+    route: Route, profile: NormProfile, samples: Real, *, delta: Real, loss: Loss, two_sided: bool, measured: bool
+) -> Guarantee:
+    """As `guarantee`, of any numbers in the place of norms."""
+    m, chance = sample_size(samples), failure(delta)
     of_class, left = peel(profile, route.dials(profile), chance) if measured else (profile, chance)
     if measured:  # a sign pattern read off trained weights was not fixed in advance
         of_class = replace(of_class, readout_nonnegative=False)

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from keyhole.bounds.covers.chaining import complexity_of
-from keyhole.bounds.covers.deep import deep_cover
+from keyhole.bounds.covers.deep import deep_cover, require_query_row
 from keyhole.bounds.covers.heads import scalar_model_cover
 from keyhole.bounds.theorems.derivation import Complexity
 from keyhole.bounds.theorems.norm_fields import Dial, deep_dials, path_dials, scalar_dials, tabulated_dials
 from keyhole.bounds.theorems.path import path_complexity
 from keyhole.bounds.theorems.tabulated import tabulated_complexity
 from keyhole.bounds.validate import Real
-from keyhole.profile import NormProfile
+from keyhole.profile import NormProfile, require_normaliser
 
 COVER_NOTE = (
     "Cover bounds are vacuous at laboratory sizes: exact heads for sparse functions of 100 to 10,000 bits "
@@ -32,6 +32,7 @@ class Route:
     complexity: Callable[[NormProfile, Real], Complexity] = field(repr=False)
     dials: Callable[[NormProfile], list[Dial]] = field(repr=False)
     note: str = field(default="", repr=False)
+    require: Callable[[NormProfile], None] = field(default=require_normaliser, repr=False)  # of norms asked about
 
 
 def _scalar(profile: NormProfile, samples: Real) -> Complexity:
@@ -42,6 +43,12 @@ def _deep(profile: NormProfile, samples: Real) -> Complexity:
     between = "rows are projected on the unit ball after every layer" if profile.projected else None
     plain = "no LayerNorm and no MLP stands between the layers"
     return complexity_of(deep_cover(profile, samples), samples).assuming(*_bounded(profile), between or plain)
+
+
+def require_row_norms(profile: NormProfile) -> None:
+    """What Theorem D asks of norms: a normaliser with its own constant, and a query that is one of the rows."""
+    require_normaliser(profile)
+    require_query_row(profile)
 
 
 def _bounded(profile: NormProfile) -> tuple[str, ...]:
@@ -61,6 +68,6 @@ TABULATED = Route(
 )
 SCALAR = Route("cover", "Theorem S: one layer by covers", _scalar, scalar_dials, COVER_NOTE)
 PATH = Route("path", "Theorem P: one layer by its path norm", path_complexity, path_dials, COVER_NOTE)
-DEEP = Route("deep", "Theorem D: any depth by covers", _deep, deep_dials, COVER_NOTE)
+DEEP = Route("deep", "Theorem D: any depth by covers", _deep, deep_dials, COVER_NOTE, require_row_norms)
 
 ROUTES: tuple[Route, ...] = (TABULATED, SCALAR, PATH, DEEP)
