@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.bounds import DEEP, PATH, ROUTES, SCALAR, TABULATED, pair_construction
+from keyhole.bounds import DEEP, PATH, ROUTES, SCALAR, TABULATED, guarantee, pair_construction, rivals
 from keyhole.bounds.construction_norms import hypothetical, matrix
 from keyhole.bounds.covers.chaining import chained
 from keyhole.bounds.covers.heads import common_nats, head_capacity, scalar_capacity, scalar_model_cover
-from keyhole.bounds.theorems import guarantee, rivals
 from keyhole.bounds.theorems.guarantee import with_tokens
 from keyhole.bounds.theorems.rendering import number
 from keyhole.bounds.theorems.risk import Loss, deviation, margin_loss
