@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from extreme_numbers import extremes
 from keyhole.rigorous.interval import Enclosure, exactly, exponentials, outward, reading, relu, total, weighted_sum
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=True)
@@ -24,8 +25,10 @@ def intervals(draw, of=numbers):
 
 
 def holds(enclosure, truth, at=()):
-    """Whether the enclosure holds a rational number."""
-    return Fraction(float(enclosure.low[at])) <= truth <= Fraction(float(enclosure.high[at]))
+    """Whether the enclosure holds a rational number; an end that is infinite or no number says nothing."""
+    low, high = float(enclosure.low[at]), float(enclosure.high[at])
+    below = not low > -np.inf or (np.isfinite(low) and Fraction(low) <= truth)
+    return bool(below and (not high < np.inf or (np.isfinite(high) and truth <= Fraction(high))))
 
 
 @given(intervals(), intervals())
@@ -47,12 +50,27 @@ def test_quotients(one, two):
     assert holds(x.over(y), a / b)
 
 
+@given(intervals(of=extremes), intervals(of=extremes))
+def test_elementwise_at_extreme_exponents(one, two):
+    """The same for exponents from −1074 to 1000, ±0 and numbers below the normal ones."""
+    (x, a), (y, b) = one, two
+    with np.errstate(all="ignore"):
+        assert holds(x + y, a + b)
+        assert holds(x - y, a - b)
+        assert holds(x * y, a * b)
+        assert holds(-x, -a)
+        assert holds(relu(x), max(a, Fraction(0)))
+        assert abs(a) <= Fraction(float(x.size))
+        if y.low > 0:
+            assert holds(x.over(y), a / b)
+
+
 @st.composite
-def products(draw):
+def products(draw, of=numbers, most=12):
     """A matrix and a vector of intervals with a rational vector inside."""
-    n, k = draw(st.integers(1, 4)), draw(st.integers(1, 12))
-    rows = draw(arrays(np.float64, (n, k), elements=numbers | st.sampled_from([0.0, 1.0])))
-    drawn = [draw(intervals()) for _ in range(k)]
+    n, k = draw(st.integers(1, 4)), draw(st.integers(1, most))
+    rows = draw(arrays(np.float64, (n, k), elements=of | st.sampled_from([0.0, 1.0])))
+    drawn = [draw(intervals(of=of)) for _ in range(k)]
     x = Enclosure(np.array([float(e.low) for e, _ in drawn]), np.array([float(e.high) for e, _ in drawn]))
     return rows, x, [inside for _, inside in drawn]
 
@@ -68,6 +86,40 @@ def test_sums_of_products(drawn):
         turned = Enclosure(x.low[None, :], x.high[None, :])
         assert holds(reading(turned, rows[i]), truth, 0)
     assert holds(total(x), sum(inside))
+
+
+@given(products(of=extremes, most=5))
+def test_sums_of_products_at_extreme_exponents(drawn):
+    """The same where products underflow and overflow."""
+    with np.errstate(all="ignore"):
+        test_sums_of_products.hypothesis.inner_test(drawn)
+
+
+@given(st.integers(-1010, 1010), st.integers(0, 10**6), st.booleans())
+def test_large_times_small(exponent, seed, positive):
+    """Factors whose exponents cancel: what underflows in one is large again in the product."""
+    rng = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        rows, x = np.ldexp(rng.normal(size=(2, 9)), -exponent), np.ldexp(rng.normal(size=9), exponent)
+        rows = np.abs(rows) if positive else rows
+        truths = [sum(Fraction(r) * Fraction(v) for r, v in zip(row.tolist(), x.tolist(), strict=True)) for row in rows]
+        assert all(holds(weighted_sum(rows, exactly(x)), truth, at) for at, truth in enumerate(truths))
+        assert all(holds(reading(exactly(x[None]), row), truth, 0) for row, truth in zip(rows, truths, strict=True))
+
+
+@given(st.floats(-800, 800), st.floats(-800, 800), extremes.filter(lambda scale: scale > 0))
+def test_exponentials_at_extreme_exponents(logit, shift, temperature):
+    """exp((logit − shift)/temperature) is enclosed where it underflows, overflows, or the quotient does."""
+    found = exponentials([logit], shift=shift, temperature=temperature)
+    before, ctx.prec = ctx.prec, 3000
+    try:
+        ball = ((arb(logit) - arb(shift)) / arb(temperature)).exp()
+        low, high = float(found.low[0]), float(found.high[0])
+        assert not low > 0 or not ball < arb(low)
+        assert not high < np.inf or not ball > arb(high)
+        assert low != np.inf
+    finally:
+        ctx.prec = before
 
 
 @given(st.lists(st.floats(-700, 700), min_size=1, max_size=5))

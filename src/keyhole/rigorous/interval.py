@@ -1,8 +1,8 @@
 """Numbers known between two ends: every operation rounds outwards, so the truth is never left outside.
 
 Elementwise operations widen their ends by one unit in the last place. A sum of n products in double precision, in any
-order, is off by at most γ_n = n u/(1 − n u) times the sum of absolute products (u = 2^−53), which is added to the ends.
-Exponentials come from ball arithmetic (Arb).
+order, is off by at most γ_n = n u/(1 − n u) times the sum of absolute products (u = 2^−53), which is added to the ends,
+and by 2^−1075 for each product that underflows. Exponentials come from ball arithmetic (Arb).
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 UNIT = 2.0**-53
 SLACK = 1.001  # the bound itself is computed in floating point
-TINY = 2.0**-1000  # covers what underflows in a sum of products
+TINY = 2.0**-1000  # above (3k + 1) 2^−1075: two sums of k products and the bound of their error, for k < 2^73
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,16 +71,21 @@ def weighted_sum(rows: Float[np.ndarray, "n k"], x: Enclosure) -> Enclosure:
     """The product rows @ x for exact rows and x of shape (k,) or (k, m): the ends chosen by the sign of each entry."""
     error = _summed_error(rows.shape[-1]) * (np.abs(rows) @ x.size) + TINY
     if (rows >= 0).all():  # no entry turns an end round
-        return outward(rows @ x.low - error, rows @ x.high + error)
+        return _apart(rows @ x.low, rows @ x.high, error)
     up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
-    return outward(up @ x.low + down @ x.high - error, up @ x.high + down @ x.low + error)
+    return _apart(up @ x.low + down @ x.high, up @ x.high + down @ x.low, error)
 
 
 def reading(x: Enclosure, weights: Float[np.ndarray, "k"]) -> Enclosure:
     """The product x @ weights for x of shape (n, k) and exact weights: `weighted_sum` from the other side."""
     up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
     error = _summed_error(len(weights)) * (x.size @ np.abs(weights)) + TINY
-    return outward(x.low @ up + x.high @ down - error, x.high @ up + x.low @ down + error)
+    return _apart(x.low @ up + x.high @ down, x.high @ up + x.low @ down, error)
+
+
+def _apart(low: Any, high: Any, error: Any) -> Enclosure:
+    """Ends off by at most `error`, moved apart; a sum that overflowed, perhaps in this order only, is no end."""
+    return outward(np.where(np.isfinite(low), low - error, -np.inf), np.where(np.isfinite(high), high + error, np.inf))
 
 
 def _summed_error(terms: int) -> float:

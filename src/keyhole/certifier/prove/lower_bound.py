@@ -153,6 +153,8 @@ def _norm_box(seen: View, tail: Tail, norm: Norm, reference: Trace) -> Box:
     high = -_plus(least(seen, -rows[None]), -centre)
     lowest, highest = _squares(low, high)
     along = reference.middle.mid
+    largest = np.abs(along).max(axis=-1, keepdims=True, initial=0.0)
+    along = along / np.where(largest > 0, largest, 1.0)  # so that no square of use underflows
     length = np.sqrt((along * along).sum(axis=-1))
     unit = exact(along * ((1 - 2.0**-36) / np.where(length > 0, length, 1.0))[:, None])
     ahead = _plus(least(seen, (unit @ rows)[:, None])[:, 0], unit @ centre)
@@ -173,8 +175,10 @@ def _squares(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def _boxed(norm: Norm, low: np.ndarray, high: np.ndarray, lowest: np.ndarray, highest: np.ndarray) -> Box:
     d = len(norm.gain)
-    least_spread = np.sqrt(np.maximum(lowest, 0.0) / d + norm.eps) * (1 - 2.0**-50)
-    return Box(low, high, least_spread, np.sqrt(highest / d + norm.eps) * (1 + 2.0**-50))
+    # a quotient that underflows may be off by as much as a small ε
+    least_square = np.nextafter(np.maximum(lowest, 0.0) / d, 0.0) + norm.eps
+    most_square = np.nextafter(highest / d, np.inf) + norm.eps
+    return Box(low, high, np.sqrt(least_square) * (1 - 2.0**-50), np.sqrt(most_square) * (1 + 2.0**-50))
 
 
 def _unit_ranges(

@@ -24,7 +24,12 @@ from keyhole.rigorous.interval import exponentials
 # relative ρ each, masses move their mean m by |Σ e θ (v − m)|/Σ ê ≤ 2ρ/(1 − ρ) max|v|. What underflows is below
 # 2u of the mass (`evaluation.safe_width`) and moves the mean by 4u max|v| at most.
 MEAN_ERROR = 32 * UNIT
-SPECK = 2.0**-90  # T products that underflow, 2^−1074 each, over a mass of at least 2^−970
+
+# What underflow moves a head's ratio N/Z by, at most: in the coordinates of its values and, once more, along a
+# direction. Tables are used only where Z ≥ (T + 1) 2^−970 on every input (`evaluation.safe_width`). A mass times a
+# value loses 2^−1075 at most, and N has T + 1 such products; along a direction of k coordinates, N − λZ has k + 4 more
+# for each token. So N and N − λZ, over Z, are off by (k + 4) 2^−105 at most, below SPECK for k < 2^14.
+SPECK = 2.0**-90
 
 
 @dataclass(frozen=True)

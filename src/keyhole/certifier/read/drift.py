@@ -81,7 +81,8 @@ def _drift(head: Head, table: TabulatedHead, embedding: Embedding, norm: Norm | 
         part = given[start * embedding.symbols : stop * embedding.symbols]
         worst = np.maximum(worst, _distance(_images(embedding, start, stop, maps, norm) + shifts, part).max(axis=0))
     temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
-    return Drift(float(worst[0]) / temperature * GROW, float(worst[1:].max()))
+    # a quotient that underflows is still not 0: it meets values of any size
+    return Drift(float(np.nextafter(worst[0] / temperature * GROW, np.inf)), float(worst[1:].max()))
 
 
 def _distance(truth: Ball, given: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from keyhole.compiler.precision.formats import NumberFormat
 from keyhole.errors import AssumptionError
 
 SLACK = 1 + 1e-9  # the bound itself is computed in doubles: a few sums of positive terms
+LOST = 2.0**-1000  # and a few products for each unit, which lose 2^−1075 each where they underflow
 
 
 def growth(steps: int, unit: float) -> float:
@@ -88,15 +89,15 @@ def output_error(plan: Plan, storage: NumberFormat, accumulation: NumberFormat) 
         return inf
     error = sum(
         (moved_output(1.0, move.logits, move.theta) * move.largest + move.values + move.lost for move in moves),
-        start=np.zeros(plan.width),
+        start=np.full(plan.width, LOST),
     )
     reach = sum(move.largest for move in moves) + error
     reach = reach * (1 + growth(len(moves) - 1, unit))  # heads are added up
     error = error + growth(len(moves) - 1, unit) * reach
     stored = storage.round(plan.readout)
-    dot = growth(plan.width, unit) * np.abs(stored)
-    total = np.abs(plan.readout) @ error + (np.abs(stored - plan.readout) + dot) @ reach
-    return SLACK * (float(total) + 2 * plan.width * accumulation.smallest)
+    total = np.abs(plan.readout) @ error + np.abs(stored - plan.readout) @ reach
+    total += growth(plan.width, unit) * (np.abs(stored) @ reach)  # of the finished sum: a factor may underflow
+    return SLACK * (float(total) + 2 * plan.width * (accumulation.smallest + LOST))
 
 
 def _moves(
