@@ -29,6 +29,18 @@ def precisely():
         ctx.prec = before
 
 
+@contextmanager
+def at_precision(bits):
+    """Everything here to so many bits, for numbers of extreme exponents."""
+    global BITS  # noqa: PLW0603  (what `precisely` reads when it is entered)
+    before, BITS = BITS, bits
+    try:
+        with precisely():
+            yield
+    finally:
+        BITS = before
+
+
 def lifted(numbers):
     """Doubles, as they are, in an array of balls."""
     numbers = np.asarray(numbers, dtype=np.float64)

@@ -1,24 +1,37 @@
 """No verdict is false whatever the exponents: numbers that underflow, that overflow, and both in one product."""
 
+import os
+from collections import Counter
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 
+from exact_models import at_precision, exact_f
 from keyhole.api.certify import certify
 from keyhole.attention.activations import ReLU
 from keyhole.attention.layers import Affine, FeedForward, LayerNorm
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.positions import LearnedPositions
-from keyhole.attention.score import DenseScore
-from keyhole.attention.tables import tabulate
+from keyhole.attention.score import DenseScore, FactoredScore
+from keyhole.attention.tables import Tabulated, tabulate
 from keyhole.attention.tokens import AdditiveEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.boolean.junta import Junta
+from keyhole.certifier.prove import verify as engine
 from keyhole.certifier.prove.verify import verify
+from keyhole.certifier.read.scope import certifiable
+from keyhole.errors import KeyholeError
 from keyhole.pretrained.keyhole_tables import save_tabulated
+from planted_juntas import all_sequences
+from random_models import Plan, random_model
 
 TOKENS, WIDTH = 8, 32
+FUZZED = int(os.environ.get("KEYHOLE_FUZZ", "100"))  # random certificates of each range of exponents
+FUZZ_SEED = int(os.environ.get("KEYHOLE_FUZZ_SEED", "0"))
+MOST_BITS = 2**15
 
 
 def cancelling_model(seed):
@@ -72,6 +85,106 @@ def test_the_same_through_a_file(tmp_path):
     """No certificate of a file says of such a model that it is 1, or shows an input where it is."""
     for index, model in enumerate(MISLEADING[:2]):
         path = save_tabulated(tabulate(model), tmp_path / f"{index}.safetensors", {})
-        found = certify(path, time_limit=1.0).record()
+        found = certify(path, time_limit=1.0, fresh=1000).record()
         assert (found["status"], found["function"]) != ("PROVED", "1")
         assert found["status"] != "COUNTEREXAMPLE" or found["function"] != "0"
+
+
+def scaled(value, rng, span, paired, name=""):
+    """A record with many of its arrays, and some of their entries, times powers of two from 2^−span to 2^span.
+
+    A `paired` exponent, if not 0, is the only one beside its negative, so that products are often of ordinary size. Scores are left alone: where they spread too far a model is refused, and nothing else is seen.
+    """
+    if isinstance(value, DenseScore | FactoredScore) or name in {"scores", "cls_score"}:
+        return value
+    if isinstance(value, np.ndarray) and value.dtype == np.float64:
+        common = paired * rng.integers(-1, 2) if paired else rng.integers(-span, span + 1) * rng.integers(0, 2)
+        own = rng.integers(-span // 4, span // 4 + 1, value.shape) * (rng.random(value.shape) < rng.choice([0.0, 0.3]))
+        return np.ldexp(value, np.clip(common + own, -span, span)) * (rng.random(value.shape) < rng.choice([1.0, 0.7]))
+    if isinstance(value, tuple):
+        return tuple(scaled(part, rng, span, paired, name) for part in value)
+    if isinstance(value, LayerNorm):
+        value = replace(value, eps=float(np.ldexp(1e-5, rng.integers(-span, 1) * rng.integers(0, 2))))
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {part.name: getattr(value, part.name) for part in fields(value) if part.init}
+        return replace(
+            value, **{name: scaled(part, rng, span, paired, name) for name, part in parts.items() if name != "eps"}
+        )
+    return value
+
+
+def drawn_subject(rng, span):
+    """A random small model with extreme numbers: its weights, or its tables."""
+    plan = Plan(
+        seed=int(rng.integers(10**6)),
+        tokens=int(rng.integers(1, 5)),
+        heads=int(rng.integers(1, 3)),
+        placement=str(rng.choice(["pre", "post"])),
+        norms=bool(rng.integers(2)),
+        residual=str(rng.choice(["none", "each", "block"])),
+        feedforward=bool(rng.integers(4)),
+        gelu=bool(rng.integers(2)),
+        join=str(rng.choice(["sum", "concatenate"])),
+        final_norm=bool(rng.integers(2)),
+    )
+    model = random_model(plan)
+    paired = int(rng.integers(-span, span + 1) * rng.integers(0, 2))
+    return scaled(tabulate(model) if rng.integers(2) else model, rng, span, paired)
+
+
+def is_false(model, junta, found):
+    """Whether a verdict is false: in balls of so many bits that every comparison is certain, or None."""
+    if found.status == "PROVED":
+        sequences = all_sequences(model.tokens if isinstance(model, Tabulated) else model.embedding.tokens, 2)
+        answers, least = junta(sequences), found.margin
+    else:
+        sequences = found.counterexample[None]
+        answers, least = np.array([found.model_answer]), 0.0
+    bits = 300
+    while bits <= MOST_BITS:
+        with at_precision(bits):
+            truths = [f if answer else -f for f, answer in zip(exact_f(model, sequences), answers, strict=True)]
+            if any(truth < arb(least) for truth in truths):
+                return True
+            if all(truth >= arb(least) for truth in truths) and (least > 0 or all(truth > 0 for truth in truths)):
+                return False
+        bits *= 2
+    return None
+
+
+def drawn_verdict(rng, span):
+    """The verdict on one drawn model: "refused", its status, or that it is false or beyond judging."""
+    with np.errstate(all="ignore"):
+        model = drawn_subject(rng, span)
+        positions = () if rng.integers(2) else (0,)
+        try:
+            subject = certifiable(model)
+            f = [float(x.mid()) for x in exact_f(model, all_sequences(subject.tables.tokens, 2))]
+            table = np.array([bool(f[-1 if cell else 0] > 0) for cell in range(2 ** len(positions))])
+            table ^= rng.random(len(table)) < 0.1
+            junta = Junta(positions, 2, table)
+            found = verify(subject.tables, junta, drifts=subject.drifts, time_limit=0.5)
+        except KeyholeError:
+            return "refused"
+        if found.status == "UNDECIDED":
+            return found.status
+        return {True: "FALSE", False: found.status, None: "not judged"}[is_false(model, junta, found)]
+
+
+@pytest.mark.parametrize("span", [30, 149, 400, 1000])
+def test_random_certificates_are_never_false(span, capsys, monkeypatch):
+    """A proof or a counterexample of a model with exponents up to ±span is so in ball arithmetic that decides it.
+
+    `KEYHOLE_FUZZ=25000 pytest -s -k never_false tests/certify/test_extremes.py` draws 100,000 certificates;
+    `KEYHOLE_FUZZ_SEED` has others drawn. The shares decided and refused are printed.
+    """
+    seen = Counter()
+    for index in range(FUZZED):
+        monkeypatch.setattr(engine, "LEAF", 1 if index % 2 else 64)  # bounds alone, or every input by itself
+        verdict = drawn_verdict(np.random.default_rng([FUZZ_SEED, span, index]), span)
+        assert verdict != "FALSE", f"draw {index} of seed {FUZZ_SEED} at exponents up to {span}"
+        seen[verdict] += 1
+    shares = ", ".join(f"{verdict} {count / FUZZED:.1%}" for verdict, count in sorted(seen.items()))
+    with capsys.disabled():
+        print(f"\nexponents up to ±{span}, {FUZZED} certificates: {shares}")  # noqa: T201
+    assert seen["PROVED"] + seen["COUNTEREXAMPLE"] >= FUZZED // 20

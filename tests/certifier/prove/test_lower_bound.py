@@ -113,6 +113,19 @@ def test_a_spread_lies_in_its_range(seed, eps):
     assert below(-box.most, -np.array(spreads[1]))
 
 
+@given(st.integers(0, 10**6), st.sampled_from([5e-324, 3e-323, 1e-310]), st.integers(-1074, -1000))
+def test_a_spread_lies_in_its_range_where_squares_underflow(seed, eps, exponent):
+    """The same for an ε and sums of squares at the end of the range, where a quotient is off by as much as ε."""
+    draws = np.ldexp(np.random.default_rng(seed).exponential(size=(2, 7)), exponent)
+    lowest, highest = np.sort(draws, axis=0)
+    rows = np.zeros((7, 5))
+    box = _boxed(Norm(np.ones(5), np.zeros(5), eps), rows, rows, lowest, highest)
+    with precisely():
+        spreads = [[(arb(s) / 5 + arb(eps)).sqrt() for s in ends.tolist()] for ends in (lowest, highest)]
+    assert below(box.least, np.array(spreads[0]))
+    assert below(-box.most, -np.array(spreads[1]))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_skipped_norm_takes_the_worse_end(seed):
     """Where the stream skips a norm that only the units see, its spread may be at either end of its range."""
