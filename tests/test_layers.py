@@ -23,7 +23,7 @@ LAYERS = [  # a package imports only from layers below its own; packages of one 
     {"attention", "boolean"},
     {"rigorous"},
     {"files"},
-    {"figure", "estimate", "profile", "papers", "progress"},
+    {"figure", "decimals", "estimate", "profile", "papers", "progress"},
     {"errors"},
     {"__init__"},
 ]

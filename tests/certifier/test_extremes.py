@@ -93,7 +93,8 @@ def test_the_same_through_a_file(tmp_path):
 def scaled(value, rng, span, paired, name=""):
     """A record with many of its arrays, and some of their entries, times powers of two from 2^−span to 2^span.
 
-    A `paired` exponent, if not 0, is the only one beside its negative, so that products are often of ordinary size. Scores are left alone: where they spread too far a model is refused, and nothing else is seen.
+    A `paired` exponent, if not 0, is the only one beside its negative, so that products are often of ordinary size.
+    Scores are left alone: where they spread too far a model is refused, and nothing else is seen.
     """
     if isinstance(value, DenseScore | FactoredScore) or name in {"scores", "cls_score"}:
         return value

@@ -23,6 +23,7 @@ from keyhole.bounds.theorems.rivals import Rival
 from keyhole.bounds.validate import Real, failure, sample_size
 from keyhole.compiler.checking import load_checked
 from keyhole.compiler.norms import plan_profile
+from keyhole.decimals import at_least, at_most
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure
 from keyhole.files.looking import is_folder
@@ -100,7 +101,7 @@ class Bound:
         lines = [str(found) for found in self.guarantees]
         lines += [f"{name}: {count:,} samples for a gap of {self.gap:g}" for name, count in self.samples_needed]
         lines += [f"{title}: not asked. {reason}" for title, reason in self.refused]
-        lines += [f"{name}: {value:.4g}" for name, value in self.finite]
+        lines += [f"{name}: {_outward(name, value)}" for name, value in self.finite]
         if self.vacuous:
             lines.append(f"Every bound here is vacuous. {self.guarantees[0].route.note}")
         return "\n\n".join(["\n".join(lines), *map(str, self.growth)])
@@ -114,7 +115,7 @@ class Bound:
             lines += [f"  {change.label}: {100 * change.change:+.0f} %" for change in changes]
         lines += ["", "rivals on the same norms"]
         for rival in self.rivals:
-            value = f"{rival.value:.4g}" if rival.value is not None else "no number"
+            value = at_most(rival.value, 4) if rival.value is not None else "no number"
             known = "; ".join(filter(None, (rival.kind, str(rival.source), rival.remark)))
             lines.append(f"  {rival.key}  {rival.name}: {rival.quantity} {value}  [{known}]")
         return "\n".join([str(self), *lines])
@@ -158,6 +159,11 @@ class Bound:
                 for grown in self.growth
             ],
         }
+
+
+def _outward(name: str, value: float) -> str:
+    """A figure of finite classes: what no learner goes below rounded down, all else up."""
+    return at_least(value, 4) if name == FLOOR else at_most(value, 4)
 
 
 def _number(name: str, value: float | None, reason: str = "") -> dict[str, Any]:
@@ -309,13 +315,11 @@ def _finite(
             f"identification: uniform bits, the target assumed a junta on at most {s} of them, samples",
             float(identification_size(context, s, float(delta))),
         ),
-        (
-            "information floor: no learner names the positions from fewer samples than",
-            information_floor(context, s),
-        ),
+        (FLOOR, information_floor(context, s)),
     )
 
 
+FLOOR = "information floor: no learner names the positions from fewer samples than"
 LIMITS = {
     ("tabulated", "fixed"): "1: the complexity grows like √log T exactly, so samples like log T",
     ("tabulated", "compiled"): "1: P_∞ does not grow with T",

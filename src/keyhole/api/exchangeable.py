@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.decimals import at_most
 from keyhole.errors import ArgumentError
 from keyhole.files.notebook import to_table
 from keyhole.files.sequences import read_sequences
@@ -65,7 +66,7 @@ class Exchangeability:
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        rows = [(test.name, f"{test.statistic:.4g}", f"p = {test.p_value:.4g}") for test in self.tests]
+        rows = [(test.name, f"{test.statistic:.4g}", f"p = {at_most(test.p_value, 4)}") for test in self.tests]
         return f"<p>{escape(str(self))}</p>{to_table(rows)}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from keyhole.api.certify_runs import Settled, shares
 from keyhole.boolean.distribution import balanced
 from keyhole.boolean.text import read_function
+from keyhole.decimals import at_least, at_most
 from keyhole.errors import AssumptionError
 from keyhole.figure import Figure
 from keyhole.lab.laws.figures import learners_figure, steps_figure, success_figure
@@ -132,7 +133,7 @@ def _table(answer: Learned) -> list[str]:
     lines = [f"{'T':>8} {'m*':>9}  {share:<17} {'floor':>6} {'runs':>6}  failed unfitted"]
     for one in answer.thresholds:
         floor = answer.floors[one.context]
-        shown = "–" if floor is None else f"{floor:.1f}"
+        shown = "–" if floor is None else at_least(floor, places=1)
         unfit = "" if one.unfitted is None else f"{100 * one.unfitted:.0f} %"
         lines.append(f"{one.context:>8} {_place(one):>9}  {_interval(one):<17} {shown:>6} {one.trials:>6}  {unfit:>15}")
     return lines
@@ -242,7 +243,7 @@ def _interval(one: Threshold) -> str:
 
 
 def _certified_line(row: dict[str, Any]) -> str:
-    bound = "–" if row["error_bound"] is None else f"{row['error_bound']:.3f}"
+    bound = "–" if row["error_bound"] is None else at_most(row["error_bound"], places=3)
     return (
         f"{row['context']:>8} {row['samples'] or 'fresh':>8} {row['settled']:>5} {row['clean']:>6} {row['proved']:>7} "
         f"{row['counterexamples']:>8} {row['identified']:>11}  {bound:>6} {row['seconds']:>8.1f}"

@@ -13,6 +13,7 @@ from keyhole.boolean.junta import Junta
 from keyhole.certifier.certificate import ModelCertificate, NetworkFree
 from keyhole.certifier.prove.verification import Verification
 from keyhole.certifier.sample.sample_bound import Identification, Judgement
+from keyhole.decimals import at_least, at_most, chance
 
 WIDTH, NAMES = 79, 14
 SIGNS = f"{digits}{ascii_uppercase}{ascii_lowercase}+/"  # a sign for each symbol of the largest alphabet
@@ -86,7 +87,7 @@ def lines(shown: ModelCertificate) -> list[tuple[str, list[str]]]:
     if rates:
         told.append(("disagreement", rates))
     told += _sample_lines(shown)
-    told.append(("δ", [f"δ = {shown.terms.delta:g} {MEANING}. {_parts(shown)}"]))
+    told.append(("δ", [f"δ = {chance(shown.terms.delta)} {MEANING}. {_parts(shown)}"]))
     told.append(("assumed", assumptions(shown)))
     told.append(("time", [f"{shown.seconds:.1f} s"]))
     return told
@@ -96,7 +97,7 @@ def _status(looked: Verification, junta: Junta | None, shown: ModelCertificate) 
     everywhere = f"all {shown.symbols}^{shown.tokens} inputs"
     if looked.status == "PROVED" and looked.margin is not None and junta is not None:
         return [
-            f"PROVED equal to {formula(junta)} on {everywhere}, margin {looked.margin:.3g}",
+            f"PROVED equal to {formula(junta)} on {everywhere}, margin {at_least(looked.margin)}",
             f"({looked.rule}; nothing is said of the target)",
         ]
     if looked.status == "COUNTEREXAMPLE" and looked.counterexample is not None and junta is not None:
@@ -117,7 +118,7 @@ def _sample_lines(shown: ModelCertificate) -> list[tuple[str, list[str]]]:
             vacuous = "; vacuous: no better than always answering the same" if shown.vacuous else ""
             against = f", against samples with {shown.terms.noise}" if shown.terms.noise else ""
             promise = f"promised for the model{against}; fails with probability at most δ"
-            told.append(("error", [f"at most {bound:.4g} ({promise}){vacuous}"]))
+            told.append(("error", [f"at most {at_most(bound, 4)} ({promise}){vacuous}"]))
         clean = " and no sample is noisy" if shown.terms.noise else ""
         told.append(("trivial", [f"{trivial:.4g}, always answering the same, if the function is the target{clean}"]))
     elif shown.junta is not None:
@@ -150,10 +151,11 @@ def _held_out(shown: ModelCertificate) -> str:
     held = shown.held_out
     if held is None:
         return ""
+    ceiling = at_most(held.bound, 4)
     if held.kind == "measured":
-        return f"{held.bound:.4g}, the ceiling of {held.errors} errors of the model on {held.inputs:,} inputs set aside"
+        return f"{ceiling}, the ceiling of {held.errors} errors of the model on {held.inputs:,} inputs set aside"
     return (
-        f"{held.bound:.4g}, if a half of {held.inputs:,} had been set aside and shown as many errors of the model; it "
+        f"{ceiling}, if a half of {held.inputs:,} had been set aside and shown as many errors of the model; it "
         "was not: the model saw all of the sample"
     )
 
@@ -165,7 +167,7 @@ def _network_free(free: NetworkFree) -> list[str]:
         return [f"brute-force consistent junta, no network: {stopped}{found.reason}"]
     more = f", one of {len(found.fitting)} of that size" if len(found.fitting) > 1 else ""
     told = f"brute-force consistent junta, no network: {formula(found.fitting[0])}{more}; "
-    told += f"error at most {free.judgement.error_bound:.4g}"
+    told += f"error at most {at_most(free.judgement.error_bound, 4)}"
     if free.identification is not None:
         told += f"; identified: {f'yes, by {free.identification.by}' if free.identification.identified else 'no'}"
     return [told if found.finished else f"{told} (not searched to the end: {found.reason})"]
@@ -242,7 +244,7 @@ def delta_parts(shown: ModelCertificate) -> dict[str, float]:
 def _parts(shown: ModelCertificate) -> str:
     """The parts in words, and what they come to together: by the union bound, a δ for each promise."""
     parts, delta = delta_parts(shown), shown.terms.delta
-    words = f"Of it {parts['sample']:.3g} is for the sample and {parts['fresh inputs']:.3g} for fresh inputs."
+    words = f"Of it {chance(parts['sample'])} is for the sample and {chance(parts['fresh inputs'])} for fresh inputs."
     own = [name for name in ("identification", "held out") if name in parts]
     if not own:
         return words
@@ -251,7 +253,7 @@ def _parts(shown: ModelCertificate) -> str:
     have = "has" if len(own) == 1 else "have each"
     return (
         f"{words} {named[0].upper()}{named[1:]} {have} a δ more: that not all {promises} promises hold has probability "
-        f"at most {promises}δ = {promises * delta:g}."
+        f"at most {promises}δ = {chance(delta, times=promises)}."
     )
 
 

@@ -3,6 +3,7 @@
 from keyhole.cli.describe_table import shorten
 from keyhole.cli.facts import show_facts
 from keyhole.compiler.compiled import Compiled
+from keyhole.decimals import at_least, at_most
 
 
 def show(compiled: Compiled) -> None:
@@ -18,9 +19,9 @@ def facts(compiled: Compiled) -> list[tuple[str, str]]:
         ("context", f"T = {plan.context}"),
         ("construction", shorten(compiled.why, 400)),
         ("size", f"{_count(len(plan.heads), 'head')}, {_count(plan.width, 'unit')}, dimension {plan.dimension}"),
-        ("certificate", f"margin {proof.margin:.9g} on all 2^{plan.context} inputs: proved"),
-        ("", f"by {proof.method}; output off by at most {proof.error:.2g}"),
-        ("leak", f"{proof.leak:.6g} of the attention lies off the relevant positions"),
+        ("certificate", f"margin {at_least(proof.margin, 9)} on all 2^{plan.context} inputs: proved"),
+        ("", f"by {proof.method}; output off by at most {at_most(proof.error, 2)}"),
+        ("leak", f"at most {at_most(proof.leak, 9)} of the attention lies off the relevant positions"),
         ("logit scale", f"{compiled.logit_scale:.6g}; N1 asks {compiled.logit_floor:.6g} at these output norms"),
     ]
     theorem = compiled.theorem

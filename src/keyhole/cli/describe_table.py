@@ -4,6 +4,7 @@ from rich.console import Console
 
 from keyhole.api.describe import Description
 from keyhole.cli.facts import show_facts
+from keyhole.decimals import at_least
 
 MANY = 12  # rows shown of a long list
 BAR = 24  # columns of the longest bar
@@ -40,7 +41,7 @@ def facts(description: Description) -> list[tuple[str, str]]:
         ("training", f"{description.training.says}\n[{description.training.source}]"),
     ]
     if description.context is not None and description.information_floor is not None:
-        floor = f"{description.information_floor:.4g} samples: fewer cannot name a random set of s positions"
+        floor = f"{at_least(description.information_floor, 4)} samples: fewer cannot name a random set of s positions"
         rows.append(("information floor", f"{floor} (T = {description.context})"))
         rows.append(("sensitivity / T", f"{description.sensitivity_per_position:.4g}"))
     return rows

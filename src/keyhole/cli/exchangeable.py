@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from keyhole.cli.arguments import count
+from keyhole.decimals import at_most
 
 if TYPE_CHECKING:
     from keyhole.api.exchangeable import Exchangeability
@@ -84,7 +85,7 @@ def show(found: "Exchangeability") -> None:
     data = f"{found.sequences} sequences of {found.length} tokens; {many}{found.kind}"
     rows = [("answer", str(found)), ("data", data)]
     rows += [
-        (entry.name, f"p = {entry.p_value:.4g}, {counted(entry, found.length)}; null: {entry.null}")
+        (entry.name, f"p = {at_most(entry.p_value, 4)}, {counted(entry, found.length)}; null: {entry.null}")
         for entry in found.tests
     ]
     if found.sequences < 4:
@@ -105,5 +106,5 @@ def counted(entry: "PermutationTest", length: int) -> str:
         return "half of the sequences show nothing to look along"
     return (
         f"{entry.statistic:.0f} of {entry.sequences} sequences have {entry.least} to {entry.most} of their {length} "
-        f"tokens on one side, and a latent variable gives each a chance of at most {entry.ceiling:.3f}"
+        f"tokens on one side, and a latent variable gives each a chance of at most {at_most(entry.ceiling, places=3)}"
     )

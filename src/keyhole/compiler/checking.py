@@ -28,6 +28,7 @@ from keyhole.compiler.export.stored import dense_matrices, description_of, load_
 from keyhole.compiler.norms import plan_profile
 from keyhole.compiler.precision.verdicts import FormatVerdict, judge
 from keyhole.compiler.proof import Proof, prove
+from keyhole.decimals import at_least, at_most
 from keyhole.errors import CheckpointError, KeyholeError
 from keyhole.files.model import StoredModel, description_digest, digest
 from keyhole.files.record import to_json
@@ -214,7 +215,7 @@ def _proof(anew: _Anew) -> tuple[str | None, str]:
     """The certificate's inequalities on the stored numbers."""
     proof, plan, described = anew.proof, anew.plan, anew.described
     if not proof.margin > 0:
-        return f"margin > 0 fails: on some input the output may be off by {proof.error:.6g}", ""
+        return f"margin > 0 fails: on some input the output may be off by {at_most(proof.error, 6)}", ""
     for name in ("margin", "error", "leak"):
         stated, found = float(described[name]), float(getattr(proof, name))
         if not (stated <= found if name in BELOW else stated >= found):  # NaN fails too
@@ -225,7 +226,7 @@ def _proof(anew: _Anew) -> tuple[str | None, str]:
             return f"{name} {relation} {claim} fails: the stored numbers give {shown}{near}", ""
     if described["exact"] is not True or described["inputs_covered"] != f"2^{plan.context}":
         return f"the description does not claim all 2^{plan.context} inputs", ""
-    return None, f"margin {proof.margin:.9g} on all 2^{plan.context} inputs ({proof.method})"
+    return None, f"margin {at_least(proof.margin, 9)} on all 2^{plan.context} inputs ({proof.method})"
 
 
 def _norms(anew: _Anew) -> tuple[str | None, str]:

@@ -16,6 +16,7 @@ from keyhole.compiler.constructions.theorem_norms import StatedNorm, named_norms
 from keyhole.compiler.norms import logit_range, plan_profile, value_radius
 from keyhole.compiler.precision.verdicts import ORDER, FormatVerdict, judge
 from keyhole.compiler.proof import Proof, prove
+from keyhole.decimals import at_least, at_most
 from keyhole.errors import CompileError
 from keyhole.files.notebook import to_table
 from keyhole.profile import NormProfile
@@ -103,7 +104,7 @@ class Compiled:
         shown = shown if len(shown) <= 60 else f"a function of {plan.function.sparsity} positions"
         return (
             f"Compiled({shown!r}, context={plan.context}, {plan.construction}, {plan.width} units, "
-            f"margin {self.proof.margin:.6g} on all 2^{plan.context} inputs)"
+            f"margin {at_least(self.proof.margin, 6)} on all 2^{plan.context} inputs)"
         )
 
     def _repr_html_(self) -> str:
@@ -121,7 +122,7 @@ def certified(choice: Choice, carry: str | None = None) -> Compiled:
     proof = prove(plan)
     if not proof.margin > 0:
         raise CompileError(
-            f"{plan.construction} would be off by up to {proof.error:.3g}, where {half_gap(plan.output):g} is the "
+            f"{plan.construction} would be off by up to {at_most(proof.error)}, where {half_gap(plan.output):g} is the "
             "distance to the threshold: double precision does not carry its weights. Use fewer positions, or another "
             "construction."
         )

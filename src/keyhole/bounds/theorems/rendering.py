@@ -1,10 +1,11 @@
 """A guarantee for people: a sentence, a tree of text, HTML, LaTeX."""
 
 from html import escape
-from math import ceil, floor, isfinite, isnan, log10
+from math import isfinite, isnan
 
 from keyhole.bounds.theorems.derivation import Step
 from keyhole.bounds.theorems.statement import Statement
+from keyhole.decimals import at_most, surely
 
 
 def number(value: float) -> str:
@@ -23,25 +24,13 @@ def number(value: float) -> str:
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
 
-def at_most(value: float) -> str:
-    """A bound in three digits, rounded up, so that what is printed is still a bound.
-
-    >>> at_most(0.03282), at_most(2.002), at_most(0.5)
-    ('0.0329', '2.01', '0.5')
-    """
-    if not isfinite(value) or value <= 0:
-        return number(value)
-    step = 10.0 ** (floor(log10(value)) - 2)
-    return f"{ceil(value / step * (1 - 1e-12)) * step:.3g}"
-
-
 def sentence(shown: Statement) -> str:
     """The guarantee in one sentence."""
     marks = [shown.title]
     marks += [] if shown.two_sided else ["one-sided"]
     marks += ["norms measured, peeled"] if shown.measured else []
     marks += ["VACUOUS"] if shown.vacuous else []
-    chance = f"with probability ≥ {1 - shown.delta:.6g} at m = {number(shown.samples)}"
+    chance = f"with probability ≥ {surely(shown.delta)} at m = {number(shown.samples)}"
     return f"gap ≤ {at_most(shown.value)} {chance} ({'; '.join(marks)})"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from keyhole.bounds.covers.chaining import complexity_of
 from keyhole.bounds.covers.deep import deep_cover, require_query_row
@@ -11,6 +12,7 @@ from keyhole.bounds.theorems.norm_fields import Dial, deep_dials, path_dials, sc
 from keyhole.bounds.theorems.path import path_complexity
 from keyhole.bounds.theorems.tabulated import tabulated_complexity
 from keyhole.bounds.validate import Real
+from keyhole.decimals import at_least
 from keyhole.profile import NormProfile, require_normaliser
 
 COVER_NOTE = (
@@ -52,9 +54,11 @@ def require_row_norms(profile: NormProfile) -> None:
 
 
 def _bounded(profile: NormProfile) -> tuple[str, ...]:
+    """The conditions on inputs and normaliser, rounded down: what is printed is no weaker than what was assumed."""
+    constant = inf if profile.normaliser_constant is None else profile.normaliser_constant
     return (
-        f"‖x_t‖ ≤ {profile.token_radius:.6g} and ‖z‖ ≤ {profile.query_radius:.6g} for every input",
-        f"{profile.normaliser} moves by at most {profile.normaliser_constant:g} in ℓ1 per unit of ℓ∞",
+        f"‖x_t‖ ≤ {at_least(profile.token_radius, 6)} and ‖z‖ ≤ {at_least(profile.query_radius, 6)} for every input",
+        f"{profile.normaliser} moves by at most {at_least(constant, 6)} in ℓ1 per unit of ℓ∞",
         "outputs are clipped to [−1, 1]",
     )
 

@@ -6,6 +6,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Int
 
+from keyhole.decimals import at_least
+
 Status = Literal["PROVED", "COUNTEREXAMPLE", "UNDECIDED"]
 
 
@@ -34,4 +36,4 @@ class Verification:
         """What a margin is good for, in words; empty without a proof."""
         if self.margin is None:
             return ""
-        return f"any implementation within {self.margin:.3g} of f has the same sign on every input"
+        return f"any implementation within {at_least(self.margin)} of f has the same sign on every input"

@@ -21,6 +21,7 @@ from keyhole.certifier.prove.attack import descend
 from keyhole.certifier.prove.lower_bound import Bounds, bound
 from keyhole.certifier.prove.tables import Drift, Parts, Tables, branched, outputs, sequence_of, split, tables_of
 from keyhole.certifier.prove.verification import Verification
+from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.rigorous.ball import Ball
 
@@ -104,7 +105,7 @@ class _Search:
             low, _, cell, part, row = heapq.heappop(self.open)
             if self.late():
                 parts_open = f"{len(self.open) + 1} parts are open" if self.open else "1 part is open"
-                cause = f"{parts_open}, with the bound {low:.3g} at the lowest"
+                cause = f"{parts_open}, with the bound {at_least(low)} at the lowest"
                 return self._undecided(cause, cell)
             self.branches += 1
             found = self._settle(branched(part, 0, row), [cell] * self.tables.symbols, attack=False, floor=low)

@@ -19,6 +19,7 @@ from keyhole.attention.types import numbers_of
 from keyhole.attention.weights import Head, Model
 from keyhole.certifier.prove.after_attention import Norm, affine_of, norm_of
 from keyhole.certifier.prove.tables import Drift
+from keyhole.decimals import at_most
 from keyhole.errors import AssumptionError
 from keyhole.rigorous.ball import GROW, Ball, exact, inverse, root
 
@@ -49,9 +50,10 @@ def require_exact_enough(drifts: Sequence[Drift], tables: Tabulated) -> None:
     values = np.array([drift.value / _largest(head) for drift, head in zip(drifts, tables.heads, strict=True)])
     if (scores <= LIMIT).all() and (values <= LIMIT).all():
         return
+    of_scores, of_values = (at_most(float(worst.max()), 2) for worst in (scores, values))
     raise AssumptionError(
-        f"The model's weights nearly cancel: rounding may move its scores by {scores.max():.2g} and its values by "
-        f"{values.max():.2g} of the largest, and {LIMIT:g} is let pass. Scale the weights down, or certify its tables."
+        f"The model's weights nearly cancel: rounding may move its scores by {of_scores} and its values by {of_values} "
+        f"of the largest, and {LIMIT:g} is let pass. Scale the weights down, or certify its tables."
     )
 
 

@@ -14,6 +14,7 @@ from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import SymbolLaw
 from keyhole.bounds.finite.binomial import held_out_ceiling
 from keyhole.bounds.validate import Real
+from keyhole.decimals import at_most, chance
 
 FRESH = 10**6
 BLOCK = 2**24  # symbols drawn at once
@@ -32,13 +33,13 @@ class Disagreement:
     def __str__(self) -> str:
         if self.kind == "sampled":
             return (
-                f"at most {self.rate:.2g} ({self.disagreements:,} of {self.inputs:,} fresh inputs disagree; "
-                f"fails with probability {self.delta:g})"
+                f"at most {at_most(self.rate, 2)} ({self.disagreements:,} of {self.inputs:,} fresh inputs disagree; "
+                f"fails with probability {chance(self.delta)})"
             )
         if self.kind == "proved zero":
             return "0: equal on all inputs"
         useless = "; useless" if self.rate >= 1 else ""
-        return f"at most {self.rate:.2g} (Chernoff, nothing drawn{useless})"
+        return f"at most {at_most(self.rate, 2)} (Chernoff, nothing drawn{useless})"
 
 
 def sampled_disagreement(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.claims.finding import Claim, Outcome, Scale, Study
+from keyhole.decimals import at_most
 from keyhole.figure import Axis, Figure
 from keyhole.kernels.conditional_mean import embed_mean
 from keyhole.kernels.families import Features, linear_kernel
@@ -58,7 +59,7 @@ def look(scale: Scale, seed: int) -> Outcome:
     return Outcome(
         verdict="holds" if good else "fails here",
         measurement=(
-            f"Posterior mean and variance within {identity:.1e}; multipliers within {100 * off:.2f} %; floor {missed:.5f} against {floor:.5f}. "
+            f"Posterior mean and variance within {at_most(identity, 2)}; multipliers within {at_most(100 * off, places=2)} %; floor {missed:.5f} against {floor:.5f}. "
             f"Up to one constant softmax misses {one:.1e} of a function of one degree, and {two:.3f} of one with two degrees (predicted {predicted:.3f})."
         ),
         numbers={

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.claims.finding import Claim, Outcome, Scale, Study
+from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, Figure
 from keyhole.latent.exchangeability.definetti import (
     ASSUMPTION,
@@ -71,8 +72,8 @@ def look(scale: Scale, seed: int) -> Outcome:
     return Outcome(
         verdict="holds" if holds else "fails here",
         measurement=(
-            f"Urns below the bound by {-over:.2g} or more; slope in n {slope:.4f} at 5 draws. Positions: floor met within {missed:.1e}, "
-            f"{whole:.4f} or more for whole sentences; least eigenvalue of pairs {eigenvalue:.7f} at T = 8, from data. {ASSUMPTION}"
+            f"Urns below the bound by {at_least(-over, 2)} or more; slope in n {slope:.4f} at 5 draws. Positions: floor met within {at_most(missed, 2)}, "
+            f"{at_least(whole, places=4)} or more for whole sentences; least eigenvalue of pairs {eigenvalue:.7f} at T = 8, from data. {ASSUMPTION}"
         ),
         numbers={
             "slope in n": slope,

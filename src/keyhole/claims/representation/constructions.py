@@ -11,6 +11,7 @@ from keyhole.claims.finding import Claim, Outcome, Scale, Study
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.constructions.plan import Plan
 from keyhole.compiler.proof import prove
+from keyhole.decimals import at_most
 from keyhole.figure import Axis, Figure
 from keyhole.papers import EDELMAN_2022
 
@@ -51,8 +52,8 @@ def look(scale: Scale, seed: int) -> Outcome:
     return Outcome(
         verdict="holds" if worst <= 1e-9 and off <= 1e-9 else "fails here",
         measurement=(
-            f"{len(rows)} functions, largest proved error {worst:.1e}; tables up to P_∞ = {tables[-1]:.4g} at s = {len(tables)}; "
-            f"symmetric ones at most {max(row['P'] / row['s'] ** 2 for row in rows if row['family'] != 'random table'):.3g} s²."
+            f"{len(rows)} functions, largest proved error {at_most(worst, 2)}; tables up to P_∞ = {tables[-1]:.4g} at s = {len(tables)}; "
+            f"symmetric ones at most {at_most(max(row['P'] / row['s'] ** 2 for row in rows if row['family'] != 'random table'))} s²."
         ),
         numbers={"largest proved error": worst, "largest excess over the formula": off},
         interval="None: enclosures of every input, not samples.",

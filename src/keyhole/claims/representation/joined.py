@@ -9,6 +9,7 @@ from keyhole.bounds.theorems.tabulated import compiled_path_inf, joined_samples
 from keyhole.claims.finding import Claim, Outcome, Scale, Study
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.proof import prove
+from keyhole.decimals import at_least
 from keyhole.figure import Axis, Figure
 from keyhole.papers import EDELMAN_2022
 
@@ -53,7 +54,7 @@ def look(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn
         verdict="holds" if off < 0.012 and inside and drifted < 0.01 else "fails here",
         measurement=(
             f"m = {', '.join(f'{value:.3g} at T = {context}' for context, value in found.items())}; m/ln(2T+2) changes by "
-            f"{100 * drifted:.2f} % from T = 10² to 10⁸; a compiled parity lies in the class with margin {member.margin:.9f}."
+            f"{100 * drifted:.2f} % from T = 10² to 10⁸; a compiled parity lies in the class with margin {at_least(member.margin, places=9)}."
         ),
         numbers={**{f"m at T = {context}": value for context, value in found.items()}, "change of m/ln(2T+2)": drifted},
         interval="None: computed, not sampled.",

@@ -8,6 +8,7 @@ from keyhole.bounds.finite.necessity import logit_range_floor
 from keyhole.claims.finding import Claim, Outcome, Scale, Study
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.proof import prove
+from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, Figure
 
 CLAIM = Claim(
@@ -54,8 +55,8 @@ def look(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn
     return Outcome(
         verdict="holds" if exact and as_predicted else "fails here",
         measurement=(
-            f"Largest proved error {worst:.1e}; read-out {flat[0]:.3g} at γ = ½ for every T, T + 1 when uniform; logits lie "
-            f"{tightest:.2f} or more above the floor (log T = {log(rows[-1]['T']):.2f} at the largest T)."
+            f"Largest proved error {at_most(worst, 2)}; read-out {flat[0]:.3g} at γ = ½ for every T, T + 1 when uniform; logits lie "
+            f"{at_least(tightest, places=2)} or more above the floor (log T = {log(rows[-1]['T']):.2f} at the largest T)."
         ),
         numbers={"largest proved error": worst, "least logit above the floor": tightest, "read-out at γ = ½": flat[0]},
         interval="None: enclosures of every input, not samples.",

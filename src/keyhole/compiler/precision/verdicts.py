@@ -16,6 +16,7 @@ from keyhole.compiler.constructions.plan import Plan, half_gap, wanted
 from keyhole.compiler.precision.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, NumberFormat
 from keyhole.compiler.precision.rounding import output_error
 from keyhole.compiler.precision.simulation import simulate
+from keyhole.decimals import at_least, at_most
 
 ORDER = "a running sum in the order of positions, [CLS] last"
 FORMATS: Mapping[str, tuple[NumberFormat, NumberFormat]] = {  # storage, accumulation
@@ -28,6 +29,7 @@ FORMATS: Mapping[str, tuple[NumberFormat, NumberFormat]] = {  # storage, accumul
 }
 NUMBERS = 2**17  # of a simulation held at once: inputs times units
 INPUTS = 256  # simulated at most
+DIGITS = 17  # tell any two doubles apart
 ROWS = 4096  # positions simulated one by one, where each has a logit of its own
 
 
@@ -46,12 +48,17 @@ class FormatVerdict:
 
     def __str__(self) -> str:
         if self.outcome == "proved":
-            return f"signs proved: rounding bound {self.bound:.3g} < margin {self.margin:.3g}"
+            digits = 3  # and more where the two are so near that rounding them apart would turn them round
+            while float(at_most(self.bound, digits)) >= float(at_least(self.margin, digits)) and digits < DIGITS:
+                digits += 1
+            return (
+                f"signs proved: rounding bound {at_most(self.bound, digits)} < margin {at_least(self.margin, digits)}"
+            )
         if self.outcome == "refuted":
             return f"refuted: wrong on {self.counterexample}"
         if not self.tried:
             return "only tried, on no input: each position has its own logit, and there are too many to add up"
-        return f"only tried: {self.tried} inputs right, output off by up to {self.deviation:.3g}"
+        return f"only tried: {self.tried} inputs right, output off by up to {at_most(self.deviation or 0.0)}"
 
 
 def judge(plan: Plan, margin: float) -> dict[str, FormatVerdict]:

@@ -1,0 +1,145 @@
+"""Every place that prints a promise prints one that was proved: read back exactly, it is on the safe side."""
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from keyhole.api.bound import bound
+from keyhole.api.check import check
+from keyhole.api.compile import compile as compile_function
+from keyhole.api.describe import describe
+from keyhole.api.sample_complexity import _certified_line
+from keyhole.boolean.symbols import uniform_law
+from keyhole.bounds.theorems.rendering import sentence
+from keyhole.certifier.certificate import Terms, certificate_of
+from keyhole.certifier.prove.verification import Verification
+from keyhole.certifier.sample.disagreement import Disagreement
+from keyhole.certifier.sample.sample_bound import HeldOut
+from keyhole.certifier.wording import text
+from keyhole.claims.representation.constructions import STUDY as REPRESENTATION
+from keyhole.claims.representation.joined import STUDY as JOINED
+from keyhole.claims.representation.sharpness import STUDY as SHARPNESS
+from keyhole.cli.app import app
+from keyhole.cli.compile_table import facts
+from keyhole.compiler.export.stored import save
+from keyhole.compiler.precision.verdicts import FormatVerdict
+from planted import junta_of, planted
+
+NUMBER = r"([-+]?\d[\d.]*(?:e[-+]\d+)?)"
+AND = junta_of("x3 & x17 & x20")
+
+
+def read(pattern, words):
+    """The numbers that stand after a pattern, as exact fractions; at least one."""
+    found = [Fraction(number.rstrip(".")) for number in re.findall(pattern + NUMBER, " ".join(words.split()))]
+    assert found, (pattern, words)
+    return found
+
+
+@pytest.mark.parametrize("margin", [0.6226, 1.6069343910872167, 0.9999999999999891, 5e-324, 0.0995000001])
+def test_margins_of_certificates(margin):
+    """A margin, and the distance that any implementation may keep, are rounded down."""
+    found = certificate_of(planted(AND, 30, noise=0.1), terms=Terms(uniform_law(2), fresh=1000))
+    found = replace(found, verification=Verification("PROVED", margin=margin))
+    assert all(shown <= Fraction(margin) for shown in read("(?:margin |within )", text(found)))
+    assert len(read("(?:margin |within )", text(found))) == 2
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.0123456789, 1e-300])
+def test_errors_of_certificates(delta):
+    """Error bounds, the held-out ceiling and every chance of failure are rounded up."""
+    rng = np.random.default_rng(0)
+    inputs = rng.integers(0, 2, (200, 100))
+    terms = Terms(uniform_law(2), fresh=1000, delta=delta, assume_junta=3)
+    found = certificate_of(planted(AND, 100, noise=0.1), (inputs, AND(inputs)), terms=terms)
+    found = replace(found, held_out=HeldOut(0.030234640891750653, "measured", 0, 150))
+    words = text(found)
+    assert all(shown >= Fraction(found.error_bound) for shown in read("(?:error +|error )at most ", words))
+    assert read("held out +", words)[0] >= Fraction(found.held_out.bound)
+    assert read("3δ = ", words)[0] >= 3 * Fraction(repr(delta))
+    assert read("δ δ = ", words)[0] >= Fraction(repr(delta))
+
+
+@pytest.mark.parametrize("kind", ["sampled", "Chernoff"])
+def test_rates_of_disagreement(kind):
+    """A rate at which model and function disagree at most is rounded up, and so is its chance of failure."""
+    shown = Disagreement(0.0121, kind, 3, 1000, 1.23456789e-5)
+    assert read("at most ", str(shown))[0] >= Fraction(0.0121)
+    assert kind != "sampled" or read("fails with probability ", str(shown))[0] >= Fraction("1.23456789e-5")
+
+
+@pytest.mark.parametrize(("error", "margin"), [(0.33749, 0.9999999999999891), (0.99941, 0.99949), (2.0301e-14, 1.0)])
+def test_number_formats(error, margin):
+    """A rounding bound is rounded up, the margin down, and the first is still below the second."""
+    shown = str(FormatVerdict("float16", "float32", "proved", error, margin, 0, None, None))
+    above, below = read("bound ", shown)[0], read("margin ", shown)[0]
+    assert Fraction(error) <= above < below <= Fraction(margin)
+
+
+def test_compiled_functions(tmp_path):
+    """Margin, error and leak of a compiled function, in its table, its name and the check of its file."""
+    made = compile_function("and:3", context=64)
+    margin, error, leak = (Fraction(value) for value in (made.proof.margin, made.proof.error, made.proof.leak))
+    words = " ".join(part for row in facts(made) for part in row)
+    path = save(made, tmp_path / "and.safetensors")
+    for told in (words, repr(made), str(check(path).record())):
+        assert all(shown <= margin for shown in read("margin ", told))
+    assert read("off by at most ", words)[0] >= error
+    assert read("leak at most ", words)[0] >= leak
+
+
+def test_bounds():
+    """Gaps and Occam's error are rounded up, the information floor down, and no chance is printed as 1."""
+    found = bound("and:3", samples=1e6, context=1000)
+    for stated in found.guarantees:
+        assert read("gap ≤ ", str(stated))[0] >= Fraction(stated.value)
+    (_, occam), (_, size), (_, floor) = found.finite
+    assert read("samples, at most: ", str(found))[0] >= Fraction(occam)
+    assert read("samples: ", str(found))[0] >= Fraction(size)
+    assert read("fewer samples than: ", str(found))[0] <= Fraction(floor)
+    for rival in found.rivals:
+        if rival.value is not None:
+            assert read(re.escape(f"{rival.name}: {rival.quantity} "), found.explain())[0] >= Fraction(rival.value)
+
+
+def test_conditions_are_no_weaker_than_assumed():
+    """A norm that inputs are assumed to keep is rounded down."""
+    found = bound("and:3", samples=1e6, context=1000)
+    radius = found.guarantees[1].profile.token_radius
+    shown = [line for one in found.guarantees for line in one.statement.valid_if if "‖x_t‖" in line]
+    assert all(read("‖x_t‖ ≤ ", line)[0] <= Fraction(radius) for line in shown)
+    assert shown
+
+
+def test_tiny_chances_are_not_nothing():
+    """With δ = 1e-300 a bound does not hold with probability 1."""
+    found = bound("and:3", samples=1e6, context=1000, delta=1e-300)
+    assert "probability ≥ 1 − 1e-300 at" in sentence(found.guarantees[0].statement)
+
+
+def test_tables_of_certificates():
+    """The promise in a table of learned runs is rounded up."""
+    row = {"context": 400, "samples": 300, "settled": 1, "clean": 1, "proved": 1, "counterexamples": 0,
+           "identified": 1, "error_bound": 0.0931433, "seconds": 1.0}  # fmt: skip
+    assert " 0.094 " in _certified_line(row)
+
+
+def test_floors():
+    """What no learner goes below is rounded down."""
+    floor = describe("and:3", context=30).information_floor
+    shown = CliRunner().invoke(app, ["describe", "and:3", "--context", "30"]).stdout
+    assert read("information floor ", shown)[0] <= Fraction(floor)
+
+
+@pytest.mark.parametrize("study", [JOINED, SHARPNESS, REPRESENTATION])
+def test_findings(study):
+    """Proved errors in a finding are rounded up, margins down."""
+    found = study.look("quick", 0)
+    if "largest proved error" in found.numbers:
+        assert read("argest proved error ", found.measurement)[0] >= Fraction(found.numbers["largest proved error"])
+    else:
+        assert read("with margin ", found.measurement)[0] < 1
