@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
-from math import prod
+from math import comb, log, prod
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from keyhole.api.certify import certify
 from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
 from keyhole.certifier.certificate import Terms, certificate_of
+from keyhole.certifier.sample import repeats
 from keyhole.certifier.sample.consistent import search
 from keyhole.certifier.sample.repeats import repeats_of, shared_rows
 from keyhole.certifier.sample.sample_bound import identify, judge, measured_yardstick
@@ -196,6 +197,37 @@ def test_chances_are_upper_bounds(law):
         for bounds in (chances, shares):
             for bound in set(bounds.tolist()):
                 assert likely[bounds <= bound].sum() <= bound + 1e-12
+
+
+@pytest.mark.parametrize("tokens", [5, 8, 11])
+def test_repeats_against_the_occupancy_law(tokens):
+    """30 rows of 2^T, k of them repeated once: a quarter of the bound is at least P(k repeats or more), summed exactly.
+
+    Where many repeat, the bound is small enough to be of use.
+    """
+    m, rows = 30, 2**tokens
+    distinct = np.zeros(m + 1)  # the law of the number of distinct rows, row by row
+    distinct[0] = 1.0
+    for _ in range(m):
+        seen = np.arange(m + 1) / rows
+        distinct = distinct * seen + np.concatenate([[0.0], (distinct * (1 - seen))[:-1]])
+    rng = np.random.default_rng(0)
+    for repeated in range(1, m // 2 + 1):
+        chosen = rng.permutation(rows)[: m - repeated]
+        numbers = rng.permutation(np.concatenate([chosen, chosen[:repeated]]))
+        found = repeats_of((numbers[:, None] >> np.arange(tokens)) & 1, uniform_law(2))
+        assert (found.distinct, found.copies) == (m - repeated, 1)
+        assert found.chance >= min(1.0, 4 * distinct[: m - repeated + 1].sum()) * (1 - 1e-9)
+    assert tokens == 5 or found.chance < 1e-3
+
+
+@pytest.mark.parametrize("tokens", [3, 19, 20, 21, 60])
+def test_the_number_of_sets_of_rows(tokens):
+    """The logarithm used for C(2^T, d) is never below the true one, and exceeds it by little where d² < 2^T."""
+    for chosen in range(1, min(2**tokens, 40) + 1):
+        exact = log(comb(2**tokens, chosen))
+        used = repeats._log_choose(tokens * log(2), chosen)
+        assert exact - 1e-6 <= used <= exact + chosen**2 / 2**tokens + 1e-6  # lgamma(2^20) rounds by about 2e-9
 
 
 @pytest.mark.parametrize(("tokens", "law"), [(4, uniform_law(2)), (7, uniform_law(2)), (9, biased_bits(0.7))])
