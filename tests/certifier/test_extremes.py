@@ -29,7 +29,7 @@ from planted_juntas import all_sequences
 from random_models import Plan, random_model
 
 TOKENS, WIDTH = 8, 32
-FUZZED = int(os.environ.get("KEYHOLE_FUZZ", "100"))  # random certificates of each range of exponents
+FUZZED = int(os.environ.get("KEYHOLE_FUZZ", "40"))  # random certificates of each range of exponents
 FUZZ_SEED = int(os.environ.get("KEYHOLE_FUZZ_SEED", "0"))
 MOST_BITS = 2**15
 
@@ -164,7 +164,7 @@ def drawn_verdict(rng, span):
             table = np.array([bool(f[-1 if cell else 0] > 0) for cell in range(2 ** len(positions))])
             table ^= rng.random(len(table)) < 0.1
             junta = Junta(positions, 2, table)
-            found = verify(subject.tables, junta, drifts=subject.drifts, time_limit=0.5)
+            found = verify(subject.tables, junta, drifts=subject.drifts, time_limit=0.2)
         except KeyholeError:
             return "refused"
         if found.status == "UNDECIDED":
