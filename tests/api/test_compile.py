@@ -127,7 +127,7 @@ def test_what_memory_cannot_hold():
 def test_shown():
     """The repr says what was proved in a line; notebooks get a table."""
     compiled = keyhole.compile("x3 & x17", 64)
-    assert repr(compiled) == "Compiled('x3 & x17', context=64, A2, 2 units, margin 1 on all 2^64 inputs)"
+    assert repr(compiled) == "Compiled('x3 & x17', context=64, A2, 2 units, margin 0.999999 on all 2^64 inputs)"
     assert "a function of 101 positions" in repr(keyhole.compile("majority:101", 200))
     page = compiled._repr_html_()
     assert page.startswith("<table>")

@@ -39,7 +39,7 @@ def compile(  # noqa: A001  (the verb's own name)
     every sign.
 
     >>> compile("x3 & x17 & x40", 1_000_000)
-    Compiled('x3 & x17 & x40', context=1000000, A2, 2 units, margin 1 on all 2^1000000 inputs)
+    Compiled('x3 & x17 & x40', context=1000000, A2, 2 units, margin 0.999999 on all 2^1000000 inputs)
     """
     if isinstance(function, str):
         function = read_function(function, seed)
