@@ -23,7 +23,7 @@ LAYERS = [  # a package imports only from layers below its own; packages of one 
     {"attention", "boolean"},
     {"rigorous"},
     {"files"},
-    {"figure", "profile", "papers"},
+    {"figure", "estimate", "profile", "papers"},
     {"errors"},
     {"__init__"},
 ]
