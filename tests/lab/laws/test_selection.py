@@ -80,6 +80,26 @@ def test_scatter_tempers_the_odds():
     assert verdict.odds < 100
 
 
+def test_scatter_alone_forbids_no_name():
+    """Points 2 % off a law that rises fourfold, with errors of 1.2 %: the scatter is reported, the law is named."""
+    wiggle = [1.02, 1 / 1.02] * 5
+    rows = [threshold(t, (5 + 12 * log(t)) * w, spread=0.02) for t, w in zip(WIDE, wiggle, strict=True)]
+    verdict = compare_laws(rows)
+    assert [warning.split()[:3] for warning in verdict.warnings] == [["The", "points", "scatter"]]
+    assert verdict.winner.name == "log"
+    assert verdict.decided
+
+
+def test_a_better_forecast_alone_forbids_a_name():
+    """The longest contexts 8 % above log T: it fits all points best, and yet (ln T)² predicts those two better."""
+    rows = [threshold(t, (5 + 12 * log(t)) * (1.08 if t > 2000 else 1), spread=0.05) for t in WIDE]
+    verdict = compare_laws(rows)
+    assert (verdict.winner.name, verdict.forecaster.name) == ("log", "log squared")
+    assert verdict.odds > 1000
+    assert verdict.warnings == ("a + b (ln T)² foretold T = 2560, 5120 better than a + b ln T did.",)
+    assert not verdict.decided
+
+
 @pytest.mark.parametrize("n", [4, 5, 6])
 def test_a_true_rise_beats_the_constant_on_few_contexts(n):
     """Where m* rises linearly by 30 % and is known to 9 %, the constant has the smallest AIC in a minority of draws.
