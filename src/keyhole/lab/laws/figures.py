@@ -188,12 +188,15 @@ def _floor_rows(floors: Mapping[int, float | None], within: tuple[float, float])
 
 
 def _point_layer(rows: list[Row]) -> Figure:
+    """Points with intervals, drawn over another figure."""
     return Figure("m*", "points", tuple(rows), CONTEXT, SAMPLES, Axis("of", "", "category"), "low", "high")
 
 
 def _curve_layer(rows: list[Row]) -> Figure:
+    """Curves, drawn over another figure."""
     return Figure("laws", "curves", tuple(rows), CONTEXT, SAMPLES, Axis("of", "", "category"))
 
 
 def _subtitle(verdict: LawVerdict | None) -> str:
+    """The verdict in words, where there is one."""
     return "" if verdict is None else str(verdict)

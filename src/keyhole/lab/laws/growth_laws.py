@@ -142,10 +142,12 @@ class PowerLaw:
 
 
 def _log_squared(contexts: Array) -> Array:
+    """The square of ln T."""
     return np.asarray(np.log(contexts) ** 2)
 
 
 def _identity(contexts: Array) -> Array:
+    """T itself."""
     return contexts
 
 

@@ -37,12 +37,12 @@ def compare_laws(
     """Every law fitted, and ranked by AIC, by the share of resamples won and by its error on the longest contexts.
 
     `laws` are growth laws or registered names of them; the weights are relative to these laws. `confidence` is that of
-    the thresholds' intervals, and is given to the coefficients' too. The errors of the points
-    are known, from their intervals: AIC, the deviance and 2 for each coefficient, is then unbiased however few the
-    points, and the small-sample term of AICc, which pays for a variance estimated from the same points, would only
-    favour the constant (by 10 at four contexts). Where the points scatter about even the best law by more than their
-    intervals allow, all deviances are divided by the excess (QAIC), one more number that all laws have in common:
-    otherwise narrow intervals alone would make the odds look large.
+    the thresholds' intervals, and is given to the coefficients' too. The errors of the points are known, from their
+    intervals: AIC, the deviance and 2 for each coefficient, is then unbiased however few the points, and the
+    small-sample term of AICc, which pays for a variance estimated from the same points, would only favour the constant
+    (by 10 at four contexts). Where the points scatter about even the best law by more than their intervals allow, all
+    deviances are divided by the excess (QAIC), one more number that all laws have in common: otherwise narrow
+    intervals alone would make the odds look large.
     """
     compared = read_laws(laws)
     points = read_points(thresholds, confidence)
@@ -84,6 +84,7 @@ def comparable(thresholds: Sequence[Threshold]) -> bool:
 
 
 def _suffice(points: Points) -> bool:
+    """Whether there are enough points, and enough of them bounded on both sides."""
     return len(points.contexts) >= LEAST and int((points.side == 0).sum()) >= LEAST - 1
 
 

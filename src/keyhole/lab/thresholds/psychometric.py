@@ -135,17 +135,21 @@ def check_confidence(confidence: float) -> None:
 
 
 def _check_level(name: str, level: float) -> None:
+    """Refuse a probability outside (0, 1)."""
     if not 0 < level < 1:
         raise ArgumentError(f"A {name} of {level} was asked for; it lies strictly between 0 and 1, such as 0.5.")
 
 
 class _Data(NamedTuple):
+    """The counts as columns, by size."""
+
     sizes: Float[np.ndarray, "k"]
     successes: Float[np.ndarray, "k"]
     trials: Float[np.ndarray, "k"]
 
 
 def _columns(counts: Counts) -> _Data:
+    """The counts as columns, by size; counts that cannot be are refused."""
     rows = sorted((m, *pair) for m, pair in counts.items() if pair[1] > 0)
     if not rows:
         raise DataError("A threshold was asked of no runs; train at least one model.")
@@ -165,6 +169,7 @@ def _likely_range(grid: Float[np.ndarray, "n"], likely: Float[np.ndarray, "n"], 
 
 
 def _shapes(widths: Float[np.ndarray, "w"], plateaus: Float[np.ndarray, "p"]) -> Float[np.ndarray, "s 2"]:
+    """Every pair of a width and a plateau."""
     return np.stack([part.ravel() for part in np.meshgrid(widths, plateaus)], axis=1)
 
 
@@ -181,6 +186,7 @@ def _rising(
     shapes: Float[np.ndarray, "s 2"],
     offset: Float[np.ndarray, "s"] | float,
 ) -> Float[np.ndarray, "k n s"]:
+    """The success probability of each curve at each size, kept away from 0 and 1."""
     x = (np.log(sizes)[:, None, None] - places[None, :, None]) / shapes[:, 0] + offset
     chance = shapes[:, 1] / (1 + np.exp(-np.clip(x, -40, 40)))
     return np.asarray(np.clip(chance, STRAY, 1 - STRAY))
@@ -189,13 +195,16 @@ def _rising(
 def _likelihood(
     data: _Data, chance: Float[np.ndarray, "k n s"], shapes: Float[np.ndarray, "s 2"]
 ) -> Float[np.ndarray, "n s"]:
+    """The penalised log-likelihood of every curve."""
     won = np.tensordot(data.successes, np.log(chance), 1)
     return np.asarray(won + np.tensordot(data.trials - data.successes, np.log1p(-chance), 1) + _penalty(shapes))
 
 
 def _penalty(shapes: Float[np.ndarray, "s 2"]) -> Float[np.ndarray, "s"]:
+    """The log-priors of plateau and width."""
     return np.asarray(PULL * np.log(shapes[:, 1]) + _width_prior(shapes[:, 0]))
 
 
 def _width_prior(widths: Float[np.ndarray, "s"]) -> Float[np.ndarray, "s"]:
+    """The log-prior of the width: Gaussian in ln σ."""
     return np.asarray(-((np.log(widths / USUAL_WIDTH) / WIDTH_SPREAD) ** 2) / 2)

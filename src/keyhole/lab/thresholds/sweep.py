@@ -192,6 +192,7 @@ class _Track:
 
     @property
     def tallies(self) -> Tallies:
+        """Successes and trials at each size, so far."""
         return _count(self.rows.values(), _succeeds)
 
     def receive(self, row: Row) -> None:
@@ -237,10 +238,12 @@ def _order(row: Row) -> tuple[int, int]:
 
 
 def _succeeds(row: Row) -> bool:
+    """Whether a run succeeded."""
     return row.success
 
 
 def _fails_to_fit(row: Row) -> bool:
+    """Whether a run failed without fitting its training set."""
     return not row.success and not row.fitted
 
 
@@ -254,6 +257,7 @@ def _count(rows: Iterable[Row], condition: Callable[[Row], bool]) -> dict[Size, 
 
 
 def _tally(context: int, size: Size, rows: list[Row]) -> Tally:
+    """The counts of the runs at one context and size."""
     wins = [row for row in rows if row.success]
     steps = float(median(row.steps for row in wins or rows))
     unfitted = sum(map(_fails_to_fit, rows))
