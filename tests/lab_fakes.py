@@ -60,15 +60,19 @@ class Coin:
 class Climb:
     """Rounds of four runs at 8, 16, 32, …, until three of four succeed: a schedule that costs nothing to follow."""
 
-    def further(self, tallies):
+    def next_round(self, tallies):
         """The next size, unless the last one was enough."""
         if tallies and tallies[max(tallies)][0] >= 3:
             return {}
         return {2 * max(tallies, default=4): 4}
 
-    def left(self, tallies):
+    def remaining(self, tallies):
         """At least the next round."""
-        return sum(self.further(tallies).values())
+        return sum(self.next_round(tallies).values())
+
+    def record(self):
+        """Its kind."""
+        return {"kind": "climb"}
 
 
 class Inline(Executor):

@@ -32,6 +32,18 @@ def test_the_hunt_refutes_a_wrong_gate():
     assert not example["hunt"](Random(1)).refuted  # noqa: S311
 
 
+def test_own_growth_law():
+    """Thresholds that level off at 80 are named by the saturating law, with a ≈ 80 and b ≈ 60; every law takes part."""
+    run = subprocess.run([sys.executable, EXAMPLES / "own_growth_law.py"], capture_output=True, text=True, check=True)
+    *laws, verdict = run.stdout.splitlines()
+    assert len(laws) == 8
+    assert verdict.startswith("a − b e^(−T/300) leads, ")
+    a, b = (float(number) for number in re.findall(r"[ab] = (\S+)", laws[0]))
+    # known to ±10 % each: three points on the plateau and two at the foot fix a and b within 6 %
+    assert (a, b) == (pytest.approx(80, rel=0.06), pytest.approx(60, rel=0.06))
+    assert any(" a (1 + ln T)^p with a = " in law for law in laws)
+
+
 def test_attribution():
     """Flipping bits finds every relevant position (AUC 1 over all inputs); distractors mislead attention."""
     run = subprocess.run([sys.executable, str(EXAMPLES / "attribution.py")], capture_output=True, text=True, check=True)

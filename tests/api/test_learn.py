@@ -17,12 +17,14 @@ from keyhole.boolean.function import move
 from keyhole.errors import ArgumentError, FormulaError
 from keyhole.files.paths import home
 from keyhole.lab.laws.floors import TOLERATED, task_floor, trivial_accuracy
+from keyhole.lab.laws.growth_laws import LAWS, AffineLaw
 from keyhole.lab.learners.presets import preset
 from keyhole.lab.learners.transformer import Transformer
 from keyhole.lab.runs.run import run
 from keyhole.lab.runs.spec import Cell
 from keyhole.lab.runs.store import Store, made_with
 from keyhole.lab.task import SparseTask
+from keyhole.lab.thresholds.threshold import estimate_threshold
 from lab_fakes import Coin, Inline
 
 
@@ -101,6 +103,37 @@ def test_the_slope_stands_beside_the_floors(tmp_path):
             "and:8", (8, 16, 32, 64), samples=(20, 40, 80), seeds=6, learner=Coin(), executor=Inline(), store=tmp_path
         )
     )
+
+
+def test_each_threshold_is_estimated_once(tmp_path, monkeypatch):
+    """Thresholds, verdict, text, record and figures share one estimate per context: an interval takes a bootstrap."""
+    contexts = []
+
+    def counted(context, *rest, **options):
+        contexts.append(context)
+        return estimate_threshold(context, *rest, **options)
+
+    monkeypatch.setattr("keyhole.lab.thresholds.sweep.estimate_threshold", counted)
+    found = learned(tmp_path)
+    assert found.verdict is not None
+    assert str(found)
+    assert found.record()
+    assert found.figures()
+    assert contexts == [8, 16, 32, 64]
+
+
+def test_growth_laws_of_ones_own_are_compared(tmp_path):
+    """Laws given by name or as objects take part, and no others; each is in the record under its name."""
+    mine = AffineLaw("log log", "a + b ln ln T", lambda contexts: np.log(np.log(contexts)))
+    found = learned(tmp_path, laws=("log", mine))
+    assert {law["name"]: law["formula"] for law in found.record()["laws"]} == {
+        "log": "a + b ln T",
+        "log log": "a + b ln ln T",
+    }
+    assert {law["name"] for law in learned(tmp_path, laws=(*LAWS, mine)).record()["laws"]} == {
+        *(law.name for law in LAWS),
+        "log log",
+    }
 
 
 def test_few_contexts_have_no_law(tmp_path):
@@ -189,7 +222,8 @@ def test_weights_are_kept_when_asked(tmp_path):
         ({"contexts": ()}, ArgumentError, "at no context"),
         ({"samples": (10**13,)}, ArgumentError, "GB are free"),
         ({"samples": (5,), "online": True}, ArgumentError, "choose one"),
-        ({"samples": (), "seeds": 3}, ArgumentError, "Give --samples or --online"),
+        ({"samples": (), "seeds": 3}, ArgumentError, "Give sample sizes or ask for online learning"),
+        ({"laws": ("log", "cubic")}, ArgumentError, "There is no growth law 'cubic'"),
         ({"law": "skewed"}, ArgumentError, "law 'skewed' is not known"),
         ({"precision": 2.0}, ArgumentError, "such as 0.2"),
         ({"quantile": 1.5}, ArgumentError, "A quantile of success of 1.5"),
@@ -297,8 +331,8 @@ def test_the_trivial_accuracy_is_that_of_the_better_constant(family, size, p):
             SparseTask("and:7"),
             [
                 "always answering the same is right on 99.2 % of inputs",
-                "warning: success needs no learning here: 99.2 % is 99 % or more; use --law",
-                "  balanced",
+                "warning: success needs no learning here: 99.2 % is 99 % or more; use balanced",
+                "  bits",
             ],
         ),
         (
@@ -306,7 +340,7 @@ def test_the_trivial_accuracy_is_that_of_the_better_constant(family, size, p):
             [
                 "always answering the same is right on 99.9 % of inputs",
                 "warning: success needs no learning here: 99.9 % is 99 % or more; use another",
-                "  --law",
+                "  distribution of the bits",
             ],
         ),
     ],

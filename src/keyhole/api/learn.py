@@ -12,16 +12,20 @@ from keyhole.api.sample_complexity import Learned
 from keyhole.errors import ArgumentError
 from keyhole.files.paths import home
 from keyhole.lab.laws.floors import task_floor
-from keyhole.lab.laws.selection import Verdict, comparable, compare
+from keyhole.lab.laws.growth_laws import LAWS as GROWTH_LAWS
+from keyhole.lab.laws.growth_laws import GrowthLaw, read_laws
+from keyhole.lab.laws.selection import comparable, compare_laws
+from keyhole.lab.laws.verdict import LawVerdict
 from keyhole.lab.learners.base import Choosy, Learner
 from keyhole.lab.learners.presets import LAWS
 from keyhole.lab.learners.registry import learner_named
 from keyhole.lab.runs.engine import Lane, borrowed, core_count, processes
 from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask, Task
-from keyhole.lab.thresholds.design import Threshold
-from keyhole.lab.thresholds.schedule import BUDGET, LARGEST, Adaptive, Grid, Online, Schedule
-from keyhole.lab.thresholds.sweep import Plan, Watch, sweep
+from keyhole.lab.thresholds.design import BUDGET, LARGEST, Design
+from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online, Schedule
+from keyhole.lab.thresholds.sweep import SweepPlan, Watch, sweep
+from keyhole.lab.thresholds.threshold import Threshold
 
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
 
@@ -41,6 +45,7 @@ def learn(
     seeds: int | None = None,
     budget: int = BUDGET,
     largest: int = LARGEST,
+    laws: Sequence[str | GrowthLaw] = GROWTH_LAWS,
     law: str | None = None,
     label_noise: float = 0.0,
     feature_noise: float = 0.0,
@@ -67,7 +72,8 @@ def learn(
     executor is left open. Seeds count from `seed`. The bits follow `law`, or, where none is named, the law of the
     preset; the paper's preset redraws training sets until they are balanced, unless told otherwise. With `certify`
     every successful run of the learner is certified from its own training set. The learners named in `beside` are put
-    the same question; each draws samples of its own.
+    the same question; each draws samples of its own. `laws` are the growth laws that are compared, by name or as
+    objects of your own: `(*LAWS, mine)` puts yours beside those of `keyhole.lab.laws`.
     """
     if isinstance(task, str):
         usual = LAWS.get(_preset_of(learner, preset), "uniform")
@@ -75,11 +81,12 @@ def learn(
         redrawn = law == usual == "balanced" and not online if balanced_sets is None else balanced_sets
         task = SparseTask(task, law, label_noise, feature_noise, symbols, redrawn)
     asked = _named((learner, *beside), preset)
-    schedule = _schedule(
-        tuple(samples), online, seeds, Adaptive(quantile, precision, confidence, largest=largest, budget=budget)
-    )
+    growth_laws = read_laws(laws)
+    schedule = _fixed_schedule(tuple(samples), online, seeds)
+    if schedule is None:
+        schedule = Adaptive(Design(quantile, precision, confidence, largest=largest, budget=budget))
     lengths = tuple(sorted(set(contexts)))
-    plans = [Plan(task, one, lengths, schedule, quantile, confidence, seed) for one in asked.values()]
+    plans = [SweepPlan(task, one, lengths, schedule, quantile, confidence, seed) for one in asked.values()]
     instance = task.instance(lengths[0], np.random.default_rng(0))  # refuses a context that is too short
     for one in asked.values():
         if isinstance(one, Choosy):
@@ -98,7 +105,7 @@ def learn(
     floors = {context: task_floor(task, context, quantile) for context in lengths}
     what = f"{task.name}{_circumstances(task)}"
     answer, *others = (
-        Learned(what, by, one, one.thresholds, floors, _verdict(one.thresholds, confidence))
+        Learned(what, by, one, one.thresholds, floors, _verdict(one.thresholds, growth_laws, confidence))
         for by, one in zip(asked, swept, strict=True)
     )
     settled: tuple[Settled, ...] = ()
@@ -129,7 +136,8 @@ def _preset_of(learner: str | Learner, preset: str) -> str:
     return (own or preset) if kind == "transformer" else ""
 
 
-def _schedule(samples: tuple[int, ...], online: bool, seeds: int | None, adaptive: Adaptive) -> Schedule:  # noqa: FBT001
+def _fixed_schedule(samples: tuple[int, ...], online: bool, seeds: int | None) -> Schedule | None:  # noqa: FBT001
+    """The schedule of given sizes or of fresh samples; None where the sizes are to be chosen in rounds."""
     if online and samples:
         raise ArgumentError("Fresh samples and training sets of given sizes were both asked for; choose one.")
     if online:
@@ -139,9 +147,9 @@ def _schedule(samples: tuple[int, ...], online: bool, seeds: int | None, adaptiv
     if seeds is not None:
         raise ArgumentError(
             f"{seeds} seeds were asked for without sizes; an adaptive sweep chooses how often to run each size. "
-            "Give --samples or --online too, or a --budget of runs at each context."
+            "Give sample sizes or ask for online learning too, or give a budget of runs at each context."
         )
-    return adaptive
+    return None
 
 
 def _circumstances(task: Task) -> str:
@@ -156,6 +164,6 @@ def _circumstances(task: Task) -> str:
     return f" ({', '.join(facts)})" if facts else ""
 
 
-def _verdict(thresholds: Sequence[Threshold], confidence: float) -> Verdict | None:
+def _verdict(thresholds: Sequence[Threshold], laws: Sequence[GrowthLaw], confidence: float) -> LawVerdict | None:
     """The laws compared, where the contexts suffice."""
-    return compare(thresholds, confidence=confidence) if comparable(thresholds) else None
+    return compare_laws(thresholds, laws=laws, confidence=confidence) if comparable(thresholds) else None

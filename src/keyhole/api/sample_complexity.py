@@ -13,12 +13,12 @@ from keyhole.errors import AssumptionError
 from keyhole.figure import Figure
 from keyhole.lab.laws.figures import learners_figure, steps_figure, success_figure
 from keyhole.lab.laws.floors import trivial_accuracy
-from keyhole.lab.laws.selection import Law, Verdict, beside_floor
+from keyhole.lab.laws.verdict import FittedLaw, LawVerdict, slope_beside_floor
 from keyhole.lab.runs.run import SUCCESS
 from keyhole.lab.task import SparseTask, Task
-from keyhole.lab.thresholds.design import Threshold
-from keyhole.lab.thresholds.schedule import Adaptive, Online, Schedule
-from keyhole.lab.thresholds.sweep import Plan, Sweep, Tally
+from keyhole.lab.thresholds.schedule import Adaptive, Online
+from keyhole.lab.thresholds.sweep import Sweep, SweepPlan, Tally
+from keyhole.lab.thresholds.threshold import Threshold
 
 WIDTH = 80
 _FIRST = {"context", "m", "low", "high", "censored", "quantile"}
@@ -33,7 +33,7 @@ class Learned:
     sweep: Sweep
     thresholds: tuple[Threshold, ...]
     floors: dict[int, float | None]
-    verdict: Verdict | None  # of the laws of growth, where there are contexts enough
+    verdict: LawVerdict | None  # of the laws of growth, where there are contexts enough
     settled: tuple[Settled, ...] = ()  # certificates of the successful runs, where they were asked for
     beside: tuple["Learned", ...] = ()  # the same question put to other learners
 
@@ -60,10 +60,10 @@ class Learned:
     def __str__(self) -> str:
         plan = self.sweep.plan
         lines = [*wrap(self.title, WIDTH, subsequent_indent="  "), _success(plan), *_trivial(plan.task)]
-        lines += _rows(self) + _wanting(self) + _law_table(self) + _certified(self) + _strangers(self)
+        lines += _rows(self) + _runs_needed(self) + _law_table(self) + _certified(self) + _other_versions(self)
         for other in self.beside:
-            lines += ["", f"beside it, by {other.by}", *_rows(other), *_wanting(other), *_verdict_words(other)]
-            lines += _strangers(other)
+            lines += ["", f"beside it, by {other.by}", *_rows(other), *_runs_needed(other), *_verdict_words(other)]
+            lines += _other_versions(other)
         lines += [""] if self.beside else []
         found = self.runs - self.made
         lines.append(f"{self.runs:,} runs ({self.made:,} made now, {found:,} found) in {self.seconds:.1f} s")
@@ -95,7 +95,7 @@ class Learned:
         return {
             "task": plan.task.record(),
             "learner": plan.learner.record(),
-            "schedule": {"kind": type(plan.schedule).__name__.lower(), **_settings(plan.schedule)},
+            "schedule": plan.schedule.record(),
             "quantile": plan.quantile,
             "confidence": plan.confidence,
             "thresholds": [
@@ -107,7 +107,7 @@ class Learned:
                     "censored": one.censored,
                     **{name: value for name, value in asdict(one).items() if name not in _FIRST},
                     "floor": self.floors[one.context],
-                    "more_runs": self.sweep.wanting[one.context],
+                    "more_runs": self.sweep.runs_needed[one.context],
                 }
                 for one in self.thresholds
             ],
@@ -144,20 +144,20 @@ def _online(answer: Learned) -> list[str]:
     return lines + [_online_line(tally) for tally in answer.sweep.tallies]
 
 
-def _wanting(answer: Learned) -> list[str]:
+def _runs_needed(answer: Learned) -> list[str]:
     if not isinstance(answer.sweep.plan.schedule, Adaptive):
         return []
-    precision = 100 * answer.sweep.plan.schedule.precision
+    precision = 100 * answer.sweep.plan.schedule.design.precision
     return [
-        f"T = {T}: about {more:,} more runs for an interval within ±{precision:g} %; raise --budget."
-        for T, more in answer.sweep.wanting.items()
+        f"T = {T}: about {more:,} more runs for an interval within ±{precision:g} %; raise the budget."
+        for T, more in answer.sweep.runs_needed.items()
         if more
     ]
 
 
-def _strangers(answer: Learned) -> list[str]:
+def _other_versions(answer: Learned) -> list[str]:
     """A line where runs of other versions are mixed in: the same configuration may give other numbers there."""
-    others = answer.sweep.strangers
+    others = answer.sweep.other_versions
     if not others:
         return []
     names = next(iter(others)) if len(others) == 1 else f"{len(others)} other sets of versions"
@@ -186,7 +186,7 @@ def _slope(answer: Learned) -> list[str]:
     if answer.verdict is None or not isinstance(task, SparseTask) or None in answer.floors.values():
         return []
     sparsity = read_function(task.function).sparsity
-    return [f"a + b ln T: {beside_floor(law, sparsity)}." for law in answer.verdict.laws if law.name == "log"]
+    return [f"a + b ln T: {slope_beside_floor(law, sparsity)}." for law in answer.verdict.laws if law.name == "log"]
 
 
 def _certified(answer: Learned) -> list[str]:
@@ -202,12 +202,7 @@ def _certified(answer: Learned) -> list[str]:
     ] + [_certified_line(row) for row in shares(answer.settled)]
 
 
-def _settings(schedule: Schedule) -> dict[str, Any]:
-    names = getattr(schedule, "__dataclass_fields__", {})
-    return {name: getattr(schedule, name) for name in names}
-
-
-def _success(plan: Plan) -> str:
+def _success(plan: SweepPlan) -> str:
     if isinstance(plan.schedule, Online):
         return "runs on fresh samples; success: 99 % of fresh inputs answered rightly"
     return f"m*: samples with which {100 * plan.quantile:g} % of runs answer 99 % of fresh inputs rightly"
@@ -224,9 +219,9 @@ def _trivial(task: Task) -> list[str]:
         return lines
     try:
         balanced(read_function(task.function))
-        remedy = "--law balanced"
+        remedy = "balanced bits"
     except AssumptionError:  # no one law makes both answers as likely
-        remedy = "another --law"
+        remedy = "another distribution of the bits"
     text = f"warning: success needs no learning here: {share} % is {100 * SUCCESS:g} % or more; use {remedy}"
     return lines + wrap(text, WIDTH, subsequent_indent="  ")
 
@@ -250,10 +245,10 @@ def _certified_line(row: dict[str, Any]) -> str:
     )
 
 
-def _law_line(law: Law) -> str:
+def _law_line(law: FittedLaw) -> str:
     numbers = ", ".join(f"{name} = {each.value:.3g}" for name, each in law.coefficients.items())
-    foretold = "–" if law.foretold is None else f"±{law.foretold:.0%}"
-    return f"{law.formula:<16} {law.weight:>7.2f} {law.share:>10.0%} {foretold:>9}   {numbers}"
+    error = "–" if law.held_out_error is None else f"±{law.held_out_error:.0%}"
+    return f"{law.formula:<16} {law.weight:>7.2f} {law.share:>10.0%} {error:>9}   {numbers}"
 
 
 def _online_line(tally: Tally) -> str:

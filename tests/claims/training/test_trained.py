@@ -10,7 +10,7 @@ from keyhole.api.certify_runs import Settled
 from keyhole.claims.training import certified_runs as settled
 from keyhole.claims.training import conjunctions, grokking, parity, sparse_heads, trained
 from keyhole.claims.training.conjunctions import Growth
-from keyhole.lab.laws.selection import compare
+from keyhole.lab.laws.selection import compare_laws
 from keyhole.lab.learners.training import PROBE
 from keyhole.lab.runs.run import Result
 from keyhole.lab.thresholds.threshold import Threshold
@@ -28,7 +28,7 @@ def threshold(context, m, width=0.1):
 def grown(law, width=0.1):
     """What a learner of this growth shows."""
     points = tuple(threshold(context, law(context), width) for context in CONTEXTS)
-    return Growth("a setting", points, dict.fromkeys(CONTEXTS, 10.0), compare(points, resamples=50))
+    return Growth("a setting", points, dict.fromkeys(CONTEXTS, 10.0), compare_laws(points, resamples=50))
 
 
 @pytest.mark.parametrize(

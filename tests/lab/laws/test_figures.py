@@ -6,15 +6,15 @@ import pytest
 
 from keyhole.errors import DataError
 from keyhole.lab.laws.figures import course_figure, grokking_figure, learners_figure, success_figure
-from keyhole.lab.laws.selection import compare
-from keyhole.lab.thresholds.design import estimate
+from keyhole.lab.laws.selection import compare_laws
+from keyhole.lab.thresholds.threshold import estimate_threshold
 from keyhole.show.chart import to_spec, to_svg
 
 CONTEXTS = (25, 50, 100, 200)
 TALLIES = {t: {m: (round(20 / (1 + (10 * log(t) / m) ** 4)), 20) for m in (16, 32, 64, 128)} for t in CONTEXTS}
-THRESHOLDS = [estimate(t, counts) for t, counts in TALLIES.items()]
-ABOVE = estimate(400, {16: (0, 20), 32: (0, 20)})
-BELOW = estimate(10, {16: (20, 20), 32: (20, 20)})
+THRESHOLDS = [estimate_threshold(t, counts) for t, counts in TALLIES.items()]
+ABOVE = estimate_threshold(400, {16: (0, 20), 32: (0, 20)})
+BELOW = estimate_threshold(10, {16: (20, 20), 32: (20, 20)})
 FLOORS = {25: 10.2, 50: 13.3, 100: 16.3, 200: None}
 RUN = [
     {"step": float(step), "loss": 0.7 - step / 200, "accuracy": 0.5 + step / 200, "train_accuracy": 1.0}
@@ -29,15 +29,15 @@ def rows_of(figure, kind):
 
 def test_the_map_holds_every_count():
     """Each context and size is one square, coloured by its share of successes."""
-    figure = success_figure("AND", TALLIES, THRESHOLDS, verdict=compare(THRESHOLDS), floors=FLOORS)
+    figure = success_figure("AND", TALLIES, THRESHOLDS, verdict=compare_laws(THRESHOLDS), floors=FLOORS)
     shown = {(row["context"], row["m"]): (row["success"], row["runs"]) for row in figure.rows}
     assert shown == {(t, m): (k / n, n) for t, counts in TALLIES.items() for m, (k, n) in counts.items()}
-    assert figure.subtitle == str(compare(THRESHOLDS))
+    assert figure.subtitle == str(compare_laws(THRESHOLDS))
 
 
 def test_the_map_carries_thresholds_laws_and_floor():
     """Over it lie m* with its ends, the three best laws, and the floor where there is one."""
-    verdict = compare(THRESHOLDS)
+    verdict = compare_laws(THRESHOLDS)
     figure = success_figure("AND", TALLIES, THRESHOLDS, verdict=verdict, floors=FLOORS)
     points = rows_of(figure, "points")
     assert [(row["m"], row["low"], row["high"]) for row in points] == [(t.m, t.low, t.high) for t in THRESHOLDS]
@@ -87,7 +87,7 @@ def test_grokking_is_on_a_log_axis_without_step_zero():
 @pytest.mark.parametrize(
     "figure",
     [
-        success_figure("AND", TALLIES, [*THRESHOLDS, ABOVE], verdict=compare([*THRESHOLDS, ABOVE]), floors=FLOORS),
+        success_figure("AND", TALLIES, [*THRESHOLDS, ABOVE], verdict=compare_laws([*THRESHOLDS, ABOVE]), floors=FLOORS),
         learners_figure("m*", {"tree": [*THRESHOLDS, ABOVE]}, floors=FLOORS),
         course_figure("parity", {"0": RUN, "1": RUN}),
     ],

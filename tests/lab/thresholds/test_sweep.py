@@ -22,9 +22,10 @@ from keyhole.lab.runs.engine import borrowed, processes
 from keyhole.lab.runs.spec import Cell
 from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask
-from keyhole.lab.thresholds.design import estimate
+from keyhole.lab.thresholds.design import Design
 from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online
-from keyhole.lab.thresholds.sweep import Plan, Progress, sweep
+from keyhole.lab.thresholds.sweep import Progress, SweepPlan, sweep
+from keyhole.lab.thresholds.threshold import estimate_threshold
 from lab_fakes import Climb, Coin, Inline
 
 TASK = SparseTask("and:2")
@@ -44,11 +45,11 @@ def swept(folder, plan, start=None, **options):
 def table(found):
     """What a sweep came to, without times."""
     rows = [(row.context, row.samples, row.seed, row.success, row.fitted, row.accuracy) for row in found.rows]
-    return found.thresholds, found.tallies, rows, found.wanting
+    return found.thresholds, found.tallies, rows, found.runs_needed
 
 
-CLIMB = Plan(TASK, Coin(), (8, 16), Climb())
-ADAPTIVE = Plan(TASK, Coin(), (8, 16), Adaptive(precision=0.4, budget=60))
+CLIMB = SweepPlan(TASK, Coin(), (8, 16), Climb())
+ADAPTIVE = SweepPlan(TASK, Coin(), (8, 16), Adaptive(Design(precision=0.4, budget=60)))
 
 
 def test_an_adaptive_sweep_follows_its_schedule(reference):
@@ -63,10 +64,10 @@ def test_an_adaptive_sweep_follows_its_schedule(reference):
             for tally in reference.tallies
             if tally.context == threshold.context
         }
-        assert not ADAPTIVE.schedule.further(counts)
-        assert threshold == estimate(threshold.context, counts, unfitted=unfits(reference, threshold.context))
+        assert not ADAPTIVE.schedule.next_round(counts)
+        assert threshold == estimate_threshold(threshold.context, counts, unfitted=unfits(reference, threshold.context))
     assert reference.made == len(reference.rows)
-    assert set(reference.wanting.values()) == {0}
+    assert set(reference.runs_needed.values()) == {0}
 
 
 def unfits(found, context):
@@ -88,14 +89,18 @@ def test_further_rounds_take_further_seeds(tmp_path):
 class Again:
     """One run at a size, then twice as many more, until there are seven."""
 
-    def further(self, tallies):
+    def next_round(self, tallies):
         """So many more."""
         trials = tallies.get(20, (0, 0))[1]
         return {20: trials + 1} if trials < 7 else {}
 
-    def left(self, tallies):
+    def remaining(self, tallies):
         """The next round."""
-        return sum(self.further(tallies).values())
+        return sum(self.next_round(tallies).values())
+
+    def record(self):
+        """Its kind."""
+        return {"kind": "again"}
 
 
 def test_a_second_sweep_makes_nothing(tmp_path):
@@ -133,7 +138,7 @@ def test_wherever_it_stops_it_ends_alike(tmp_path_factory, climbed, stop, room):
 
 
 PASSED = {room.__file__ for room in (database, dispatch, storing)}
-SMALL = Plan(TASK, Coin(), (8,), Grid((20,), 3))
+SMALL = SweepPlan(TASK, Coin(), (8,), Grid((20,), 3))
 
 
 def traced(store, stop=None):
@@ -224,7 +229,7 @@ def climbed(tmp_path_factory):
 
 def test_other_runs_in_the_store_change_nothing(tmp_path, climbed):
     """Runs of a grid at the same sizes are used where the rounds ask for them, and seen nowhere else."""
-    swept(tmp_path, Plan(TASK, Coin(), (8, 16), Grid((16, 33, 128), 6)))
+    swept(tmp_path, SweepPlan(TASK, Coin(), (8, 16), Grid((16, 33, 128), 6)))
     found = swept(tmp_path, CLIMB)
     assert table(found) == table(climbed)
     assert found.made < len(found.rows)
@@ -232,7 +237,7 @@ def test_other_runs_in_the_store_change_nothing(tmp_path, climbed):
 
 def test_a_grid_counts_what_fits_apart_from_what_succeeds(tmp_path):
     """Trials, successes and fits of each cell of the grid, against a recount of the rows."""
-    found = swept(tmp_path, Plan(TASK, Coin(), (8,), Grid((20, 30), 12)))
+    found = swept(tmp_path, SweepPlan(TASK, Coin(), (8,), Grid((20, 30), 12)))
     for tally, size in zip(found.tallies, (20, 30), strict=True):
         rows = [row for row in found.rows if row.samples == size]
         assert (tally.context, tally.samples, tally.trials) == (8, size, 12)
@@ -248,7 +253,7 @@ def test_a_grid_counts_what_fits_apart_from_what_succeeds(tmp_path):
 def test_label_noise_makes_no_success_a_failure_to_fit(tmp_path):
     """Who answers as the function does misses the labels that are wrong: never fitted, and yet nothing failed."""
     told: list[Progress] = []
-    plan = Plan(SparseTask("and:2", label_noise=0.4), Coin(level=0.01), (8,), Grid((50,), 6))
+    plan = SweepPlan(SparseTask("and:2", label_noise=0.4), Coin(level=0.01), (8,), Grid((50,), 6))
     found = swept(tmp_path, plan, watch=told.append)
     (tally,) = found.tallies
     assert (tally.successes, tally.fitted) == (6, 0)
@@ -259,7 +264,7 @@ def test_label_noise_makes_no_success_a_failure_to_fit(tmp_path):
 
 def test_online_has_no_threshold(tmp_path):
     """Fresh samples: so many seeds at each context, steps for the successes, no m*."""
-    found = swept(tmp_path, Plan(TASK, Coin(), (8, 16), Online(3)))
+    found = swept(tmp_path, SweepPlan(TASK, Coin(), (8, 16), Online(3)))
     assert found.thresholds == ()
     assert [(tally.context, tally.samples, tally.trials) for tally in found.tallies] == [(8, None, 3), (16, None, 3)]
 
@@ -276,10 +281,10 @@ def test_progress_is_told(tmp_path):
     assert all(progress.seconds_left > 0 for progress in told[:-1])
 
 
-@pytest.mark.parametrize("schedule", [Grid((10, 10**12), 2), Adaptive(start=10**12, largest=10**13)])
+@pytest.mark.parametrize("schedule", [Grid((10, 10**12), 2), Adaptive(Design(start=10**12, largest=10**13))])
 def test_more_than_memory_is_refused_before_any_run(tmp_path, schedule):
     """A training set beyond the memory there is is refused before a worker starts."""
-    plan = Plan(TASK, Coin(), (8,), schedule)
+    plan = SweepPlan(TASK, Coin(), (8,), schedule)
     with pytest.raises(ArgumentError, match=r"take .* GB for 1 at once, and .* GB are free"):
         swept(tmp_path, plan, lambda: pytest.fail("a worker was started"))
 
@@ -295,17 +300,10 @@ def test_memory_is_counted_for_every_worker(monkeypatch):
     assert memory.training_bytes(Cell(TASK, Coin(), 100, None, 0)) == 0
 
 
-@pytest.mark.parametrize("make", [lambda: Grid((), 3), lambda: Grid((5,), 0), lambda: Online(0)])
-def test_empty_schedules_are_refused(make):
-    """No seeds or no sizes is no schedule."""
-    with pytest.raises(ArgumentError, match="use at least one"):
-        make()
-
-
 def test_no_context_is_refused():
     """A sweep over nothing is refused."""
     with pytest.raises(ArgumentError, match="at no context"):
-        Plan(TASK, Coin(), (), Online(1))
+        SweepPlan(TASK, Coin(), (), Online(1))
 
 
 DRIVER = """
@@ -314,15 +312,16 @@ sys.path[:0] = {path!r}
 from pathlib import Path
 from lab_fakes import Coin
 from keyhole.lab.runs.engine import processes
+from keyhole.lab.thresholds.design import Design
 from keyhole.lab.thresholds.schedule import Adaptive
 from keyhole.lab.runs.store import Store
-from keyhole.lab.thresholds.sweep import Plan, sweep
+from keyhole.lab.thresholds.sweep import SweepPlan, sweep
 from keyhole.lab.task import SparseTask
 
 if __name__ == "__main__":
     folder, diary = Path(sys.argv[1]), sys.argv[2]
     coin = Coin(seconds=0.01, diary=diary)
-    plan = Plan(SparseTask("and:2"), coin, (8, 16), Adaptive(precision=0.4, budget=60))
+    plan = SweepPlan(SparseTask("and:2"), coin, (8, 16), Adaptive(Design(precision=0.4, budget=60)))
     with Store(folder) as store:
         found = sweep(plan, store, lambda: processes(1, folder), workers=1)
     print(json.dumps([found.made, repr(found.thresholds), repr(found.tallies)]))

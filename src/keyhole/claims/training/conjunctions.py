@@ -8,10 +8,10 @@ from keyhole.claims.finding import Claim, Outcome, Scale, Study, Verdict
 from keyhole.claims.training.trained import trained
 from keyhole.figure import Figure
 from keyhole.lab.laws.figures import learners_figure
-from keyhole.lab.laws.selection import Verdict as LawVerdict
+from keyhole.lab.laws.verdict import LawVerdict
 from keyhole.lab.learners.presets import preset
 from keyhole.lab.task import SparseTask
-from keyhole.lab.thresholds.design import Threshold
+from keyhole.lab.thresholds.threshold import Threshold
 from keyhole.papers import EDELMAN_2022
 
 LONG = {"quick": (25, 50, 100, 200, 400, 800), "paper": (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)}

@@ -1,4 +1,4 @@
-"""What a sweep and a run look like: where learning succeeds, how its threshold grows, and when it happens."""
+"""Figures of sweeps and runs: where learning succeeds, how m* grows, and the course of a run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.errors import DataError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.lab.laws.selection import Law, Verdict
+from keyhole.lab.laws.verdict import FittedLaw, LawVerdict
 from keyhole.lab.learners.base import Reading
 from keyhole.lab.thresholds.psychometric import Counts
 from keyhole.lab.thresholds.threshold import Threshold
@@ -31,7 +31,7 @@ def success_figure(
     tallies: Mapping[int, Counts],
     thresholds: Sequence[Threshold],
     *,
-    verdict: Verdict | None = None,
+    verdict: LawVerdict | None = None,
     floors: Mapping[int, float | None] | None = None,
 ) -> Figure:
     """The share of successes at each context and size, with m*, its intervals, the best laws and the floor over it."""
@@ -44,11 +44,11 @@ def success_figure(
     if not rows:
         raise DataError("A map of successes was asked for, and nothing was run; run a sweep first.")
     sizes = [float(m) for counts in tallies.values() for m in counts]
-    within = (min(sizes) / 1.5, max(sizes) * 1.5)  # a law that leaves the sizes tried would squeeze them
-    curves = [*_laws(verdict, thresholds, within), *_floor(floors or {}, within)]
-    over = [_curved(curves)] if curves else []
+    within = (min(sizes) / 1.5, max(sizes) * 1.5)  # a law that leaves the sizes tried would compress the axis
+    curves = [*_best_law_rows(verdict, thresholds, within), *_floor_rows(floors or {}, within)]
+    over = [_curve_layer(curves)] if curves else []
     if thresholds:  # last, so that points lie on the curves
-        over.append(_pointed(_marks({f"m* (success {thresholds[0].quantile:g})": thresholds})))
+        over.append(_point_layer(_threshold_rows({f"m* (success {thresholds[0].quantile:g})": thresholds})))
     return Figure(
         title,
         "map",
@@ -56,7 +56,7 @@ def success_figure(
         CONTEXT,
         SAMPLES,
         Axis("success", "share of runs that succeed"),
-        subtitle=_said(verdict),
+        subtitle=_subtitle(verdict),
         over=tuple(over),
     )
 
@@ -68,7 +68,7 @@ def learners_figure(
     floors: Mapping[int, float | None] | None = None,
 ) -> Figure:
     """m* of several learners on one plot, with the floor below which no learner succeeds."""
-    marks = _marks(learners)
+    marks = _threshold_rows(learners)
     if not marks:
         raise DataError("A plot of thresholds was asked for, and no learner has one; run a sweep first.")
     lines: list[Row] = [
@@ -77,7 +77,7 @@ def learners_figure(
         for each in thresholds
         if each.m is not None
     ]
-    lines += _floor(floors or {}, (0.0, np.inf))
+    lines += _floor_rows(floors or {}, (0.0, np.inf))
     return Figure(
         title,
         "points",
@@ -88,7 +88,7 @@ def learners_figure(
         "low",
         "high",
         subtitle="intervals beside each estimate; an interval without an end goes on beyond the sizes tried",
-        over=(_curved(lines),) if lines else (),
+        over=(_curve_layer(lines),) if lines else (),
     )
 
 
@@ -141,8 +141,8 @@ def grokking_figure(title: str, runs: Mapping[str, Sequence[Reading]]) -> Figure
     return course_figure(title, runs, ("train_accuracy", "accuracy"), scale="log")
 
 
-def _marks(learners: Mapping[str, Sequence[Threshold]]) -> list[Row]:
-    """A point and an interval for each threshold; what is censored stands at the edge of the sizes tried."""
+def _threshold_rows(learners: Mapping[str, Sequence[Threshold]]) -> list[Row]:
+    """A point and an interval for each threshold; a censored one is drawn at the edge of the sizes tried."""
     rows: list[Row] = []
     for name, thresholds in learners.items():
         for each in thresholds:
@@ -160,20 +160,25 @@ def _marks(learners: Mapping[str, Sequence[Threshold]]) -> list[Row]:
     return rows
 
 
-def _laws(verdict: Verdict | None, thresholds: Sequence[Threshold], within: tuple[float, float]) -> list[Row]:
+def _best_law_rows(
+    verdict: LawVerdict | None, thresholds: Sequence[Threshold], within: tuple[float, float]
+) -> list[Row]:
+    """The best laws as curves."""
     if verdict is None:
         return []
     ends = [each.context for each in thresholds]
     contexts = np.geomspace(min(ends), max(ends), SMOOTH)
-    return [row for law in verdict.laws[:SHOWN] for row in _law(law, contexts, within)]
+    return [row for law in verdict.laws[:SHOWN] for row in _law_rows(law, contexts, within)]
 
 
-def _law(law: Law, contexts: np.ndarray, within: tuple[float, float]) -> list[Row]:
-    drawn = [(float(context), law.at(float(context))) for context in contexts]
-    return [{"context": t, "m": m, "of": law.formula} for t, m in drawn if within[0] <= m <= within[1]]
+def _law_rows(law: FittedLaw, contexts: np.ndarray, within: tuple[float, float]) -> list[Row]:
+    """One law as a curve, as far as it lies within the sizes tried."""
+    values = [(float(context), law.at(float(context))) for context in contexts]
+    return [{"context": t, "m": m, "of": law.formula} for t, m in values if within[0] <= m <= within[1]]
 
 
-def _floor(floors: Mapping[int, float | None], within: tuple[float, float]) -> list[Row]:
+def _floor_rows(floors: Mapping[int, float | None], within: tuple[float, float]) -> list[Row]:
+    """The floor as a curve, where there is one."""
     kept = [(context, floor) for context, floor in sorted(floors.items()) if floor is not None and floor > 0]
     return [
         {"context": context, "m": floor, "of": "floor: no learner goes below"}
@@ -182,13 +187,16 @@ def _floor(floors: Mapping[int, float | None], within: tuple[float, float]) -> l
     ]
 
 
-def _pointed(rows: list[Row]) -> Figure:
+def _point_layer(rows: list[Row]) -> Figure:
+    """Points with intervals, drawn over another figure."""
     return Figure("m*", "points", tuple(rows), CONTEXT, SAMPLES, Axis("of", "", "category"), "low", "high")
 
 
-def _curved(rows: list[Row]) -> Figure:
+def _curve_layer(rows: list[Row]) -> Figure:
+    """Curves, drawn over another figure."""
     return Figure("laws", "curves", tuple(rows), CONTEXT, SAMPLES, Axis("of", "", "category"))
 
 
-def _said(verdict: Verdict | None) -> str:
+def _subtitle(verdict: LawVerdict | None) -> str:
+    """The verdict in words, where there is one."""
     return "" if verdict is None else str(verdict)

@@ -1,8 +1,8 @@
-"""A law of growth fitted to thresholds with intervals, to many resamples of them at once.
+"""A growth law fitted to thresholds with intervals, to many resamples of them at once.
 
-ln m*(T) is Gaussian about the law, with the standard error that its interval shows. A threshold known only to lie
-beyond the sizes tried, or whose interval is open at one end, enters by the probability of lying there: no run speaks
-against an m* without end, so no law may be charged for foretelling a large one. One that nothing bounds is left out.
+ln m*(T) is Gaussian about the law, and its interval gives the standard error. A threshold known only to lie beyond the
+sizes tried, or whose interval is open at one end, enters by the probability of lying there. If m* has no upper bound,
+a law is not penalised for predicting a large value. Thresholds without any bound are dropped.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from keyhole.errors import DataError
-from keyhole.lab.laws.growth_laws import Shape
+from keyhole.lab.laws.growth_laws import GrowthLaw
+from keyhole.lab.thresholds.psychometric import check_confidence
 from keyhole.lab.thresholds.threshold import Threshold
 
-SLIGHT = 0.01  # thresholds are of whole samples, from some hundred runs: none is better known than to 1 %
-MESH, PASSES = 17, 4  # ln ρ is searched on a mesh, and thrice more between the neighbours of its best point
-STEEP = 4.0  # how far beyond the rise of the data themselves ln ρ is searched
+LEAST_ERROR = 0.01  # m* is a whole number of samples, from some hundred runs: none is known better than to 1 %
+MESH, PASSES = 17, 4  # ln ρ is searched on a mesh, and three more times between the neighbours of its best point
+STEEP = 4.0  # how far beyond the rise of the data ln ρ is searched
 NEWTON = 8  # steps for the level where points are censored: ln Φ is nearly quadratic where it is steep
 
 
@@ -37,74 +38,75 @@ class Points:
         """The shortest and the longest context."""
         return float(self.contexts.min()), float(self.contexts.max())
 
-    def only(self, chosen: Int[np.ndarray, "k"]) -> "Points":
+    def subset(self, chosen: Int[np.ndarray, "k"]) -> "Points":
         """Some of the points."""
         return Points(self.contexts[chosen], self.values[..., chosen], self.errors[chosen], self.side[chosen])
 
     def resampled(self, draws: int, scatter: float, rng: np.random.Generator) -> "Points":
-        """Points redrawn with their errors; what is only known on one side stays where it is."""
+        """Points redrawn with their errors; a point known on one side only stays where it is."""
         noise = rng.standard_normal((draws, len(self.contexts))) * self.errors * np.sqrt(scatter)
         return Points(self.contexts, self.values + np.where(self.side == 0, noise, 0.0), self.errors, self.side)
 
 
 @dataclass(frozen=True)
-class Growth:
-    """The level and the rise of a law, one for each data set, and −2 ln of its likelihood."""
+class LawFit:
+    """The level and ln ρ of a law, one for each data set, and −2 ln of its likelihood."""
 
-    shape: Shape
+    law: GrowthLaw
     ends: tuple[float, float]
     level: Float[np.ndarray, "draws"]
     ln_ratio: Float[np.ndarray, "draws"]
     deviance: Float[np.ndarray, "draws"]
 
-    def at(self, contexts: Float[np.ndarray, "n"]) -> Float[np.ndarray, "draws n"]:
-        """The law as ln m*."""
-        return np.asarray(self.level[:, None] + self.shape.rise(contexts, self.ends, self.ln_ratio))
+    def ln_values(self, contexts: Float[np.ndarray, "n"]) -> Float[np.ndarray, "draws n"]:
+        """The fitted ln m at each context."""
+        return np.asarray(self.level[:, None] + self.law.ln_rise(contexts, self.ends, self.ln_ratio))
 
 
 def read_points(thresholds: Sequence[Threshold], confidence: float) -> Points:
-    """Thresholds as points on the log scale, their intervals as standard errors; those without any bound are left out.
+    """Thresholds as points on the log scale, their intervals as standard errors; those without any bound are dropped.
 
     With an open end above, m* = e^v is only known to lie above: a law ℓ has likelihood Φ((ℓ − v)/e), which is ½ at the
     estimate, (1 − confidence)/2 at the lower end of the interval, and 1 far above; below, likewise.
     """
+    check_confidence(confidence)
     width = NormalDist().inv_cdf((1 + confidence) / 2)
     bounded = [each for each in thresholds if (each.low, each.high) != (None, None)]
     rows = [_row(each, width) for each in sorted(bounded, key=lambda each: each.context)]
     contexts, values, side, errors = zip(*rows, strict=True) if rows else ((), (), (), ())
     if len(set(contexts)) < len(contexts):
-        raise DataError("A law of growth was asked of two thresholds at one context; give one for each.")
+        raise DataError("A growth law was asked for with two thresholds at one context; give one for each.")
     return Points(
         np.array(contexts, dtype=float),
         np.array(values, dtype=float),
-        np.maximum(np.array(errors, dtype=float), SLIGHT),
+        np.maximum(np.array(errors, dtype=float), LEAST_ERROR),
         np.array(side, dtype=int),
     )
 
 
-def fit_law(points: Points, shape: Shape) -> Growth:
-    """The most likely level and rise for each row of values."""
+def fit_law(points: Points, law: GrowthLaw) -> LawFit:
+    """The most likely level and ln ρ for each row of values."""
     values = np.atleast_2d(points.values)
     reach = float(np.ptp(values)) + STEEP
-    mesh = np.linspace(-STEEP, reach, MESH) if shape.parameters > 1 else np.zeros(1)
+    mesh = np.linspace(-STEEP, reach, MESH) if law.parameters > 1 else np.zeros(1)
     ratios = np.broadcast_to(mesh, (len(values), len(mesh)))
     rows = np.arange(len(values))
     for turn in range(PASSES):
-        rise = shape.rise(points.contexts, points.ends, ratios)
+        rise = law.ln_rise(points.contexts, points.ends, ratios)
         level = _level(values[:, None, :] - rise, points)
         deviance = _deviance(values[:, None, :] - rise - level[..., None], points)
         best = deviance.argmin(axis=1)
-        found = Growth(shape, points.ends, level[rows, best], ratios[rows, best], deviance[rows, best])
-        if shape.parameters == 1:
+        fit = LawFit(law, points.ends, level[rows, best], ratios[rows, best], deviance[rows, best])
+        if law.parameters == 1:
             break
         step = (mesh[-1] - mesh[0]) / (MESH - 1) / ((MESH - 1) / 2) ** turn
-        ratios = found.ln_ratio[:, None] + np.linspace(-step, step, MESH)
-    return found
+        ratios = fit.ln_ratio[:, None] + np.linspace(-step, step, MESH)
+    return fit
 
 
-def misfit(points: Points, foretold: Float[np.ndarray, "n"]) -> float:
-    """Root mean square of ln(threshold/foretold); a censored point errs only on the side it excludes."""
-    gap = points.values - foretold
+def prediction_error(points: Points, predicted: Float[np.ndarray, "n"]) -> float:
+    """Root mean square of ln(threshold/prediction); a censored point counts only on the side it excludes."""
+    gap = points.values - predicted
     gap = np.where(points.side == 0, gap, np.maximum(gap * points.side, 0.0))
     return float(np.sqrt(np.mean(gap**2)))
 
@@ -112,7 +114,7 @@ def misfit(points: Points, foretold: Float[np.ndarray, "n"]) -> float:
 def _row(threshold: Threshold, width: float) -> tuple[int, float, int, float]:
     """Context, ln m, side, standard error; the edge of the sizes tried is a sharp bound, of error 0."""
     low, high = (None if end is None else log(end) for end in (threshold.low, threshold.high))
-    if threshold.m is None:  # the edge is where the best guess begins; the bound lies at it or on the tried side
+    if threshold.m is None:  # the estimate begins at the edge; the bound lies at the edge or on the tried side
         middle = log(threshold.largest if threshold.censored == "above" else threshold.smallest)
     else:
         middle = log(threshold.m)
@@ -121,15 +123,15 @@ def _row(threshold: Threshold, width: float) -> tuple[int, float, int, float]:
     return threshold.context, middle, side, sum(ends) / len(ends)
 
 
-def _level(left: Float[np.ndarray, "draws mesh n"], points: Points) -> Float[np.ndarray, "draws mesh"]:
+def _level(residual: Float[np.ndarray, "draws mesh n"], points: Points) -> Float[np.ndarray, "draws mesh"]:
     """The most likely α: a weighted mean, moved by Newton's steps where points are censored."""
     exact = points.side == 0
     weight = np.where(exact, points.errors**-2.0, 0.0)
-    level = np.asarray(left @ weight / weight.sum())
+    level = np.asarray(residual @ weight / weight.sum())
     if exact.all():
         return level
     beyond = ~exact
-    side, error, edge = points.side[beyond], points.errors[beyond], left[..., beyond]
+    side, error, edge = points.side[beyond], points.errors[beyond], residual[..., beyond]
     middle, total = level, weight.sum()
     for _ in range(NEWTON):
         z = side * (level[..., None] - edge) / error
@@ -140,7 +142,8 @@ def _level(left: Float[np.ndarray, "draws mesh n"], points: Points) -> Float[np.
 
 
 def _deviance(residual: Float[np.ndarray, "draws mesh n"], points: Points) -> Float[np.ndarray, "draws mesh"]:
-    from scipy.special import log_ndtr  # noqa: PLC0415  (fitting wakes it, importing does not)
+    """−2 ln of the likelihood, up to a constant."""
+    from scipy.special import log_ndtr  # noqa: PLC0415  (imported for a fit, not with this module)
 
     z = residual / points.errors
     exact = points.side == 0

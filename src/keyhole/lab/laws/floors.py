@@ -1,4 +1,4 @@
-"""How well a task is done without learning, and how few samples any learner needs where that does not succeed."""
+"""Accuracy of the best constant answer, and the information-theoretic lower bound on m*."""
 
 from math import sqrt
 
@@ -8,7 +8,7 @@ from keyhole.bounds import information_floor
 from keyhole.lab.runs.run import FRESH, SUCCESS
 from keyhole.lab.task import SparseTask, Task
 
-# A predictor this far off would be taken for a success with a chance below 1e-6: five standard errors beyond the line.
+# A predictor with this error passes for a success with probability below 1e-6: five standard errors beyond the line.
 TOLERATED = 1 - SUCCESS + 5 * sqrt(SUCCESS * (1 - SUCCESS) / FRESH)
 
 

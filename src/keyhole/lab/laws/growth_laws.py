@@ -1,12 +1,17 @@
-"""The shapes a law of growth may have: how m* could rise with the context length.
+"""Growth laws: how m* could rise with the context length T. The interface, the laws of the library, and the registry.
 
-Each is two numbers: its level at the shortest context, and the ratio ρ of its values at the longest and the shortest.
-So written, every law is ln m = α + h(T; ρ) with h = 0 at the shortest context, and noise of a fixed share of m is
-noise of a fixed size in ln m.
+A law is fitted by two numbers: ln m at the shortest context, called its level, and ln ρ, where ρ is the ratio of its
+values at the longest and the shortest context. So every law is ln m = level + h(T; ρ) with h = 0 at the shortest
+context, and noise of a fixed share of m is noise of a fixed size in ln m.
+
+To add a law of the form a + b·f(T), make an `AffineLaw`. To add a law of another form, write a class with the members
+of `GrowthLaw`. A law of your own goes to `compare_laws(..., laws=...)` or `keyhole.learn(..., laws=...)` as it is, or
+by its name after `register_law`. A law of the library goes into `LAWS` below.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -14,111 +19,219 @@ from jaxtyping import Float
 from keyhole.errors import ArgumentError
 
 Array = Float[np.ndarray, "..."]
+Ends = tuple[float, float]  # the shortest and the longest context
+
 TINY = 1e-9  # a falling line may cross zero beyond the contexts it was fitted to; its logarithm stays finite
+SAMPLE_LEVEL, SAMPLE_LN_RATIO = 2.0, 0.5  # where a law is tried before it is fitted
+AGREEMENT = 1e-6  # how far the two ways to evaluate a law may lie apart, in ln m: far below any interval of m*
+
+
+@runtime_checkable
+class GrowthLaw(Protocol):
+    """A law of growth with at most two parameters."""
+
+    @property
+    def name(self) -> str:
+        """The name in records, such as "log"."""
+
+    @property
+    def formula(self) -> str:
+        """The formula that tables show, such as "a + b ln T"."""
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers are fitted: 1 (the level) or 2 (the level and the rise)."""
+
+    def ln_rise(self, contexts: Float[np.ndarray, "n"], ends: Ends, ln_ratio: Array) -> Array:
+        """h(T; ρ) = ln m(T) − ln m(shortest), of shape (*shape of ln_ratio, n).
+
+        It is 0 at the shortest context and, for a law with two parameters, `ln_ratio` at the longest.
+        """
+
+    def coefficients(self, level: Array, ln_ratio: Array, ends: Ends) -> dict[str, Array]:
+        """The numbers of the formula by name, from the level and ln ρ."""
+
+    def value(self, context: float, coefficients: Mapping[str, float]) -> float:
+        """The law's m at a context, from the numbers of the formula."""
 
 
 @dataclass(frozen=True)
-class Shape:
-    """A law's form: a + b·f(T), or a·T^p where `f` is None, or the constant a."""
+class ConstantLaw:
+    """The same m at every context: the hypothesis that every other law has to beat."""
+
+    name: str = "constant"
+    formula: str = "a"
+
+    @property
+    def parameters(self) -> int:
+        """The level alone."""
+        return 1
+
+    def ln_rise(self, contexts: Float[np.ndarray, "n"], ends: Ends, ln_ratio: Array) -> Array:  # noqa: ARG002
+        """No rise."""
+        return np.zeros((*np.shape(ln_ratio), len(contexts)))
+
+    def coefficients(self, level: Array, ln_ratio: Array, ends: Ends) -> dict[str, Array]:  # noqa: ARG002
+        """The number a."""
+        return {"a": np.asarray(np.exp(level))}
+
+    def value(self, context: float, coefficients: Mapping[str, float]) -> float:  # noqa: ARG002
+        """The number a."""
+        return coefficients["a"]
+
+
+@dataclass(frozen=True)
+class AffineLaw:
+    """a + b·f(T) for an increasing function f."""
 
     name: str
     formula: str
-    parameters: int = 2
-    f: Callable[[Array], Array] | None = None
+    f: Callable[[Array], Array]
 
-    def rise(self, contexts: Float[np.ndarray, "n"], ends: tuple[float, float], ln_ratio: Array) -> Array:
-        """h(T; ρ): the logarithm of the law over its value at the shortest context; ratios lead, contexts trail."""
-        if self.parameters == 1:
-            return np.zeros((*np.shape(ln_ratio), len(contexts)))
-        if self.f is None:
-            along = np.log(contexts / ends[0]) / np.log(ends[1] / ends[0])
-            return np.asarray(np.multiply.outer(ln_ratio, along))
-        first, last = (float(self.f(np.array(end))) for end in ends)
+    @property
+    def parameters(self) -> int:
+        """The numbers a and b."""
+        return 2
+
+    def ln_rise(self, contexts: Float[np.ndarray, "n"], ends: Ends, ln_ratio: Array) -> Array:
+        """The logarithm ln(1 + (ρ − 1)·(f(T) − f(shortest))/(f(longest) − f(shortest)))."""
+        first, last = self._end_values(ends)
         along = (self.f(contexts) - first) / (last - first)
         return np.asarray(np.log(np.maximum(1 + np.multiply.outer(np.expm1(ln_ratio), along), TINY)))
 
-    def coefficients(self, level: Array, ln_ratio: Array, ends: tuple[float, float]) -> dict[str, Array]:
-        """The numbers a and b, or a and p, from ln m at the shortest context and ln ρ."""
-        if self.parameters == 1:
-            return {"a": np.asarray(np.exp(level))}
-        if self.f is None:
-            power = ln_ratio / np.log(ends[1] / ends[0])
-            return {"a": np.asarray(np.exp(level - power * np.log(ends[0]))), "p": np.asarray(power)}
-        first, last = (float(self.f(np.array(end))) for end in ends)
+    def coefficients(self, level: Array, ln_ratio: Array, ends: Ends) -> dict[str, Array]:
+        """The numbers a and b."""
+        first, last = self._end_values(ends)
         b = np.exp(level) * np.expm1(ln_ratio) / (last - first)
         return {"a": np.asarray(np.exp(level) - b * first), "b": np.asarray(b)}
 
+    def value(self, context: float, coefficients: Mapping[str, float]) -> float:
+        """The value a + b·f(T)."""
+        return float(coefficients["a"] + coefficients["b"] * self.f(np.array(context)))
+
+    def _end_values(self, ends: Ends) -> tuple[float, float]:
+        """The values of f at the shortest and the longest context."""
+        return float(self.f(np.array(ends[0]))), float(self.f(np.array(ends[1])))
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """a·T^p."""
+
+    name: str = "power"
+    formula: str = "a T^p"
+
+    @property
+    def parameters(self) -> int:
+        """The numbers a and p."""
+        return 2
+
+    def ln_rise(self, contexts: Float[np.ndarray, "n"], ends: Ends, ln_ratio: Array) -> Array:
+        """A straight line in ln T."""
+        along = np.log(contexts / ends[0]) / np.log(ends[1] / ends[0])
+        return np.asarray(np.multiply.outer(ln_ratio, along))
+
+    def coefficients(self, level: Array, ln_ratio: Array, ends: Ends) -> dict[str, Array]:
+        """The numbers a and p."""
+        power = ln_ratio / np.log(ends[1] / ends[0])
+        return {"a": np.asarray(np.exp(level - power * np.log(ends[0]))), "p": np.asarray(power)}
+
+    def value(self, context: float, coefficients: Mapping[str, float]) -> float:
+        """The value a·T^p."""
+        return float(coefficients["a"] * context ** coefficients["p"])
+
 
 def _log_squared(contexts: Array) -> Array:
+    """The square of ln T."""
     return np.asarray(np.log(contexts) ** 2)
 
 
-def _itself(contexts: Array) -> Array:
+def _identity(contexts: Array) -> Array:
+    """T itself."""
     return contexts
 
 
-SHAPES: Mapping[str, Shape] = {
-    shape.name: shape
-    for shape in (
-        Shape("constant", "a", parameters=1),  # no growth at all: the hypothesis every other has to beat
-        Shape("log", "a + b ln T", f=np.log),
-        Shape("log squared", "a + b (ln T)²", f=_log_squared),
-        Shape("square root", "a + b √T", f=np.sqrt),
-        Shape("linear", "a + b T", f=_itself),
-        Shape("power", "a T^p"),
-    )
-}
+LOG = AffineLaw("log", "a + b ln T", np.log)
+SQUARE_ROOT = AffineLaw("square root", "a + b √T", np.sqrt)
+LINEAR = AffineLaw("linear", "a + b T", _identity)
+LAWS: tuple[GrowthLaw, ...] = (  # what is compared unless other laws are given; of equal laws the first one wins
+    ConstantLaw(),
+    LOG,
+    AffineLaw("log squared", "a + b (ln T)²", _log_squared),
+    SQUARE_ROOT,
+    LINEAR,
+    PowerLaw(),
+)
+_REGISTERED: dict[str, GrowthLaw] = {law.name: law for law in LAWS}
 
 
-def confusability(truth: str, rival: str, low: float, high: float, points: int = 10) -> tuple[float, float]:
-    """How well one growing quantity passes for an affine function of another, on geometric contexts.
+def register_law(law: GrowthLaw) -> None:
+    """Make a law known by its name; the laws compared by default stay the library's.
 
-    Returns R² of the least-squares fit and its largest residual as a share of the range. Laws are named as in
-    `SHAPES`, with "log cubed" beside them.
-
-    >>> [round(x, 4) for x in confusability("square root", "log", 100, 1000)]
-    [0.9748, 0.0908]
+    A name that another law has is refused.
     """
-    contexts = np.geomspace(low, high, points)
-    y, x = (_growth(name, contexts) for name in (truth, rival))
-    design = np.stack([np.ones(points), x], axis=1)
-    residual = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
-    explained = 1 - residual @ residual / ((y - y.mean()) @ (y - y.mean()))
-    return float(explained), float(np.abs(residual).max() / np.ptp(y))
+    _check_parameters(law)
+    if _REGISTERED.setdefault(law.name, law) != law:
+        raise ArgumentError(f"A growth law named {law.name!r} is registered already; give yours another name.")
 
 
-def share_named(
-    truth: str,
-    contexts: Float[np.ndarray, "n"],
-    noise: float,
-    *,
-    rivals: tuple[str, ...] = ("log", "square root", "linear"),
-    rise: float = 3.0,
-    runs: int = 1000,
-    seed: int = 0,
-) -> float:
-    """How often plain least squares and AIC name the law that is true, on contexts such as these.
+def registered_laws() -> tuple[GrowthLaw, ...]:
+    """Every law that has a name: the library's first, then the user's in the order of their registration."""
+    return tuple(_REGISTERED.values())
 
-    The truth rises from 1 to `rise` over the contexts, and each point has Gaussian noise of this share of its value.
-    All rivals have two coefficients, so AIC is the smallest sum of squares.
+
+def read_laws(laws: Sequence[str | GrowthLaw]) -> tuple[GrowthLaw, ...]:
+    """The laws to compare, given as objects or by their registered names: at least two, no name twice."""
+    read = tuple(_named(law) if isinstance(law, str) else law for law in laws)
+    for law in read:
+        _check_parameters(law)
+    names = [law.name for law in read]
+    if len(names) < 2:
+        raise ArgumentError(f"A comparison of {len(names)} growth laws was asked for; give at least 2.")
+    for name in names:
+        if names.count(name) > 1:
+            raise ArgumentError(f"The growth law {name!r} was given twice; give each law once.")
+    return read
+
+
+def check_law(law: GrowthLaw, contexts: Float[np.ndarray, "n"]) -> None:
+    """Refuse a law that breaks its interface at these contexts (in increasing order), tried at one level and ratio.
+
+    Its rise has to be a number at every context, 0 at the shortest and ln ρ at the longest, and its value has to be
+    e^(level + rise). Otherwise the curve that is fitted is not the curve that is shown.
     """
-    rng = np.random.default_rng(seed)
-    span = _growth(truth, contexts)
-    means = 1 + (rise - 1) * (span - span[0]) / (span[-1] - span[0])
-    drawn = means * (1 + noise * rng.standard_normal((runs, len(contexts))))
-    left = []
-    for name in rivals:
-        design = np.stack([np.ones(len(contexts)), _growth(name, contexts)], axis=1)
-        basis = np.linalg.qr(design)[0]
-        left.append(((drawn - drawn @ basis @ basis.T) ** 2).sum(axis=1))
-    return float((np.argmin(left, axis=0) == rivals.index(truth)).mean())
+    ends = float(contexts[0]), float(contexts[-1])
+    with np.errstate(all="ignore"):
+        rise = np.asarray(law.ln_rise(contexts, ends, np.array(SAMPLE_LN_RATIO)))
+        numbers = law.coefficients(np.array(SAMPLE_LEVEL), np.array(SAMPLE_LN_RATIO), ends)
+        coefficients = {name: float(number) for name, number in numbers.items()}
+        values = np.array([law.value(float(context), coefficients) for context in contexts])
+    asked = f"The growth law {law.name!r} was asked for at T = {ends[0]:g} to {ends[1]:g}"
+    if rise.shape != contexts.shape or not np.isfinite(rise).all():
+        raise ArgumentError(f"{asked}, and its ln_rise is not a number there; use contexts where the law has a value.")
+    last = SAMPLE_LN_RATIO if law.parameters == 2 else 0.0
+    if abs(rise[0]) > AGREEMENT or abs(rise[-1] - last) > AGREEMENT:
+        raise ArgumentError(
+            f"{asked}, and its ln_rise goes from {rise[0]:.6g} to {rise[-1]:.6g} with a ln_ratio of "
+            f"{SAMPLE_LN_RATIO}; it has to go from 0 to {last:g}."
+        )
+    expected = np.exp(SAMPLE_LEVEL + rise)
+    worst = int(np.argmax(np.abs(values - expected)))
+    if not np.allclose(values, expected, rtol=AGREEMENT, atol=0.0):
+        raise ArgumentError(
+            f"{asked}, and its value at T = {contexts[worst]:g} is {values[worst]:.6g} where its ln_rise gives "
+            f"{expected[worst]:.6g}; make coefficients and value agree with ln_rise."
+        )
 
 
-def _growth(name: str, contexts: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
-    if name == "log cubed":
-        return np.asarray(np.log(contexts) ** 3)
-    shape = SHAPES.get(name)
-    if shape is None or shape.f is None:
-        known = ", ".join([*(each for each, shape in SHAPES.items() if shape.f), "log cubed"])
-        raise ArgumentError(f"{name!r} is not an affine law; use one of {known}.")
-    return np.asarray(shape.f(contexts))
+def _named(name: str) -> GrowthLaw:
+    """The law that is registered under a name."""
+    if name not in _REGISTERED:
+        raise ArgumentError(f"There is no growth law {name!r}; there are {', '.join(_REGISTERED)}.")
+    return _REGISTERED[name]
+
+
+def _check_parameters(law: GrowthLaw) -> None:
+    """Refuse a number of parameters that no fit supports."""
+    if law.parameters not in (1, 2):
+        raise ArgumentError(f"The growth law {law.name!r} has {law.parameters} parameters; a law is fitted by 1 or 2.")

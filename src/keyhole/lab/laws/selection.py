@@ -1,137 +1,50 @@
-"""Laws of growth: which of them the thresholds support, by how much, and what they foretell of longer contexts.
+"""Selection of a growth law: which laws the thresholds support, by what odds, and whether one of them may be named.
 
-One decade of T does not tell log T from √T. So a verdict names the runner-up and the odds, and is "undecided" unless
-the contexts span what it takes and every way of comparing agrees.
+One decade of T does not separate log T from √T. So a verdict names the runner-up and the odds, and it is "undecided"
+unless the contexts span enough and every way of comparing agrees. `_objections` holds those rules.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import exp
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from keyhole.bounds.finite.floor import floor_slope
 from keyhole.errors import DataError
-from keyhole.lab.laws.fit import Growth, Points, fit_law, misfit, read_points
-from keyhole.lab.laws.growth_laws import SHAPES, share_named
+from keyhole.estimate import Estimate
+from keyhole.lab.laws.fit import LawFit, Points, fit_law, prediction_error, read_points
+from keyhole.lab.laws.growth_laws import LAWS, LOG, SQUARE_ROOT, GrowthLaw, check_law, read_laws
+from keyhole.lab.laws.planning import share_named
+from keyhole.lab.laws.verdict import FittedLaw, LawVerdict, best_forecaster
 from keyhole.lab.thresholds.threshold import Threshold
 
-LEAST = 4  # contexts with a threshold: two coefficients, and two left over by which the laws may differ
+LEAST = 4  # contexts with a threshold: two coefficients, and two more by which the laws may differ
 WIDE = 300.0  # longest over shortest context, as of 10..3000: less does not separate the laws
 ODDS, SHARE = 10.0, 0.8  # what a verdict needs at least; below, the data are compatible with the runner-up
+SCATTER = 1.5  # times the variance that the intervals allow, above which the scatter is reported
 RESAMPLES = 400  # shares are then known to 2.5 %
 
 
-@dataclass(frozen=True)
-class Coefficient:
-    """A number of a law, with its interval over resampled thresholds."""
+def compare_laws(
+    thresholds: Sequence[Threshold],
+    *,
+    laws: Sequence[str | GrowthLaw] = LAWS,
+    confidence: float = 0.9,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> LawVerdict:
+    """Every law fitted, and ranked by AIC, by the share of resamples won and by its error on the longest contexts.
 
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Law:
-    """One law fitted to the thresholds, and how it fares against the others."""
-
-    name: str
-    formula: str
-    coefficients: Mapping[str, Coefficient]
-    aic: float
-    weight: float  # Akaike's: how probable, were one of these laws the true one
-    share: float  # of resamples of the thresholds in which this law has the smallest AIC
-    foretold: float | None  # root mean square of ln(threshold/foretold) at the longest contexts, which it did not see
-
-    def at(self, context: float) -> float:
-        """The law's m*(T)."""
-        value = {name: each.value for name, each in self.coefficients.items()}
-        if "p" in value:
-            return float(value["a"] * context ** value["p"])
-        f = SHAPES[self.name].f
-        return float(value["a"] + (value["b"] * f(np.array(float(context))) if f else 0.0))
-
-    def __str__(self) -> str:
-        shown = ", ".join(f"{k} = {c.value:.4g} ({c.low:.4g} to {c.high:.4g})" for k, c in self.coefficients.items())
-        return f"m* = {self.formula} with {shown}"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The laws from best to worst, and whether the best may be named."""
-
-    laws: tuple[Law, ...]
-    odds: float  # of the winner against the runner-up, by AIC
-    decided: bool
-    scatter: float  # variance about the best law over what the intervals allow; above 1 the laws do not tell all
-    held_out: tuple[int, ...]
-    warnings: tuple[str, ...]
-
-    @property
-    def winner(self) -> Law:
-        """The law of smallest AIC."""
-        return self.laws[0]
-
-    @property
-    def runner_up(self) -> Law:
-        """The next one."""
-        return self.laws[1]
-
-    @property
-    def forecaster(self) -> Law | None:
-        """The law that foretold the longest contexts best."""
-        told = [law for law in self.laws if law.foretold is not None]
-        return min(told, key=lambda law: law.foretold or 0.0, default=None)
-
-    def __str__(self) -> str:
-        first, second = self.winner, self.runner_up
-        head = "" if self.decided else "undecided: "
-        return (
-            f"{head}{first.formula} leads, {second.formula} is next; odds {self.odds:.2g} to 1, "
-            f"{first.share:.0%} against {second.share:.0%} of resamples"
-        )
-
-    def record(self) -> dict[str, Any]:
-        """Everything as plain values."""
-        return {
-            "winner": self.winner.name,
-            "runner_up": self.runner_up.name,
-            "odds": self.odds,
-            "decided": self.decided,
-            "scatter": self.scatter,
-            "held_out": list(self.held_out),
-            "warnings": list(self.warnings),
-            "laws": [
-                {
-                    "name": law.name,
-                    "formula": law.formula,
-                    "coefficients": {
-                        k: {"value": c.value, "low": c.low, "high": c.high} for k, c in law.coefficients.items()
-                    },
-                    "aic": law.aic,
-                    "weight": law.weight,
-                    "share": law.share,
-                    "foretold": law.foretold,
-                }
-                for law in self.laws
-            ],
-        }
-
-
-def compare(
-    thresholds: Sequence[Threshold], *, confidence: float = 0.9, resamples: int = RESAMPLES, seed: int = 0
-) -> Verdict:
-    """Every law fitted, ranked by AIC, by resamples won and by what it foretells of the longest contexts.
-
-    `confidence` is that of the thresholds' intervals, and is given to the coefficients' too. The errors of the points
-    are known, from their intervals: AIC, the deviance and 2 for each coefficient, is then unbiased however few the
-    points, and the small-sample term of AICc, which pays for a variance estimated from the same points, would only
-    favour the constant (by 10 at four contexts). Where the points scatter about even the best law by more than their
-    intervals allow, all deviances are divided by the excess (QAIC), one more number that all laws have in common:
-    otherwise narrow intervals alone would make the odds look large.
+    `laws` are growth laws or registered names of them; the weights are relative to these laws. `confidence` is that of
+    the thresholds' intervals, and is given to the coefficients' too. The errors of the points are known, from their
+    intervals: AIC, the deviance and 2 for each coefficient, is then unbiased however few the points, and the
+    small-sample term of AICc, which pays for a variance estimated from the same points, would only favour the constant
+    (by 10 at four contexts). Where the points scatter about even the best law by more than their intervals allow, all
+    deviances are divided by the excess (QAIC), one more number that all laws have in common: otherwise narrow
+    intervals alone would make the odds look large.
     """
+    compared = read_laws(laws)
     points = read_points(thresholds, confidence)
     n = len(points.contexts)
     if not _suffice(points):
@@ -139,49 +52,43 @@ def compare(
             f"A law of growth was asked of {n} context lengths with a threshold, {int((points.side == 0).sum())} of "
             f"them in reach and bounded on both sides; use at least {LEAST}, and {LEAST - 1} of them in reach."
         )
-    fits = {name: fit_law(points, shape) for name, shape in SHAPES.items()}
-    scatter = max(1.0, min(float(fit.deviance[0]) / max(n - fit.shape.parameters, 1) for fit in fits.values()))
-    drawn = points.resampled(resamples, scatter, np.random.default_rng(seed))
-    again = {name: fit_law(drawn, shape) for name, shape in SHAPES.items()}
-    scores = {name: float(_aic(fit, scatter)[0]) for name, fit in fits.items()}
-    wins = np.argmin([_aic(fit, scatter) for fit in again.values()], axis=0)
-    least = min(scores.values())
-    total = sum(exp((least - score) / 2) for score in scores.values())
-    seen, held = _split(n)
-    laws = tuple(
-        Law(
-            name=name,
-            formula=fit.shape.formula,
-            coefficients=_coefficients(fit, again[name], confidence),
-            aic=scores[name],
-            weight=exp((least - scores[name]) / 2) / total,
+    for law in compared:
+        check_law(law, points.contexts)
+    fits = [fit_law(points, law) for law in compared]
+    scatter = max(1.0, min(float(fit.deviance[0]) / max(n - fit.law.parameters, 1) for fit in fits))
+    resampled = points.resampled(resamples, scatter, np.random.default_rng(seed))
+    refits = [fit_law(resampled, law) for law in compared]
+    scores = [float(_aic(fit, scatter)[0]) for fit in fits]
+    wins = np.argmin([_aic(fit, scatter) for fit in refits], axis=0)
+    least = min(scores)
+    total = sum(exp((least - score) / 2) for score in scores)
+    seen, held_out = _split(n)
+    fitted = [
+        FittedLaw(
+            law=law,
+            coefficients=_coefficients(fits[i], refits[i], confidence),
+            aic=scores[i],
+            weight=exp((least - scores[i]) / 2) / total,
             share=float((wins == i).mean()),
-            foretold=_foretold(points, name, seen, held),
+            held_out_error=_held_out_error(points, law, seen, held_out),
         )
-        for i, (name, fit) in enumerate(fits.items())
-    )
-    return _judge(tuple(sorted(laws, key=lambda law: law.aic)), points, scatter, held)
+        for i, law in enumerate(compared)
+    ]
+    ranked = tuple(sorted(fitted, key=lambda law: law.aic))
+    return _verdict(ranked, points, scatter, tuple(int(context) for context in points.contexts[held_out]))
 
 
 def comparable(thresholds: Sequence[Threshold]) -> bool:
     """Whether the thresholds suffice to compare laws: four that are bounded at all, three of them on both sides."""
-    return _suffice(read_points(thresholds, 0.9))  # at whatever confidence: it moves errors alone
-
-
-def beside_floor(law: Law, sparsity: int) -> str:
-    """The slope of a logarithmic law of conjunctions beside that of the floor, which no learner can go under."""
-    slope = law.coefficients["b"]
-    return (
-        f"{slope.value:.3g} samples per unit of ln T ({slope.low:.3g} to {slope.high:.3g}); "
-        f"the floor rises by {sparsity}/ln 2 = {floor_slope(sparsity):.3f}"
-    )
+    return _suffice(read_points(thresholds, 0.9))  # the confidence moves errors alone, so any will do
 
 
 def _suffice(points: Points) -> bool:
+    """Whether there are enough points, and enough of them bounded on both sides."""
     return len(points.contexts) >= LEAST and int((points.side == 0).sum()) >= LEAST - 1
 
 
-def _aic(fit: Growth, scatter: float) -> Float[np.ndarray, "draws"]:
+def _aic(fit: LawFit, scatter: float) -> Float[np.ndarray, "draws"]:
     """−2 ln of the likelihood, tempered by the scatter, and 2 for each coefficient.
 
     Statement  With z_i ~ N(μ_i, 1) and a k-dimensional linear law fitted, deviance + 2k − n is an unbiased estimate of
@@ -190,56 +97,81 @@ def _aic(fit: Growth, scatter: float) -> Float[np.ndarray, "draws"]:
                E|Pz − μ|² = |(I − P)μ|² + k. The difference, n − 2k, is what 2k makes up for.
     Source     Mallows' C_p; Akaike. Hurvich and Tsai's further term is for an estimated variance.
     """
-    return np.asarray(fit.deviance / scatter + 2 * fit.shape.parameters)
+    return np.asarray(fit.deviance / scatter + 2 * fit.law.parameters)
 
 
-def _split(n: int) -> tuple[np.ndarray, np.ndarray]:
+def _split(n: int) -> tuple[Int[np.ndarray, "k"], Int[np.ndarray, "l"]]:
     """The contexts seen, and the longest quarter, held out; at least three are seen."""
-    held = max(1, min(n // 4, n - 3))
-    return np.arange(n - held), np.arange(n - held, n)
+    held_out = max(1, min(n // 4, n - 3))
+    return np.arange(n - held_out), np.arange(n - held_out, n)
 
 
-def _foretold(points: Points, name: str, seen: np.ndarray, held: np.ndarray) -> float | None:
-    earlier, later = points.only(seen), points.only(held)
+def _held_out_error(
+    points: Points, law: GrowthLaw, seen: Int[np.ndarray, "k"], held_out: Int[np.ndarray, "l"]
+) -> float | None:
+    """The error of the law's prediction at the longest contexts; None with fewer than 2 bounded points before them."""
+    earlier, later = points.subset(seen), points.subset(held_out)
     if (earlier.side == 0).sum() < 2:
         return None
-    return misfit(later, fit_law(earlier, SHAPES[name]).at(later.contexts)[0])
+    return prediction_error(later, fit_law(earlier, law).ln_values(later.contexts)[0])
 
 
-def _coefficients(fit: Growth, again: Growth, confidence: float) -> dict[str, Coefficient]:
-    values = fit.shape.coefficients(fit.level, fit.ln_ratio, fit.ends)
-    spread = fit.shape.coefficients(again.level, again.ln_ratio, again.ends)
+def _coefficients(fit: LawFit, refits: LawFit, confidence: float) -> dict[str, Estimate]:
+    """The law's coefficients, with the central interval of those fitted to the resamples."""
+    values = fit.law.coefficients(fit.level, fit.ln_ratio, fit.ends)
+    spread = fit.law.coefficients(refits.level, refits.ln_ratio, refits.ends)
     ends = [(1 - confidence) / 2, (1 + confidence) / 2]
     return {
-        name: Coefficient(float(values[name][0]), *(float(end) for end in np.quantile(spread[name], ends)))
+        name: Estimate(float(values[name][0]), *(float(end) for end in np.quantile(spread[name], ends)))
         for name in values
     }
 
 
-def _judge(laws: tuple[Law, ...], points: Points, scatter: float, held: np.ndarray) -> Verdict:
+class _Objection(NamedTuple):
+    """Something to be said against the winner, and whether it forbids to name it."""
+
+    text: str
+    forbids: bool
+
+
+def _verdict(laws: tuple[FittedLaw, ...], points: Points, scatter: float, held_out: tuple[int, ...]) -> LawVerdict:
+    """The ranked laws with what is to be said against the first."""
+    odds = exp(min((laws[1].aic - laws[0].aic) / 2, 700.0))
+    objections = _objections(laws, odds, points, scatter, held_out)
+    return LawVerdict(
+        laws=laws,
+        odds=odds,
+        decided=not any(objection.forbids for objection in objections),
+        scatter=scatter,
+        held_out=held_out,
+        warnings=tuple(objection.text for objection in objections),
+    )
+
+
+def _objections(
+    laws: tuple[FittedLaw, ...], odds: float, points: Points, scatter: float, held_out: tuple[int, ...]
+) -> list[_Objection]:
+    """The rules by which a winner is named: each objection, in the order in which they are reported."""
     first, second = laws[:2]
-    odds = exp(min((second.aic - first.aic) / 2, 700.0))
-    contexts = tuple(int(context) for context in points.contexts)
-    verdict = Verdict(laws, odds, decided=False, scatter=scatter, held_out=contexts[held[0] :], warnings=())
-    warnings = []
+    objections = []
     if points.ends[1] / points.ends[0] < WIDE:
-        warnings.append(_too_narrow(points))
-    if (told := verdict.forecaster) is not None and told.name != first.name:
-        warnings.append(
-            f"{told.formula} foretold T = {', '.join(map(str, verdict.held_out))} better than {first.formula} did."
-        )
+        objections.append(_Objection(_too_narrow(points), forbids=True))
+    if (best := best_forecaster(laws)) is not None and best.name != first.name:
+        text = f"{best.formula} foretold T = {', '.join(map(str, held_out))} better than {first.formula} did."
+        objections.append(_Objection(text, forbids=True))
     if odds < ODDS or first.share < SHARE:
-        warnings.append(f"The odds of {first.formula} against {second.formula} are too small to name a law.")
-    if scatter > 1.5:
-        warnings.append(f"The points scatter about every law {scatter:.1f} times as much as their intervals allow.")
-    decided = not warnings or (len(warnings) == 1 and scatter > 1.5)
-    return Verdict(laws, odds, decided, scatter, verdict.held_out, tuple(warnings))
+        text = f"The odds of {first.formula} against {second.formula} are too small to name a law."
+        objections.append(_Objection(text, forbids=True))
+    if scatter > SCATTER:
+        text = f"The points scatter about every law {scatter:.1f} times as much as their intervals allow."
+        objections.append(_Objection(text, forbids=False))
+    return objections
 
 
 def _too_narrow(points: Points) -> str:
-    """The warning that the span of contexts obliges to."""
+    """The warning that the span of contexts does not separate the laws."""
     noise = float(np.median(points.errors))
-    log_named, root_named = (share_named(truth, points.contexts, noise) for truth in ("log", "square root"))
+    log_named, root_named = (share_named(truth, points.contexts, noise) for truth in (LOG, SQUARE_ROOT))
     return (
         f"T from {points.ends[0]:.0f} to {points.ends[1]:.0f} does not tell log T from √T; use about 10 to 3000 or "
         f"more. With {noise:.0%} noise a point and m* tripling, least squares names log T on these contexts in "

@@ -4,8 +4,8 @@ The curve is written by the point asked for: with θ = ln m* at success probabil
 
     P(success | m) = λ · logistic((ln m − θ)/σ + logit(q/λ)),        q < λ ≤ 1,
 
-so that P(e^θ) = q whatever the width σ and the plateau λ. Plateaus λ ≤ q never reach q; they are kept as one rival
-with θ = ∞. All of it lives on a grid: likelihoods of many data sets at once are then one matrix product.
+so that P(e^θ) = q whatever the width σ and the plateau λ. Curves with a plateau λ ≤ q never reach q; the best of them
+competes as θ = ∞. Everything is computed on a grid: the likelihoods of many data sets are then one matrix product.
 """
 
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.errors import DataError
+from keyhole.errors import ArgumentError, DataError
 
 Counts = Mapping[int, tuple[int, int]]  # m → successes, trials
 
 POINTS = 101  # places of θ on a grid: a tenth of a standard error apart once zoomed
 WIDTHS = 9  # values of σ on a grid
-SUDDEN, SLOW = 0.01, 1.28  # the ends of σ: from one sample in a hundred to a factor of 3.6 for a unit of log-odds
-USUAL_WIDTH, WIDTH_SPREAD = 0.25, 1.0  # σ of small networks on conjunctions, and e-folds either way: weak
+NARROWEST, WIDEST = 0.01, 1.28  # the ends of σ: one sample in a hundred, and a factor of 3.6, for a unit of log-odds
+USUAL_WIDTH, WIDTH_SPREAD = 0.25, 1.0  # a weak prior: σ of small networks on conjunctions, and its spread in ln σ
 PLATEAUS = np.array([1.0, 0.95, 0.88, 0.78, 0.65, 0.5, 0.3, 0.1])  # (λ − q)/(1 − q) for curves that reach q
 STUNTED = np.array([0.98, 0.85, 0.65, 0.45, 0.25, 0.08])  # λ/q for curves that do not
 PULL = 2.0  # the penalty −2 ln λ: two runs that succeeded on the plateau
-STRAY = 1e-3  # no outcome is ever impossible: one stray run must not decide a fit
+STRAY = 1e-3  # every outcome has at least this probability: one stray run must not decide a fit
 MARGIN = 2.0  # how far beyond the sizes tried, in ln m, a threshold is looked for
 DEEP = 8.0  # log-likelihood units: four standard errors, where a grid ends
 
@@ -42,7 +42,7 @@ class Fit:
     places: Float[np.ndarray, "n"]  # θ
     shapes: Float[np.ndarray, "s 2"]  # σ and λ
     likelihood: Float[np.ndarray, "n s"]
-    never: float  # the best that a curve below q can do
+    never: float  # the best log-likelihood of a curve that stays below q
 
     @property
     def profile(self) -> Float[np.ndarray, "n"]:
@@ -51,9 +51,9 @@ class Fit:
         return best
 
     @property
-    def widths_alike(self) -> Float[np.ndarray, "n"]:
-        """The best log-likelihood at each θ when no width is more usual than another."""
-        best: Float[np.ndarray, "n"] = (self.likelihood - _unusual(self.shapes[:, 0])).max(axis=1)
+    def flat_width_profile(self) -> Float[np.ndarray, "n"]:
+        """The best log-likelihood at each θ without the prior on the width."""
+        best: Float[np.ndarray, "n"] = (self.likelihood - _width_prior(self.shapes[:, 0])).max(axis=1)
         return best
 
     @property
@@ -81,23 +81,22 @@ class Fit:
 def fit_curves(counts: Counts, quantile: float) -> Fit:
     """The fit over a grid that ends where the likelihood has fallen by `DEEP`."""
     data = _columns(counts)
-    if not 0 < quantile < 1:
-        raise DataError(f"A quantile of success lies strictly between 0 and 1; got {quantile}.")
+    check_quantile(quantile)
     low, high = float(np.log(data.sizes[0])) - MARGIN, float(np.log(data.sizes[-1])) + MARGIN
-    widths = np.geomspace(SUDDEN, SLOW, WIDTHS)
+    widths = np.geomspace(NARROWEST, WIDEST, WIDTHS)
     stunted = _shapes(widths, quantile * STUNTED)
     never = _likelihood(data, _rising(data.sizes, np.linspace(low, high, POINTS), stunted, 0.0), stunted).max()
-    for _ in range(3):  # the first pass finds where the likelihood lives, the others look there closely
+    for _ in range(3):  # the first pass finds where the likelihood is large, the others refine the grid there
         places = np.linspace(low, high, POINTS)
         shapes = _shapes(widths, quantile + (1 - quantile) * PLATEAUS)
         likely = _likelihood(data, _reaching(data.sizes, places, shapes, quantile), shapes)
-        low, high = _alive(places, likely.max(axis=1), 5)
+        low, high = _likely_range(places, likely.max(axis=1), 5)
         best = likely.max(axis=0).reshape(len(PLATEAUS), WIDTHS).max(axis=0)
-        widths = np.geomspace(*_alive(widths, best, 1), WIDTHS)
+        widths = np.geomspace(*_likely_range(widths, best, 1), WIDTHS)
     return Fit(*data, quantile, places, shapes, likely, float(never))
 
 
-def resample(fit: Fit, rng: np.random.Generator, draws: int) -> Float[np.ndarray, "draws"]:
+def resampled_peaks(fit: Fit, rng: np.random.Generator, draws: int) -> Float[np.ndarray, "draws"]:
     """θ fitted to data drawn from the best curve at the sizes and trials that were run."""
     table = fit.chances(fit.sizes)
     place, shape = fit.best
@@ -109,8 +108,8 @@ def resample(fit: Fit, rng: np.random.Generator, draws: int) -> Float[np.ndarray
     return fitted
 
 
-def sudden(fit: Fit) -> Float[np.ndarray, "gaps"]:
-    """The best log-likelihood of a step, by where it lies: below all sizes, in each gap, above all."""
+def step_likelihoods(fit: Fit) -> Float[np.ndarray, "gaps"]:
+    """The best log-likelihood of a step (σ = 0) at each place: below all sizes, in each gap, above all."""
     plateaus = fit.quantile + (1 - fit.quantile) * PLATEAUS
     failing = np.full(len(plateaus), STRAY)
     rising = np.clip(plateaus, STRAY, 1 - STRAY)
@@ -125,13 +124,32 @@ def sudden(fit: Fit) -> Float[np.ndarray, "gaps"]:
     return np.asarray((below + above + PULL * np.log(plateaus)).max(axis=1))
 
 
+def check_quantile(quantile: float) -> None:
+    """Refuse a quantile of success outside (0, 1)."""
+    _check_level("quantile of success", quantile)
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence outside (0, 1)."""
+    _check_level("confidence", confidence)
+
+
+def _check_level(name: str, level: float) -> None:
+    """Refuse a probability outside (0, 1)."""
+    if not 0 < level < 1:
+        raise ArgumentError(f"A {name} of {level} was asked for; it lies strictly between 0 and 1, such as 0.5.")
+
+
 class _Data(NamedTuple):
+    """The counts as columns, by size."""
+
     sizes: Float[np.ndarray, "k"]
     successes: Float[np.ndarray, "k"]
     trials: Float[np.ndarray, "k"]
 
 
 def _columns(counts: Counts) -> _Data:
+    """The counts as columns, by size; counts that cannot be are refused."""
     rows = sorted((m, *pair) for m, pair in counts.items() if pair[1] > 0)
     if not rows:
         raise DataError("A threshold was asked of no runs; train at least one model.")
@@ -141,16 +159,17 @@ def _columns(counts: Counts) -> _Data:
     return _Data(*(np.array(column, dtype=float) for column in zip(*rows, strict=True)))
 
 
-def _alive(grid: Float[np.ndarray, "n"], likely: Float[np.ndarray, "n"], beyond: int) -> tuple[float, float]:
+def _likely_range(grid: Float[np.ndarray, "n"], likely: Float[np.ndarray, "n"], beyond: int) -> tuple[float, float]:
     """The part of a grid where the likelihood is within `DEEP` of its best, and some steps more.
 
-    The best on a coarse grid may stand a few steps off: a width between two of the grid's moves θ.
+    The best point of a coarse grid may lie a few steps off: a width between two of the grid's moves θ.
     """
     inside = np.flatnonzero(likely > likely.max() - DEEP)
     return float(grid[max(inside[0] - beyond, 0)]), float(grid[min(inside[-1] + beyond, len(grid) - 1)])
 
 
 def _shapes(widths: Float[np.ndarray, "w"], plateaus: Float[np.ndarray, "p"]) -> Float[np.ndarray, "s 2"]:
+    """Every pair of a width and a plateau."""
     return np.stack([part.ravel() for part in np.meshgrid(widths, plateaus)], axis=1)
 
 
@@ -167,6 +186,7 @@ def _rising(
     shapes: Float[np.ndarray, "s 2"],
     offset: Float[np.ndarray, "s"] | float,
 ) -> Float[np.ndarray, "k n s"]:
+    """The success probability of each curve at each size, kept away from 0 and 1."""
     x = (np.log(sizes)[:, None, None] - places[None, :, None]) / shapes[:, 0] + offset
     chance = shapes[:, 1] / (1 + np.exp(-np.clip(x, -40, 40)))
     return np.asarray(np.clip(chance, STRAY, 1 - STRAY))
@@ -175,13 +195,16 @@ def _rising(
 def _likelihood(
     data: _Data, chance: Float[np.ndarray, "k n s"], shapes: Float[np.ndarray, "s 2"]
 ) -> Float[np.ndarray, "n s"]:
+    """The penalised log-likelihood of every curve."""
     won = np.tensordot(data.successes, np.log(chance), 1)
     return np.asarray(won + np.tensordot(data.trials - data.successes, np.log1p(-chance), 1) + _penalty(shapes))
 
 
 def _penalty(shapes: Float[np.ndarray, "s 2"]) -> Float[np.ndarray, "s"]:
-    return np.asarray(PULL * np.log(shapes[:, 1]) + _unusual(shapes[:, 0]))
+    """The log-priors of plateau and width."""
+    return np.asarray(PULL * np.log(shapes[:, 1]) + _width_prior(shapes[:, 0]))
 
 
-def _unusual(widths: Float[np.ndarray, "s"]) -> Float[np.ndarray, "s"]:
+def _width_prior(widths: Float[np.ndarray, "s"]) -> Float[np.ndarray, "s"]:
+    """The log-prior of the width: Gaussian in ln σ."""
     return np.asarray(-((np.log(widths / USUAL_WIDTH) / WIDTH_SPREAD) ** 2) / 2)

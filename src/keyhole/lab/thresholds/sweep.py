@@ -1,12 +1,13 @@
-"""A sweep: for each context length, rounds of runs until its threshold is known, and what they add up to.
+"""A sweep: for each context length, rounds of runs until its threshold is known, and the runs counted.
 
-The contexts go side by side, each through its own rounds, so that every core has work; what one of them does next
+All contexts are in progress at once, each in its own round, so that every core has work. The next round of a context
 depends on nothing but its own finished rounds.
 """
 
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import median
 
 from keyhole.errors import ArgumentError
@@ -17,12 +18,13 @@ from keyhole.lab.runs.memory import refuse_beyond_memory
 from keyhole.lab.runs.spec import Cell
 from keyhole.lab.runs.store import Row, Store
 from keyhole.lab.task import Task
-from keyhole.lab.thresholds.design import Threshold, check_levels, estimate
-from keyhole.lab.thresholds.schedule import Schedule, Size, Tallies, sized
+from keyhole.lab.thresholds.psychometric import check_confidence, check_quantile
+from keyhole.lab.thresholds.schedule import Schedule, Size, Tallies, training_counts
+from keyhole.lab.thresholds.threshold import Threshold, estimate_threshold
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """What is swept: a task, a learner, contexts, and the schedule of the runs at each."""
 
     task: Task
@@ -36,14 +38,15 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.contexts:
             raise ArgumentError("A sweep was asked for at no context; give at least one.")
-        check_levels(self.quantile, self.confidence)
+        check_quantile(self.quantile)
+        check_confidence(self.confidence)
 
     def cells(self, context: int, tallies: Tallies) -> list[Cell]:
         """The next round at a context; its seeds go on where the rounds before it ended."""
         done = {size: self.first_seed + trials for size, (_, trials) in tallies.items()}
         return [
             Cell(self.task, self.learner, context, size, done.get(size, self.first_seed) + number)
-            for size, more in self.schedule.further(tallies).items()
+            for size, more in self.schedule.next_round(tallies).items()
             for number in range(more)
         ]
 
@@ -58,13 +61,13 @@ class Standing:
     threshold: Threshold | None
     round_done: int
     round_size: int  # 0 when the context is finished
-    left: int  # runs still to come after this round, by the schedule's guess
+    remaining: int  # runs still to come after this round, by the schedule's forecast
     seconds: float  # one run, on average
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep has come: a standing per context, and the runs made and found."""
+    """How far a sweep has come: a standing per context, and the runs made by now."""
 
     standings: tuple[Standing, ...]
     made: int
@@ -72,12 +75,14 @@ class Progress:
 
     @property
     def seconds_left(self) -> float:
-        """The time the remaining runs take, by the runs so far; a context without any counts as the others do."""
-        runs = sum(one.runs for one in self.standings)
-        usual = sum(one.runs * one.seconds for one in self.standings) / max(1, runs)
+        """The time the remaining runs take, by the runs so far; a context without any takes the mean of the others."""
+        runs = sum(standing.runs for standing in self.standings)
+        mean = sum(standing.runs * standing.seconds for standing in self.standings) / max(1, runs)
         return sum(
-            (one.round_size - one.round_done + one.left) * (one.seconds if one.runs else usual) / self.workers
-            for one in self.standings
+            (standing.round_size - standing.round_done + standing.remaining)
+            * (standing.seconds if standing.runs else mean)
+            / self.workers
+            for standing in self.standings
         )
 
 
@@ -88,7 +93,7 @@ Watch = Callable[[Progress], None]
 class Tally:
     """The runs of one context and size, counted; failures to fit apart from failures to generalise.
 
-    Label noise makes the two independent of success: who finds the function does not fit the labels that are wrong.
+    With label noise a run can succeed without fitting: the true function disagrees with the flipped labels.
     """
 
     context: int
@@ -103,16 +108,18 @@ class Tally:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep came to."""
+    """The result of a sweep."""
 
-    plan: Plan
+    plan: SweepPlan
     rows: tuple[Row, ...]  # by context, size and seed
-    made: int  # runs that were made now; the others were there
-    wanting: dict[int, int]  # context → runs that the precision would still take
-    seconds: float  # from question to answer
-    strangers: dict[str, int] = field(default_factory=dict)  # versions other than the present → runs made with them
+    made: int  # runs that were made now; the others were in the store
+    runs_needed: dict[int, int]  # context → runs that the precision would still take
+    seconds: float  # wall time
+    other_versions: dict[str, int] = field(
+        default_factory=dict
+    )  # versions other than the present → runs made with them
 
-    @property
+    @cached_property
     def tallies(self) -> tuple[Tally, ...]:
         """Counts by context and size."""
         groups: dict[tuple[int, Size], list[Row]] = {}
@@ -120,15 +127,16 @@ class Sweep:
             groups.setdefault((row.context, row.samples), []).append(row)
         return tuple(_tally(context, size, rows) for (context, size), rows in groups.items())
 
-    @property
+    @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:
-        """m* at each context that was swept over training sets."""
-        found = (threshold_of(self.plan, [row for row in self.rows if row.context == T]) for T in self.plan.contexts)
-        return tuple(threshold for threshold in found if threshold is not None)
+        """m* at each context that was swept over training sets; estimated when first read."""
+        by_context = ([row for row in self.rows if row.context == context] for context in self.plan.contexts)
+        thresholds = (threshold_of(self.plan, rows) for rows in by_context)
+        return tuple(threshold for threshold in thresholds if threshold is not None)
 
 
 def sweep(
-    plan: Plan,
+    plan: SweepPlan,
     store: Store,
     start: Callable[[], list[Lane]],
     *,
@@ -136,7 +144,7 @@ def sweep(
     keep_weights: bool = False,
     watch: Watch | None = None,
 ) -> Sweep:
-    """Make the runs of the plan that the store lacks, and put them together; workers start when first needed."""
+    """Make the runs of the plan that are not in the store, and collect all; workers start when first needed."""
     began = time.perf_counter()
     with dispatching(store, start, keep_weights=keep_weights) as dispatch:
         tracks = [_Track(plan, context, dispatch, workers) for context in plan.contexts]
@@ -149,40 +157,42 @@ def sweep(
                 watch(Progress(tuple(track.standing() for track in tracks), dispatch.made, workers))
         made = dispatch.made
     rows = tuple(row for track in tracks for row in track.ordered())
-    wanting = {track.context: plan.schedule.left(track.tallies) for track in tracks}
-    strangers = store.strangers([row.identity for row in rows])
-    return Sweep(plan, rows, made, wanting, time.perf_counter() - began, strangers)
+    runs_needed = {track.context: plan.schedule.remaining(track.tallies) for track in tracks}
+    other_versions = store.strangers([row.identity for row in rows])
+    return Sweep(plan, rows, made, runs_needed, time.perf_counter() - began, other_versions)
 
 
-def threshold_of(plan: Plan, rows: Iterable[Row]) -> Threshold | None:
+def threshold_of(plan: SweepPlan, rows: Iterable[Row]) -> Threshold | None:
     """m* of the runs at one context; None where they learned from fresh samples, or there are none."""
     rows = list(rows)
-    won, unfitted = sized(_count(rows, _succeeds)), sized(_count(rows, _fails_to_fit))
+    won, unfitted = training_counts(_count(rows, _succeeds)), training_counts(_count(rows, _fails_to_fit))
     if not won:
         return None
-    return estimate(rows[0].context, won, quantile=plan.quantile, confidence=plan.confidence, unfitted=unfitted)
+    context, quantile, confidence = rows[0].context, plan.quantile, plan.confidence
+    return estimate_threshold(context, won, quantile=quantile, confidence=confidence, unfitted=unfitted)
 
 
 @dataclass(eq=False)
 class _Track:
-    """One context on its way through its rounds."""
+    """The rounds of one context."""
 
-    plan: Plan
+    plan: SweepPlan
     context: int
     dispatch: Dispatch
     workers: int
     rows: dict[str, Row] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
     size: int = 0
-    known: Threshold | None = None
-    left: int = 0
-    news: bool = True  # whether a round has ended since `known` and `left` were worked out
+    threshold: Threshold | None = None
+    remaining: int = 0
+    stale: bool = True  # whether a round has ended since `threshold` and `remaining` were computed
 
     def __post_init__(self) -> None:
         self._advance()
 
     @property
     def tallies(self) -> Tallies:
+        """Successes and trials at each size, so far."""
         return _count(self.rows.values(), _succeeds)
 
     def receive(self, row: Row) -> None:
@@ -194,25 +204,26 @@ class _Track:
 
     def ordered(self) -> list[Row]:
         """The runs, by size and seed."""
-        return sorted(self.rows.values(), key=_place)
+        return sorted(self.rows.values(), key=_order)
 
     def standing(self) -> Standing:
-        """What is known so far; thresholds are worked out once a round."""
+        """What is known so far; the threshold is estimated once a round."""
         rows = self.rows.values()
-        if self.news:
-            self.news = False
-            self.known = threshold_of(self.plan, rows)
-            self.left = max(0, self.plan.schedule.left(self.tallies) - self.size) if self.pending else 0
+        if self.stale:
+            self.stale = False
+            self.threshold = threshold_of(self.plan, rows)
+            forecast = self.plan.schedule.remaining(self.tallies) if self.pending else 0
+            self.remaining = max(0, forecast - self.size)
         seconds = sum(row.seconds for row in rows) / max(1, len(rows))
         unfitted = sum(map(_fails_to_fit, rows))
         done = self.size - len(self.pending)
-        return Standing(self.context, len(rows), unfitted, self.known, done, self.size, self.left, seconds)
+        return Standing(self.context, len(rows), unfitted, self.threshold, done, self.size, self.remaining, seconds)
 
     def _advance(self) -> None:
         """Go through the rounds that are in the store, up to one with runs to be made, or to the end."""
         while not self.pending:
             cells = self.plan.cells(self.context, self.tallies)
-            self.size, self.news = len(cells), True
+            self.size, self.stale = len(cells), True
             if not cells:
                 return
             refuse_beyond_memory(cells, self.workers)
@@ -221,29 +232,32 @@ class _Track:
             self.pending = {cell.identity for cell in cells} - set(done)
 
 
-def _place(row: Row) -> tuple[int, int]:
-    """Where a run stands among those of its context."""
+def _order(row: Row) -> tuple[int, int]:
+    """The order of runs at one context: by size, then by seed."""
     return row.samples or 0, row.seed
 
 
 def _succeeds(row: Row) -> bool:
+    """Whether a run succeeded."""
     return row.success
 
 
 def _fails_to_fit(row: Row) -> bool:
+    """Whether a run failed without fitting its training set."""
     return not row.success and not row.fitted
 
 
-def _count(rows: Iterable[Row], what: Callable[[Row], bool]) -> dict[Size, tuple[int, int]]:
-    """For each size, how many of its runs are so, and how many runs there are."""
+def _count(rows: Iterable[Row], condition: Callable[[Row], bool]) -> dict[Size, tuple[int, int]]:
+    """For each size, the number of runs that meet the condition, and the number of runs."""
     counts: dict[Size, tuple[int, int]] = {}
-    for row in sorted(rows, key=_place):
-        yes, trials = counts.get(row.samples, (0, 0))
-        counts[row.samples] = (yes + what(row), trials + 1)
+    for row in sorted(rows, key=_order):
+        met, trials = counts.get(row.samples, (0, 0))
+        counts[row.samples] = (met + condition(row), trials + 1)
     return counts
 
 
 def _tally(context: int, size: Size, rows: list[Row]) -> Tally:
+    """The counts of the runs at one context and size."""
     wins = [row for row in rows if row.success]
     steps = float(median(row.steps for row in wins or rows))
     unfitted = sum(map(_fails_to_fit, rows))

@@ -1,6 +1,7 @@
-"""m*(T): the sample size at which training succeeds with a given probability, and how surely it is known.
+"""m*(T): the sample size at which training succeeds with a given probability, estimated from counts with an interval.
 
-The probability is absolute: if runs level off at a plateau below it, no sample size reaches it, and that is said.
+The probability is absolute: if the success rate levels off below it, no sample size reaches it, and the threshold is
+censored above.
 """
 
 from dataclasses import dataclass
@@ -10,13 +11,19 @@ from typing import Literal
 
 import numpy as np
 
-from keyhole.lab.thresholds.psychometric import Counts as Counts
-from keyhole.lab.thresholds.psychometric import Fit, fit_curves, resample, sudden
+from keyhole.lab.thresholds.psychometric import (
+    Counts,
+    Fit,
+    check_confidence,
+    fit_curves,
+    resampled_peaks,
+    step_likelihoods,
+)
 
 Censored = Literal["no", "below", "above"]
 
 DRAWS = 200  # bootstrap resamples: the ends of a 90 % interval then move by a tenth of its width
-SEEDS = 20  # Def. 7.1 asks for at least so many
+SEEDS = 20  # at a size, at least, by Def. 7.1
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class Threshold:
         return f"{asked}: {self.m:.4g} ({low} to {high})"
 
 
-def estimate(
+def estimate_threshold(
     context: int,
     counts: Counts,
     *,
@@ -61,18 +68,19 @@ def estimate(
 ) -> Threshold:
     """The threshold of these counts, and an interval that covers it with the stated confidence.
 
-    The curve is `psychometric`'s, fitted by penalised maximum likelihood. The interval is the hull of three: the middle
-    of the likelihood, integrated over what else the curve may be; the θ that a likelihood ratio passes, all widths
-    alike; and a bootstrap from the fitted curve. Resampling seeds instead would see no spread at sizes that were run
-    three times with one outcome; and where outcomes separate (all fail below, all succeed above) every resample is
-    alike, and the likelihood ratio alone knows that m* may lie anywhere between. Rounds stop when the interval is
-    narrow, which favours samples that look steep: profiling instead of integrating then covers less often than was
-    asked for. `unfitted` counts the failures that did not fit their training set among the same trials.
+    The curve is that of `psychometric`, fitted by penalised maximum likelihood. The interval is the hull of three: the
+    central part of the likelihood, integrated over width and plateau; the θ that a likelihood-ratio test accepts,
+    without a prior on the width; and a parametric bootstrap. A nonparametric bootstrap has zero spread at sizes where
+    all runs agree. If outcomes separate perfectly (all runs fail below a size, all succeed above), only the likelihood
+    ratio covers the whole gap. Rounds stop when the interval is narrow, which favours samples that look steep: a
+    profile likelihood instead of the integral then covers less often than the stated confidence. `unfitted` counts the
+    failures that did not fit their training set among the same trials.
     """
+    check_confidence(confidence)
     fit = fit_curves(counts, quantile)
     shapes = fit.shapes[fit.best[1]]
-    censored = censoring(fit)
-    low, high = interval(fit, confidence, seed)
+    censored = censored_side(fit)
+    low, high = threshold_interval(fit, confidence, seed)
     stunted = fit.never >= fit.profile.max()
     return Threshold(
         context=context,
@@ -87,54 +95,56 @@ def estimate(
         unfitted=_share(unfitted),
         smallest=int(fit.sizes[0]),
         largest=int(fit.sizes[-1]),
-        empirical=empirical(counts, quantile),
+        empirical=empirical_threshold(counts, quantile),
     )
 
 
-def empirical(counts: Counts, quantile: float = 0.5, seeds: int = SEEDS) -> int | None:
+def empirical_threshold(counts: Counts, quantile: float = 0.5, seeds: int = SEEDS) -> int | None:
     """The smallest m run with at least so many seeds whose success fraction reaches the quantile (Def. 7.1).
 
-    >>> empirical({10: (3, 20), 20: (2, 2), 30: (12, 20), 40: (20, 20)})
+    >>> empirical_threshold({10: (3, 20), 20: (2, 2), 30: (12, 20), 40: (20, 20)})
     30
     """
     reached = [m for m, (wins, trials) in counts.items() if trials >= seeds and wins >= quantile * trials]
     return min(reached, default=None)
 
 
-def likely_interval(fit: Fit, confidence: float) -> tuple[float | None, float | None]:
-    """The middle share of the likelihood of θ, integrated over widths and plateaus, and what a likelihood ratio passes.
+def likelihood_interval(fit: Fit, confidence: float) -> tuple[float | None, float | None]:
+    """The hull of the central part of the integrated likelihood of θ and of what a likelihood-ratio test accepts.
 
-    Where outcomes separate the likelihood is flat, and its middle share says more about the grid of θ and the usual
-    width than about the runs; the likelihood ratio holds all of a gap between two sizes. An end is None where nothing
-    bounds it: the ratio still passes at the edge of the grid, or a curve that never reaches the quantile passes.
+    Where outcomes separate perfectly the likelihood is flat, and its central part depends more on the grid of θ and on
+    the prior of the width than on the runs; the test accepts all of a gap between two sizes. An end is None where
+    nothing bounds it: the test still accepts at the edge of the grid, or accepts a curve that never reaches the
+    quantile.
     """
     drop = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 / 2
     profile = fit.profile
     floor = max(float(profile.max()), fit.never) - drop
     inside = np.flatnonzero(profile >= floor)
-    if not len(inside):  # only curves that never reach the quantile pass
+    if not len(inside):  # only curves that never reach the quantile are accepted
         return log(fit.sizes[-1]), None
-    (low, high), (least, most) = middle_share(fit, confidence), passing(fit, drop)
+    (low, high), (least, most) = central_interval(fit, confidence), accepted_interval(fit, drop)
     low, high = min(low, least), max(high, most)
     open_above = inside[-1] == len(profile) - 1 or fit.never >= floor or most == inf
     return None if inside[0] == 0 or least == -inf else low, None if open_above else high
 
 
-def middle_share(fit: Fit, confidence: float) -> tuple[float, float]:
-    """The ends of the middle share of the likelihood of θ, integrated over widths and plateaus."""
+def central_interval(fit: Fit, confidence: float) -> tuple[float, float]:
+    """The ends of the central part of the likelihood of θ, integrated over widths and plateaus."""
     weights = np.exp(fit.likelihood - fit.likelihood.max()).sum(axis=1)
-    mass = weights.cumsum() - weights / 2  # up to each place itself: a cell's weight lies half on either side of it
+    mass = weights.cumsum() - weights / 2  # up to each place itself: half of a cell's weight lies on either side of it
     low, high = np.interp([(1 - confidence) / 2, (1 + confidence) / 2], mass / weights.sum(), fit.places)
     return float(low), float(high)
 
 
-def passing(fit: Fit, drop: float) -> tuple[float, float]:
-    """The hull of all θ with a curve, however sudden, whose log-likelihood is within `drop` of the best.
+def accepted_interval(fit: Fit, drop: float) -> tuple[float, float]:
+    """The hull of all θ with a curve, of any width from 0, whose log-likelihood is within `drop` of the best.
 
-    Widths are not weighed here: what is usual for one learner must not rule out a sudden rise of another. A curve of
-    width 0 fits alike wherever its step lies between two sizes, so such a gap passes as a whole or not at all.
+    The width has no prior here: the usual width of one learner must not rule out a sudden rise of another. A curve of
+    width 0 has the same likelihood wherever its step lies between two sizes, so a gap is accepted as a whole or not at
+    all.
     """
-    bare, steps = fit.widths_alike, sudden(fit)
+    bare, steps = fit.flat_width_profile, step_likelihoods(fit)
     floor = max(float(bare.max()), float(steps.max()), fit.never) - drop
     edges = np.concatenate([[-inf], np.log(fit.sizes), [inf]])
     gaps, smooth = np.flatnonzero(steps >= floor), fit.places[bare >= floor]
@@ -142,29 +152,29 @@ def passing(fit: Fit, drop: float) -> tuple[float, float]:
     return float(min(ends, default=inf)), float(max(ends, default=-inf))
 
 
-def resampled_interval(fit: Fit, confidence: float, seed: int) -> tuple[float, float]:
-    """The middle share of θ refitted to data drawn from the fitted curve."""
-    drawn = resample(fit, np.random.default_rng(seed), DRAWS)
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+def bootstrap_interval(fit: Fit, confidence: float, seed: int) -> tuple[float, float]:
+    """The central part of θ refitted to data drawn from the fitted curve."""
+    peaks = resampled_peaks(fit, np.random.default_rng(seed), DRAWS)
+    low, high = np.quantile(peaks, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
 
 
-def interval(fit: Fit, confidence: float, seed: int) -> tuple[float | None, float | None]:
+def threshold_interval(fit: Fit, confidence: float, seed: int) -> tuple[float | None, float | None]:
     """The hull of the two intervals: of the likelihood, and of the bootstrap where there is a fitted threshold.
 
-    A threshold beyond the sizes tried is bounded by the last of them at best: how far beyond it lies, no run tells.
+    A threshold beyond the sizes tried is bounded by the last of them at best: no run shows how far beyond it lies.
     """
-    low, high = likely_interval(fit, confidence)
-    side = censoring(fit)
+    low, high = likelihood_interval(fit, confidence)
+    side = censored_side(fit)
     if side == "above":
         return None if low is None else min(low, log(fit.sizes[-1])), None
     if side == "below":
         return None, None if high is None else max(high, log(fit.sizes[0]))
-    drawn = resampled_interval(fit, confidence, seed)
-    return None if low is None else min(low, drawn[0]), None if high is None else max(high, drawn[1])
+    resampled = bootstrap_interval(fit, confidence, seed)
+    return None if low is None else min(low, resampled[0]), None if high is None else max(high, resampled[1])
 
 
-def censoring(fit: Fit) -> Censored:
+def censored_side(fit: Fit) -> Censored:
     """On which side of the sizes tried the best curve has its threshold."""
     if fit.never >= fit.profile.max() or fit.peak > log(fit.sizes[-1]):
         return "above"
