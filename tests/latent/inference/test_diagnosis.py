@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.latent.inference.diagnosis import _up_to_a_factor, diagnose_head
-from keyhole.latent.models.regression import draw_sphere_function, uniform_on_sphere
+from keyhole.latent.models.sphere import draw_sphere_function, uniform_on_sphere
 
 
 def head(seed=0, tokens=500, noise=0.3):

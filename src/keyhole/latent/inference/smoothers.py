@@ -76,7 +76,7 @@ def cme_weights(kernel: Kernel, keys: Points, queries: Places, *, ridge: float) 
     return np.linalg.solve(kernel(keys, keys) + ridge * np.eye(tokens), kernel(keys, queries)).T
 
 
-def linear_smoother(step: float = 1.0) -> Smoother:
+def linear_weights(keys: Points, queries: Places, *, step: float = 1.0) -> Weights:
     """(η/T) qᵀk_t: attention without softmax.
 
     Statement  It is the answer at q of a linear map after one gradient step of length η from 0 on
@@ -85,7 +85,7 @@ def linear_smoother(step: float = 1.0) -> Smoother:
     Source     Standard.
     """
     require_positive("a step", step)
-    return Smoother("linear", lambda keys, queries: step / len(keys) * (queries @ keys.T))
+    return step / len(keys) * (queries @ keys.T)
 
 
 KERNELS: dict[str, Callable[[float], Kernel]] = {

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int, Real
 
 from keyhole.errors import AssumptionError
+from keyhole.latent.inference.problem import Pooling
 from keyhole.latent.models.base import (
     Draw,
     Laws,
@@ -20,6 +21,8 @@ from keyhole.latent.models.base import (
     require_sizes,
     require_vectors,
 )
+from keyhole.latent.models.registry import register_model
+from keyhole.latent.models.without_keys import ModelWithoutKeys, one_hot
 
 SQUARED = "squared error of the latent"
 
@@ -50,7 +53,7 @@ class Gaussians:
 
 
 @dataclass(frozen=True)
-class Polya:
+class Polya(ModelWithoutKeys):
     """Pólya's urn: the law of a token is drawn from a Dirichlet, and tokens from that law."""
 
     concentration: Float[Any, "V"]  # α: what the urn holds at first
@@ -84,6 +87,26 @@ class Polya:
         [[3.0, 3.0, 1.0]]
         """
         return self.posterior(tokens).mean
+
+    def posterior_mean(self, tokens: Letters) -> Laws:
+        """The expected law of a token, which is the mean of its one-hot vector."""
+        return self.predictive(tokens)
+
+    def token_values(self, tokens: Int[Any, "T"]) -> Float[Any, "T V"]:
+        """One-hot vectors."""
+        return one_hot(tokens, self.letters)
+
+    @property
+    def pooling(self) -> Pooling:
+        """Prior mean α/α₀ and the ridge α₀.
+
+        >>> Polya(np.array([1.0, 2.0, 1.0])).pooling.ridge
+        4.0
+        """
+        total = float(self.concentration.sum())
+        mean = self.concentration / total
+        spread = float((mean * (1 - mean)).sum())
+        return Pooling(mean, spread * total / (total + 1), spread / (total + 1), linear=True)
 
     def statistic(self, tokens: Letters) -> Int[Any, "n V"]:
         """How often each letter occurs."""
@@ -125,7 +148,7 @@ class Betas:
 
 
 @dataclass(frozen=True)
-class BetaBernoulli:
+class BetaBernoulli(ModelWithoutKeys):
     """A coin whose chance of a 1 is drawn from Beta(heads, tails), thrown for every token."""
 
     heads: float = 1.0
@@ -157,6 +180,23 @@ class BetaBernoulli:
         mean = self.posterior(tokens).mean
         return np.stack([1 - mean, mean], axis=1)
 
+    def posterior_mean(self, tokens: Letters) -> Laws:
+        """The chances of 0 and of 1, which are the mean of a bit's one-hot vector."""
+        return self.predictive(tokens)
+
+    def token_values(self, tokens: Int[Any, "T"]) -> Float[Any, "T 2"]:
+        """One-hot vectors."""
+        return one_hot(tokens, self.letters)
+
+    def token_means(self, latents: Float[Any, "n"]) -> Laws:
+        """The chances of 0 and of 1."""
+        return np.stack([1 - latents, latents], axis=1)
+
+    @property
+    def pooling(self) -> Pooling:
+        """That of a Pólya urn of two colours."""
+        return Polya(np.array([self.tails, self.heads])).pooling
+
     def statistic(self, tokens: Letters) -> Int[Any, "n"]:
         """The number of ones."""
         return letter_counts(tokens, 2)[:, 1]
@@ -173,7 +213,7 @@ class BetaBernoulli:
 
 
 @dataclass(frozen=True)
-class GaussianLocation:
+class GaussianLocation(ModelWithoutKeys):
     """x = z + N(0, σ²I) with a mean z ~ N(μ₀, τ²I) per sequence."""
 
     prior_mean: Float[Any, "d"]  # μ₀
@@ -215,6 +255,15 @@ class GaussianLocation:
         posterior = self.posterior(tokens)
         return Gaussians(posterior.mean, posterior.variance + self.noise_variance)
 
+    def posterior_mean(self, tokens: Tokens) -> Float[Any, "n d"]:
+        """The mean of the posterior, which is that of the next token."""
+        return self.posterior(tokens).mean
+
+    @property
+    def pooling(self) -> Pooling:
+        """Prior mean μ₀ and the ridge σ²/τ²."""
+        return Pooling(self.prior_mean, self.width * self.noise_variance, self.width * self.prior_variance, linear=True)
+
     def statistic(self, tokens: Tokens) -> Real[Any, "n d"]:
         """The sum of the tokens."""
         require_vectors(tokens, self.width)
@@ -225,3 +274,8 @@ class GaussianLocation:
         require_sizes(1, length)
         weight = self.noise_variance + length * self.prior_variance
         return Risk(self.width * self.noise_variance * self.prior_variance / weight, 0.0, SQUARED)
+
+
+register_model("polya", lambda: Polya(np.array([1.0, 2.0, 1.0])))
+register_model("beta", BetaBernoulli)
+register_model("gaussian", lambda: GaussianLocation(np.zeros(1), prior_variance=2.0, noise_variance=0.5))

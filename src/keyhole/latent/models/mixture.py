@@ -9,11 +9,12 @@ from jaxtyping import Float, Int
 
 from keyhole.errors import AssumptionError
 from keyhole.latent.models.base import Laws, Tokens, draw_letters, require_amount, require_law, require_vectors
-from keyhole.latent.models.finite import FiniteLatent
+from keyhole.latent.models.finite import FiniteLatentWithMeans
+from keyhole.latent.models.registry import register_model
 
 
 @dataclass(frozen=True)
-class GaussianMixture(FiniteLatent):
+class GaussianMixture(FiniteLatentWithMeans):
     """Given z, a token falls in cluster c with chance W[c, z] and is then N(μ_c, σ²I).
 
     With W the identity every sequence has one cluster of its own.
@@ -63,3 +64,22 @@ class GaussianMixture(FiniteLatent):
     def predictive(self, tokens: Tokens) -> Laws:
         """The law of the next token as a mixture of the clusters: their proportions Wπ_X."""
         return self.posterior(tokens) @ self.proportions.T
+
+    @property
+    def latent_means(self) -> Float[Any, "m d"]:
+        """The centres, weighed by the proportions."""
+        return self.proportions.T @ self.centres
+
+    @property
+    def latent_spreads(self) -> Float[Any, "m"]:
+        """The spread of the centres and the noise."""
+        apart = np.square(self.centres[None] - self.latent_means[:, None, :]).sum(axis=2)  # (m, C)
+        return (self.proportions.T * apart).sum(axis=1) + self.centres.shape[1] * self.noise_variance
+
+
+register_model(
+    "mixture",
+    lambda: GaussianMixture(
+        np.array([[-2.0], [0.0], [2.0]]), np.array([[0.6, 0.2], [0.2, 0.2], [0.2, 0.6]]), np.array([0.5, 0.5])
+    ),
+)

@@ -8,6 +8,7 @@ from jaxtyping import Int
 
 from keyhole.errors import AssumptionError
 from keyhole.latent.models.base import Draw, Laws, Letters, Rng, letter_counts, require_letters, require_sizes
+from keyhole.latent.models.registry import register_contrast
 
 
 @dataclass(frozen=True)
@@ -91,3 +92,7 @@ class Urn:
                 f"{length} tokens cannot be drawn without replacement from an urn of {self.copies.sum()}; "
                 "ask for fewer, or fill the urn."
             )
+
+
+for _name in ("markov", "urn"):
+    register_contrast(_name)
