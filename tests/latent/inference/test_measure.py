@@ -7,7 +7,6 @@ from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.kernels.conditional_mean import embed_mean
 from keyhole.latent.inference.attentions import KINDS, Settings, make_attention
 from keyhole.latent.inference.measure import measure
-from keyhole.latent.inference.problem import require_problem
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.models.conjugate import BetaBernoulli, GaussianLocation, Polya
 from keyhole.latent.models.linear import LinearRegression
@@ -203,15 +202,3 @@ def test_sizes_and_repeats_that_cannot_be_are_refused(sizes, repeats, error, sen
     model = find_model("beta")
     with pytest.raises(error, match=sentence):
         measure(model, [make_attention("softmax", model)], sizes, repeats=repeats, seed=0)
-
-
-def test_what_is_no_problem_is_refused():
-    """With what it lacks; a model states either pooling or a regression, and not both."""
-    with pytest.raises(ArgumentError, match="nothing cannot be asked of attention: it lacks attentions, repeats"):
-        require_problem("nothing", object())
-
-    class Neither(GaussianLocation):
-        pooling = None
-
-    with pytest.raises(ArgumentError, match="mine states neither of pooling and regression"):
-        require_problem("mine", Neither(np.zeros(1)))

@@ -21,13 +21,13 @@ from keyhole.latent.inference.smoothers import Prior
 
 @dataclass(frozen=True)
 class Context:
-    """One sequence and what is asked of it."""
+    """One sequence and what is asked of it; whether its arrays fit together is asked by `require_length`."""
 
     keys: Float[Any, "T d"]
-    values: Float[Any, "T k"]
-    queries: Float[Any, "n d"]
-    truth: Float[Any, "n k"]  # E[v | q, z]: what an endless context would tell
-    tokens: Shaped[Any, "T *token"]  # as the model draws them: letters, vectors, or keys and values side by side
+    values: Float[Any, "T_values k"]
+    queries: Float[Any, "n d_queries"]
+    truth: Float[Any, "n_truth k_truth"]  # E[v | q, z]: what an endless context would tell
+    tokens: Shaped[Any, "T_tokens *token"]  # as the model draws them: letters, vectors, or keys and values side by side
 
     def first(self, tokens: int) -> "Context":
         """The same queries, asked of the first tokens only."""
