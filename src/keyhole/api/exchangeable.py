@@ -98,7 +98,7 @@ def exchangeable(
     # a look in either direction is two one-sided looks
     require_permutations(permutations, level, len(asked) * 2 if "neighbours" in asked else 0)
     streams = np.random.default_rng(seed).spawn(len(asked))
-    found = tuple(
+    results = tuple(
         extendibility_test(tokens, rng=stream)
         if name == "extendible"
         else ORDER_TESTS[name](tokens, permutations=permutations, rng=stream, watch=watch)
@@ -110,7 +110,7 @@ def exchangeable(
         length=tokens.shape[1],
         kind="letters" if whole else "vectors" if tokens.ndim == 3 else "reals",
         letters=len(np.unique(tokens)) if whole else None,
-        tests=found,
+        tests=results,
         level=level,
         seed=seed,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
 from keyhole.latent.inference.attentions import Settings, make_attention, require_used
-from keyhole.latent.inference.measure import IDENTITY, Curve, Watch, measure
+from keyhole.latent.inference.measure import IDENTITY, Curve, Watch, measure_curves
 from keyhole.latent.inference.problem import Prediction, Problem, require_problem
 from keyhole.latent.inference.rates import MeanError, Slope
 from keyhole.latent.inference.schedules import PowerOfT, parse_schedule
@@ -182,7 +182,7 @@ def infer(
     attentions = [make_attention(kind, problem, settings, model=named) for kind in kinds]
     require_used(settings, attentions, named)
     times = problem.repeats if repeats is None else repeats
-    curves = measure(problem, attentions, sizes, repeats=times, seed=seed, watch=watch)
+    curves = measure_curves(problem, attentions, sizes, repeats=times, seed=seed, watch=watch)
     rng = np.random.default_rng([seed, times])
     readings = tuple(
         Reading(

@@ -6,7 +6,7 @@ import pytest
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.kernels.conditional_mean import embed_mean
 from keyhole.latent.inference.attentions import KINDS, Settings, make_attention
-from keyhole.latent.inference.measure import measure
+from keyhole.latent.inference.measure import measure_curves
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.models.conjugate import BetaBernoulli, GaussianLocation, Polya
 from keyhole.latent.models.linear import LinearRegression
@@ -22,7 +22,7 @@ def curves(name, kinds, sizes, repeats, seed, **settings):
     """Measured curves of these kinds, by name."""
     problem = find_model(name)
     made = [make_attention(kind, problem, Settings(**settings)) for kind in kinds]
-    return {curve.name: curve for curve in measure(problem, made, sizes, repeats=repeats, seed=seed)}
+    return {curve.name: curve for curve in measure_curves(problem, made, sizes, repeats=repeats, seed=seed)}
 
 
 IDENTITIES = [
@@ -162,7 +162,7 @@ def test_smaller_contexts_begin_larger_ones():
 def test_progress_is_told_after_every_repeat():
     """`watch` hears how many are done, and of how many."""
     model, heard = find_model("beta"), []
-    measure(
+    measure_curves(
         model,
         [make_attention("softmax", model)],
         [4],
@@ -201,4 +201,4 @@ def test_sizes_and_repeats_that_cannot_be_are_refused(sizes, repeats, error, sen
     """One sentence each."""
     model = find_model("beta")
     with pytest.raises(error, match=sentence):
-        measure(model, [make_attention("softmax", model)], sizes, repeats=repeats, seed=0)
+        measure_curves(model, [make_attention("softmax", model)], sizes, repeats=repeats, seed=0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keyhole.latent.inference.attentions import Settings, make_attention
-from keyhole.latent.inference.measure import measure
+from keyhole.latent.inference.measure import measure_curves
 from keyhole.latent.inference.rates import fit_slope
 from keyhole.latent.inference.schedules import PowerOfT, vanishing_bandwidth
 from keyhole.latent.models.linear import LinearRegression
@@ -21,7 +21,7 @@ def made(name, kind, **settings):
 def exact(name, kind, sizes, repeats=12, **settings):
     """The prediction at the largest size, and the exact curve."""
     problem, attention = made(name, kind, **settings)
-    curve = measure(problem, [attention], sizes, repeats=repeats, seed=1)[0]
+    curve = measure_curves(problem, [attention], sizes, repeats=repeats, seed=1)[0]
     return problem.predict(attention.chosen, max(sizes)), curve
 
 

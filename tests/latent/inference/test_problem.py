@@ -9,6 +9,7 @@ import keyhole
 from keyhole.errors import ArgumentError, ShapeError
 from keyhole.kernels.families import Gaussian, sphere_kernel
 from keyhole.latent.inference.attentions import make_attention
+from keyhole.latent.inference.measure import measure_curves
 from keyhole.latent.inference.problem import MEMBERS, Posterior, Problem, require_problem
 from keyhole.latent.models.conjugate import GaussianLocation
 from keyhole.latent.models.registry import find_model, model_names
@@ -103,7 +104,7 @@ def test_on_the_sphere_the_gaussian_kernel_is_the_exponential_one():
 
 def test_weights_are_computed_once_for_answer_and_expectation(monkeypatch):
     """A context costs one solution of the attention and one of the model."""
-    from keyhole.latent.inference import attentions, measure, smoothers
+    from keyhole.latent.inference import attentions, smoothers
 
     calls, solve = [], smoothers.cme_weights
 
@@ -114,5 +115,5 @@ def test_weights_are_computed_once_for_answer_and_expectation(monkeypatch):
     monkeypatch.setattr(attentions, "cme_weights", counted)
     monkeypatch.setattr(smoothers, "cme_weights", counted)
     model = find_model("gp")
-    measure.measure(model, [make_attention("cme", model)], [4, 8], repeats=3, seed=0)
+    measure_curves(model, [make_attention("cme", model)], [4, 8], repeats=3, seed=0)
     assert len(calls) == 2 * 2 * 3

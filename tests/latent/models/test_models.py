@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.latent.exchangeability.martingale import beliefs, expected_posterior, martingale_drift
-from keyhole.latent.exchangeability.sufficiency import enumerate_sequences, joint_law
+from keyhole.latent.exchangeability.sufficiency import enumerate_sequences, joint_probabilities
 from keyhole.latent.models.base import LatentModel, Sampler
 from keyhole.latent.models.conjugate import BetaBernoulli, GaussianLocation, Polya
 from keyhole.latent.models.finite import FiniteModel, TwoFunctions, count_vectors, counts_of, entropies
@@ -173,7 +173,7 @@ def test_log_loss_of_finite_latents(name):
 def test_exact_and_simulated_entropy_agree():
     """H(z | X) over count vectors, and over all sequences."""
     sequences = enumerate_sequences(3, 5)
-    joint = joint_law(THREE, sequences)
+    joint = joint_probabilities(THREE, sequences)
     slow = float((joint.sum(axis=1) * entropies(THREE.posterior(sequences))).sum())
     assert THREE.bayes_risk(5).value == pytest.approx(slow, rel=1e-12)
     assert THREE.bayes_risk(5).standard_error == 0

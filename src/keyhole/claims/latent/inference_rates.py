@@ -12,7 +12,7 @@ from keyhole.figure import Axis, Figure
 from keyhole.kernels.families import sphere_kernel
 from keyhole.latent.inference.attentions import make_attention
 from keyhole.latent.inference.bias import ridge_bias, softmax_floor
-from keyhole.latent.inference.measure import measure
+from keyhole.latent.inference.measure import measure_curves
 from keyhole.latent.inference.rates import Slope, fit_slope, slope
 from keyhole.latent.inference.schedules import PowerOfT, vanishing_bandwidth, vanishing_rate
 from keyhole.latent.inference.smoothers import Smoother, cme_smoother, expected_error, softmax_smoother
@@ -52,7 +52,7 @@ class Comparison:
 
     def ratio(self) -> tuple[float, float, float]:
         """The mean over repeats of measured over exact, with a 99.9 % interval."""
-        from scipy.special import stdtrit  # noqa: PLC0415  (woken when asked)
+        from scipy.special import stdtrit  # noqa: PLC0415  (imported when asked for)
 
         ratios = (self.measured / self.exact).mean(axis=1)
         reach = float(stdtrit(len(ratios) - 1, (1 + CONFIDENCE) / 2) * ratios.std(ddof=1) / np.sqrt(len(ratios)))
@@ -140,7 +140,7 @@ def location(scale: Scale, seed: int) -> Comparison:
     """The mean of the tokens against the posterior mean of a Gaussian location, on the same lengths."""
     sizes, repeats = ([64, 128, 256, 512], 100) if scale == "quick" else ([128, 256, 512, 1024, 2048], 300)
     problem = find_model("gaussian")
-    curve = measure(problem, [make_attention("softmax", problem)], sizes, repeats=repeats, seed=seed)[0]
+    curve = measure_curves(problem, [make_attention("softmax", problem)], sizes, repeats=repeats, seed=seed)[0]
     return Comparison(curve.gaps, curve.expected_gaps)
 
 

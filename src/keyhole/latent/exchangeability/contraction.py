@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from keyhole.errors import AssumptionError
-from keyhole.latent.models.base import Tokens, require_law
+from keyhole.latent.models.base import Tokens, require_probabilities
 from keyhole.latent.models.finite import FiniteLatent, FiniteModel
 
 GOLDEN = (sqrt(5) - 1) / 2
@@ -26,8 +26,8 @@ def chernoff_information(first: Float[Any, "V"], second: Float[Any, "V"]) -> flo
     >>> round(chernoff_information(np.array([0.6, 0.4]), np.array([0.4, 0.6])), 7)
     0.020411
     """
-    require_law("the first law", first)
-    require_law("the second law", second)
+    require_probabilities("the first law", first)
+    require_probabilities("the second law", second)
     both = (first > 0) & (second > 0)
     if not bool(np.any(both)):
         return float("inf")

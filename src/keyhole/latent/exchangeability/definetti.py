@@ -31,9 +31,9 @@ def urn_distance(n: int, ones: int, k: int) -> float:
         raise AssumptionError(f"{ones} ones among {n} letters were asked for; give 0 to {n}.")
     if ones in (0, n):
         return 0.0
-    draws, one, zero = comb(n, k), log(ones / n), log((n - ones) / n)
+    draws, log_one, log_zero = comb(n, k), log(ones / n), log((n - ones) / n)
     gaps = (  # a binomial coefficient can be too large for a float; its logarithm never is
-        abs(comb(ones, j) * comb(n - ones, k - j) / draws - exp(log(comb(k, j)) + j * one + (k - j) * zero))
+        abs(comb(ones, j) * comb(n - ones, k - j) / draws - exp(log(comb(k, j)) + j * log_one + (k - j) * log_zero))
         for j in range(k + 1)
     )
     return fsum(gaps) / 2

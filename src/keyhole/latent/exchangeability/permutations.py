@@ -110,8 +110,8 @@ def rejection_rate(
 ) -> Rate:
     """How often a test (tokens and a stream in, a p-value out) rejects data of this model: its size, or its power."""
     stream = np.random.default_rng(rng)
-    found = sum(test(sampler.sample(sequences, length, stream).tokens, stream) <= level for _ in range(runs))
-    return Rate(found, runs, *clopper_pearson(found, runs, 0.01))
+    rejections = sum(test(sampler.sample(sequences, length, stream).tokens, stream) <= level for _ in range(runs))
+    return Rate(rejections, runs, *clopper_pearson(rejections, runs, 0.01))
 
 
 def binomial_limit(runs: int, chance: float, confidence: float = 0.999) -> int:

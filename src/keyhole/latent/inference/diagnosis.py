@@ -3,8 +3,8 @@
 The pairs (key, value) of a head are data. Half of the tokens choose each estimator's settings, by leaving one out; the
 other half, held out, is predicted at its keys. Beside it stands how near each fit comes to the head's own outputs at
 its queries, up to one constant factor: a softmax that smooths a single harmonic degree is the conditional mean times a
-constant, and of several degrees it is not. A head whose queries and keys come from different maps asks about points
-that need not be keys; then only the second part speaks of it.
+constant, and of several degrees it is not. If queries and keys use different projections, queries may lie off the
+distribution of the keys; then only the comparison with the head's outputs applies.
 """
 
 from collections.abc import Callable

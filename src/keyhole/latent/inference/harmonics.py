@@ -122,16 +122,16 @@ def zonal(dimension: int, degrees: int, cosines: Float[np.ndarray, "*any"]) -> F
     [1.0, 0.5, -0.125]
     """
     _require_sphere(dimension, degrees - 1)
-    found = [np.ones_like(cosines), np.asarray(cosines)]
+    polynomials = [np.ones_like(cosines), np.asarray(cosines)]
     for degree in range(1, degrees - 1):
-        step = (2 * degree + dimension - 2) * cosines * found[-1] - degree * found[-2]
-        found.append(step / (degree + dimension - 2))
-    return np.stack(found[:degrees])
+        step = (2 * degree + dimension - 2) * cosines * polynomials[-1] - degree * polynomials[-2]
+        polynomials.append(step / (degree + dimension - 2))
+    return np.stack(polynomials[:degrees])
 
 
 def _scaled_bessel(order: float, kappa: float) -> float:
     """e^(−κ) I_order(κ)."""
-    from scipy.special import ive  # noqa: PLC0415  (importing the room leaves scipy asleep)
+    from scipy.special import ive  # noqa: PLC0415  (imported when asked for)
 
     return float(ive(order, kappa))
 

@@ -71,7 +71,7 @@ class Curve:
         return len(self.sizes) < 2 or not self.power_law or (of == "gap" and self.identical)
 
 
-def measure(
+def measure_curves(
     problem: Problem,
     attentions: Sequence[Attention],
     sizes: Sequence[int],

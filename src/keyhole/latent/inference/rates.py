@@ -74,7 +74,7 @@ def fit_slope(
 
 def _student(repeats: int, confidence: float) -> float:
     """How much farther out Student's quantile lies than the normal one."""
-    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  (importing the room leaves scipy asleep)
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  (imported when asked for)
 
     level = (1 + confidence) / 2
     return float(stdtrit(repeats - 1, level) / ndtri(level))

@@ -68,11 +68,11 @@ def cme_weights(kernel: Kernel, keys: Points, queries: Places, *, ridge: float) 
             f"a ridge of {ridge:.3g} is lost in rounding beside {tokens} keys under {kernel}; give a larger ridge."
         )
     if tokens > DENSE:
-        found = factor(kernel, points, rank=tokens // 8, trace=FAITHFUL * whole)
-        if found.trace <= FAITHFUL * whole:
-            features = found.rows[:, :tokens]
+        low_rank = factor(kernel, points, rank=tokens // 8, trace=FAITHFUL * whole)
+        if low_rank.trace <= FAITHFUL * whole:
+            features = low_rank.rows[:, :tokens]
             small = features @ features.T + ridge * np.eye(len(features))
-            return np.linalg.solve(small, found.rows[:, tokens:]).T @ features
+            return np.linalg.solve(small, low_rank.rows[:, tokens:]).T @ features
     return np.linalg.solve(kernel(keys, keys) + ridge * np.eye(tokens), kernel(keys, queries)).T
 
 

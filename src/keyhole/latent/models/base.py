@@ -17,7 +17,7 @@ from keyhole.errors import AssumptionError, DataError
 Rng: TypeAlias = int | np.random.Generator  # a seed, or a stream to draw from
 Tokens: TypeAlias = Shaped[Any, "n T *width"]
 Letters: TypeAlias = Shaped[Any, "n T"]  # whole numbers from 0; whether they are is asked by `require_letters`
-Laws: TypeAlias = Float[Any, "n m"]  # a probability vector per sequence
+Probabilities: TypeAlias = Float[Any, "n m"]  # a probability vector per sequence
 
 SUMS = 1e-9  # a law of 10⁴ terms rounded at 1e-16 sums to 1 within 1e-12; typed digits deserve a little more
 
@@ -64,7 +64,7 @@ class LatentModel(Sampler, Protocol):
         """The loss of the best estimate of the latent after `length` tokens."""
 
 
-def require_law(what: str, law: Float[Any, "*rows"], axis: int = 0) -> None:
+def require_probabilities(what: str, law: Float[Any, "*rows"], axis: int = 0) -> None:
     """Refuse numbers that are no probabilities: NaN, negative, or not summing to 1 along an axis."""
     if law.size == 0 or not bool(np.all(np.isfinite(law))) or bool(np.any(law < 0)):
         raise AssumptionError(f"{what} must be non-negative numbers, at least one; got {_shown(law)}.")
@@ -116,7 +116,7 @@ def letter_counts(tokens: Letters, letters: int) -> Shaped[Any, "n letters"]:
     return np.bincount((tokens + rows).ravel(), minlength=len(tokens) * letters).reshape(len(tokens), letters)
 
 
-def draw_letters(laws: Laws, length: int, rng: np.random.Generator) -> Letters:
+def draw_letters(laws: Probabilities, length: int, rng: np.random.Generator) -> Letters:
     """For each row, `length` letters independently from its law."""
     edges = np.cumsum(laws, axis=1)
     edges /= edges[:, -1:]  # so that rounding leaves no gap at the top

@@ -10,8 +10,8 @@ from keyhole.errors import AssumptionError
 from keyhole.latent.inference.problem import Pooling
 from keyhole.latent.models.base import (
     Draw,
-    Laws,
     Letters,
+    Probabilities,
     Risk,
     Rng,
     Tokens,
@@ -34,7 +34,7 @@ class Dirichlets:
     concentration: Float[Any, "n V"]
 
     @property
-    def mean(self) -> Laws:
+    def mean(self) -> Probabilities:
         """The expected law of a token."""
         return self.concentration / self.concentration.sum(axis=1, keepdims=True)
 
@@ -80,7 +80,7 @@ class Polya(ModelWithoutKeys):
         """A Dirichlet of concentration α plus the counts."""
         return Dirichlets(self.concentration + self.statistic(tokens))
 
-    def predictive(self, tokens: Letters) -> Laws:
+    def predictive(self, tokens: Letters) -> Probabilities:
         """P(next letter = v) = (α_v + n_v)/(α₀ + T).
 
         >>> (7 * Polya(np.array([1.0, 2.0, 1.0])).predictive(np.array([[0, 0, 1]]))).round(12).tolist()
@@ -88,7 +88,7 @@ class Polya(ModelWithoutKeys):
         """
         return self.posterior(tokens).mean
 
-    def posterior_mean(self, tokens: Letters) -> Laws:
+    def posterior_mean(self, tokens: Letters) -> Probabilities:
         """The expected law of a token, which is the mean of its one-hot vector."""
         return self.predictive(tokens)
 
@@ -175,12 +175,12 @@ class BetaBernoulli(ModelWithoutKeys):
         ones = self.statistic(tokens)
         return Betas(self.heads + ones, self.tails + (tokens.shape[1] - ones))
 
-    def predictive(self, tokens: Letters) -> Laws:
+    def predictive(self, tokens: Letters) -> Probabilities:
         """The chances of 0 and of 1 for the next bit."""
         mean = self.posterior(tokens).mean
         return np.stack([1 - mean, mean], axis=1)
 
-    def posterior_mean(self, tokens: Letters) -> Laws:
+    def posterior_mean(self, tokens: Letters) -> Probabilities:
         """The chances of 0 and of 1, which are the mean of a bit's one-hot vector."""
         return self.predictive(tokens)
 
@@ -188,7 +188,7 @@ class BetaBernoulli(ModelWithoutKeys):
         """One-hot vectors."""
         return one_hot(tokens, self.letters)
 
-    def token_means(self, latents: Float[Any, "n"]) -> Laws:
+    def token_means(self, latents: Float[Any, "n"]) -> Probabilities:
         """The chances of 0 and of 1."""
         return np.stack([1 - latents, latents], axis=1)
 

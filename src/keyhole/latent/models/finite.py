@@ -20,16 +20,16 @@ from keyhole.latent.inference.problem import Pooling, Prototypes
 from keyhole.latent.inference.prototypes import likelihood_attention, prototype_attention
 from keyhole.latent.models.base import (
     Draw,
-    Laws,
     Letters,
+    Probabilities,
     Risk,
     Rng,
     Tokens,
     average,
     draw_letters,
     letter_counts,
-    require_law,
     require_letters,
+    require_probabilities,
     require_sizes,
 )
 from keyhole.latent.models.registry import register_model
@@ -59,7 +59,7 @@ class FiniteLatent(ABC):
         latents = stream.choice(len(self.prior), size=n, p=self.prior / self.prior.sum())
         return Draw(self.draw(latents, length, stream), latents)
 
-    def log_posterior(self, tokens: Tokens) -> Laws:
+    def log_posterior(self, tokens: Tokens) -> Float[Any, "n m"]:
         """The logarithm of the posterior up to a constant: log p_z + Σ_t log P(x_t | z)."""
         with np.errstate(divide="ignore"):
             scores = np.log(self.prior) + self.log_likelihood(tokens).sum(axis=1)
@@ -67,7 +67,7 @@ class FiniteLatent(ABC):
             raise AssumptionError("a sequence has probability 0 under every latent value, so it has no posterior.")
         return scores
 
-    def posterior(self, tokens: Tokens) -> Laws:
+    def posterior(self, tokens: Tokens) -> Probabilities:
         """The law of the latent given each sequence.
 
         Statement  π_X = softmax_z(log p_z + Σ_t log P(x_t | z)): attention of one query to the m latent values,
@@ -81,8 +81,8 @@ class FiniteLatent(ABC):
         """
         return Softmax()(self.log_posterior(tokens))
 
-    def statistic(self, tokens: Tokens) -> Laws:
-        """The posterior itself: a function of every sufficient representation (`sufficiency.compare`)."""
+    def statistic(self, tokens: Tokens) -> Probabilities:
+        """The posterior itself: a function of every sufficient representation (`compare_representations`)."""
         return self.posterior(tokens)
 
     def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:
@@ -133,7 +133,7 @@ class FiniteLatentWithMeans(FiniteLatent, ModelWithoutKeys):
         """The means of the latent values, weighed by the posterior."""
         return self.posterior(tokens) @ self.latent_means
 
-    def attend_to_latents(self, tokens: Tokens) -> Laws:
+    def attend_to_latents(self, tokens: Tokens) -> Probabilities:
         """The posterior of the latent by two softmax attentions, to the tokens and then to the latent values."""
         return likelihood_attention(self.log_likelihood(tokens), self.prior)
 
@@ -146,8 +146,8 @@ class FiniteModel(FiniteLatentWithMeans):
     prior: Float[Any, "m_prior"]  # p: as long as A has columns
 
     def __post_init__(self) -> None:
-        require_law("the prior p", self.prior)
-        require_law("each column of A, the law of a token given a latent value,", self.emission)
+        require_probabilities("the prior p", self.prior)
+        require_probabilities("each column of A, the law of a token given a latent value,", self.emission)
         if self.emission.shape[1] != len(self.prior):
             raise AssumptionError(
                 f"A has {self.emission.shape[1]} columns and p {len(self.prior)} entries; give one of each per latent."
@@ -168,7 +168,7 @@ class FiniteModel(FiniteLatentWithMeans):
         with np.errstate(divide="ignore"):
             return np.log(self.emission)[tokens]
 
-    def predictive(self, tokens: Letters) -> Laws:
+    def predictive(self, tokens: Letters) -> Probabilities:
         """P(next letter | sequence) = Aπ_X.
 
         >>> three = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
@@ -192,7 +192,7 @@ class FiniteModel(FiniteLatentWithMeans):
         """One-hot vectors."""
         return one_hot(tokens, self.letters)
 
-    def attend_to_latents(self, tokens: Letters) -> Laws:
+    def attend_to_latents(self, tokens: Letters) -> Probabilities:
         """By counts of letters and prototypes log A."""
         return prototype_attention(tokens, self.emission, self.prior)
 
@@ -236,7 +236,7 @@ class TwoFunctions(FiniteLatent):
     log_likelihoods: Callable[[np.ndarray], np.ndarray]  # tokens (n, T, …) → (n, T, m)
 
     def __post_init__(self) -> None:
-        require_law("the prior p", self.prior)
+        require_probabilities("the prior p", self.prior)
 
     def draw(self, latents: Int[Any, "n"], length: int, rng: np.random.Generator) -> Tokens:
         """What the first function draws."""
@@ -252,7 +252,7 @@ class TwoFunctions(FiniteLatent):
         return lambda candidates: np.einsum("nm,ncm->nc", posterior, np.exp(self.log_likelihoods(candidates)))
 
 
-def entropies(laws: Laws) -> Float[Any, "n"]:
+def entropies(laws: Probabilities) -> Float[Any, "n"]:
     """The entropy of each row, in nats; 0 log 0 = 0."""
     logs = np.log(laws, out=np.zeros_like(laws), where=laws > 0)
     return -(laws * logs).sum(axis=1)

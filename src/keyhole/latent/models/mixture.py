@@ -8,7 +8,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from keyhole.errors import AssumptionError
-from keyhole.latent.models.base import Laws, Tokens, draw_letters, require_amount, require_law, require_vectors
+from keyhole.latent.models.base import (
+    Probabilities,
+    Tokens,
+    draw_letters,
+    require_amount,
+    require_probabilities,
+    require_vectors,
+)
 from keyhole.latent.models.finite import FiniteLatentWithMeans
 from keyhole.latent.models.registry import register_model
 
@@ -30,8 +37,10 @@ class GaussianMixture(FiniteLatentWithMeans):
     noise_variance: float = 1.0  # σ²
 
     def __post_init__(self) -> None:
-        require_law("the prior p", self.prior)
-        require_law("each column of W, the proportions of the clusters given a latent value,", self.proportions)
+        require_probabilities("the prior p", self.prior)
+        require_probabilities(
+            "each column of W, the proportions of the clusters given a latent value,", self.proportions
+        )
         require_amount("a noise variance", self.noise_variance)
         if self.proportions.shape != (len(self.centres), len(self.prior)):
             raise AssumptionError(
@@ -61,7 +70,7 @@ class GaussianMixture(FiniteLatentWithMeans):
         square = ((tokens[:, :, None, :] - self.centres) ** 2).sum(axis=3)
         return -square / (2 * self.noise_variance) - self.centres.shape[1] / 2 * log(2 * pi * self.noise_variance)
 
-    def predictive(self, tokens: Tokens) -> Laws:
+    def predictive(self, tokens: Tokens) -> Probabilities:
         """The law of the next token as a mixture of the clusters: their proportions Wπ_X."""
         return self.posterior(tokens) @ self.proportions.T
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Int
 
 from keyhole.errors import AssumptionError
-from keyhole.latent.models.base import Draw, Laws, Letters, Rng, letter_counts, require_letters, require_sizes
+from keyhole.latent.models.base import Draw, Letters, Probabilities, Rng, letter_counts, require_letters, require_sizes
 from keyhole.latent.models.registry import register_contrast
 
 
@@ -38,7 +38,7 @@ class MarkovChain:
         tokens = np.take_along_axis(fresh, last, axis=1)
         return Draw(tokens, tokens[:, 0] if length else np.zeros(n, dtype=np.int64))
 
-    def predictive(self, tokens: Letters) -> Laws:
+    def predictive(self, tokens: Letters) -> Probabilities:
         """The law of the next letter: it depends on the last one alone."""
         require_letters(tokens, self.letters)
         law = np.full((len(tokens), self.letters), 1 / self.letters)
@@ -74,7 +74,7 @@ class Urn:
         tokens = stream.permuted(np.tile(contents, (n, 1)), axis=1)[:, :length]
         return Draw(tokens, np.tile(self.copies, (n, 1)))
 
-    def predictive(self, tokens: Letters) -> Laws:
+    def predictive(self, tokens: Letters) -> Probabilities:
         """What is left in the urn, as a law."""
         self._require_length(tokens.shape[1] + 1)
         left = self.copies - letter_counts(tokens, self.letters)
