@@ -82,7 +82,7 @@ def test_where_theory_is_silent_no_line_is_printed():
         ({"bandwidth": -1.0}, AssumptionError, "a positive number times a power of T"),
         ({"ridge": 0.0}, AssumptionError, "Equal keys without a ridge"),
         ({"kernel": "cosine"}, ArgumentError, "There is no kernel 'cosine'"),
-        ({"seed": -1}, ArgumentError, "a seed is an integer from 0; got -1"),
+        ({"seed": -1}, ArgumentError, "A seed is an integer from 0; got -1"),
         ({"kernel": np.dot, "bandwidth": 1.0}, ArgumentError, "not apply to the linear kernel or to a function"),
         ({"kernel": lambda a, b: np.nan * (a @ b.T), "attention": ["cme"]}, AssumptionError, "is not finite at"),
         ({"bandwidth": 1e-320, "attention": ["softmax"]}, AssumptionError, "no finite answer at T = 8"),

@@ -47,7 +47,7 @@ def contraction_rate(model: FiniteModel) -> float:
     """The smallest Chernoff information of two latent values: the rate in T of the posterior's log loss."""
     columns = model.emission.T
     if len(columns) < 2:
-        raise AssumptionError("a latent with one value has nothing to find; give the model at least two.")
+        raise AssumptionError("A latent with one value has nothing to find; give the model at least two.")
     return min(chernoff_information(first, second) for first, second in combinations(columns, 2))
 
 
@@ -66,7 +66,7 @@ def cumulative_regret(model: FiniteLatent, tokens: Tokens) -> Float[Any, "n T"]:
     logs = np.cumsum(model.log_likelihood(tokens), axis=1)  # log P(x_1..x_t | z)
     best = logs.max(axis=2)
     if bool(np.any(np.isneginf(best))):
-        raise AssumptionError("a sequence has probability 0 under every latent value, so its regret is not defined.")
+        raise AssumptionError("A sequence has probability 0 under every latent value, so its regret is not defined.")
     with np.errstate(divide="ignore"):
         return -np.logaddexp.reduce(logs - best[:, :, None] + np.log(model.prior), axis=2)
 

@@ -60,7 +60,7 @@ def finite_de_finetti_bound(n: int, k: int, letters: float = inf) -> float:
     """
     _require_draws(n, k)
     if not letters >= 1:
-        raise AssumptionError(f"an alphabet has at least one letter; got {letters}.")
+        raise AssumptionError(f"An alphabet has at least one letter; got {letters}.")
     return min(letters * k / n, k * (k - 1) / (2 * n), 1.0)
 
 
@@ -77,7 +77,7 @@ def pair_eigenvalue(tokens: int) -> float:
     -0.0178571
     """
     if tokens < 2:
-        raise AssumptionError(f"a pair needs at least two tokens; got {tokens}.")
+        raise AssumptionError(f"A pair needs at least two tokens; got {tokens}.")
     return -1 / (tokens * (tokens - 1))
 
 

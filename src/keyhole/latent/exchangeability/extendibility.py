@@ -66,7 +66,7 @@ def extendibility_test(tokens: Data, *, rng: Rng = 0) -> ExtendibilityTest:
             "or ask for the order alone."
         )
     if tokens.ndim == 3 and bool((tokens == tokens[:1, :1]).all(axis=(0, 1)).any()):
-        raise DataError("a coordinate of the vectors is constant; leave it out.")
+        raise DataError("A coordinate of the vectors is constant; leave it out.")
     stream = np.random.default_rng(rng)
     order = stream.permutation(len(tokens))
     tokens, scale = unit_scale(tokens) if np.issubdtype(tokens.dtype, np.floating) else (tokens, 1.0)

@@ -59,7 +59,7 @@ def p_value(observed: float, reordered: Float[Any, "B"], direction: Direction) -
     """
     every = np.append(reordered, observed)
     if not bool(np.all(np.isfinite(every))):  # a NaN compares as neither extreme nor not, and would look surprising
-        raise DataError("a statistic of the data or of a reordering is not finite; rescale the data.")
+        raise DataError("A statistic of the data or of a reordering is not finite; rescale the data.")
     scale = TIES * float(np.abs(every).max())
     above = (1 + int((reordered >= observed - scale).sum())) / (len(reordered) + 1)
     below = (1 + int((reordered <= observed + scale).sum())) / (len(reordered) + 1)
@@ -69,7 +69,7 @@ def p_value(observed: float, reordered: Float[Any, "B"], direction: Direction) -
 def require_permutations(permutations: int, level: float, tests: int) -> None:
     """Refuse a level that is no probability, and permutations too few to ever reject at it."""
     if not 0 < level < 1:
-        raise AssumptionError(f"a level is a probability between 0 and 1; got {level}.")
+        raise AssumptionError(f"A level is a probability between 0 and 1; got {level}.")
     needed = int(np.ceil(tests / level)) - 1
     if permutations < needed:
         raise AssumptionError(

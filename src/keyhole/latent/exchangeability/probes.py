@@ -168,7 +168,7 @@ def _explained(features: Real[Any, "n f"], target: Real[Any, "n q"], first: np.n
     rest = ((target[second] - whole[second] @ slope) ** 2).sum(axis=0)
     total = ((target[second] - target[second].mean(axis=0)) ** 2).sum(axis=0)
     if not bool(np.all(total > 0)):
-        raise DataError("a nuisance is the same for every sequence, so there is nothing to explain; leave it out.")
+        raise DataError("A nuisance is the same for every sequence, so there is nothing to explain; leave it out.")
     return float((1 - rest / total).mean())
 
 
@@ -183,4 +183,4 @@ def _require_rows(rows: Real[Any, "rows width"], posterior: Probabilities) -> No
     if len(rows) < 20:
         raise DataError(f"{len(rows)} sequences are too few to fit a probe on half of them; give at least 20.")
     if not (bool(np.all(np.isfinite(rows))) and bool(np.all(np.isfinite(posterior)))):
-        raise DataError("a representation, nuisance or posterior holds NaN or infinity; every entry must be a number.")
+        raise DataError("A representation, nuisance or posterior holds NaN or infinity; every entry must be a number.")

@@ -39,7 +39,7 @@ def enumerate_sequences(letters: int, length: int) -> Int[Any, "all T"]:
     """
     if length < 1 or letters**length > MOST_SEQUENCES:
         raise AssumptionError(
-            f"there are {letters}^{length} sequences of {length} letters; enumeration takes 1 token or more and up to "
+            f"There are {letters}^{length} sequences of {length} letters; enumeration takes 1 token or more and up to "
             f"{MOST_SEQUENCES} sequences. Use fewer tokens, or a probe."
         )
     return np.stack(np.unravel_index(np.arange(letters**length), (letters,) * length), axis=1)

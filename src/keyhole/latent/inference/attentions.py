@@ -272,7 +272,7 @@ class SinkAttention(TokenAttention):
     def make(cls, problem: Problem, settings: Settings, model: str) -> "SinkAttention":
         """A sink as heavy as the prior, unless the settings give another ridge."""
         if problem.pooling is None:
-            raise ArgumentError(f"{cls.name} pools tokens, and {model} has keys; ask for softmax, cme or linear.")
+            raise ArgumentError(f"A sink pools tokens, and {model} has keys; ask for softmax, cme or linear.")
         return cls(settings.ridge or best_ridge(problem), problem.pooling)
 
     @property
@@ -317,7 +317,7 @@ class PrototypeAttention(Attention):
         """The values of the latent, where it has finitely many."""
         if problem.prototypes is None:
             raise ArgumentError(
-                f"prototypes are the values of a finite latent, which {model} has not; ask the model finite."
+                f"Prototypes are the values of a finite latent, which {model} has not; ask the model finite."
             )
         return cls(problem.prototypes)
 

@@ -98,14 +98,14 @@ def diagnose_head(
     require_positive("a temperature", own)
     if len(keys) < 4 or len(queries) == 0:
         raise AssumptionError(
-            f"a head is diagnosed from at least four tokens, two to fit and two held out, and one query; got "
+            f"A head is diagnosed from at least four tokens, two to fit and two held out, and one query; got "
             f"{len(keys)} tokens and {len(queries)} queries."
         )
     order = rng.permutation(len(keys))[:MOST]
     fitted, held = order[: len(order) // 2], order[len(order) // 2 :]
     if float(np.square(values[held] - values[held].mean(axis=0)).sum()) == 0:
         raise AssumptionError(
-            "all held-out values are equal, so there is nothing to explain; give a head whose values vary."
+            "All held-out values are equal, so there is nothing to explain; give a head whose values vary."
         )
     case = _Case(
         keys[fitted], values[fitted], keys[held], values[held], queries, smooth(Exponential(own), keys, values, queries)
@@ -192,7 +192,7 @@ def _best_embeddings(case: _Case, own: float) -> tuple[Fit, Fit]:
     gentle = [gamma for gamma in grid if excess <= STEEPEST * gamma]
     if not gentle:
         raise AssumptionError(
-            f"queries or held-out keys are so long that the exponential kernel exceeds e^{STEEPEST:.0f} at every "
+            f"Queries or held-out keys are so long that the exponential kernel exceeds e^{STEEPEST:.0f} at every "
             f"temperature up to {grid[-1]:.3g}; scale queries and keys down, or give the head's own temperature."
         )
     return (

@@ -62,8 +62,8 @@ def multiplier(dimension: int, degree: int, temperature: float) -> float:
     mass = _scaled_bessel(dimension / 2 - 1, kappa)
     if mass == 0:
         raise AssumptionError(
-            f"the Bessel functions of dimension {dimension} vanish in double precision at temperature {temperature}; "
-            "take a smaller temperature"
+            f"The Bessel functions of dimension {dimension} vanish in double precision at temperature {temperature}; "
+            "take a smaller temperature."
         )
     return _scaled_bessel(dimension / 2 - 1 + degree, kappa) / mass
 
@@ -96,7 +96,7 @@ def effective_dimension(dimension: int, temperature: float, epsilon: float) -> f
     total = 0.0
     if eigenvalue(dimension, 0, temperature) == 0:
         raise AssumptionError(
-            f"the harmonics of dimension {dimension} at temperature {temperature} are too small for double precision; "
+            f"The harmonics of dimension {dimension} at temperature {temperature} are too small for double precision; "
             "take fewer dimensions or a smaller temperature."
         )
     for degree, mu in spectrum(dimension, temperature):
@@ -144,6 +144,6 @@ def _inverse(temperature: float) -> float:
 def _require_sphere(dimension: int, degree: int) -> None:
     if dimension < 2 or degree < 0:
         raise AssumptionError(
-            f"harmonics live on the unit sphere of R^d, d ≥ 2, and have degrees from 0; got d = {dimension} and degree "
-            f"{degree}"
+            f"Harmonics live on the unit sphere of R^d, d ≥ 2, and have degrees from 0; got d = {dimension} and degree "
+            f"{degree}."
         )

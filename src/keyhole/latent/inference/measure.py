@@ -82,15 +82,15 @@ def measure_curves(
 ) -> tuple[Curve, ...]:
     """Every attention on the same contexts, at every size."""
     if seed < 0:
-        raise ArgumentError(f"a seed is an integer from 0; got {seed}.")
+        raise ArgumentError(f"A seed is an integer from 0; got {seed}.")
     ordered = tuple(sorted(set(sizes)))
     if not ordered or ordered[0] < 1 or repeats < 2:
         raise AssumptionError(
-            f"an error is measured at one size or more, each at least 1, over at least two repeats; got the sizes "
+            f"An error is measured at one size or more, each at least 1, over at least two repeats; got the sizes "
             f"{list(sizes)} and {repeats} repeats."
         )
     if ordered[-1] > MOST_TOKENS:
-        raise ArgumentError(f"contexts here have up to {MOST_TOKENS} tokens; got {ordered[-1]}. Ask for smaller sizes.")
+        raise ArgumentError(f"Contexts here have up to {MOST_TOKENS} tokens; got {ordered[-1]}. Ask for smaller sizes.")
     tables = np.full((4, len(attentions), repeats, len(ordered)), np.nan)
     for repeat in range(repeats):
         context = problem.draw_context(ordered[-1], np.random.default_rng([seed, repeat]))

@@ -24,7 +24,7 @@ class PowerOfT:
     def __post_init__(self) -> None:
         if not 0 < self.factor < float("inf") or not isfinite(self.power):
             raise AssumptionError(
-                f"a bandwidth or a ridge is a positive number times a power of T; got {self.factor} and the power "
+                f"A bandwidth or a ridge is a positive number times a power of T; got {self.factor} and the power "
                 f"{self.power}."
             )
 
@@ -37,7 +37,7 @@ class PowerOfT:
             value = float("inf")
         if not 0 < value < float("inf"):
             raise AssumptionError(
-                f"the rule {self} leaves the range of double precision at T = {tokens}; give a power nearer to 0."
+                f"The rule {self} leaves the range of double precision at T = {tokens}; give a power nearer to 0."
             )
         return value
 
@@ -84,7 +84,7 @@ def vanishing_rate(dimension: int) -> float:
 
 def _surface(dimension: int) -> int:
     if dimension < 2:
-        raise AssumptionError(f"a sphere of keys needs at least 2 coordinates; got {dimension}")
+        raise AssumptionError(f"A sphere of keys needs at least 2 coordinates; got {dimension}.")
     return dimension - 1
 
 

@@ -65,7 +65,7 @@ def cme_weights(kernel: Kernel, keys: Points, queries: Places, *, ridge: float) 
         )
     if ridge < np.finfo(np.float64).eps * float(np.sum(diagonal[:tokens])):  # adding it may change no digit
         raise AssumptionError(
-            f"a ridge of {ridge:.3g} is lost in rounding beside {tokens} keys under {kernel}; give a larger ridge."
+            f"A ridge of {ridge:.3g} is lost in rounding beside {tokens} keys under {kernel}; give a larger ridge."
         )
     if tokens > DENSE:
         low_rank = factor(kernel, points, rank=tokens // 8, trace=FAITHFUL * whole)

@@ -81,7 +81,7 @@ def embed_long(
     require_positive("a ridge", ridge)
     require_positive("a tolerance", tolerance)
     if steps < 0:
-        raise AssumptionError(f"a number of steps is not negative; got {steps}")
+        raise AssumptionError(f"A number of steps is not negative; got {steps}.")
     largest = float(np.max(kernel.diagonal(keys)))
     target = tolerance * 2 * sqrt(ridge / largest) if largest > 0 else inf
     # ‖c‖ ≤ ‖v‖/λ, so a trace of target·λ/‖v‖ is surely enough; the factor's own bound then decides

@@ -60,7 +60,7 @@ class Polya(ModelWithoutKeys):
 
     def __post_init__(self) -> None:
         if len(self.concentration) < 2:
-            raise AssumptionError(f"an urn needs at least two colours; got {len(self.concentration)}.")
+            raise AssumptionError(f"An urn needs at least two colours; got {len(self.concentration)}.")
         for amount in self.concentration:
             require_amount("what an urn holds of a colour", float(amount))
 
@@ -224,7 +224,7 @@ class GaussianLocation(ModelWithoutKeys):
         require_amount("a prior variance", self.prior_variance)
         require_amount("a noise variance", self.noise_variance)
         if len(self.prior_mean) == 0 or not bool(np.all(np.isfinite(self.prior_mean))):
-            raise AssumptionError("the prior mean must hold at least one number, and no NaN or infinity.")
+            raise AssumptionError("The prior mean must hold at least one number, and no NaN or infinity.")
 
     @property
     def width(self) -> int:

@@ -64,7 +64,7 @@ class FiniteLatent(ABC):
         with np.errstate(divide="ignore"):
             scores = np.log(self.prior) + self.log_likelihood(tokens).sum(axis=1)
         if bool(np.any(np.all(np.isneginf(scores), axis=1))):
-            raise AssumptionError("a sequence has probability 0 under every latent value, so it has no posterior.")
+            raise AssumptionError("A sequence has probability 0 under every latent value, so it has no posterior.")
         return scores
 
     def posterior(self, tokens: Tokens) -> Probabilities:

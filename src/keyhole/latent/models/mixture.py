@@ -48,7 +48,7 @@ class GaussianMixture(FiniteLatentWithMeans):
                 f"{(len(self.centres), len(self.prior))}; got {self.proportions.shape}."
             )
         if not bool(np.all(np.isfinite(self.centres))):
-            raise AssumptionError("the centres hold NaN or infinity; every entry must be a finite number.")
+            raise AssumptionError("The centres hold NaN or infinity; every entry must be a finite number.")
 
     def draw(self, latents: Int[Any, "n"], length: int, rng: np.random.Generator) -> Tokens:
         """A cluster for every token, then its place."""

@@ -21,7 +21,7 @@ class MarkovChain:
     def __post_init__(self) -> None:
         if self.letters < 2 or not 0 <= self.stay <= 1:
             raise AssumptionError(
-                f"a chain needs at least 2 letters and a chance to stay from 0 to 1; "
+                f"A chain needs at least 2 letters and a chance to stay from 0 to 1; "
                 f"got {self.letters} and {self.stay}."
             )
 
@@ -58,7 +58,7 @@ class Urn:
 
     def __post_init__(self) -> None:
         if len(self.copies) < 2 or bool(np.any(self.copies < 0)) or self.copies.sum() < 1:
-            raise AssumptionError("an urn holds at least two letters, no negative number of any, and not nothing.")
+            raise AssumptionError("An urn holds at least two letters, no negative number of any, and not nothing.")
 
     @property
     def letters(self) -> int:
@@ -79,7 +79,7 @@ class Urn:
         self._require_length(tokens.shape[1] + 1)
         left = self.copies - letter_counts(tokens, self.letters)
         if bool(np.any(left < 0)):
-            raise AssumptionError("a sequence holds more of a letter than the urn did.")
+            raise AssumptionError("A sequence holds more of a letter than the urn did.")
         return left / left.sum(axis=1, keepdims=True)
 
     def statistic(self, tokens: Letters) -> Int[Any, "n V"]:

@@ -84,7 +84,7 @@ class SphereProcess(ModelWithKeys):
         require_sizes(n, length)
         if length > MOST_JOINT:
             raise AssumptionError(
-                f"a process is drawn exactly at up to {MOST_JOINT} keys; {length} were asked for. "
+                f"A process is drawn exactly at up to {MOST_JOINT} keys; {length} were asked for. "
                 "Draw a SphereFunction instead."
             )
         stream = np.random.default_rng(rng)
@@ -269,7 +269,7 @@ def _require_whole(parts: list[float], trace: float, dimension: int, temperature
     """Refuse degrees that do not add up to what they must: double precision has lost some."""
     if not abs(sum(parts) - trace) <= WHOLE * trace or trace == 0:
         raise AssumptionError(
-            f"the harmonics of dimension {dimension} at temperature {temperature} are too small for double precision; "
+            f"The harmonics of dimension {dimension} at temperature {temperature} are too small for double precision; "
             "take fewer dimensions or a smaller temperature."
         )
 

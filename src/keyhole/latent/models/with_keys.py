@@ -89,6 +89,6 @@ def require_widths(key_width: int, value_width: int, *, least: int) -> None:
     """Refuse widths of keys and values that are too small."""
     if key_width < least or value_width < 1:
         raise AssumptionError(
-            f"keys of width {key_width} and values of width {value_width} were asked for; "
+            f"Keys of width {key_width} and values of width {value_width} were asked for; "
             f"keys need at least {least}, values at least 1."
         )
