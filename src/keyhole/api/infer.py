@@ -169,8 +169,8 @@ def infer(
     linear, or a function of two arrays of rows. Bandwidth γ and ridge λ are numbers or powers of T such as
     0.5*T^-1/3; left out, they follow the model.
 
-    >>> found = infer("gaussian", [8, 64], repeats=8)
-    >>> [(reading.curve.name, reading.curve.identical) for reading in found.readings]
+    >>> answer = infer("gaussian", [8, 64], repeats=8)
+    >>> [(reading.curve.name, reading.curve.identical) for reading in answer.readings]
     [('softmax', False), ('sink', True)]
     """
     named = model if isinstance(model, str) else type(model).__name__
