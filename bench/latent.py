@@ -21,7 +21,7 @@ from keyhole.kernels.families import Exponential, sphere_kernel
 from keyhole.kernels.smoothing import smooth
 from keyhole.latent.long.cme import embed_long
 from keyhole.latent.long.softmax import KEYS, QUERIES, is_tame, softmax_long
-from keyhole.latent.models.regression import draw_sphere_function, uniform_on_sphere
+from keyhole.latent.models.sphere import draw_sphere_function, uniform_on_sphere
 
 WIDTH = 64
 ROUNDS = 5

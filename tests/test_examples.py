@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from math import log
@@ -10,6 +11,7 @@ from random import Random
 
 import pytest
 
+import keyhole
 from keyhole.bounds.construction_norms import hypothetical
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -52,6 +54,62 @@ def test_attribution():
     # a bit that no drawn input is sensitive to would be missed; with s ≤ 5 each is seen in 2^-4 of 200 inputs or more
     assert all(occlusion == 1.0 for occlusion, _ in found)
     assert min(attention for _, attention in found) < 1.0
+
+
+def test_own_latent_model():
+    """Gamma–Poisson, which the library does not know: a table for each attention, and the sink is exact."""
+    words = [sys.executable, str(EXAMPLES / "own_latent_model.py")]
+    run = subprocess.run(words, capture_output=True, text=True, check=True)
+    softmax, sink = run.stdout.split("sink: a sink of logit log λ, λ = 0.5")
+    assert "GammaPoisson: 256 repeats" in softmax
+    assert "0 up to rounding" not in softmax
+    assert sink.count("0 up to rounding") == 4
+    assert "The sink is the posterior mean" in sink
+
+
+@pytest.mark.parametrize(
+    ("member", "wrong", "sentence"),
+    [
+        ("posterior_mean", lambda _self, tokens: tokens.mean(axis=1), "the sink is not the posterior mean"),
+        ("posterior_mean", lambda self, tokens: 1 + (self.a + tokens.sum(axis=1)) / 9, "is not the posterior mean"),
+        ("sample", lambda self, n, length, rng: self.drawn(n, length, rng), "more than four standard errors"),
+    ],
+)
+def test_a_wrong_latent_model_is_found_out(member, wrong, sentence):
+    """A posterior that forgets its prior, one that is off by one, and counts of another law fail the check."""
+    example = runpy.run_path(str(EXAMPLES / "own_latent_model.py"))
+
+    class Wrong(example["GammaPoisson"]):
+        def drawn(self, n, length, rng):
+            """Draw twice the counts."""
+            right = example["GammaPoisson"].sample(self, n, length, rng)
+            return keyhole.latent.Draw(2 * right.tokens, right.latents)
+
+    setattr(Wrong, member, wrong)
+    with pytest.raises(AssertionError, match=sentence):
+        example["check"](Wrong(), keyhole.infer(Wrong(), [8, 16, 32, 64]))
+
+
+def test_the_own_latent_model_moved_inside_is_found_by_name(tmp_path):
+    """One file more in the library's folder of models, and no other change: the command line finds it by its name."""
+    shutil.copytree(Path(keyhole.__file__).parent, tmp_path / "keyhole", ignore=shutil.ignore_patterns("__pycache__"))
+    text = (EXAMPLES / "own_latent_model.py").read_text("utf8").split("def check")[0]
+    for public, inside in {
+        "import keyhole\n": "from keyhole.latent.models.registry import register_model\n",
+        "from keyhole.latent import Draw, ModelWithoutKeys, Pooling\n": (
+            "from keyhole.latent.inference.problem import Pooling\n"
+            "from keyhole.latent.models.base import Draw\n"
+            "from keyhole.latent.models.without_keys import ModelWithoutKeys\n"
+        ),
+    }.items():
+        assert public in text
+        text = text.replace(public, inside)
+    inside = tmp_path / "keyhole" / "latent" / "models" / "gamma_poisson.py"
+    inside.write_text(text + '\n\nregister_model("gamma", GammaPoisson)\n', "utf8")
+    words = [sys.executable, "-m", "keyhole", "infer", "gamma", "--size", "8,16", "--repeats", "4"]
+    run = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path, env={"PYTHONPATH": "."})
+    assert "gamma: 4 repeats" in run.stdout
+    assert run.stdout.count("0 up to rounding") == 2
 
 
 @pytest.mark.extra("torch")

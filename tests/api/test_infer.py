@@ -5,9 +5,9 @@ import pytest
 
 import keyhole
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.latent.inference.schedules import Rule
+from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.models.conjugate import GaussianLocation
-from keyhole.latent.models.regression import LinearRegression
+from keyhole.latent.models.linear import LinearRegression
 
 
 def test_a_value_serves_as_a_model():
@@ -27,7 +27,7 @@ def test_the_slope_of_the_gap_stands_beside_the_exact_one():
     assert reading.gap_slope.low < exact < reading.gap_slope.high
 
 
-@pytest.mark.parametrize("rule", [0.5, "0.5", Rule(0.5)])
+@pytest.mark.parametrize("rule", [0.5, "0.5", PowerOfT(0.5)])
 def test_rules_may_be_numbers_texts_or_rules(rule):
     """The same curve."""
     found = keyhole.infer("gp", [8], attention=["softmax"], bandwidth=rule, repeats=2)
@@ -82,7 +82,7 @@ def test_where_theory_is_silent_no_line_is_printed():
         ({"bandwidth": -1.0}, AssumptionError, "a positive number times a power of T"),
         ({"ridge": 0.0}, AssumptionError, "Equal keys without a ridge"),
         ({"kernel": "cosine"}, ArgumentError, "There is no kernel 'cosine'"),
-        ({"seed": -1}, ArgumentError, "a seed is an integer from 0; got -1"),
+        ({"seed": -1}, ArgumentError, "A seed is an integer from 0; got -1"),
         ({"kernel": np.dot, "bandwidth": 1.0}, ArgumentError, "not apply to the linear kernel or to a function"),
         ({"kernel": lambda a, b: np.nan * (a @ b.T), "attention": ["cme"]}, AssumptionError, "is not finite at"),
         ({"bandwidth": 1e-320, "attention": ["softmax"]}, AssumptionError, "no finite answer at T = 8"),

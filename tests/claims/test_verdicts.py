@@ -20,8 +20,8 @@ from keyhole.claims.representation import constructions as representation
 from keyhole.claims.representation import joined, sharpness, softmax_smoothness
 from keyhole.latent.exchangeability.balance import balance_p_value
 from keyhole.latent.exchangeability.extendibility import extendibility_test
-from keyhole.latent.inference.measure import prototypes
-from keyhole.latent.inference.schedules import Rule
+from keyhole.latent.inference import prototypes
+from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.models.finite import FiniteLatent, FiniteModel
 from keyhole.latent.models.not_exchangeable import MarkovChain
 
@@ -179,7 +179,7 @@ BREAKS = {
     "inference-rates: a bandwidth that does not fall": (
         inference_rates,
         "vanishing_bandwidth",
-        lambda _dimension: Rule(0.5),
+        lambda _dimension: PowerOfT(0.5),
     ),
     "floor: too few samples": (floor, "first_moment_size", lambda _T: 20),
 }

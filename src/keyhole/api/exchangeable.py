@@ -16,7 +16,7 @@ from keyhole.latent.exchangeability.extendibility import extendibility_test
 from keyhole.latent.exchangeability.order import neighbours_test, places_test, require_sequences
 from keyhole.latent.exchangeability.permutations import PermutationTest, Watch, require_permutations
 
-QUESTIONS = ("order", "extendible", "both")
+TESTS = ("order", "extendible", "both")
 
 REJECTIONS = {
     "neighbours": "neighbouring tokens depend on each other, so the order matters",
@@ -46,8 +46,8 @@ class Exchangeability:
         """One sentence."""
         if self.rejected:
             return f"rejected: {'; '.join(REJECTIONS[test.name] for test in self.rejected)}."
-        asked = {test.name for test in self.tests}
-        what = "exchangeability" if "neighbours" in asked else "a latent variable"
+        names = {test.name for test in self.tests}
+        what = "exchangeability" if "neighbours" in names else "a latent variable"
         return f"not rejected: nothing here speaks against {what}, which is not a proof of it."
 
     def record(self) -> dict[str, Any]:
@@ -89,21 +89,21 @@ def exchangeable(
     >>> print(exchangeable(MarkovChain(4, 0.6).sample(50, 12, 0).tokens, test="order"))
     rejected: neighbouring tokens depend on each other, so the order matters.
     """
-    if test not in QUESTIONS:
+    if test not in TESTS:
         raise ArgumentError(f"There is no test {test!r}; there are order, extendible and both.")
     if seed < 0:
         raise ArgumentError(f"The seed {seed} was given; a seed is at least 0.")
     tokens = data if isinstance(data, np.ndarray) else read_sequences(Path(data))
     require_sequences(tokens)
-    asked = _asked(test, len(tokens))
+    names = _tests_for(test, len(tokens))
     # a look in either direction is two one-sided looks
-    require_permutations(permutations, level, len(asked) * 2 if "neighbours" in asked else 0)
-    streams = np.random.default_rng(seed).spawn(len(asked))
-    found = tuple(
+    require_permutations(permutations, level, len(names) * 2 if "neighbours" in names else 0)
+    streams = np.random.default_rng(seed).spawn(len(names))
+    results = tuple(
         extendibility_test(tokens, rng=stream)
         if name == "extendible"
         else ORDER_TESTS[name](tokens, permutations=permutations, rng=stream, watch=watch)
-        for name, stream in zip(asked, streams, strict=True)
+        for name, stream in zip(names, streams, strict=True)
     )
     whole = np.issubdtype(tokens.dtype, np.integer)
     return Exchangeability(
@@ -111,7 +111,7 @@ def exchangeable(
         length=tokens.shape[1],
         kind="letters" if whole else "vectors" if tokens.ndim == 3 else "reals",
         letters=len(np.unique(tokens)) if whole else None,
-        tests=found,
+        tests=results,
         level=level,
         seed=seed,
     )
@@ -120,7 +120,7 @@ def exchangeable(
 ORDER_TESTS: dict[str, Callable[..., PermutationTest]] = {"neighbours": neighbours_test, "places": places_test}
 
 
-def _asked(test: str, sequences: int) -> tuple[str, ...]:
+def _tests_for(test: str, sequences: int) -> tuple[str, ...]:
     order = ("neighbours", "places") if sequences > 1 else ("neighbours",)
     both = (*order, "extendible") if sequences > 3 else order  # halves of two
     return {"order": order, "extendible": ("extendible",), "both": both}[test]

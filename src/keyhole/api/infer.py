@@ -10,16 +10,12 @@ import numpy as np
 
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
-from keyhole.latent.inference.attentions import Settings, estimators_for, make_estimator, require_used
-from keyhole.latent.inference.measure import IDENTITY, Curve, Watch, measure
-from keyhole.latent.inference.predictions import Prediction, predict
-from keyhole.latent.inference.problem import Question, ask
+from keyhole.latent.inference.attentions import Settings, make_attention, require_used
+from keyhole.latent.inference.measure import IDENTITY, Curve, Watch, measure_curves
+from keyhole.latent.inference.problem import Prediction, Problem, require_problem
 from keyhole.latent.inference.rates import MeanError, Slope
-from keyhole.latent.inference.schedules import Rule, parse_rule
+from keyhole.latent.inference.schedules import PowerOfT, parse_schedule
 from keyhole.latent.models.registry import find_model
-from keyhole.latent.models.regression import LinearRegression
-
-LINEAR, DENSE, POOLED = 64, 24, 256  # repeats: dense systems cost; models without keys are repeated more often
 
 
 @dataclass(frozen=True)
@@ -155,67 +151,62 @@ class Inference:
 
 
 def infer(
-    model: str | Any,
+    model: str | Problem,
     sizes: Sequence[int],
     *,
     attention: Sequence[str] = (),
     kernel: str | Callable[[Any, Any], Any] | None = None,
-    bandwidth: str | float | Rule | None = None,
-    ridge: str | float | Rule | None = None,
+    bandwidth: str | float | PowerOfT | None = None,
+    ridge: str | float | PowerOfT | None = None,
     repeats: int | None = None,
     seed: int = 0,
     watch: Watch = lambda _done, _of: None,
 ) -> Inference:
     """Measure kinds of attention against the exact posterior mean of a latent model, at every size.
 
-    The model is a name (finite, polya, beta, gaussian, mixture, linear, gp) or a value of those kinds. Kernels are
-    exponential, gaussian, matern, polynomial, linear, or a function of two arrays of rows. Bandwidth γ and ridge λ are
-    numbers or rules such as 0.5*T^-1/3; left out, they follow the model.
+    The model is the name of a registered one (`keyhole.latent.model_names()`) or any value that satisfies
+    `keyhole.latent.Problem`, such as a model of your own. Kernels are exponential, gaussian, matern, polynomial,
+    linear, or a function of two arrays of rows. Bandwidth γ and ridge λ are numbers or powers of T such as
+    0.5*T^-1/3; left out, they follow the model.
 
-    >>> found = infer("gaussian", [8, 64], repeats=8)
-    >>> [(reading.curve.name, reading.curve.identical) for reading in found.readings]
+    >>> answer = infer("gaussian", [8, 64], repeats=8)
+    >>> [(reading.curve.name, reading.curve.identical) for reading in answer.readings]
     [('softmax', False), ('sink', True)]
     """
     named = model if isinstance(model, str) else type(model).__name__
-    question = ask(named, find_model(model) if isinstance(model, str) else model)
-    settings = Settings(kernel, _rule(bandwidth), _ridge(ridge))
-    kinds = tuple(attention) or estimators_for(question)
+    problem = require_problem(named, find_model(model) if isinstance(model, str) else model)
+    settings = Settings(kernel, _schedule(bandwidth), _ridge(ridge))
+    kinds = tuple(attention) or problem.attentions
     if len(set(kinds)) < len(kinds):
         raise ArgumentError(f"A kind of attention was named twice in {', '.join(kinds)}; name each once.")
-    estimators = [make_estimator(kind, question, settings) for kind in kinds]
-    require_used(settings, kinds, question)
-    times = repeats if repeats is not None else _repeats(question)
-    curves = measure(question, estimators, sizes, repeats=times, seed=seed, watch=watch)
+    attentions = [make_attention(kind, problem, settings, model=named) for kind in kinds]
+    require_used(settings, attentions, named)
+    times = problem.repeats if repeats is None else repeats
+    curves = measure_curves(problem, attentions, sizes, repeats=times, seed=seed, watch=watch)
     rng = np.random.default_rng([seed, times])
     readings = tuple(
         Reading(
             curve,
             curve.slope(rng, of="gap"),
             curve.slope(rng, of="error"),
-            predict(estimator, question, max(sizes)),
+            problem.predict(made.chosen, max(sizes)),
         )
-        for curve, estimator in zip(curves, estimators, strict=True)
+        for curve, made in zip(curves, attentions, strict=True)
     )
-    return Inference(named, times, seed, question.pooling is None, readings)
+    return Inference(named, times, seed, problem.pooling is None, readings)
 
 
-def _repeats(question: Question) -> int:
-    if question.pooling is not None:
-        return POOLED
-    return LINEAR if isinstance(question.model, LinearRegression) else DENSE
-
-
-def _ridge(given: str | float | Rule | None) -> Rule | None:
+def _ridge(given: str | float | PowerOfT | None) -> PowerOfT | None:
     try:
-        return _rule(given)
+        return _schedule(given)
     except AssumptionError as error:
         raise AssumptionError(f"{error} Equal keys without a ridge have no unique answer.") from None
 
 
-def _rule(given: str | float | Rule | None) -> Rule | None:
-    if given is None or isinstance(given, Rule):
+def _schedule(given: str | float | PowerOfT | None) -> PowerOfT | None:
+    if given is None or isinstance(given, PowerOfT):
         return given
-    return parse_rule(given) if isinstance(given, str) else Rule(float(given))
+    return parse_schedule(given) if isinstance(given, str) else PowerOfT(float(given))
 
 
 def _means(table: Any, columns: int) -> list[float | None]:

@@ -8,7 +8,7 @@ import typer
 from keyhole.cli.arguments import counts
 from keyhole.errors import ArgumentError
 
-MODEL = "finite, polya, beta, gaussian, mixture, linear or gp."
+MODEL = "A latent model by its name, such as gaussian, polya or gp; an unknown name lists them all."
 KINDS = (
     "Kinds of attention between commas: softmax, cme, linear, sink, prototypes; those that suit MODEL, if not given."
 )

@@ -1,20 +1,41 @@
-"""Exchangeable models with a latent per sequence: exact posteriors, and attention judged as their estimator."""
+"""Exchangeable models with a latent per sequence: exact posteriors, and attention judged as their estimator.
 
-from keyhole.latent.inference.diagnosis import diagnose_head as diagnose_head
-from keyhole.latent.inference.prototypes import prototype_attention as prototype_attention
-from keyhole.latent.long.cme import embed_long as embed_long
-from keyhole.latent.long.softmax import softmax_long as softmax_long
-from keyhole.latent.models.base import Draw as Draw
-from keyhole.latent.models.base import LatentModel as LatentModel
-from keyhole.latent.models.conjugate import BetaBernoulli as BetaBernoulli
-from keyhole.latent.models.conjugate import GaussianLocation as GaussianLocation
-from keyhole.latent.models.conjugate import Polya as Polya
-from keyhole.latent.models.finite import FiniteModel as FiniteModel
-from keyhole.latent.models.finite import TwoFunctions as TwoFunctions
-from keyhole.latent.models.mixture import GaussianMixture as GaussianMixture
-from keyhole.latent.models.not_exchangeable import MarkovChain as MarkovChain
-from keyhole.latent.models.not_exchangeable import Urn as Urn
-from keyhole.latent.models.registry import find_model as find_model
-from keyhole.latent.models.regression import LinearRegression as LinearRegression
-from keyhole.latent.models.regression import SphereFunction as SphereFunction
-from keyhole.latent.models.regression import SphereProcess as SphereProcess
+`models` holds the latent models and their registry, `inference` measures attention against their posterior means,
+`exchangeability` tests sequences and representations, and `long` attends over very long contexts.
+"""
+
+from keyhole.latent.exchangeability import compare_representations as compare_representations
+from keyhole.latent.exchangeability import linear_probe as linear_probe
+from keyhole.latent.exchangeability import network_probe as network_probe
+from keyhole.latent.exchangeability import nuisance_probe as nuisance_probe
+from keyhole.latent.inference import Chosen as Chosen
+from keyhole.latent.inference import Context as Context
+from keyhole.latent.inference import Pooling as Pooling
+from keyhole.latent.inference import Posterior as Posterior
+from keyhole.latent.inference import PowerOfT as PowerOfT
+from keyhole.latent.inference import Prediction as Prediction
+from keyhole.latent.inference import Problem as Problem
+from keyhole.latent.inference import Prototypes as Prototypes
+from keyhole.latent.inference import Regression as Regression
+from keyhole.latent.inference import diagnose_head as diagnose_head
+from keyhole.latent.inference import prototype_attention as prototype_attention
+from keyhole.latent.long import embed_long as embed_long
+from keyhole.latent.long import softmax_long as softmax_long
+from keyhole.latent.models import BetaBernoulli as BetaBernoulli
+from keyhole.latent.models import Draw as Draw
+from keyhole.latent.models import FiniteModel as FiniteModel
+from keyhole.latent.models import GaussianLocation as GaussianLocation
+from keyhole.latent.models import GaussianMixture as GaussianMixture
+from keyhole.latent.models import LatentModel as LatentModel
+from keyhole.latent.models import LinearRegression as LinearRegression
+from keyhole.latent.models import MarkovChain as MarkovChain
+from keyhole.latent.models import ModelWithKeys as ModelWithKeys
+from keyhole.latent.models import ModelWithoutKeys as ModelWithoutKeys
+from keyhole.latent.models import Polya as Polya
+from keyhole.latent.models import SphereFunction as SphereFunction
+from keyhole.latent.models import SphereProcess as SphereProcess
+from keyhole.latent.models import TwoFunctions as TwoFunctions
+from keyhole.latent.models import Urn as Urn
+from keyhole.latent.models import find_model as find_model
+from keyhole.latent.models import model_names as model_names
+from keyhole.latent.models import register_model as register_model

@@ -71,7 +71,7 @@ def test_nuisance_is_judged_beyond_the_posterior():
         (lambda: linear_probe(COUNTS[:10], POSTERIOR), DataError, "10 rows came with 800 posteriors"),
         (lambda: linear_probe(COUNTS[:10], POSTERIOR[:10]), DataError, "10 sequences are too few"),
         (lambda: linear_probe(COUNTS * np.nan, POSTERIOR), DataError, "holds NaN"),
-        (lambda: linear_probe(COUNTS, POSTERIOR * 2), AssumptionError, "each posterior must sum to 1"),
+        (lambda: linear_probe(COUNTS, POSTERIOR * 2), AssumptionError, "Each posterior must sum to 1"),
         (lambda: nuisance_probe(COUNTS, POSTERIOR, 0 * COUNTS), DataError, "nothing to explain"),
     ],
 )

@@ -15,12 +15,12 @@ from keyhole.latent.exchangeability.contraction import (
     regret_ceiling,
 )
 from keyhole.latent.exchangeability.sufficiency import (
-    compare,
+    compare_representations,
     determines,
     enumerate_sequences,
     information,
     is_sufficient,
-    joint_law,
+    joint_probabilities,
     partition,
 )
 from keyhole.latent.models.finite import FiniteModel, counts_of
@@ -36,7 +36,7 @@ def random_model(letters, values, seed):
 
 def test_vectors_by_enumeration():
     """Stored numbers: classes, H(R) and I(z; R) for the sequence, counts, posterior, and its first tokens."""
-    held = compare(THREE, 3, {"two tokens": lambda x: x[:, :2], "one token": lambda x: x[:, :1]})
+    held = compare_representations(THREE, 3, {"two tokens": lambda x: x[:, :2], "one token": lambda x: x[:, :1]})
     expected = {
         "sequence": (27, 3.264963, 0.176004),
         "counts": (10, 2.217362, 0.176004),
@@ -56,7 +56,7 @@ def test_equal_rows_merge():
     rows = rng.uniform(0.1, 1, size=(4, 3))
     rows[3] = rows[2]
     model = FiniteModel(rows / rows.sum(axis=0), np.array([0.2, 0.3, 0.5]))
-    held = compare(model, 5, {"merged": lambda x: np.sort(np.minimum(x, 2), axis=1)})
+    held = compare_representations(model, 5, {"merged": lambda x: np.sort(np.minimum(x, 2), axis=1)})
     assert [held[name].classes for name in ("sequence", "counts", "posterior", "merged")] == [1024, 56, 21, 21]
     assert determines(model, 5, model.posterior, lambda x: np.sort(np.minimum(x, 2), axis=1))
 
@@ -71,7 +71,7 @@ def test_posterior_is_sufficient_and_minimal(letters, values, length, seed, data
     def own(tokens):
         return np.array(groups)[tokens @ digits]
 
-    held = compare(model, length, {"own": own})
+    held = compare_representations(model, length, {"own": own})
     assert is_sufficient(model, length, model.posterior)
     assert is_sufficient(model, length, counts_of(model))
     assert determines(model, length, counts_of(model), model.posterior)
@@ -85,7 +85,7 @@ def test_posterior_is_sufficient_and_minimal(letters, values, length, seed, data
 def test_information_by_its_definition():
     """H and I from the sums that define them, one class at a time."""
     sequences = enumerate_sequences(3, 3)
-    joint, groups = joint_law(THREE, sequences), partition(sequences[:, :2])
+    joint, groups = joint_probabilities(THREE, sequences), partition(sequences[:, :2])
     entropy = about = 0.0
     for group in np.unique(groups):
         both = joint[groups == group].sum(axis=0)
@@ -98,7 +98,7 @@ def test_information_by_its_definition():
 def test_beliefs_near_certainty_stay_apart():
     """A nearly sure coin, T = 9: ten counts are ten posteriors, from 1e-27 to 1; nothing of H(counts) is lost."""
     coin = FiniteModel(np.array([[0.999, 0.001], [0.001, 0.999]]), np.array([0.5, 0.5]))
-    held = compare(coin, 9)
+    held = compare_representations(coin, 9)
     assert held["posterior"].classes == held["counts"].classes == 10
     assert held["posterior"].entropy == pytest.approx(held["counts"].entropy, abs=1e-12)
     assert determines(coin, 9, coin.posterior, counts_of(coin))

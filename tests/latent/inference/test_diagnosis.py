@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.latent.inference.diagnosis import _up_to_a_factor, diagnose_head
-from keyhole.latent.models.regression import draw_sphere_function, uniform_on_sphere
+from keyhole.latent.models.sphere import draw_sphere_function, uniform_on_sphere
 
 
 def head(seed=0, tokens=500, noise=0.3):
@@ -147,7 +147,7 @@ def test_it_reads_as_lines():
     [
         (lambda q, k, v: (q, k[:1], v[:1]), AssumptionError, "at least four tokens.* got 1 tokens"),
         (lambda q, k, v: (q[:0], k, v), AssumptionError, "and 0 queries"),
-        (lambda q, k, v: (q, k, 0 * v), AssumptionError, "all held-out values are equal"),
+        (lambda q, k, v: (q, k, 0 * v), AssumptionError, "All held-out values are equal"),
         (lambda q, k, v: (q, np.nan * k, v), ShapeError, "NaN or infinity"),
         (lambda q, k, v: (q, k, v[:3]), ShapeError, "one value per key"),
         (lambda q, k, v: (q[:, :2], k, v), ShapeError, "the same width"),

@@ -9,7 +9,7 @@ from scipy.special import eval_legendre
 from keyhole.errors import AssumptionError
 from keyhole.kernels.families import sphere_kernel
 from keyhole.kernels.smoothing import smooth
-from keyhole.latent.inference.bias import energies, expected_energies, ridge_bias, softmax_floor
+from keyhole.latent.inference.bias import ridge_bias, softmax_floor
 from keyhole.latent.inference.harmonics import (
     effective_dimension,
     eigenvalue,
@@ -18,7 +18,7 @@ from keyhole.latent.inference.harmonics import (
     shrinkage,
     zonal,
 )
-from keyhole.latent.models.regression import SphereFunction, SphereProcess, draw_sphere_function
+from keyhole.latent.models.sphere import SphereFunction, SphereProcess, draw_sphere_function
 
 dimensions = st.integers(2, 9)
 temperatures = st.floats(0.05, 5)
@@ -122,22 +122,22 @@ def test_energies_add_up_to_the_power_of_the_function():
         [np.outer(radius, np.cos(turns)), np.outer(radius, np.sin(turns)), np.outer(heights, np.ones(80))], axis=-1
     )
     power = np.square(function(grid.reshape(-1, 3))).sum(axis=1).reshape(40, 80).mean(axis=1) @ weights / 2
-    assert energies(function).sum() == pytest.approx(power, rel=1e-12)
+    assert function.energies().sum() == pytest.approx(power, rel=1e-12)
 
 
 def test_energies_of_a_process_add_up_to_its_variance():
     """kτ² in all."""
     process = SphereProcess(key_width=4, value_width=3, temperature=0.3, prior_variance=2.0)
-    assert expected_energies(process).sum() == pytest.approx(6, rel=1e-12)
+    assert process.energies().sum() == pytest.approx(6, rel=1e-12)
 
 
 @pytest.mark.parametrize(("dimension", "temperature"), [(200, 0.01), (500, 0.01), (50, 0.002)])
 def test_energies_in_many_dimensions_are_not_cut_short(dimension, temperature):
     """The first degrees hold next to nothing, the energies still sum to 1; a bump's sum to its power, by the kernel."""
     process = SphereProcess(key_width=dimension, temperature=temperature)
-    assert expected_energies(process).sum() == pytest.approx(1, rel=1e-9)
+    assert process.energies().sum() == pytest.approx(1, rel=1e-9)
     bump = SphereFunction(np.eye(dimension)[:1], np.ones((1, 1)), temperature)
-    assert energies(bump).sum() == pytest.approx(eigenvalue(dimension, 0, temperature / 2), rel=1e-9)
+    assert bump.energies().sum() == pytest.approx(eigenvalue(dimension, 0, temperature / 2), rel=1e-9)
 
 
 def spiral(count: int) -> np.ndarray:
@@ -155,12 +155,12 @@ def test_softmax_attention_has_the_stated_limit_and_floor():
     answers = smooth(sphere_kernel(0.5), keys, function(keys), queries)
     np.testing.assert_allclose(answers, limit_at(function, 0.5, queries), atol=2e-3)  # 8 bumps, each to about 1/4001
     missed = np.square(answers - function(queries)).sum(axis=1).mean()
-    assert missed == pytest.approx(softmax_floor(energies(function), 3, 0.5), rel=0.01)
+    assert missed == pytest.approx(softmax_floor(function.energies(), 3, 0.5), rel=0.01)
 
 
 def limit_at(function: SphereFunction, temperature: float, queries: np.ndarray) -> np.ndarray:
     """The low-passed function: each degree multiplied."""
-    degrees = len(energies(function))
+    degrees = len(function.energies())
     shapes = zonal(3, degrees, queries @ function.centres.T)
     factors = [
         multiplicity(3, degree) * eigenvalue(3, degree, function.temperature) * multiplier(3, degree, temperature)
@@ -171,7 +171,7 @@ def limit_at(function: SphereFunction, temperature: float, queries: np.ndarray) 
 
 def test_without_a_ridge_nothing_is_missed():
     """The bias falls to 0 with ε, and grows with it."""
-    parts = energies(draw_sphere_function(1))
+    parts = draw_sphere_function(1).energies()
     biases = [ridge_bias(parts, 3, 0.5, epsilon) for epsilon in (1e-12, 1e-6, 1e-3, 1.0, 1e6)]
     assert biases == sorted(biases)
     assert biases[0] < 1e-12
@@ -186,7 +186,7 @@ def test_without_a_ridge_nothing_is_missed():
         (lambda: eigenvalue(3, 1, 0.0), "a temperature must be positive"),
         (lambda: shrinkage(3, 1, 0.5, -1.0), "a ridge per token must be positive"),
         (lambda: multiplier(2000, 1, 1.0), "take a smaller temperature"),
-        (lambda: expected_energies(SphereProcess(key_width=2000, temperature=0.001)), "too small for double precision"),
+        (lambda: SphereProcess(key_width=2000, temperature=0.001).energies(), "too small for double precision"),
         (lambda: effective_dimension(2000, 0.001, 0.1), "too small for double precision"),
         (lambda: effective_dimension(3, float("nan"), 0.1), "a temperature must be positive"),
     ],

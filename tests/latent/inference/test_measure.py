@@ -5,15 +5,14 @@ import pytest
 
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.kernels.conditional_mean import embed_mean
-from keyhole.latent.inference.attentions import KINDS, Settings, make_estimator
-from keyhole.latent.inference.measure import measure
-from keyhole.latent.inference.predictions import predict
-from keyhole.latent.inference.problem import ask, pooling_of
-from keyhole.latent.inference.schedules import Rule
+from keyhole.latent.inference.attentions import KINDS, Settings, make_attention
+from keyhole.latent.inference.measure import measure_curves
+from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.models.conjugate import BetaBernoulli, GaussianLocation, Polya
+from keyhole.latent.models.linear import LinearRegression
 from keyhole.latent.models.mixture import GaussianMixture
-from keyhole.latent.models.registry import MODELS, find_model
-from keyhole.latent.models.regression import LinearRegression, SphereProcess
+from keyhole.latent.models.registry import find_model, model_names
+from keyhole.latent.models.sphere import SphereProcess
 
 EXACT = 1e-10
 POOLED = ["finite", "polya", "beta", "gaussian", "mixture"]
@@ -21,9 +20,9 @@ POOLED = ["finite", "polya", "beta", "gaussian", "mixture"]
 
 def curves(name, kinds, sizes, repeats, seed, **settings):
     """Measured curves of these kinds, by name."""
-    question = ask(name, find_model(name))
-    made = [make_estimator(kind, question, Settings(**settings)) for kind in kinds]
-    return {curve.name: curve for curve in measure(question, made, sizes, repeats=repeats, seed=seed)}
+    problem = find_model(name)
+    made = [make_attention(kind, problem, Settings(**settings)) for kind in kinds]
+    return {curve.name: curve for curve in measure_curves(problem, made, sizes, repeats=repeats, seed=seed)}
 
 
 IDENTITIES = [
@@ -41,52 +40,51 @@ IDENTITIES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "model", "kinds"), IDENTITIES, ids=[name for name, _, _ in IDENTITIES])
-def test_the_right_attention_is_the_posterior_mean(name, model, kinds):
+@pytest.mark.parametrize(("model", "kinds"), [case[1:] for case in IDENTITIES], ids=[case[0] for case in IDENTITIES])
+def test_the_right_attention_is_the_posterior_mean(model, kinds):
     """Sinks, prototypes and conditional-mean attention answer as the model's own posterior does, to 1e-10."""
-    question = ask(name, model)
     for tokens in (1, 7, 100, 600):  # long contexts are solved through features
-        context = question.draw(tokens, np.random.default_rng(tokens))
-        bayes = question.bayes(context)
+        context = model.draw_context(tokens, np.random.default_rng(tokens))
+        posterior = model.solve(context)
         for kind in kinds:
-            estimator = make_estimator(kind, question, Settings())
-            np.testing.assert_allclose(estimator.answer(context), bayes.mean, atol=EXACT)
-            if question.kernel is not None:  # the question solves as the estimator does: a third, slow solution
-                slow = embed_mean(question.kernel, context.keys, context.values, ridge=model.ridge)
-                np.testing.assert_allclose(estimator.answer(context), slow.mean(context.queries), atol=EXACT)
-            gap = estimator.exact(context, bayes)[0]
+            attention = make_attention(kind, model)
+            np.testing.assert_allclose(attention.answer(context), posterior.mean, atol=EXACT)
+            if model.regression is not None:  # the model solves as the attention does: a third, slow solution
+                slow = embed_mean(model.regression.kernel, context.keys, context.values, ridge=model.ridge)
+                np.testing.assert_allclose(attention.answer(context), slow.mean(context.queries), atol=EXACT)
+            gap = attention.expected(attention.weigh(context), context, posterior)[0]
             assert gap == pytest.approx(0, abs=1e-18)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_the_question_repeats_the_models_own_law(name):
+@pytest.mark.parametrize("name", model_names())
+def test_the_problem_repeats_the_models_own_law(name):
     """Bayes' answer is the model's posterior mean, and prior mean and variances are those of its draws.
 
     1000 draws of one token: four standard errors each.
     """
-    model, question = find_model(name), ask(name, find_model(name))
-    if question.pooling is None:
-        context = question.draw(20, np.random.default_rng(0))
-        tokens = np.concatenate([context.keys, context.values], axis=1)[None]
-        expected = model.posterior(tokens).mean(context.queries)[0]
-        np.testing.assert_allclose(question.bayes(context).mean, expected, atol=EXACT)
+    model = find_model(name)
+    if model.pooling is None:
+        context = model.draw_context(20, np.random.default_rng(0))
+        np.testing.assert_array_equal(context.tokens, np.concatenate([context.keys, context.values], axis=1))
+        expected = model.posterior(context.tokens[None]).mean(context.queries)[0]
+        np.testing.assert_allclose(model.solve(context).mean, expected, atol=EXACT)
         return
-    drawn = [question.draw(2, np.random.default_rng(seed)) for seed in range(1000)]
+    drawn = [model.draw_context(2, np.random.default_rng(seed)) for seed in range(1000)]
     first = np.stack([context.values[0] for context in drawn])
     truths = np.concatenate([context.truth for context in drawn])
     root = np.sqrt(1000)
-    assert np.all(np.abs(first.mean(axis=0) - question.prior_mean) < 4 * first.std(axis=0) / root + 1e-12)
+    assert np.all(np.abs(first.mean(axis=0) - model.pooling.prior_mean) < 4 * first.std(axis=0) / root + 1e-12)
     noise = np.square(first - truths).sum(axis=1)
-    signal = np.square(truths - question.prior_mean).sum(axis=1)
-    assert abs(noise.mean() - question.pooling.noise) < 4 * noise.std() / root
-    assert abs(signal.mean() - question.pooling.signal) < 4 * signal.std() / root + 1e-12
+    signal = np.square(truths - model.pooling.prior_mean).sum(axis=1)
+    assert abs(noise.mean() - model.pooling.noise) < 4 * noise.std() / root
+    assert abs(signal.mean() - model.pooling.signal) < 4 * signal.std() / root + 1e-12
 
 
 def test_ridges_of_the_textbook():
     """σ²/τ², α₀ and a + b."""
-    assert pooling_of(GaussianLocation(np.zeros(3), 2.0, 0.5)).ridge == 0.25
-    assert pooling_of(Polya(np.array([1.0, 2.0, 1.0]))).ridge == pytest.approx(4)
-    assert pooling_of(BetaBernoulli(2.0, 5.0)).ridge == pytest.approx(7)
+    assert GaussianLocation(np.zeros(3), 2.0, 0.5).pooling.ridge == 0.25
+    assert Polya(np.array([1.0, 2.0, 1.0])).pooling.ridge == pytest.approx(4)
+    assert BetaBernoulli(2.0, 5.0).pooling.ridge == pytest.approx(7)
 
 
 @pytest.mark.parametrize("name", POOLED)
@@ -120,7 +118,7 @@ def test_regression_errors_match_their_expectation_given_the_keys(name, kinds):
             assert np.all(np.abs(off.mean(axis=0)) < 4 * off.std(axis=0, ddof=1) / np.sqrt(60))
 
 
-@pytest.mark.parametrize("ridge", [Rule(5.0), Rule(1.0, 0.75), Rule(1.0, 0.5)], ids=str)
+@pytest.mark.parametrize("ridge", [PowerOfT(5.0), PowerOfT(1.0, 0.75), PowerOfT(1.0, 0.5)], ids=str)
 def test_any_ridge_has_its_exact_error(ridge):
     """Conditional-mean attention with another ridge than the Bayesian's, given the keys."""
     curve = curves("gp", ["cme"], [8, 40], 60, seed=79, ridge=ridge)["cme"]
@@ -136,21 +134,20 @@ def test_one_gradient_step_has_its_closed_error():
     error = scaled.std(axis=0, ddof=1) / np.sqrt(200)
     assert np.all(np.abs(scaled.mean(axis=0) - 27) < 4 * error)
     assert np.all(error < 0.08 * 27)
-    question = ask("linear", find_model("linear"))
-    words = predict(make_estimator("linear", question, Settings()), question, 64).words
+    model = find_model("linear")
+    words = model.predict(make_attention("linear", model).chosen, 64).words
     assert "27/T exactly" in words
 
 
 def test_fixed_bandwidth_has_the_floor_and_the_prediction_says_so():
     """At γ = ½ and 2048 keys softmax misses the process by the stated floor, within 5 %, and its slope is near 0."""
-    question = ask("gp", find_model("gp"))
-    settings = Settings(bandwidth=Rule(0.5))
-    estimator = make_estimator("softmax", question, settings)
+    model = find_model("gp")
+    attention = make_attention("softmax", model, Settings(bandwidth=PowerOfT(0.5)))
     found = []
     for seed in range(3):
-        context = question.draw(2048, np.random.default_rng(seed))
-        found.append(estimator.exact(context, question.bayes(context))[1])
-    prediction = predict(estimator, question, 2048)
+        context = model.draw_context(2048, np.random.default_rng(seed))
+        found.append(attention.expected(attention.weigh(context), context, model.solve(context))[1])
+    prediction = model.predict(attention.chosen, 2048)
     assert (prediction.gap_rate, prediction.error_rate) == (0, 0)
     assert np.mean(found) == pytest.approx(prediction.floor, rel=0.05)  # what is left is of order 1/T and 32 queries
 
@@ -164,9 +161,15 @@ def test_smaller_contexts_begin_larger_ones():
 
 def test_progress_is_told_after_every_repeat():
     """`watch` hears how many are done, and of how many."""
-    question, heard = ask("beta", find_model("beta")), []
-    estimator = make_estimator("softmax", question, Settings())
-    measure(question, [estimator], [4], repeats=3, seed=0, watch=lambda done, of: heard.append((done, of)))
+    model, heard = find_model("beta"), []
+    measure_curves(
+        model,
+        [make_attention("softmax", model)],
+        [4],
+        repeats=3,
+        seed=0,
+        watch=lambda done, of: heard.append((done, of)),
+    )
     assert heard == [(1, 3), (2, 3), (3, 3)]
 
 
@@ -182,7 +185,7 @@ def test_progress_is_told_after_every_repeat():
 def test_kinds_that_do_not_fit_are_refused(name, kind, sentence):
     """With what would."""
     with pytest.raises(ArgumentError, match=sentence):
-        make_estimator(kind, ask(name, find_model(name)), Settings())
+        make_attention(kind, find_model(name), model=name)
 
 
 @pytest.mark.parametrize(
@@ -196,12 +199,6 @@ def test_kinds_that_do_not_fit_are_refused(name, kind, sentence):
 )
 def test_sizes_and_repeats_that_cannot_be_are_refused(sizes, repeats, error, sentence):
     """One sentence each."""
-    question = ask("beta", find_model("beta"))
+    model = find_model("beta")
     with pytest.raises(error, match=sentence):
-        measure(question, [make_estimator("softmax", question, Settings())], sizes, repeats=repeats, seed=0)
-
-
-def test_what_is_no_model_is_refused():
-    """A value that is no latent model has no question."""
-    with pytest.raises(ArgumentError, match="has no question for attention"):
-        ask("nothing", object())
+        measure_curves(model, [make_attention("softmax", model)], sizes, repeats=repeats, seed=0)

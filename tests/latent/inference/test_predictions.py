@@ -3,26 +3,26 @@
 import numpy as np
 import pytest
 
-from keyhole.latent.inference.attentions import OWN, Settings, estimators_for, make_estimator
-from keyhole.latent.inference.measure import measure
-from keyhole.latent.inference.predictions import predict
-from keyhole.latent.inference.problem import ask
+from keyhole.latent.inference.attentions import Settings, make_attention
+from keyhole.latent.inference.measure import measure_curves
 from keyhole.latent.inference.rates import fit_slope
-from keyhole.latent.inference.schedules import Rule, vanishing_bandwidth
-from keyhole.latent.models.registry import MODELS, find_model
-from keyhole.latent.models.regression import LinearRegression, SphereProcess
+from keyhole.latent.inference.schedules import PowerOfT, vanishing_bandwidth
+from keyhole.latent.models.linear import LinearRegression
+from keyhole.latent.models.registry import find_model, model_names
+from keyhole.latent.models.sphere import SphereProcess
 
 
 def made(name, kind, **settings):
-    """The question and the estimator."""
-    question = ask(name, find_model(name)) if isinstance(name, str) else ask("own", name)
-    return question, make_estimator(kind, question, Settings(**settings))
+    """The problem and the attention."""
+    problem = find_model(name) if isinstance(name, str) else name
+    return problem, make_attention(kind, problem, Settings(**settings))
 
 
 def exact(name, kind, sizes, repeats=12, **settings):
     """The prediction at the largest size, and the exact curve."""
-    question, estimator = made(name, kind, **settings)
-    return predict(estimator, question, max(sizes)), measure(question, [estimator], sizes, repeats=repeats, seed=1)[0]
+    problem, attention = made(name, kind, **settings)
+    curve = measure_curves(problem, [attention], sizes, repeats=repeats, seed=1)[0]
+    return problem.predict(attention.chosen, max(sizes)), curve
 
 
 LONG, MIDDLE = [2048, 8192], [128, 256, 512]
@@ -32,20 +32,20 @@ RATES = [
     ("beta", "sink", LONG, {}),
     ("finite", "softmax", LONG, {}),
     ("finite", "sink", LONG, {}),
-    ("gaussian", "sink", LONG, {"ridge": Rule(7.0)}),
-    ("polya", "sink", LONG, {"ridge": Rule(1.0, 0.75)}),
-    ("polya", "sink", LONG, {"ridge": Rule(1.0, -0.5)}),
-    ("finite", "sink", LONG, {"ridge": Rule(1.0, 0.75)}),
-    ("mixture", "sink", LONG, {"ridge": Rule(2.0, 1.0)}),
+    ("gaussian", "sink", LONG, {"ridge": PowerOfT(7.0)}),
+    ("polya", "sink", LONG, {"ridge": PowerOfT(1.0, 0.75)}),
+    ("polya", "sink", LONG, {"ridge": PowerOfT(1.0, -0.5)}),
+    ("finite", "sink", LONG, {"ridge": PowerOfT(1.0, 0.75)}),
+    ("mixture", "sink", LONG, {"ridge": PowerOfT(2.0, 1.0)}),
     ("linear", "linear", MIDDLE, {}),
     ("linear", "cme", MIDDLE, {}),
     ("linear", "cme", MIDDLE, {"kernel": "linear"}),
-    ("linear", "cme", MIDDLE, {"ridge": Rule(2.0)}),
-    ("linear", "cme", MIDDLE, {"ridge": Rule(1.0, 0.75)}),
-    ("linear", "softmax", MIDDLE, {"bandwidth": Rule(4.0)}),
+    ("linear", "cme", MIDDLE, {"ridge": PowerOfT(2.0)}),
+    ("linear", "cme", MIDDLE, {"ridge": PowerOfT(1.0, 0.75)}),
+    ("linear", "softmax", MIDDLE, {"bandwidth": PowerOfT(4.0)}),
     ("gp", "linear", MIDDLE, {}),
-    ("gp", "softmax", MIDDLE, {"bandwidth": Rule(0.5)}),
-    ("gp", "softmax", MIDDLE, {"kernel": "gaussian", "bandwidth": Rule(0.5)}),
+    ("gp", "softmax", MIDDLE, {"bandwidth": PowerOfT(0.5)}),
+    ("gp", "softmax", MIDDLE, {"kernel": "gaussian", "bandwidth": PowerOfT(0.5)}),
     ("gp", "softmax", MIDDLE, {}),
     ("gp", "cme", MIDDLE, {}),
 ]
@@ -75,8 +75,8 @@ def test_a_stated_rate_is_the_slope_of_the_exact_curve(name, kind, sizes, settin
     ("name", "kind", "settings"),
     [
         ("gp", "linear", {}),
-        ("gp", "softmax", {"bandwidth": Rule(0.5)}),
-        ("linear", "softmax", {"bandwidth": Rule(4.0)}),
+        ("gp", "softmax", {"bandwidth": PowerOfT(0.5)}),
+        ("linear", "softmax", {"bandwidth": PowerOfT(4.0)}),
     ],
 )
 def test_the_limit_is_approached(name, kind, settings):
@@ -90,11 +90,11 @@ def test_the_limit_is_approached(name, kind, settings):
     ("settings", "near"),
     [
         ({}, 1.3),
-        ({"ridge": Rule(3.0)}, 1.3),
-        ({"ridge": Rule(1.0, 0.75)}, 1.2),
-        ({"bandwidth": Rule(5.0)}, 1.2),
-        ({"bandwidth": Rule(0.5)}, 1.3),
-        ({"kernel": "gaussian", "bandwidth": Rule(5.0)}, 1.2),
+        ({"ridge": PowerOfT(3.0)}, 1.3),
+        ({"ridge": PowerOfT(1.0, 0.75)}, 1.2),
+        ({"bandwidth": PowerOfT(5.0)}, 1.2),
+        ({"bandwidth": PowerOfT(0.5)}, 1.3),
+        ({"kernel": "gaussian", "bandwidth": PowerOfT(5.0)}, 1.2),
     ],
     ids=str,
 )
@@ -112,17 +112,17 @@ def test_only_the_posterior_mean_is_called_so():
     cases = [
         ("gp", "cme", {}),
         ("gp", "cme", {"kernel": "exponential"}),
-        ("gp", "cme", {"kernel": "exponential", "bandwidth": Rule(0.5)}),
-        ("gp", "cme", {"kernel": "gaussian", "bandwidth": Rule(0.5)}),
-        ("gp", "cme", {"bandwidth": Rule(0.4)}),
-        ("gp", "cme", {"ridge": Rule(0.09)}),
-        ("gp", "cme", {"ridge": Rule(0.1)}),
+        ("gp", "cme", {"kernel": "exponential", "bandwidth": PowerOfT(0.5)}),
+        ("gp", "cme", {"kernel": "gaussian", "bandwidth": PowerOfT(0.5)}),
+        ("gp", "cme", {"bandwidth": PowerOfT(0.4)}),
+        ("gp", "cme", {"ridge": PowerOfT(0.09)}),
+        ("gp", "cme", {"ridge": PowerOfT(0.1)}),
         ("linear", "cme", {"kernel": "linear"}),
         ("linear", "cme", {"kernel": "gaussian"}),
-        ("linear", "cme", {"ridge": Rule(0.5)}),
-        ("linear", "cme", {"ridge": Rule(1.0, 0.75)}),
-        ("gaussian", "sink", {"ridge": Rule(0.25)}),
-        ("gaussian", "sink", {"ridge": Rule(0.3)}),
+        ("linear", "cme", {"ridge": PowerOfT(0.5)}),
+        ("linear", "cme", {"ridge": PowerOfT(1.0, 0.75)}),
+        ("gaussian", "sink", {"ridge": PowerOfT(0.25)}),
+        ("gaussian", "sink", {"ridge": PowerOfT(0.3)}),
         ("gaussian", "cme", {}),
         ("finite", "sink", {}),
         ("finite", "prototypes", {}),
@@ -135,20 +135,20 @@ def test_only_the_posterior_mean_is_called_so():
 @pytest.mark.parametrize(
     ("name", "kind", "settings"),
     [
-        ("gp", "softmax", {"bandwidth": Rule(0.5, -1.0)}),
+        ("gp", "softmax", {"bandwidth": PowerOfT(0.5, -1.0)}),
         ("gp", "softmax", {"kernel": "matern"}),
         ("gp", "cme", {"kernel": "matern"}),
         ("gp", "cme", {"kernel": "linear"}),
         ("linear", "cme", {"kernel": "gaussian"}),
-        ("linear", "cme", {"bandwidth": Rule(2.0)}),
+        ("linear", "cme", {"bandwidth": PowerOfT(2.0)}),
         ("linear", "softmax", {"kernel": "gaussian"}),
-        ("linear", "softmax", {"bandwidth": Rule(1.0, -0.2)}),
+        ("linear", "softmax", {"bandwidth": PowerOfT(1.0, -0.2)}),
     ],
 )
 def test_where_nothing_exact_is_known_nothing_is_said(name, kind, settings):
     """No words, no floor, no rates."""
-    question, estimator = made(name, kind, **settings)
-    found = predict(estimator, question, 1000)
+    problem, attention = made(name, kind, **settings)
+    found = problem.predict(attention.chosen, 1000)
     assert (found.words, found.floor, found.gap_rate, found.error_rate) == (None, None, None, None)
 
 
@@ -156,34 +156,36 @@ def test_where_nothing_exact_is_known_nothing_is_said(name, kind, settings):
     ("model", "kind", "settings"),
     [
         (SphereProcess(temperature=1e-4), "cme", {}),
-        ("gp", "cme", {"bandwidth": Rule(1e-4)}),
-        ("gp", "softmax", {"bandwidth": Rule(1e-4)}),
+        ("gp", "cme", {"bandwidth": PowerOfT(1e-4)}),
+        ("gp", "softmax", {"bandwidth": PowerOfT(1e-4)}),
         ("linear", "softmax", {}),
-        ("linear", "cme", {"ridge": Rule(1e6)}),
-        ("gaussian", "sink", {"ridge": Rule(1e6)}),
+        ("linear", "cme", {"ridge": PowerOfT(1e6)}),
+        ("gaussian", "sink", {"ridge": PowerOfT(1e6)}),
     ],
 )
 def test_no_rate_is_stated_before_it_sets_in(model, kind, settings):
     """A bandwidth so small that hardly a key is near another, or weights without a variance."""
-    question, estimator = made(model, kind, **settings)
-    found = predict(estimator, question, 512)
+    problem, attention = made(model, kind, **settings)
+    found = problem.predict(attention.chosen, 512)
     assert found.words is not None
     assert (found.gap_rate, found.error_rate) == (None, None)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_has_estimators_and_predictions(name):
+@pytest.mark.parametrize("name", model_names())
+def test_every_model_has_attentions_and_predictions(name):
     """The suggested kinds can be made, and theory has a sentence for each."""
-    question = ask(name, find_model(name))
-    for kind in estimators_for(question):
-        assert predict(make_estimator(kind, question, Settings()), question, 100).words
+    problem = find_model(name)
+    for kind in problem.attentions:
+        assert problem.predict(make_attention(kind, problem).chosen, 100).words
 
 
-def test_an_estimator_remembers_what_was_made():
+def test_an_attention_remembers_what_was_chosen():
     """The kernel, bandwidth and ridge that it uses, whoever chose them."""
-    assert made("gp", "cme")[1].kernel == OWN
-    other = made("gp", "cme", kernel="exponential")[1]
-    assert (other.kernel, other.bandwidth, other.ridge) == ("exponential", vanishing_bandwidth(3), Rule(0.09))
-    assert made("gp", "cme", kernel=lambda a, b: a @ b.T)[1].kernel is None
+    assert made("gp", "cme")[1].chosen.own_kernel
+    other = made("gp", "cme", kernel="exponential")[1].chosen
+    assert (other.kernel, other.own_kernel) == ("exponential", False)
+    assert (other.bandwidth, other.ridge) == (vanishing_bandwidth(3), PowerOfT(0.09))
+    of_the_user = made("gp", "cme", kernel=lambda a, b: a @ b.T)[1].chosen
+    assert (of_the_user.kernel, of_the_user.own_kernel) == (None, False)
     assert made("gp", "cme", kernel="linear")[1].words == "linear kernel, λ = 0.09"
-    assert estimators_for(ask("mine", LinearRegression())) == ("softmax", "cme", "linear")
+    assert LinearRegression().attentions == ("softmax", "cme", "linear")

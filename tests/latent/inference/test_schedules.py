@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.latent.inference.rates import fit_slope, mean_error, slope
-from keyhole.latent.inference.schedules import Rule, parse_rule, vanishing_bandwidth, vanishing_rate
+from keyhole.latent.inference.schedules import PowerOfT, parse_schedule, vanishing_bandwidth, vanishing_rate
 
 factors, powers = st.floats(1e-3, 1e3), st.floats(-2, 2)
 
@@ -15,7 +15,7 @@ factors, powers = st.floats(1e-3, 1e3), st.floats(-2, 2)
 @given(factors, powers, st.integers(1, 10**6))
 def test_a_rule_is_a_power_law(factor, power, tokens):
     """Doubling T multiplies by 2^p."""
-    rule = Rule(factor, power)
+    rule = PowerOfT(factor, power)
     assert rule(2 * tokens) == pytest.approx(2**power * rule(tokens), rel=1e-12)
     assert rule(1) == factor
 
@@ -23,44 +23,44 @@ def test_a_rule_is_a_power_law(factor, power, tokens):
 @given(st.integers(1, 99), st.integers(-9, 9), st.integers(1, 9))
 def test_what_is_typed_is_what_is_meant(number, above, below):
     """A number times T to a fraction; L serves for T."""
-    expected = Rule(float(number), above / below)
-    assert parse_rule(f"{number}*T^{above}/{below}") == expected
-    assert parse_rule(f" {number} * L ^ ({above}/{below}) ") == expected
+    expected = PowerOfT(float(number), above / below)
+    assert parse_schedule(f"{number}*T^{above}/{below}") == expected
+    assert parse_schedule(f" {number} * L ^ ({above}/{below}) ") == expected
 
 
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("0.09", Rule(0.09)),
-        ("1e-3", Rule(0.001)),
-        ("T", Rule(1.0, 1.0)),
-        ("T^3/4", Rule(1.0, 0.75)),
-        ("1/2", Rule(0.5)),
-        ("0.5*T^-1/3", Rule(0.5, -1 / 3)),
+        ("0.09", PowerOfT(0.09)),
+        ("1e-3", PowerOfT(0.001)),
+        ("T", PowerOfT(1.0, 1.0)),
+        ("T^3/4", PowerOfT(1.0, 0.75)),
+        ("1/2", PowerOfT(0.5)),
+        ("0.5*T^-1/3", PowerOfT(0.5, -1 / 3)),
     ],
 )
 def test_rules_as_people_type_them(text, rule):
     """Numbers alone, powers alone, both."""
-    assert parse_rule(text) == rule
+    assert parse_schedule(text) == rule
 
 
 @pytest.mark.parametrize("text", ["", "fast", "T^", "T^T", "2**T", "T*2", "0.5*", "1/0", "*T", "0.5T^2"])
 def test_other_texts_are_refused(text):
     """With the forms that serve."""
     with pytest.raises(ArgumentError, match=r"0\.5\*T\^-1/3"):
-        parse_rule(text)
+        parse_schedule(text)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "0*T^2"])
 def test_no_rule_is_zero_or_negative(text):
     """Nor infinite; the sentence speaks of bandwidths as of ridges."""
     with pytest.raises(AssumptionError, match=r"a positive number times a power of T; got .*power [0-9.]+\.$"):
-        parse_rule(text)
+        parse_schedule(text)
 
 
 def test_the_balanced_bandwidth():
     """γ_T = c T^(−2/(d_s + 4)) and the rate −4/(d_s + 4); −.667, −.571, −.444 at d = 3, 4, 6."""
-    assert vanishing_bandwidth(3, 2.0) == Rule(2.0, -1 / 3)
+    assert vanishing_bandwidth(3, 2.0) == PowerOfT(2.0, -1 / 3)
     np.testing.assert_allclose([vanishing_rate(d) for d in (3, 4, 6)], [-0.667, -0.571, -0.444], atol=5e-4)
     with pytest.raises(AssumptionError, match="at least 2 coordinates"):
         vanishing_bandwidth(1)
@@ -120,10 +120,10 @@ def test_mean_and_standard_error():
         (lambda: fit_slope([8, 16], np.ones((1, 2)), np.random.default_rng(0)), "at least two of them; got 1"),
         (lambda: fit_slope([8, 16], np.ones((2, 2)), np.random.default_rng(0), confidence=1.0), "between 0 and 1"),
         (lambda: mean_error(np.ones(1)), "at least two repeats"),
-        (lambda: Rule(1.0, 400.0)(8), r"T\^400 leaves the range of double precision at T = 8"),
-        (lambda: Rule(1.0, -400.0)(8), r"T\^-400 leaves the range"),
+        (lambda: PowerOfT(1.0, 400.0)(8), r"T\^400 leaves the range of double precision at T = 8"),
+        (lambda: PowerOfT(1.0, -400.0)(8), r"T\^-400 leaves the range"),
         (lambda: fit_slope(range(1, 21), np.eye(20), np.random.default_rng(0)), "in more repeats"),
-        (lambda: Rule(1.0)(0), "a number of tokens must be positive"),
+        (lambda: PowerOfT(1.0)(0), "a number of tokens must be positive"),
     ],
 )
 def test_refusals(ask, sentence):

@@ -17,11 +17,11 @@ from keyhole.latent.inference.smoothers import (
     cme_weights,
     expected_error,
     kernel_named,
-    linear_smoother,
+    linear_weights,
     prior_at,
     softmax_smoother,
 )
-from keyhole.latent.models.regression import SphereProcess, uniform_on_sphere
+from keyhole.latent.models.sphere import SphereProcess, uniform_on_sphere
 
 SOLVED = 1e-10  # kernels are at most 1 and ridges at least 0.05: condition numbers below 1e4, errors below 1e-11
 
@@ -131,7 +131,7 @@ def test_linear_attention_is_one_gradient_step():
 
     slope = [(loss(1e-6 * unit) - loss(-1e-6 * unit)) / 2e-6 for unit in np.eye(6)]
     expected = queries @ (-0.7 * np.reshape(slope, (2, 3))).T
-    np.testing.assert_allclose(linear_smoother(0.7)(keys, values, queries), expected, atol=1e-8)
+    np.testing.assert_allclose(linear_weights(keys, queries, step=0.7) @ values, expected, atol=1e-8)
 
 
 def test_expected_error_is_the_average_over_noise():
@@ -210,7 +210,11 @@ def test_a_kernel_of_ones_own():
         (lambda: kernel_named("gaussian", 0.0), AssumptionError, "a bandwidth must be positive and finite; got 0.0"),
         (lambda: kernel_named("gaussian", -1.0), AssumptionError, "a bandwidth must be positive"),
         (lambda: cme_smoother(linear_kernel(), 0.0), AssumptionError, "a ridge must be positive"),
-        (lambda: linear_smoother(-1.0), AssumptionError, "a step must be positive"),
+        (
+            lambda: linear_weights(np.ones((2, 2)), np.ones((1, 2)), step=-1.0),
+            AssumptionError,
+            "a step must be positive",
+        ),
         (
             lambda: softmax_smoother(sphere_kernel(1.0))(np.full((2, 2), np.nan), np.ones((2, 1)), np.ones((1, 2))),
             ShapeError,

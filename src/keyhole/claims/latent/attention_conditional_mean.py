@@ -9,10 +9,10 @@ from keyhole.decimals import at_most
 from keyhole.figure import Axis, Figure
 from keyhole.kernels.conditional_mean import embed_mean
 from keyhole.kernels.families import Features, linear_kernel
-from keyhole.latent.inference.bias import energies, softmax_floor
+from keyhole.latent.inference.bias import softmax_floor
 from keyhole.latent.inference.harmonics import multiplier
 from keyhole.latent.long.softmax import softmax_long
-from keyhole.latent.models.regression import draw_sphere_function, uniform_on_sphere
+from keyhole.latent.models.sphere import draw_sphere_function, uniform_on_sphere
 from keyhole.papers import ZHANG_2022
 
 CLAIM = Claim(
@@ -46,7 +46,7 @@ def look(scale: Scale, seed: int) -> Outcome:
     rows, off = multiplier_rows(rng, keys, queries)
     function = draw_sphere_function(rng)
     missed = float(np.square(limit(keys, function(keys), queries) - function(queries)).sum(axis=1).mean())
-    floor = softmax_floor(energies(function), 3, TEMPERATURE)
+    floor = softmax_floor(function.energies(), 3, TEMPERATURE)
     one, two, predicted = shares_left(rng, keys, queries)
     good = (
         identity <= EXACT

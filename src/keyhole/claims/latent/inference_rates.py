@@ -10,15 +10,14 @@ import numpy as np
 from keyhole.claims.finding import Claim, Outcome, Scale, Study
 from keyhole.figure import Axis, Figure
 from keyhole.kernels.families import sphere_kernel
-from keyhole.latent.inference.attentions import Settings, make_estimator
-from keyhole.latent.inference.bias import energies, ridge_bias, softmax_floor
-from keyhole.latent.inference.measure import measure
-from keyhole.latent.inference.problem import ask
+from keyhole.latent.inference.attentions import make_attention
+from keyhole.latent.inference.bias import ridge_bias, softmax_floor
+from keyhole.latent.inference.measure import measure_curves
 from keyhole.latent.inference.rates import Slope, fit_slope, slope
-from keyhole.latent.inference.schedules import Rule, vanishing_bandwidth, vanishing_rate
+from keyhole.latent.inference.schedules import PowerOfT, vanishing_bandwidth, vanishing_rate
 from keyhole.latent.inference.smoothers import Smoother, cme_smoother, expected_error, softmax_smoother
 from keyhole.latent.models.registry import find_model
-from keyhole.latent.models.regression import SphereFunction, draw_sphere_function, uniform_on_sphere
+from keyhole.latent.models.sphere import SphereFunction, draw_sphere_function, uniform_on_sphere
 from keyhole.papers import ZHANG_2022, ZHANG_2023
 
 CLAIM = Claim(
@@ -53,7 +52,7 @@ class Comparison:
 
     def ratio(self) -> tuple[float, float, float]:
         """The mean over repeats of measured over exact, with a 99.9 % interval."""
-        from scipy.special import stdtrit  # noqa: PLC0415  (woken when asked)
+        from scipy.special import stdtrit  # noqa: PLC0415  (imported when asked for)
 
         ratios = (self.measured / self.exact).mean(axis=1)
         reach = float(stdtrit(len(ratios) - 1, (1 + CONFIDENCE) / 2) * ratios.std(ddof=1) / np.sqrt(len(ratios)))
@@ -62,7 +61,7 @@ class Comparison:
 
 def smoothers() -> dict[str, Callable[[int], Smoother]]:
     """The estimators at each length."""
-    kernel, proof, root = sphere_kernel(TEMPERATURE), Rule(1.0, 0.75), Rule(1.0, 0.5)
+    kernel, proof, root = sphere_kernel(TEMPERATURE), PowerOfT(1.0, 0.75), PowerOfT(1.0, 0.5)
     falling = vanishing_bandwidth(3)
     return {
         "conditional mean, λ = σ²": lambda _tokens: cme_smoother(kernel, NOISE),
@@ -92,7 +91,7 @@ def look(scale: Scale, seed: int) -> Outcome:
     slopes = {name: fit_slope(sizes, curve.measured, rng, confidence=CONFIDENCE) for name, curve in curves.items()}
     laws = {name: slope(sizes, curve.exact.mean(axis=0)) for name, curve in curves.items()}
     ratios = {name: curve.ratio() for name, curve in curves.items()}
-    parts = energies(function)
+    parts = function.energies()
     bias, floor = ridge_bias(parts, 3, TEMPERATURE, sizes[-1] ** -0.25), softmax_floor(parts, 3, TEMPERATURE)
     near = float(curves["conditional mean, λ = T^¾"].exact[:, -1].mean()) / bias
     stall = float(curves["softmax, γ = ½"].exact[:, -1].mean()) / floor
@@ -140,8 +139,8 @@ def sphere_curves(function: SphereFunction, sizes: list[int], repeats: int, seed
 def location(scale: Scale, seed: int) -> Comparison:
     """The mean of the tokens against the posterior mean of a Gaussian location, on the same lengths."""
     sizes, repeats = ([64, 128, 256, 512], 100) if scale == "quick" else ([128, 256, 512, 1024, 2048], 300)
-    question = ask("gaussian", find_model("gaussian"))
-    curve = measure(question, [make_estimator("softmax", question, Settings())], sizes, repeats=repeats, seed=seed)[0]
+    problem = find_model("gaussian")
+    curve = measure_curves(problem, [make_attention("softmax", problem)], sizes, repeats=repeats, seed=seed)[0]
     return Comparison(curve.gaps, curve.expected_gaps)
 
 

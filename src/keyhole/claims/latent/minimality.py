@@ -7,7 +7,7 @@ import numpy as np
 from keyhole.claims.finding import Claim, Outcome, Scale, Study
 from keyhole.claims.latent.sufficiency import random_model
 from keyhole.figure import Axis, Figure
-from keyhole.latent.exchangeability.sufficiency import Representation, compare, determines
+from keyhole.latent.exchangeability.sufficiency import Representation, compare_representations, determines
 from keyhole.latent.models.finite import FiniteModel
 from keyhole.papers import ZHANG_2022
 
@@ -36,7 +36,7 @@ TOLERANCE = 1e-9  # sums of up to 10⁴ rounded terms
 
 def look(scale: Scale, seed: int) -> Outcome:
     """The example to its digits, then random models against a family of representations."""
-    held = compare(EXAMPLE, 3)
+    held = compare_representations(EXAMPLE, 3)
     off = max(abs(held[name].entropy - entropy) for name, (_, entropy) in STATED.items())
     classes = all(held[name].classes == number for name, (number, _) in STATED.items())
     rng = np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def look(scale: Scale, seed: int) -> Outcome:
     for _ in range(12 if scale == "quick" else 120):
         model, length = random_model(rng), int(rng.integers(2, 5))
         others = representations(model, rng)
-        found = compare(model, length, others)
+        found = compare_representations(model, length, others)
         for name, represent in others.items():
             if found["sequence"].about_latent - found[name].about_latent > TOLERANCE:
                 continue

@@ -7,7 +7,7 @@ import numpy as np
 from keyhole.claims.finding import Claim, Outcome, Scale, Study
 from keyhole.figure import Axis, Figure
 from keyhole.latent.exchangeability.martingale import martingale_drift
-from keyhole.latent.exchangeability.sufficiency import compare
+from keyhole.latent.exchangeability.sufficiency import compare_representations
 from keyhole.latent.inference.prototypes import prototype_attention
 from keyhole.latent.models.conjugate import Polya
 from keyhole.latent.models.finite import FiniteModel
@@ -42,7 +42,7 @@ def look(scale: Scale, seed: int) -> Outcome:
     for number in range(20 if scale == "quick" else 200):
         model = random_model(rng)
         length = int(rng.integers(2, 6))
-        held = compare(model, length, {"all but one token": lambda x: x[:, :-1]})
+        held = compare_representations(model, length, {"all but one token": lambda x: x[:, :-1]})
         everything = held["sequence"].about_latent
         lost = max(lost, *(everything - held[name].about_latent for name in ("counts", "posterior")))
         cut = min(cut, everything - held["all but one token"].about_latent)

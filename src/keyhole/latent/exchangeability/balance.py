@@ -44,7 +44,7 @@ def balance_ceiling(length: int, least: int, most: int) -> float:
     (182.0, 1.0)
     """
     if not 0 <= least <= most <= length:
-        raise AssumptionError(f"counts from {least} to {most} of {length} tokens are none; give 0 ≤ a ≤ b ≤ T.")
+        raise AssumptionError(f"Counts from {least} to {most} of {length} tokens are none; give 0 ≤ a ≤ b ≤ T.")
     if least == 0 or most == length:
         return 1.0
     logs = np.concatenate([[0.0], np.log(np.arange(1, length + 1)).cumsum()])  # of factorials

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from keyhole.errors import AssumptionError
-from keyhole.latent.models.base import Tokens, require_law
+from keyhole.latent.models.base import Tokens, require_probabilities
 from keyhole.latent.models.finite import FiniteLatent, FiniteModel
 
 GOLDEN = (sqrt(5) - 1) / 2
@@ -26,8 +26,8 @@ def chernoff_information(first: Float[Any, "V"], second: Float[Any, "V"]) -> flo
     >>> round(chernoff_information(np.array([0.6, 0.4]), np.array([0.4, 0.6])), 7)
     0.020411
     """
-    require_law("the first law", first)
-    require_law("the second law", second)
+    require_probabilities("the first law", first)
+    require_probabilities("the second law", second)
     both = (first > 0) & (second > 0)
     if not bool(np.any(both)):
         return float("inf")
@@ -47,7 +47,7 @@ def contraction_rate(model: FiniteModel) -> float:
     """The smallest Chernoff information of two latent values: the rate in T of the posterior's log loss."""
     columns = model.emission.T
     if len(columns) < 2:
-        raise AssumptionError("a latent with one value has nothing to find; give the model at least two.")
+        raise AssumptionError("A latent with one value has nothing to find; give the model at least two.")
     return min(chernoff_information(first, second) for first, second in combinations(columns, 2))
 
 
@@ -66,7 +66,7 @@ def cumulative_regret(model: FiniteLatent, tokens: Tokens) -> Float[Any, "n T"]:
     logs = np.cumsum(model.log_likelihood(tokens), axis=1)  # log P(x_1..x_t | z)
     best = logs.max(axis=2)
     if bool(np.any(np.isneginf(best))):
-        raise AssumptionError("a sequence has probability 0 under every latent value, so its regret is not defined.")
+        raise AssumptionError("A sequence has probability 0 under every latent value, so its regret is not defined.")
     with np.errstate(divide="ignore"):
         return -np.logaddexp.reduce(logs - best[:, :, None] + np.log(model.prior), axis=2)
 

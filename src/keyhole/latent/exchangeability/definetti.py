@@ -31,9 +31,9 @@ def urn_distance(n: int, ones: int, k: int) -> float:
         raise AssumptionError(f"{ones} ones among {n} letters were asked for; give 0 to {n}.")
     if ones in (0, n):
         return 0.0
-    draws, one, zero = comb(n, k), log(ones / n), log((n - ones) / n)
+    draws, log_one, log_zero = comb(n, k), log(ones / n), log((n - ones) / n)
     gaps = (  # a binomial coefficient can be too large for a float; its logarithm never is
-        abs(comb(ones, j) * comb(n - ones, k - j) / draws - exp(log(comb(k, j)) + j * one + (k - j) * zero))
+        abs(comb(ones, j) * comb(n - ones, k - j) / draws - exp(log(comb(k, j)) + j * log_one + (k - j) * log_zero))
         for j in range(k + 1)
     )
     return fsum(gaps) / 2
@@ -60,7 +60,7 @@ def finite_de_finetti_bound(n: int, k: int, letters: float = inf) -> float:
     """
     _require_draws(n, k)
     if not letters >= 1:
-        raise AssumptionError(f"an alphabet has at least one letter; got {letters}.")
+        raise AssumptionError(f"An alphabet has at least one letter; got {letters}.")
     return min(letters * k / n, k * (k - 1) / (2 * n), 1.0)
 
 
@@ -77,7 +77,7 @@ def pair_eigenvalue(tokens: int) -> float:
     -0.0178571
     """
     if tokens < 2:
-        raise AssumptionError(f"a pair needs at least two tokens; got {tokens}.")
+        raise AssumptionError(f"A pair needs at least two tokens; got {tokens}.")
     return -1 / (tokens * (tokens - 1))
 
 

@@ -66,22 +66,22 @@ def extendibility_test(tokens: Data, *, rng: Rng = 0) -> ExtendibilityTest:
             "or ask for the order alone."
         )
     if tokens.ndim == 3 and bool((tokens == tokens[:1, :1]).all(axis=(0, 1)).any()):
-        raise DataError("a coordinate of the vectors is constant; leave it out.")
+        raise DataError("A coordinate of the vectors is constant; leave it out.")
     stream = np.random.default_rng(rng)
     order = stream.permutation(len(tokens))
     tokens, scale = unit_scale(tokens) if np.issubdtype(tokens.dtype, np.floating) else (tokens, 1.0)
     first, second = tokens[order[: len(order) // 2]], tokens[order[len(order) // 2 :]]
     if tokens.ndim == 3:
         unscaled = least_direction(first)
-        looked, seen, direction = first @ unscaled, second @ unscaled, unscaled / scale
-        edge = float(np.median(looked))
+        scores, held_out, direction = first @ unscaled, second @ unscaled, unscaled / scale
+        edge = float(np.median(scores))
     else:
         first_letters, second_letters = as_letters(first, second)
         direction = least_letter_direction(first_letters, int(first_letters.max()) + 1)
         # a letter that the first half lacks cannot be in the second: `as_letters` has put it with the rest
-        looked, seen, edge = direction[first_letters], direction[second_letters], 0.0
-    event = choose_balance((looked > edge).sum(axis=1), tokens.shape[1])
-    counts = (seen > edge).sum(axis=1)
+        scores, held_out, edge = direction[first_letters], direction[second_letters], 0.0
+    event = choose_balance((scores > edge).sum(axis=1), tokens.shape[1])
+    counts = (held_out > edge).sum(axis=1)
     balanced = int(((counts >= event.least) & (counts <= event.most)).sum())
     return ExtendibilityTest(
         name="extendible",
@@ -90,7 +90,7 @@ def extendibility_test(tokens: Data, *, rng: Rng = 0) -> ExtendibilityTest:
         p_value=balance_p_value(balanced, len(second), event.ceiling),
         permutations=0,
         direction=tuple(float(number) for number in direction),
-        covariance=covariance_within(seen),
+        covariance=covariance_within(held_out),
         sequences=len(second),
         least=event.least,
         most=event.most,

@@ -53,7 +53,7 @@ def places_test(tokens: Data, *, permutations: int = 999, rng: Rng = 0, watch: W
     """
     require_sequences(tokens)
     if len(tokens) < 2:
-        raise DataError("one sequence cannot show whether places differ; give at least two.")
+        raise DataError("One sequence cannot show whether places differ; give at least two.")
     if np.issubdtype(tokens.dtype, np.integer):
         names, coded = np.unique(tokens, return_inverse=True)
         tokens, statistic = coded.reshape(tokens.shape), _place_agreements(len(names))
@@ -66,7 +66,7 @@ def require_sequences(tokens: Data) -> None:
     """Refuse what is not a table of sequences: too few axes or tokens, NaN, letters that are no numbers."""
     if tokens.ndim not in (2, 3):
         raise DataError(
-            f"sequences need a row each and a column per token, or a third axis for vectors; got {tokens.ndim} "
+            f"Sequences need a row each and a column per token, or a third axis for vectors; got {tokens.ndim} "
             f"{'axis' if tokens.ndim == 1 else 'axes'}."
         )
     if tokens.shape[0] < 1 or tokens.shape[1] < 2 or tokens.size == 0:
@@ -75,11 +75,11 @@ def require_sequences(tokens: Data) -> None:
             "one sequence of two tokens."
         )
     if not (np.issubdtype(tokens.dtype, np.integer) or np.issubdtype(tokens.dtype, np.floating)):
-        raise DataError(f"tokens must be whole numbers (letters) or reals; got an array of {tokens.dtype}.")
+        raise DataError(f"Tokens must be whole numbers (letters) or reals; got an array of {tokens.dtype}.")
     if tokens.ndim == 3 and np.issubdtype(tokens.dtype, np.integer):
-        raise DataError("vectors must be reals; convert the whole numbers with astype(float).")
+        raise DataError("Vectors must be reals; convert the whole numbers with astype(float).")
     if not bool(np.all(np.isfinite(tokens))):
-        raise DataError("the sequences hold NaN or infinity; drop or fill those rows first.")
+        raise DataError("The sequences hold NaN or infinity; drop or fill those rows first.")
 
 
 def unit_scale(tokens: Data) -> tuple[Float[Any, "N T *width"], float]:

@@ -59,7 +59,7 @@ def p_value(observed: float, reordered: Float[Any, "B"], direction: Direction) -
     """
     every = np.append(reordered, observed)
     if not bool(np.all(np.isfinite(every))):  # a NaN compares as neither extreme nor not, and would look surprising
-        raise DataError("a statistic of the data or of a reordering is not finite; rescale the data.")
+        raise DataError("A statistic of the data or of a reordering is not finite; rescale the data.")
     scale = TIES * float(np.abs(every).max())
     above = (1 + int((reordered >= observed - scale).sum())) / (len(reordered) + 1)
     below = (1 + int((reordered <= observed + scale).sum())) / (len(reordered) + 1)
@@ -69,7 +69,7 @@ def p_value(observed: float, reordered: Float[Any, "B"], direction: Direction) -
 def require_permutations(permutations: int, level: float, tests: int) -> None:
     """Refuse a level that is no probability, and permutations too few to ever reject at it."""
     if not 0 < level < 1:
-        raise AssumptionError(f"a level is a probability between 0 and 1; got {level}.")
+        raise AssumptionError(f"A level is a probability between 0 and 1; got {level}.")
     needed = int(np.ceil(tests / level)) - 1
     if permutations < needed:
         raise AssumptionError(
@@ -110,8 +110,8 @@ def rejection_rate(
 ) -> Rate:
     """How often a test (tokens and a stream in, a p-value out) rejects data of this model: its size, or its power."""
     stream = np.random.default_rng(rng)
-    found = sum(test(sampler.sample(sequences, length, stream).tokens, stream) <= level for _ in range(runs))
-    return Rate(found, runs, *clopper_pearson(found, runs, 0.01))
+    rejections = sum(test(sampler.sample(sequences, length, stream).tokens, stream) <= level for _ in range(runs))
+    return Rate(rejections, runs, *clopper_pearson(rejections, runs, 0.01))
 
 
 def binomial_limit(runs: int, chance: float, confidence: float = 0.999) -> int:

@@ -1,8 +1,13 @@
-"""What a representation knows of the latent, where sequences are too many to enumerate: read it out and see.
+"""Posterior probes: how much of the exact posterior of a latent can be read out of a representation.
 
-A probe maps a representation R to a law on the latent. If it comes near the exact posterior on sequences it was not
-fitted to, R holds the posterior; if it does not, either R or the probe is too poor, so a probe proves one direction
-only. Read the held-out divergence against its control: the same probe fitted to shuffled targets.
+Use them where sequences are too many to enumerate (`compare_representations` is exact where they are few), for the
+hidden states of a trained model as for any other array with a row per sequence. A probe maps a representation R to
+probabilities of the latent values. If it comes near the exact posterior on sequences it was not fitted to, R holds the
+posterior; if it does not, either R or the probe is too poor, so a probe proves one direction only. Read the held-out
+divergence against its control, the same probe fitted to shuffled targets.
+
+`linear_probe` and `network_probe` are ready-made, `read_out` takes a probe of your own, and `nuisance_probe` asks the
+opposite: what the representation holds beyond the posterior.
 """
 
 from collections.abc import Callable
@@ -13,11 +18,11 @@ import numpy as np
 from jaxtyping import Float, Real
 
 from keyhole.errors import DataError
-from keyhole.latent.models.base import Laws, Rng, require_law
+from keyhole.latent.models.base import Probabilities, Rng, require_probabilities
 
 Represented: TypeAlias = Real[Any, "rows width"]  # whether there is a row per posterior is asked
-Reader: TypeAlias = Callable[[Represented], Laws]
-Fit: TypeAlias = Callable[[Represented, Laws, int], Reader]
+Reader: TypeAlias = Callable[[Represented], Probabilities]
+Fit: TypeAlias = Callable[[Represented, Probabilities, int], Reader]
 
 TINY = 1e-12  # a posterior below this weighs nothing in a divergence of a few digits
 
@@ -45,20 +50,35 @@ class NuisanceReading:
         return self.with_representation - self.posterior_alone
 
 
-def linear_probe(represented: Represented, posterior: Laws, *, rng: Rng = 0) -> ProbeReading:
-    """A softmax of a linear map of the representation, fitted on one half and read on the other."""
+def linear_probe(represented: Represented, posterior: Probabilities, *, rng: Rng = 0) -> ProbeReading:
+    """A softmax of a linear map of the representation, fitted on one half of the sequences and read on the other.
+
+    `represented` has a row per sequence, `posterior` the exact posterior of the same sequences. The divergence is near
+    0 where the posterior can be read out linearly, and near `ignorant` where nothing of it can.
+
+    >>> from keyhole.latent.models.finite import FiniteModel, counts_of
+    >>> three = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
+    >>> tokens = three.sample(200, 12, 0).tokens
+    >>> reading = linear_probe(counts_of(three)(tokens), three.posterior(tokens))
+    >>> reading.divergence < 0.001 < reading.ignorant
+    True
+    """
     return read_out(_fit_linear, represented, posterior, rng=rng)
 
 
-def network_probe(represented: Represented, posterior: Laws, *, rng: Rng = 0) -> ProbeReading:
-    """A softmax of a small network, which also reads what is not linearly there."""
+def network_probe(represented: Represented, posterior: Probabilities, *, rng: Rng = 0) -> ProbeReading:
+    """A softmax of a small network (32 hidden units), which also reads what is not linearly there."""
     return read_out(_fit_network, represented, posterior, rng=rng)
 
 
-def read_out(fit: Fit, represented: Represented, posterior: Laws, *, rng: Rng = 0) -> ProbeReading:
-    """Fit any probe on one half of the sequences, and compare it with the exact posterior on the other."""
+def read_out(fit: Fit, represented: Represented, posterior: Probabilities, *, rng: Rng = 0) -> ProbeReading:
+    """Fit any probe on one half of the sequences, and compare it with the exact posterior on the other.
+
+    `fit` takes the representation and the posterior of the first half, and a seed, and returns a function from
+    representations to probabilities.
+    """
     _require_rows(represented, posterior)
-    require_law("each posterior", posterior, axis=1)
+    require_probabilities("each posterior", posterior, axis=1)
     stream = np.random.default_rng(rng)
     first, second = _halves(len(represented), stream)
     seed = int(stream.integers(2**31))
@@ -74,7 +94,7 @@ def read_out(fit: Fit, represented: Represented, posterior: Laws, *, rng: Rng = 
 
 
 def nuisance_probe(
-    represented: Represented, posterior: Laws, nuisance: Real[Any, "rows_nuisance q"], *, rng: Rng = 0
+    represented: Represented, posterior: Probabilities, nuisance: Real[Any, "rows_nuisance q"], *, rng: Rng = 0
 ) -> NuisanceReading:
     """How much more of a nuisance the representation tells than the posterior does.
 
@@ -91,7 +111,7 @@ def nuisance_probe(
     )
 
 
-def divergences(exact: Laws, guess: Laws) -> Float[Any, "n"]:
+def divergences(exact: Probabilities, guess: Probabilities) -> Float[Any, "n"]:
     """KL(exact ‖ guess) of each row, in nats; 0 log 0 = 0.
 
     >>> divergences(np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]])).round(6).tolist()
@@ -101,14 +121,14 @@ def divergences(exact: Laws, guess: Laws) -> Float[Any, "n"]:
     return (exact * logs).sum(axis=1)
 
 
-def _fit_linear(represented: Represented, posterior: Laws, seed: int) -> Reader:
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (importing a theory room wakes no sklearn)
+def _fit_linear(represented: Represented, posterior: Probabilities, seed: int) -> Reader:
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (imported when asked for)
 
     model = LogisticRegression(C=1e6, max_iter=5000, random_state=seed)  # C: next to no penalty
     return _fit_weighed(model, represented, posterior)
 
 
-def _fit_network(represented: Represented, posterior: Laws, seed: int) -> Reader:
+def _fit_network(represented: Represented, posterior: Probabilities, seed: int) -> Reader:
     from sklearn.neural_network import MLPClassifier  # noqa: PLC0415  (as above)
 
     model = MLPClassifier(
@@ -117,7 +137,7 @@ def _fit_network(represented: Represented, posterior: Laws, seed: int) -> Reader
     return _fit_weighed(model, represented, posterior)
 
 
-def _fit_weighed(model: Any, represented: Represented, posterior: Laws) -> Reader:
+def _fit_weighed(model: Any, represented: Represented, posterior: Probabilities) -> Reader:
     """Cross-entropy to soft labels: every sequence once per latent value, weighed by its posterior."""
     import warnings  # noqa: PLC0415  (used here only)
 
@@ -134,7 +154,7 @@ def _fit_weighed(model: Any, represented: Represented, posterior: Laws) -> Reade
     return lambda some: model.predict_proba(scaler.transform(some))
 
 
-def _posterior_features(posterior: Laws) -> Float[Any, "n features"]:
+def _posterior_features(posterior: Probabilities) -> Float[Any, "n features"]:
     logs = np.log(np.maximum(posterior, TINY))
     ratios = logs[:, 1:] - logs[:, :1]
     products = np.einsum("ni,nj->nij", ratios, ratios)[:, *np.triu_indices(ratios.shape[1])]
@@ -148,7 +168,7 @@ def _explained(features: Real[Any, "n f"], target: Real[Any, "n q"], first: np.n
     rest = ((target[second] - whole[second] @ slope) ** 2).sum(axis=0)
     total = ((target[second] - target[second].mean(axis=0)) ** 2).sum(axis=0)
     if not bool(np.all(total > 0)):
-        raise DataError("a nuisance is the same for every sequence, so there is nothing to explain; leave it out.")
+        raise DataError("A nuisance is the same for every sequence, so there is nothing to explain; leave it out.")
     return float((1 - rest / total).mean())
 
 
@@ -157,10 +177,10 @@ def _halves(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return order[: n // 2], order[n // 2 :]
 
 
-def _require_rows(rows: Real[Any, "rows width"], posterior: Laws) -> None:
+def _require_rows(rows: Real[Any, "rows width"], posterior: Probabilities) -> None:
     if len(rows) != len(posterior):
         raise DataError(f"{len(rows)} rows came with {len(posterior)} posteriors; give one row per sequence.")
     if len(rows) < 20:
         raise DataError(f"{len(rows)} sequences are too few to fit a probe on half of them; give at least 20.")
     if not (bool(np.all(np.isfinite(rows))) and bool(np.all(np.isfinite(posterior)))):
-        raise DataError("a representation, nuisance or posterior holds NaN or infinity; every entry must be a number.")
+        raise DataError("A representation, nuisance or posterior holds NaN or infinity; every entry must be a number.")

@@ -39,13 +39,13 @@ def enumerate_sequences(letters: int, length: int) -> Int[Any, "all T"]:
     """
     if length < 1 or letters**length > MOST_SEQUENCES:
         raise AssumptionError(
-            f"there are {letters}^{length} sequences of {length} letters; enumeration takes 1 token or more and up to "
+            f"There are {letters}^{length} sequences of {length} letters; enumeration takes 1 token or more and up to "
             f"{MOST_SEQUENCES} sequences. Use fewer tokens, or a probe."
         )
     return np.stack(np.unravel_index(np.arange(letters**length), (letters,) * length), axis=1)
 
 
-def joint_law(model: FiniteModel, sequences: Letters) -> Float[Any, "n m"]:
+def joint_probabilities(model: FiniteModel, sequences: Letters) -> Float[Any, "n m"]:
     """P(X, z) for every sequence and every latent value."""
     with np.errstate(divide="ignore"):
         return np.exp(np.log(model.prior) + model.log_likelihood(sequences).sum(axis=1))
@@ -78,10 +78,12 @@ def information(model: FiniteModel, length: int, represent: Representation) -> I
     (7, 1.861196, 0.176004)
     """
     sequences = enumerate_sequences(model.letters, length)
-    return _information(joint_law(model, sequences), partition(represent(sequences)))
+    return _information(joint_probabilities(model, sequences), partition(represent(sequences)))
 
 
-def compare(model: FiniteModel, length: int, own: Mapping[str, Representation] | None = None) -> dict[str, Information]:
+def compare_representations(
+    model: FiniteModel, length: int, own: Mapping[str, Representation] | None = None
+) -> dict[str, Information]:
     """The whole sequence, the counts, the posterior, and representations of one's own, side by side.
 
     Statement  R is sufficient if and only if I(z; R) = I(z; X); among sufficient R, H(R) is least for the
@@ -93,7 +95,7 @@ def compare(model: FiniteModel, length: int, own: Mapping[str, Representation] |
                2212.14852, abstract); the proof is ours.
     """
     sequences = enumerate_sequences(model.letters, length)
-    joint = joint_law(model, sequences)
+    joint = joint_probabilities(model, sequences)
     chosen: dict[str, Representation] = {
         "sequence": lambda tokens: tokens,
         "counts": counts_of(model),
@@ -104,15 +106,22 @@ def compare(model: FiniteModel, length: int, own: Mapping[str, Representation] |
 
 
 def is_sufficient(model: FiniteModel, length: int, represent: Representation) -> bool:
-    """Whether the representation keeps all that the sequence says of the latent."""
-    both = compare(model, length, {"own": represent})
-    return both["sequence"].about_latent - both["own"].about_latent <= EQUAL
+    """Whether a representation keeps all that the sequence says of the latent: I(z; R) = I(z; X).
+
+    >>> three = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
+    >>> is_sufficient(three, 3, three.posterior), is_sufficient(three, 3, lambda tokens: tokens[:, :2])
+    (True, False)
+    """
+    sequences = enumerate_sequences(model.letters, length)
+    joint = joint_probabilities(model, sequences)
+    whole, kept = (_information(joint, partition(rows)) for rows in (sequences, represent(sequences)))
+    return whole.about_latent - kept.about_latent <= EQUAL
 
 
 def determines(model: FiniteModel, length: int, fine: Representation, coarse: Representation) -> bool:
     """Whether the second representation is a function of the first, on sequences that can occur."""
     sequences = enumerate_sequences(model.letters, length)
-    possible = sequences[joint_law(model, sequences).sum(axis=1) > 0]
+    possible = sequences[joint_probabilities(model, sequences).sum(axis=1) > 0]
     first, second = partition(fine(possible)), partition(coarse(possible))
     pairs = np.unique(np.stack([first, second], axis=1), axis=0)
     return len(pairs) == len(np.unique(first))

@@ -3,8 +3,8 @@
 The pairs (key, value) of a head are data. Half of the tokens choose each estimator's settings, by leaving one out; the
 other half, held out, is predicted at its keys. Beside it stands how near each fit comes to the head's own outputs at
 its queries, up to one constant factor: a softmax that smooths a single harmonic degree is the conditional mean times a
-constant, and of several degrees it is not. A head whose queries and keys come from different maps asks about points
-that need not be keys; then only the second part speaks of it.
+constant, and of several degrees it is not. If queries and keys use different projections, queries may lie off the
+distribution of the keys; then only the comparison with the head's outputs applies.
 """
 
 from collections.abc import Callable
@@ -98,14 +98,14 @@ def diagnose_head(
     require_positive("a temperature", own)
     if len(keys) < 4 or len(queries) == 0:
         raise AssumptionError(
-            f"a head is diagnosed from at least four tokens, two to fit and two held out, and one query; got "
+            f"A head is diagnosed from at least four tokens, two to fit and two held out, and one query; got "
             f"{len(keys)} tokens and {len(queries)} queries."
         )
     order = rng.permutation(len(keys))[:MOST]
     fitted, held = order[: len(order) // 2], order[len(order) // 2 :]
     if float(np.square(values[held] - values[held].mean(axis=0)).sum()) == 0:
         raise AssumptionError(
-            "all held-out values are equal, so there is nothing to explain; give a head whose values vary."
+            "All held-out values are equal, so there is nothing to explain; give a head whose values vary."
         )
     case = _Case(
         keys[fitted], values[fitted], keys[held], values[held], queries, smooth(Exponential(own), keys, values, queries)
@@ -192,7 +192,7 @@ def _best_embeddings(case: _Case, own: float) -> tuple[Fit, Fit]:
     gentle = [gamma for gamma in grid if excess <= STEEPEST * gamma]
     if not gentle:
         raise AssumptionError(
-            f"queries or held-out keys are so long that the exponential kernel exceeds e^{STEEPEST:.0f} at every "
+            f"Queries or held-out keys are so long that the exponential kernel exceeds e^{STEEPEST:.0f} at every "
             f"temperature up to {grid[-1]:.3g}; scale queries and keys down, or give the head's own temperature."
         )
     return (

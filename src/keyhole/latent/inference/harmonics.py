@@ -62,8 +62,8 @@ def multiplier(dimension: int, degree: int, temperature: float) -> float:
     mass = _scaled_bessel(dimension / 2 - 1, kappa)
     if mass == 0:
         raise AssumptionError(
-            f"the Bessel functions of dimension {dimension} vanish in double precision at temperature {temperature}; "
-            "take a smaller temperature"
+            f"The Bessel functions of dimension {dimension} vanish in double precision at temperature {temperature}; "
+            "take a smaller temperature."
         )
     return _scaled_bessel(dimension / 2 - 1 + degree, kappa) / mass
 
@@ -96,7 +96,7 @@ def effective_dimension(dimension: int, temperature: float, epsilon: float) -> f
     total = 0.0
     if eigenvalue(dimension, 0, temperature) == 0:
         raise AssumptionError(
-            f"the harmonics of dimension {dimension} at temperature {temperature} are too small for double precision; "
+            f"The harmonics of dimension {dimension} at temperature {temperature} are too small for double precision; "
             "take fewer dimensions or a smaller temperature."
         )
     for degree, mu in spectrum(dimension, temperature):
@@ -122,16 +122,16 @@ def zonal(dimension: int, degrees: int, cosines: Float[np.ndarray, "*any"]) -> F
     [1.0, 0.5, -0.125]
     """
     _require_sphere(dimension, degrees - 1)
-    found = [np.ones_like(cosines), np.asarray(cosines)]
+    polynomials = [np.ones_like(cosines), np.asarray(cosines)]
     for degree in range(1, degrees - 1):
-        step = (2 * degree + dimension - 2) * cosines * found[-1] - degree * found[-2]
-        found.append(step / (degree + dimension - 2))
-    return np.stack(found[:degrees])
+        step = (2 * degree + dimension - 2) * cosines * polynomials[-1] - degree * polynomials[-2]
+        polynomials.append(step / (degree + dimension - 2))
+    return np.stack(polynomials[:degrees])
 
 
 def _scaled_bessel(order: float, kappa: float) -> float:
     """e^(−κ) I_order(κ)."""
-    from scipy.special import ive  # noqa: PLC0415  (importing the room leaves scipy asleep)
+    from scipy.special import ive  # noqa: PLC0415  (imported when asked for)
 
     return float(ive(order, kappa))
 
@@ -144,6 +144,6 @@ def _inverse(temperature: float) -> float:
 def _require_sphere(dimension: int, degree: int) -> None:
     if dimension < 2 or degree < 0:
         raise AssumptionError(
-            f"harmonics live on the unit sphere of R^d, d ≥ 2, and have degrees from 0; got d = {dimension} and degree "
-            f"{degree}"
+            f"Harmonics live on the unit sphere of R^d, d ≥ 2, and have degrees from 0; got d = {dimension} and degree "
+            f"{degree}."
         )

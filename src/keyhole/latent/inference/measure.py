@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float
 
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.latent.inference.attentions import Estimator
-from keyhole.latent.inference.problem import Question
+from keyhole.latent.inference.attentions import Attention
+from keyhole.latent.inference.problem import Context, Problem
 from keyhole.latent.inference.rates import MeanError, Slope, fit_slope, mean_error, slope
 
 MOST_TOKENS = 8192  # tokens of one context here; longer ones are for `long_cme` and `long_softmax`
@@ -71,58 +71,66 @@ class Curve:
         return len(self.sizes) < 2 or not self.power_law or (of == "gap" and self.identical)
 
 
-def measure(
-    question: Question,
-    estimators: Sequence[Estimator],
+def measure_curves(
+    problem: Problem,
+    attentions: Sequence[Attention],
     sizes: Sequence[int],
     *,
     repeats: int,
     seed: int,
     watch: Watch = lambda _done, _of: None,
 ) -> tuple[Curve, ...]:
-    """Every estimator on the same contexts, at every size."""
+    """Every attention on the same contexts, at every size."""
     if seed < 0:
-        raise ArgumentError(f"a seed is an integer from 0; got {seed}.")
+        raise ArgumentError(f"A seed is an integer from 0; got {seed}.")
     ordered = tuple(sorted(set(sizes)))
     if not ordered or ordered[0] < 1 or repeats < 2:
         raise AssumptionError(
-            f"an error is measured at one size or more, each at least 1, over at least two repeats; got the sizes "
+            f"An error is measured at one size or more, each at least 1, over at least two repeats; got the sizes "
             f"{list(sizes)} and {repeats} repeats."
         )
     if ordered[-1] > MOST_TOKENS:
-        raise ArgumentError(f"contexts here have up to {MOST_TOKENS} tokens; got {ordered[-1]}. Ask for smaller sizes.")
-    found = np.full((4, len(estimators), repeats, len(ordered)), np.nan)
+        raise ArgumentError(f"Contexts here have up to {MOST_TOKENS} tokens; got {ordered[-1]}. Ask for smaller sizes.")
+    tables = np.full((4, len(attentions), repeats, len(ordered)), np.nan)
     for repeat in range(repeats):
-        context = question.draw(ordered[-1], np.random.default_rng([seed, repeat]))
+        context = problem.draw_context(ordered[-1], np.random.default_rng([seed, repeat]))
+        context.require_length(ordered[-1])
         for column, size in enumerate(ordered):
             part = context.first(size)
-            best = question.bayes(part)
-            for row, estimator in enumerate(estimators):
-                with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                    answer = estimator.answer(part)
-                if not bool(np.all(np.isfinite(answer))):
-                    raise AssumptionError(
-                        f"{estimator.name} ({estimator.words}) has no finite answer at T = {size} in double precision; "
-                        "give another bandwidth, ridge or kernel."
-                    )
-                found[0, row, repeat, column] = _distance(answer, best.mean)
-                found[1, row, repeat, column] = _distance(answer, part.truth)
-                for place, number in zip((2, 3), estimator.exact(part, best), strict=True):
-                    found[place, row, repeat, column] = np.nan if number is None else number
+            posterior = problem.solve(part)
+            part.require_answers("posterior mean", posterior.mean)
+            for row, attention in enumerate(attentions):
+                weights, answer = _attend(attention, part)
+                expected = attention.expected(weights, part, posterior)
+                tables[:2, row, repeat, column] = _distance(answer, posterior.mean), _distance(answer, part.truth)
+                tables[2:, row, repeat, column] = [np.nan if number is None else number for number in expected]
         watch(repeat + 1, repeats)
     return tuple(
         Curve(
-            estimator.name,
-            estimator.words,
+            attention.name,
+            attention.words,
             ordered,
             gaps,
             errors,
-            _known(gap_law),
-            _known(error_law),
-            estimator.power_law,
+            _known(expected_gaps),
+            _known(expected_errors),
+            attention.power_law,
         )
-        for estimator, gaps, errors, gap_law, error_law in zip(estimators, *found, strict=True)
+        for attention, gaps, errors, expected_gaps, expected_errors in zip(attentions, *tables, strict=True)
     )
+
+
+def _attend(attention: Attention, context: Context) -> tuple[Float[Any, "n rows"], Float[Any, "n k"]]:
+    """Weights and answers, which are finite."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        weights = attention.weigh(context)
+        answer = attention.mix(weights, context)
+    if not bool(np.all(np.isfinite(answer))):
+        raise AssumptionError(
+            f"{attention.name} ({attention.words}) has no finite answer at T = {len(context.keys)} in double "
+            "precision; give another bandwidth, ridge or kernel."
+        )
+    return weights, answer
 
 
 def _distance(answer: Float[Any, "n k"], target: Float[Any, "n k"]) -> float:

@@ -1,40 +1,64 @@
-"""Every latent model asks attention one kind of question: keys, values and queries, with the Bayesian's own answer.
+"""What a latent model asks of attention: the interface `Problem`, and the records it speaks in.
 
-A model without keys (letters, a location) is asked with all keys equal: attention then only pools its tokens.
+A problem draws contexts of keys, values and queries, knows the posterior mean of the answers, and says which kinds of
+attention are worth comparing. A model without keys (letters, a location) has all keys equal: attention then only pools
+its tokens.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 
-from keyhole.errors import ArgumentError
+from keyhole.attention.types import require_context
+from keyhole.errors import ArgumentError, ShapeError
 from keyhole.kernels.algebra import Kernel
-from keyhole.kernels.families import linear_kernel
-from keyhole.latent.inference.smoothers import Prior, prior_at
-from keyhole.latent.long.pivoted_cholesky import factor
-from keyhole.latent.models.conjugate import BetaBernoulli, GaussianLocation, Polya
-from keyhole.latent.models.finite import FiniteLatent, FiniteModel
-from keyhole.latent.models.mixture import GaussianMixture
-from keyhole.latent.models.regression import LinearRegression, SphereProcess, uniform_on_sphere
-
-QUERIES = 32  # asked of each context of a regression
+from keyhole.latent.inference.schedules import PowerOfT
+from keyhole.latent.inference.smoothers import Prior
 
 
 @dataclass(frozen=True)
 class Context:
-    """One sequence and what is asked of it."""
+    """One sequence and what is asked of it; whether its arrays fit together is asked by `require_length`."""
 
     keys: Float[Any, "T d"]
-    values: Float[Any, "T k"]
-    queries: Float[Any, "n d"]
-    truth: Float[Any, "n k"]  # E[v | q, z]: what an endless context would tell
+    values: Float[Any, "T_values k"]
+    queries: Float[Any, "n d_queries"]
+    truth: Float[Any, "n_truth k_truth"]  # E[v | q, z]: what an endless context would tell
+    tokens: Shaped[Any, "T_tokens *token"]  # as the model draws them: letters, vectors, or keys and values side by side
 
     def first(self, tokens: int) -> "Context":
-        """The same question of its first tokens only."""
-        return Context(self.keys[:tokens], self.values[:tokens], self.queries, self.truth)
+        """The same queries, asked of the first tokens only."""
+        return Context(self.keys[:tokens], self.values[:tokens], self.queries, self.truth, self.tokens[:tokens])
+
+    def require_length(self, tokens: int) -> None:
+        """Refuse a context whose arrays do not fit together or whose length is not the one asked for."""
+        require_context(self.keys, self.values, self.queries)
+        lengths = (len(self.keys), len(self.tokens))
+        if lengths != (tokens, tokens):
+            raise ShapeError(
+                f"A context of {tokens} tokens was asked for; the model drew {lengths[0]} keys and {lengths[1]} tokens."
+            )
+        self.require_answers("truth", self.truth)
+
+    def require_answers(self, what: str, answers: Float[Any, "..."]) -> None:
+        """Refuse answers that are not a row per query and a column per coordinate of the values."""
+        shape = (len(self.queries), self.values.shape[1])
+        if answers.shape != shape:
+            raise ShapeError(
+                f"The {what} of a context with {shape[0]} queries and values of width {shape[1]} has shape {shape}; "
+                f"the model gave {answers.shape}."
+            )
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The posterior mean of the answers, and for a regression the weights and covariances it was computed from."""
+
+    mean: Float[Any, "n k"]
+    prior: Prior | None = None
 
 
 @dataclass(frozen=True)
@@ -67,126 +91,99 @@ class Pooling:
 
 
 @dataclass(frozen=True)
-class Bayes:
-    """The posterior mean of the answer, and for a regression the law it was computed from."""
+class Regression:
+    """A model with keys, v = f(k) + noise: the kernel of f, and the settings attention takes unless told others."""
 
-    mean: Float[Any, "n k"]
-    prior: Prior | None = None
+    kernel: Kernel
+    ridge: float  # λ = σ²/τ², with which conditional-mean attention is the posterior mean
+    bandwidth: PowerOfT  # of a kernel that is given by name
+    equal_kernels: tuple[Kernel, ...] = ()  # kernels that agree with the model's own at all its keys
+
+    def is_own(self, kernel: Kernel) -> bool:
+        """Whether a kernel is the model's own, on its keys."""
+        return kernel == self.kernel or kernel in self.equal_kernels
 
 
 @dataclass(frozen=True)
-class Question:
-    """A model as attention meets it."""
+class Prototypes:
+    """A latent with finitely many values: the mean of a token under each, and attention to them."""
 
-    name: str
-    draw: Callable[[int, np.random.Generator], Context]
-    bayes: Callable[[Context], "Bayes"]
-    prior_mean: Float[Any, "k"]
-    ridge: float  # with which conditional-mean attention is the posterior mean, or the best linear rule
-    kernel: Kernel | None = None  # of the model's own function; None where there are no keys
-    pooling: Pooling | None = None
-    model: Any = None
+    means: Float[Any, "m k"]  # E[x | z]
+    weigh: Callable[[Shaped[Any, "n T *token"]], Float[Any, "n m"]]  # the posterior of z, computed by attention
 
 
-def ask(name: str, model: Any) -> Question:
-    """The question that a latent model puts."""
-    if isinstance(model, LinearRegression | SphereProcess):
-        return _regression(name, model)
-    if isinstance(model, Polya | BetaBernoulli | GaussianLocation | FiniteModel | GaussianMixture):
-        return _pooled(name, model)
-    raise ArgumentError(f"{name} has no question for attention; the models that have one are those of `find_model`.")
+@dataclass(frozen=True)
+class Chosen:
+    """The settings an attention was made with, whoever chose them."""
+
+    kind: str
+    kernel: str | None = None  # its name; None without keys, for the model's own and for a function of the user's
+    own_kernel: bool = False  # whether it is the kernel of the model itself
+    bandwidth: PowerOfT | None = None  # None where the kernel has none, and for the model's own
+    ridge: PowerOfT | None = None
 
 
-def _pooled(name: str, model: Any) -> Question:
-    pooling = pooling_of(model)
+@dataclass(frozen=True)
+class Prediction:
+    """A sentence with the numbers it states; without a sentence there is nothing exact to say."""
 
-    def draw(tokens: int, rng: np.random.Generator) -> Context:
-        drawn = model.sample(1, tokens, rng)
-        return Context(
-            np.ones((tokens, 1)), _values(model, drawn.tokens), np.ones((1, 1)), _truth(model, drawn.latents)
-        )
-
-    def bayes(context: Context) -> Bayes:
-        return Bayes(_posterior_mean(model, context.values))
-
-    return Question(name, draw, bayes, pooling.prior_mean, pooling.ridge, pooling=pooling, model=model)
+    words: str | None = None
+    floor: float | None = None  # where the error tends, or what it never falls below at the largest context
+    gap_rate: float | None = None  # exponent of T of the distance from the posterior mean, where it has set in
+    error_rate: float | None = None  # the same of the distance from E[v | q, z]
 
 
-def _values(model: Any, tokens: Any) -> Float[Any, "T k"]:
-    return np.eye(model.letters)[tokens[0]] if hasattr(model, "letters") else tokens[0]
+@runtime_checkable
+class Problem(Protocol):
+    """What attention is asked by a latent model: any value with these members can be given to `keyhole.infer`.
 
-
-def _truth(model: Any, latents: Any) -> Float[Any, "1 k"]:
-    if isinstance(model, FiniteLatent):
-        return token_means(model)[latents[:1]]
-    if isinstance(model, BetaBernoulli):
-        return np.array([[1 - latents[0], latents[0]]])
-    return latents[:1]
-
-
-def _posterior_mean(model: Any, values: Float[Any, "T k"]) -> Float[Any, "1 k"]:
-    tokens = values.argmax(axis=1)[None, :] if hasattr(model, "letters") else values[None]
-    if isinstance(model, FiniteLatent):
-        return model.posterior(tokens) @ token_means(model)
-    if isinstance(model, GaussianLocation):
-        return model.posterior(tokens).mean
-    return model.predictive(tokens)
-
-
-def token_means(model: Any) -> Float[Any, "m k"]:
-    """E[x | z] for every value of a finite latent; letters are one-hot."""
-    return model.emission.T if isinstance(model, FiniteModel) else model.proportions.T @ model.centres
-
-
-def pooling_of(model: Any) -> Pooling:
-    """Prior mean and variances of a model without keys.
-
-    >>> pooling_of(Polya(np.array([1.0, 2.0, 1.0]))).ridge
-    4.0
+    `ModelWithoutKeys` and `ModelWithKeys` supply all of them but a few; derive a model of your own from one of the two.
     """
-    if isinstance(model, GaussianLocation):
-        width = model.width
-        return Pooling(model.prior_mean, width * model.noise_variance, width * model.prior_variance, linear=True)
-    if isinstance(model, BetaBernoulli):
-        model = Polya(np.array([model.tails, model.heads]))
-    if isinstance(model, Polya):
-        total = float(model.concentration.sum())
-        mean = model.concentration / total
-        spread = float((mean * (1 - mean)).sum())
-        return Pooling(mean, spread * total / (total + 1), spread / (total + 1), linear=True)
-    means = token_means(model)
-    middle = model.prior @ means
-    signal = float(model.prior @ np.square(means - middle).sum(axis=1))
-    if isinstance(model, FiniteModel):
-        inner = (means * (1 - means)).sum(axis=1)
-    else:
-        apart = np.square(model.centres[None] - means[:, None, :]).sum(axis=2)  # (m, C)
-        inner = (model.proportions.T * apart).sum(axis=1) + model.centres.shape[1] * model.noise_variance
-    return Pooling(middle, float(model.prior @ inner), signal, linear=False)
+
+    @property
+    def attentions(self) -> tuple[str, ...]:
+        """The kinds of attention worth comparing first."""
+
+    @property
+    def repeats(self) -> int:
+        """How many contexts are drawn unless told otherwise."""
+
+    @property
+    def pooling(self) -> Pooling | None:
+        """Prior mean and variances of a model without keys; None where there are keys."""
+
+    @property
+    def regression(self) -> Regression | None:
+        """The kernel of a model with keys; None where there are none."""
+
+    @property
+    def prototypes(self) -> Prototypes | None:
+        """The values of a finite latent; None for any other."""
+
+    def draw_context(self, tokens: int, rng: np.random.Generator) -> Context:
+        """A latent, a context of so many tokens given it, and queries with their true answers."""
+
+    def solve(self, context: Context) -> Posterior:
+        """The exact posterior mean of the answers."""
+
+    def predict(self, chosen: Chosen, tokens: int) -> Prediction:
+        """What theory says of an attention with these settings, up to contexts of so many tokens."""
 
 
-def _regression(name: str, model: LinearRegression | SphereProcess) -> Question:
-    kernel = model.kernel if isinstance(model, SphereProcess) else linear_kernel()
-    width = model.value_width
-
-    def draw(tokens: int, rng: np.random.Generator) -> Context:
-        """Keys, queries and the function at them at once: a draw of the process is its features times a normal."""
-        points = _points(model, tokens + QUERIES, rng)
-        whole = float(np.sum(kernel.diagonal(points)))
-        features = factor(kernel, points, rank=len(points), trace=1e-14 * whole).rows
-        function = np.sqrt(model.prior_variance) * features.T @ rng.normal(size=(len(features), width))
-        values = function[QUERIES:] + np.sqrt(model.noise_variance) * rng.normal(size=(tokens, width))
-        return Context(points[QUERIES:], values, points[:QUERIES], function[:QUERIES])
-
-    def bayes(context: Context) -> Bayes:
-        noise, variance = model.noise_variance, model.prior_variance
-        prior = prior_at(kernel, context.keys, context.queries, noise=noise, prior=variance)
-        return Bayes(prior.best @ context.values, prior)
-
-    return Question(name, draw, bayes, np.zeros(width), model.ridge, kernel=kernel, model=model)
+MEMBERS = ("attentions", "repeats", "pooling", "regression", "prototypes", "draw_context", "solve", "predict")
 
 
-def _points(model: LinearRegression | SphereProcess, count: int, rng: np.random.Generator) -> Float[Any, "n d"]:
-    if isinstance(model, SphereProcess):
-        return uniform_on_sphere(count, model.key_width, rng)
-    return rng.normal(size=(count, model.key_width))
+def require_problem(name: str, model: object) -> Problem:
+    """The model itself, if it is a problem that attention can be asked; else a sentence that says what it lacks."""
+    if not isinstance(model, Problem):
+        lacks = [member for member in MEMBERS if not hasattr(model, member)]
+        raise ArgumentError(
+            f"{name} cannot be asked of attention: it lacks {', '.join(lacks)}. Give the name of a registered model, "
+            "or derive your own from keyhole.latent.ModelWithoutKeys or ModelWithKeys."
+        )
+    if (model.pooling is None) == (model.regression is None):
+        raise ArgumentError(
+            f"{name} states {'neither' if model.pooling is None else 'both'} of pooling and regression; a model "
+            "without keys states pooling, a model with keys regression."
+        )
+    return model

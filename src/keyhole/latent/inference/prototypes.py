@@ -35,10 +35,10 @@ def prototype_attention(
             f"A has {emission.shape[1]} columns and p {len(prior)} entries; give one of each per latent."
         )
     if not (bool(np.all(emission > 0)) and bool(np.all(prior > 0))):
-        raise AssumptionError("prototypes are logarithms of probabilities, so every entry of A and p must be positive.")
+        raise AssumptionError("Prototypes are logarithms of probabilities, so every entry of A and p must be positive.")
     if tokens.size and (tokens.min() < 0 or tokens.max() >= letters):
         raise DataError(
-            f"the alphabet has {letters} letters, 0 to {letters - 1}; got {tokens.min()} to {tokens.max()}."
+            f"The alphabet has {letters} letters, 0 to {letters - 1}; got {tokens.min()} to {tokens.max()}."
         )
     return Softmax()(_summed(np.eye(letters)[tokens]) @ np.log(emission) + np.log(prior))
 
@@ -52,7 +52,7 @@ def likelihood_attention(
     [[0.714286, 0.285714]]
     """
     if not (bool(np.all(np.isfinite(log_likelihoods))) and bool(np.all(prior > 0))):
-        raise AssumptionError("a head pools finite log-likelihoods; every token and latent needs positive probability.")
+        raise AssumptionError("A head pools finite log-likelihoods; every token and latent needs positive probability.")
     return Softmax()(_summed(log_likelihoods) + np.log(prior))
 
 

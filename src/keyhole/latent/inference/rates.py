@@ -32,9 +32,9 @@ def slope(sizes: Sequence[int], errors: Float[np.ndarray, "sizes"]) -> float:
     -1.0
     """
     if len(sizes) < 2 or len(set(sizes)) < len(sizes):
-        raise AssumptionError(f"a slope needs at least two different sizes; got {list(sizes)}")
+        raise AssumptionError(f"A slope needs at least two different sizes; got {list(sizes)}.")
     if not bool(np.all(errors > 0)):
-        raise AssumptionError("a slope on logarithmic axes needs positive errors; an exact estimator has none")
+        raise AssumptionError("A slope on logarithmic axes needs positive errors; an exact estimator has none.")
     logs = np.log(np.asarray(sizes, dtype=np.float64))
     centred = logs - logs.mean()
     return float(centred @ np.log(errors) / (centred @ centred))
@@ -56,9 +56,9 @@ def fit_slope(
     """
     repeats = len(errors)
     if repeats < 2:
-        raise AssumptionError(f"an interval over repeats needs at least two of them; got {repeats}")
+        raise AssumptionError(f"An interval over repeats needs at least two of them; got {repeats}.")
     if not 0 < confidence < 1:
-        raise AssumptionError(f"a confidence lies between 0 and 1; got {confidence}")
+        raise AssumptionError(f"A confidence lies between 0 and 1; got {confidence}.")
     value = slope(sizes, errors.mean(axis=0))
     logs = np.log(np.asarray(sizes, dtype=np.float64))
     centred = (logs - logs.mean()) / np.square(logs - logs.mean()).sum()
@@ -66,7 +66,7 @@ def fit_slope(
     means = counts @ errors / repeats
     drawn = np.log(means[np.all(means > 0, axis=1)]) @ centred  # an error may be 0 by chance in every repeat drawn
     if len(drawn) == 0:
-        raise AssumptionError("an interval for a slope needs positive errors in more repeats; give more of them")
+        raise AssumptionError("An interval for a slope needs positive errors in more repeats; give more of them.")
     upper, lower = np.quantile(drawn, [(1 + confidence) / 2, (1 - confidence) / 2])
     wider = _student(repeats, confidence) * (repeats / (repeats - 1)) ** 0.5
     return Slope(value, value - wider * float(upper - value), value + wider * float(value - lower))
@@ -74,7 +74,7 @@ def fit_slope(
 
 def _student(repeats: int, confidence: float) -> float:
     """How much farther out Student's quantile lies than the normal one."""
-    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  (importing the room leaves scipy asleep)
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  (imported when asked for)
 
     level = (1 + confidence) / 2
     return float(stdtrit(repeats - 1, level) / ndtri(level))
@@ -91,5 +91,5 @@ class MeanError:
 def mean_error(errors: Float[np.ndarray, "repeats"]) -> MeanError:
     """The mean of the errors of independent repeats."""
     if len(errors) < 2:
-        raise AssumptionError(f"a standard error needs at least two repeats; got {len(errors)}")
+        raise AssumptionError(f"A standard error needs at least two repeats; got {len(errors)}.")
     return MeanError(float(errors.mean()), float(errors.std(ddof=1) / np.sqrt(len(errors))))

@@ -11,10 +11,10 @@ FORM = re.compile(r"\s*(?:(?P<factor>[^*TL]+?)\s*(?:\*\s*(?=[TL])|$))?(?:[TL](?:
 
 
 @dataclass(frozen=True)
-class Rule:
+class PowerOfT:
     """c·T^p, T the number of tokens.
 
-    >>> Rule(0.5, -0.5)(100)
+    >>> PowerOfT(0.5, -0.5)(100)
     0.05
     """
 
@@ -24,7 +24,7 @@ class Rule:
     def __post_init__(self) -> None:
         if not 0 < self.factor < float("inf") or not isfinite(self.power):
             raise AssumptionError(
-                f"a bandwidth or a ridge is a positive number times a power of T; got {self.factor} and the power "
+                f"A bandwidth or a ridge is a positive number times a power of T; got {self.factor} and the power "
                 f"{self.power}."
             )
 
@@ -37,7 +37,7 @@ class Rule:
             value = float("inf")
         if not 0 < value < float("inf"):
             raise AssumptionError(
-                f"the rule {self} leaves the range of double precision at T = {tokens}; give a power nearer to 0."
+                f"The rule {self} leaves the range of double precision at T = {tokens}; give a power nearer to 0."
             )
         return value
 
@@ -48,22 +48,22 @@ class Rule:
         return f"{'' if self.factor == 1 else f'{self.factor:g}*'}T^{self.power:.4g}"
 
 
-def parse_rule(text: str) -> Rule:
+def parse_schedule(text: str) -> PowerOfT:
     """A rule as a person types it: 0.5, T^3/4, or 0.5*T^-1/3.
 
-    >>> parse_rule("0.5"), parse_rule("T^3/4"), parse_rule("2*T^-0.5")
-    (Rule(factor=0.5, power=0.0), Rule(factor=1.0, power=0.75), Rule(factor=2.0, power=-0.5))
+    >>> parse_schedule("0.5"), parse_schedule("T^3/4"), parse_schedule("2*T^-0.5")
+    (PowerOfT(factor=0.5, power=0.0), PowerOfT(factor=1.0, power=0.75), PowerOfT(factor=2.0, power=-0.5))
     """
-    found = FORM.fullmatch(text)
-    if found is None or not text.strip():
+    match = FORM.fullmatch(text)
+    if match is None or not text.strip():
         raise ArgumentError(
             f"{text!r} is no rule; write a number, or a number and a power of T: 0.5, T^3/4, 0.5*T^-1/3."
         )
     grows = bool(re.search("[TL]", text))
-    return Rule(_number(found["factor"] or "1", text), _number(found["power"] or "1", text) if grows else 0.0)
+    return PowerOfT(_number(match["factor"] or "1", text), _number(match["power"] or "1", text) if grows else 0.0)
 
 
-def vanishing_bandwidth(dimension: int, factor: float = 0.5) -> Rule:
+def vanishing_bandwidth(dimension: int, factor: float = 0.5) -> PowerOfT:
     """γ_T = c T^(−2/(d_s + 4)) for keys on the unit sphere of R^d, whose surface has dimension d_s = d − 1.
 
     Statement  Squared bias of order γ² and variance of order 1/(Tγ^(d_s/2)) balance there: the mean squared error
@@ -74,7 +74,7 @@ def vanishing_bandwidth(dimension: int, factor: float = 0.5) -> Rule:
     >>> round(vanishing_rate(3), 3), str(vanishing_bandwidth(3))
     (-0.667, '0.5*T^-0.3333')
     """
-    return Rule(factor, -2 / (_surface(dimension) + 4))
+    return PowerOfT(factor, -2 / (_surface(dimension) + 4))
 
 
 def vanishing_rate(dimension: int) -> float:
@@ -84,7 +84,7 @@ def vanishing_rate(dimension: int) -> float:
 
 def _surface(dimension: int) -> int:
     if dimension < 2:
-        raise AssumptionError(f"a sphere of keys needs at least 2 coordinates; got {dimension}")
+        raise AssumptionError(f"A sphere of keys needs at least 2 coordinates; got {dimension}.")
     return dimension - 1
 
 

@@ -65,18 +65,18 @@ def cme_weights(kernel: Kernel, keys: Points, queries: Places, *, ridge: float) 
         )
     if ridge < np.finfo(np.float64).eps * float(np.sum(diagonal[:tokens])):  # adding it may change no digit
         raise AssumptionError(
-            f"a ridge of {ridge:.3g} is lost in rounding beside {tokens} keys under {kernel}; give a larger ridge."
+            f"A ridge of {ridge:.3g} is lost in rounding beside {tokens} keys under {kernel}; give a larger ridge."
         )
     if tokens > DENSE:
-        found = factor(kernel, points, rank=tokens // 8, trace=FAITHFUL * whole)
-        if found.trace <= FAITHFUL * whole:
-            features = found.rows[:, :tokens]
+        low_rank = factor(kernel, points, rank=tokens // 8, trace=FAITHFUL * whole)
+        if low_rank.trace <= FAITHFUL * whole:
+            features = low_rank.rows[:, :tokens]
             small = features @ features.T + ridge * np.eye(len(features))
-            return np.linalg.solve(small, found.rows[:, tokens:]).T @ features
+            return np.linalg.solve(small, low_rank.rows[:, tokens:]).T @ features
     return np.linalg.solve(kernel(keys, keys) + ridge * np.eye(tokens), kernel(keys, queries)).T
 
 
-def linear_smoother(step: float = 1.0) -> Smoother:
+def linear_weights(keys: Points, queries: Places, *, step: float = 1.0) -> Weights:
     """(η/T) qᵀk_t: attention without softmax.
 
     Statement  It is the answer at q of a linear map after one gradient step of length η from 0 on
@@ -85,7 +85,7 @@ def linear_smoother(step: float = 1.0) -> Smoother:
     Source     Standard.
     """
     require_positive("a step", step)
-    return Smoother("linear", lambda keys, queries: step / len(keys) * (queries @ keys.T))
+    return step / len(keys) * (queries @ keys.T)
 
 
 KERNELS: dict[str, Callable[[float], Kernel]] = {

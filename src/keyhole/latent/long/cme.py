@@ -81,27 +81,27 @@ def embed_long(
     require_positive("a ridge", ridge)
     require_positive("a tolerance", tolerance)
     if steps < 0:
-        raise AssumptionError(f"a number of steps is not negative; got {steps}")
+        raise AssumptionError(f"A number of steps is not negative; got {steps}.")
     largest = float(np.max(kernel.diagonal(keys)))
     target = tolerance * 2 * sqrt(ridge / largest) if largest > 0 else inf
     # ‖c‖ ≤ ‖v‖/λ, so a trace of target·λ/‖v‖ is surely enough; the factor's own bound then decides
     longest = float(np.linalg.norm(values, axis=0).max())
-    found = factor(kernel, keys, rank=rank, trace=target * ridge / max(longest, 1e-300))
-    coefficients = found.solve(ridge, values)
-    missed = max(found.missed(column) + found.rounding(column) for column in coefficients.T)
-    missed += float(found.residual(ridge, coefficients, values).max())
-    nearly = LongEmbedding(kernel, keys, coefficients, ridge, len(found.pivots), 0, missed, "trace of the factor")
+    approximate = factor(kernel, keys, rank=rank, trace=target * ridge / max(longest, 1e-300))
+    coefficients = approximate.solve(ridge, values)
+    missed = max(approximate.missed(column) + approximate.rounding(column) for column in coefficients.T)
+    missed += float(approximate.residual(ridge, coefficients, values).max())
+    nearly = LongEmbedding(kernel, keys, coefficients, ridge, len(approximate.pivots), 0, missed, "trace of the factor")
     summed = _rounding(kernel.diagonal(keys), coefficients)  # of an answer at a key, in units of its reach
     if missed + 2 * sqrt(ridge) * summed <= target or steps == 0:
         return nearly
     # a product's columns are T such sums; where they round by more than the target, nothing is gained by more steps
     rounded = (sqrt(float(kernel.diagonal(keys).sum())) + 2 * sqrt(ridge)) * summed
     goal = max(target - rounded, rounded)
-    coefficients, residual, taken = _refine(kernel, keys, values, ridge, found, coefficients, goal, steps)
+    coefficients, residual, taken = _refine(kernel, keys, values, ridge, approximate, coefficients, goal, steps)
     residual += sqrt(float(kernel.diagonal(keys).sum())) * _rounding(kernel.diagonal(keys), coefficients)
     if residual >= missed:
         return replace(nearly, steps=taken)
-    return LongEmbedding(kernel, keys, coefficients, ridge, len(found.pivots), taken, residual, "exact residual")
+    return LongEmbedding(kernel, keys, coefficients, ridge, len(approximate.pivots), taken, residual, "exact residual")
 
 
 def kernel_product(
@@ -140,7 +140,7 @@ def _refine(
     keys: np.ndarray,
     values: np.ndarray,
     ridge: float,
-    found: Factor,
+    approximate: Factor,
     coefficients: np.ndarray,
     target: float,
     steps: int,
@@ -156,7 +156,7 @@ def _refine(
     residual = values - apply(coefficients)
     taken = 1
     longest = float(np.linalg.norm(residual, axis=0).max())
-    eased = found.solve(ridge, residual)
+    eased = approximate.solve(ridge, residual)
     direction, strength = eased, (residual * eased).sum(axis=0)
     while longest > target and taken + 2 <= steps:
         image = apply(direction)
@@ -168,7 +168,7 @@ def _refine(
             residual = values - apply(coefficients)
             taken += 1
             longest = float(np.linalg.norm(residual, axis=0).max())
-        eased = found.solve(ridge, residual)
+        eased = approximate.solve(ridge, residual)
         renewed = (residual * eased).sum(axis=0)
         direction = eased + _ratio(renewed, strength) * direction
         strength = renewed

@@ -83,10 +83,10 @@ def factor(kernel: Kernel, keys: Float[np.ndarray, "T d"], *, rank: int, trace: 
     """
     require_context(keys)
     if rank < 1:
-        raise AssumptionError(f"a factor has at least one row; got a rank of {rank}")
+        raise AssumptionError(f"A factor has at least one row; got a rank of {rank}.")
     left = np.array(kernel.diagonal(keys), dtype=np.float64)
     if not bool(np.all(left >= 0)):
-        raise AssumptionError("a kernel is never negative on its diagonal; this one is, so it is no kernel")
+        raise AssumptionError("A kernel is never negative on its diagonal; this one is, so it is no kernel.")
     rounding = np.finfo(np.float64).eps * float(left.max(initial=0.0))  # a pivot below this is rounding, not signal
     rows = np.empty((min(rank, len(keys)), len(keys)))
     pivots: list[int] = []

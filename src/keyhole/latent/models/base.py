@@ -17,7 +17,7 @@ from keyhole.errors import AssumptionError, DataError
 Rng: TypeAlias = int | np.random.Generator  # a seed, or a stream to draw from
 Tokens: TypeAlias = Shaped[Any, "n T *width"]
 Letters: TypeAlias = Shaped[Any, "n T"]  # whole numbers from 0; whether they are is asked by `require_letters`
-Laws: TypeAlias = Float[Any, "n m"]  # a probability vector per sequence
+Probabilities: TypeAlias = Float[Any, "n m"]  # a probability vector per sequence
 
 SUMS = 1e-9  # a law of 10⁴ terms rounded at 1e-16 sums to 1 within 1e-12; typed digits deserve a little more
 
@@ -64,23 +64,23 @@ class LatentModel(Sampler, Protocol):
         """The loss of the best estimate of the latent after `length` tokens."""
 
 
-def require_law(what: str, law: Float[Any, "*rows"], axis: int = 0) -> None:
+def require_probabilities(what: str, law: Float[Any, "*rows"], axis: int = 0) -> None:
     """Refuse numbers that are no probabilities: NaN, negative, or not summing to 1 along an axis."""
     if law.size == 0 or not bool(np.all(np.isfinite(law))) or bool(np.any(law < 0)):
-        raise AssumptionError(f"{what} must be non-negative numbers, at least one; got {_shown(law)}.")
+        raise AssumptionError(f"{_capitalised(what)} must be non-negative numbers, at least one; got {_shown(law)}.")
     sums = law.sum(axis=axis)
     if bool(np.any(np.abs(sums - 1) > SUMS)):
         worst = np.atleast_1d(sums).ravel()[np.argmax(np.abs(np.atleast_1d(sums).ravel() - 1))]
-        raise AssumptionError(f"{what} must sum to 1, but sums to {worst:.9g}; divide by the sum.")
+        raise AssumptionError(f"{_capitalised(what)} must sum to 1, but sums to {worst:.9g}; divide by the sum.")
 
 
 def require_letters(tokens: Letters, letters: int) -> None:
     """Refuse tokens that are not whole numbers below the size of the alphabet."""
     if not np.issubdtype(tokens.dtype, np.integer):
-        raise DataError(f"letters are whole numbers from 0 to {letters - 1}; got an array of {tokens.dtype}.")
+        raise DataError(f"Letters are whole numbers from 0 to {letters - 1}; got an array of {tokens.dtype}.")
     if tokens.size and (tokens.min() < 0 or tokens.max() >= letters):
         raise DataError(
-            f"the alphabet has {letters} letters, 0 to {letters - 1}; got letters from {tokens.min()} to "
+            f"The alphabet has {letters} letters, 0 to {letters - 1}; got letters from {tokens.min()} to "
             f"{tokens.max()}."
         )
 
@@ -88,9 +88,9 @@ def require_letters(tokens: Letters, letters: int) -> None:
 def require_vectors(tokens: Tokens, width: int) -> None:
     """Refuse tokens that are not finite vectors of the model's width."""
     if tokens.ndim != 3 or tokens.shape[2] != width:
-        raise DataError(f"tokens of this model have shape (n, T, {width}); got {tokens.shape}.")
+        raise DataError(f"Tokens of this model have shape (n, T, {width}); got {tokens.shape}.")
     if not (np.issubdtype(tokens.dtype, np.number) and bool(np.all(np.isfinite(tokens)))):
-        raise DataError("tokens hold NaN or infinity; every entry must be a finite number.")
+        raise DataError("Tokens hold NaN or infinity; every entry must be a finite number.")
 
 
 def require_sizes(n: int, length: int) -> None:
@@ -102,7 +102,7 @@ def require_sizes(n: int, length: int) -> None:
 def require_amount(what: str, number: float) -> None:
     """Refuse a number that is not positive and finite."""
     if not (isfinite(number) and number > 0):
-        raise AssumptionError(f"{what} must be positive and finite; got {number}.")
+        raise AssumptionError(f"{_capitalised(what)} must be positive and finite; got {number}.")
 
 
 def letter_counts(tokens: Letters, letters: int) -> Shaped[Any, "n letters"]:
@@ -116,7 +116,7 @@ def letter_counts(tokens: Letters, letters: int) -> Shaped[Any, "n letters"]:
     return np.bincount((tokens + rows).ravel(), minlength=len(tokens) * letters).reshape(len(tokens), letters)
 
 
-def draw_letters(laws: Laws, length: int, rng: np.random.Generator) -> Letters:
+def draw_letters(laws: Probabilities, length: int, rng: np.random.Generator) -> Letters:
     """For each row, `length` letters independently from its law."""
     edges = np.cumsum(laws, axis=1)
     edges /= edges[:, -1:]  # so that rounding leaves no gap at the top
@@ -127,6 +127,10 @@ def draw_letters(laws: Laws, length: int, rng: np.random.Generator) -> Letters:
 def average(losses: Float[Any, "draws"], loss: str) -> Risk:
     """A risk by simulation: the mean of the losses and its standard error."""
     return Risk(float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(len(losses))), loss)
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _shown(numbers: np.ndarray) -> str:

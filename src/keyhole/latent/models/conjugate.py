@@ -7,10 +7,11 @@ import numpy as np
 from jaxtyping import Float, Int, Real
 
 from keyhole.errors import AssumptionError
+from keyhole.latent.inference.problem import Pooling
 from keyhole.latent.models.base import (
     Draw,
-    Laws,
     Letters,
+    Probabilities,
     Risk,
     Rng,
     Tokens,
@@ -20,6 +21,8 @@ from keyhole.latent.models.base import (
     require_sizes,
     require_vectors,
 )
+from keyhole.latent.models.registry import register_model
+from keyhole.latent.models.without_keys import ModelWithoutKeys, one_hot
 
 SQUARED = "squared error of the latent"
 
@@ -31,7 +34,7 @@ class Dirichlets:
     concentration: Float[Any, "n V"]
 
     @property
-    def mean(self) -> Laws:
+    def mean(self) -> Probabilities:
         """The expected law of a token."""
         return self.concentration / self.concentration.sum(axis=1, keepdims=True)
 
@@ -50,14 +53,14 @@ class Gaussians:
 
 
 @dataclass(frozen=True)
-class Polya:
+class Polya(ModelWithoutKeys):
     """Pólya's urn: the law of a token is drawn from a Dirichlet, and tokens from that law."""
 
     concentration: Float[Any, "V"]  # α: what the urn holds at first
 
     def __post_init__(self) -> None:
         if len(self.concentration) < 2:
-            raise AssumptionError(f"an urn needs at least two colours; got {len(self.concentration)}.")
+            raise AssumptionError(f"An urn needs at least two colours; got {len(self.concentration)}.")
         for amount in self.concentration:
             require_amount("what an urn holds of a colour", float(amount))
 
@@ -77,13 +80,33 @@ class Polya:
         """A Dirichlet of concentration α plus the counts."""
         return Dirichlets(self.concentration + self.statistic(tokens))
 
-    def predictive(self, tokens: Letters) -> Laws:
+    def predictive(self, tokens: Letters) -> Probabilities:
         """P(next letter = v) = (α_v + n_v)/(α₀ + T).
 
         >>> (7 * Polya(np.array([1.0, 2.0, 1.0])).predictive(np.array([[0, 0, 1]]))).round(12).tolist()
         [[3.0, 3.0, 1.0]]
         """
         return self.posterior(tokens).mean
+
+    def posterior_mean(self, tokens: Letters) -> Probabilities:
+        """The expected law of a token, which is the mean of its one-hot vector."""
+        return self.predictive(tokens)
+
+    def token_values(self, tokens: Int[Any, "T"]) -> Float[Any, "T V"]:
+        """One-hot vectors."""
+        return one_hot(tokens, self.letters)
+
+    @property
+    def pooling(self) -> Pooling:
+        """Prior mean α/α₀ and the ridge α₀.
+
+        >>> Polya(np.array([1.0, 2.0, 1.0])).pooling.ridge
+        4.0
+        """
+        total = float(self.concentration.sum())
+        mean = self.concentration / total
+        spread = float((mean * (1 - mean)).sum())
+        return Pooling(mean, spread * total / (total + 1), spread / (total + 1), linear=True)
 
     def statistic(self, tokens: Letters) -> Int[Any, "n V"]:
         """How often each letter occurs."""
@@ -125,7 +148,7 @@ class Betas:
 
 
 @dataclass(frozen=True)
-class BetaBernoulli:
+class BetaBernoulli(ModelWithoutKeys):
     """A coin whose chance of a 1 is drawn from Beta(heads, tails), thrown for every token."""
 
     heads: float = 1.0
@@ -152,10 +175,27 @@ class BetaBernoulli:
         ones = self.statistic(tokens)
         return Betas(self.heads + ones, self.tails + (tokens.shape[1] - ones))
 
-    def predictive(self, tokens: Letters) -> Laws:
+    def predictive(self, tokens: Letters) -> Probabilities:
         """The chances of 0 and of 1 for the next bit."""
         mean = self.posterior(tokens).mean
         return np.stack([1 - mean, mean], axis=1)
+
+    def posterior_mean(self, tokens: Letters) -> Probabilities:
+        """The chances of 0 and of 1, which are the mean of a bit's one-hot vector."""
+        return self.predictive(tokens)
+
+    def token_values(self, tokens: Int[Any, "T"]) -> Float[Any, "T 2"]:
+        """One-hot vectors."""
+        return one_hot(tokens, self.letters)
+
+    def token_means(self, latents: Float[Any, "n"]) -> Probabilities:
+        """The chances of 0 and of 1."""
+        return np.stack([1 - latents, latents], axis=1)
+
+    @property
+    def pooling(self) -> Pooling:
+        """That of a Pólya urn of two colours."""
+        return Polya(np.array([self.tails, self.heads])).pooling
 
     def statistic(self, tokens: Letters) -> Int[Any, "n"]:
         """The number of ones."""
@@ -173,7 +213,7 @@ class BetaBernoulli:
 
 
 @dataclass(frozen=True)
-class GaussianLocation:
+class GaussianLocation(ModelWithoutKeys):
     """x = z + N(0, σ²I) with a mean z ~ N(μ₀, τ²I) per sequence."""
 
     prior_mean: Float[Any, "d"]  # μ₀
@@ -184,7 +224,7 @@ class GaussianLocation:
         require_amount("a prior variance", self.prior_variance)
         require_amount("a noise variance", self.noise_variance)
         if len(self.prior_mean) == 0 or not bool(np.all(np.isfinite(self.prior_mean))):
-            raise AssumptionError("the prior mean must hold at least one number, and no NaN or infinity.")
+            raise AssumptionError("The prior mean must hold at least one number, and no NaN or infinity.")
 
     @property
     def width(self) -> int:
@@ -215,6 +255,15 @@ class GaussianLocation:
         posterior = self.posterior(tokens)
         return Gaussians(posterior.mean, posterior.variance + self.noise_variance)
 
+    def posterior_mean(self, tokens: Tokens) -> Float[Any, "n d"]:
+        """The mean of the posterior, which is that of the next token."""
+        return self.posterior(tokens).mean
+
+    @property
+    def pooling(self) -> Pooling:
+        """Prior mean μ₀ and the ridge σ²/τ²."""
+        return Pooling(self.prior_mean, self.width * self.noise_variance, self.width * self.prior_variance, linear=True)
+
     def statistic(self, tokens: Tokens) -> Real[Any, "n d"]:
         """The sum of the tokens."""
         require_vectors(tokens, self.width)
@@ -225,3 +274,8 @@ class GaussianLocation:
         require_sizes(1, length)
         weight = self.noise_variance + length * self.prior_variance
         return Risk(self.width * self.noise_variance * self.prior_variance / weight, 0.0, SQUARED)
+
+
+register_model("polya", lambda: Polya(np.array([1.0, 2.0, 1.0])))
+register_model("beta", BetaBernoulli)
+register_model("gaussian", lambda: GaussianLocation(np.zeros(1), prior_variance=2.0, noise_variance=0.5))

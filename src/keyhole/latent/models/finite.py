@@ -16,20 +16,24 @@ from jaxtyping import Float, Int, Shaped
 
 from keyhole.attention.normalisers import Softmax
 from keyhole.errors import AssumptionError
+from keyhole.latent.inference.problem import Pooling, Prototypes
+from keyhole.latent.inference.prototypes import likelihood_attention, prototype_attention
 from keyhole.latent.models.base import (
     Draw,
-    Laws,
     Letters,
+    Probabilities,
     Risk,
     Rng,
     Tokens,
     average,
     draw_letters,
     letter_counts,
-    require_law,
     require_letters,
+    require_probabilities,
     require_sizes,
 )
+from keyhole.latent.models.registry import register_model
+from keyhole.latent.models.without_keys import ModelWithoutKeys, one_hot
 
 LOG_LOSS = "log loss of the latent, in nats"
 MOST_COUNTS = 200_000  # count vectors summed exactly; beyond, the risk is simulated
@@ -55,15 +59,15 @@ class FiniteLatent(ABC):
         latents = stream.choice(len(self.prior), size=n, p=self.prior / self.prior.sum())
         return Draw(self.draw(latents, length, stream), latents)
 
-    def log_posterior(self, tokens: Tokens) -> Laws:
+    def log_posterior(self, tokens: Tokens) -> Float[Any, "n m"]:
         """The logarithm of the posterior up to a constant: log p_z + Σ_t log P(x_t | z)."""
         with np.errstate(divide="ignore"):
             scores = np.log(self.prior) + self.log_likelihood(tokens).sum(axis=1)
         if bool(np.any(np.all(np.isneginf(scores), axis=1))):
-            raise AssumptionError("a sequence has probability 0 under every latent value, so it has no posterior.")
+            raise AssumptionError("A sequence has probability 0 under every latent value, so it has no posterior.")
         return scores
 
-    def posterior(self, tokens: Tokens) -> Laws:
+    def posterior(self, tokens: Tokens) -> Probabilities:
         """The law of the latent given each sequence.
 
         Statement  π_X = softmax_z(log p_z + Σ_t log P(x_t | z)): attention of one query to the m latent values,
@@ -77,8 +81,8 @@ class FiniteLatent(ABC):
         """
         return Softmax()(self.log_posterior(tokens))
 
-    def statistic(self, tokens: Tokens) -> Laws:
-        """The posterior itself: a function of every sufficient representation (`sufficiency.compare`)."""
+    def statistic(self, tokens: Tokens) -> Probabilities:
+        """The posterior itself: a function of every sufficient representation (`compare_representations`)."""
         return self.posterior(tokens)
 
     def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:
@@ -87,16 +91,63 @@ class FiniteLatent(ABC):
         return average(entropies(posterior), LOG_LOSS)
 
 
+class FiniteLatentWithMeans(FiniteLatent, ModelWithoutKeys):
+    """A finite latent whose tokens have means: attention can be asked for them.
+
+    A new model of this kind adds two things: the mean and the spread of a token under every latent value.
+    """
+
+    @property
+    @abstractmethod
+    def latent_means(self) -> Float[Any, "m k"]:
+        """E[x | z] for every latent value."""
+
+    @property
+    @abstractmethod
+    def latent_spreads(self) -> Float[Any, "m"]:
+        """Var(x | z) for every latent value, summed over coordinates."""
+
+    @property
+    def attentions(self) -> tuple[str, ...]:
+        """Even attention, without a sink and with one, and attention to the latent values."""
+        return ("softmax", "sink", "prototypes")
+
+    @property
+    def pooling(self) -> Pooling:
+        """Means and variances over the prior; the posterior mean is no linear rule."""
+        means = self.latent_means
+        middle = self.prior @ means
+        signal = float(self.prior @ np.square(means - middle).sum(axis=1))
+        return Pooling(middle, float(self.prior @ self.latent_spreads), signal, linear=False)
+
+    @property
+    def prototypes(self) -> Prototypes:
+        """The latent values."""
+        return Prototypes(self.latent_means, self.attend_to_latents)
+
+    def token_means(self, latents: Int[Any, "n"]) -> Float[Any, "n k"]:
+        """E[x | z] for each of these latents."""
+        return self.latent_means[latents]
+
+    def posterior_mean(self, tokens: Tokens) -> Float[Any, "n k"]:
+        """The means of the latent values, weighed by the posterior."""
+        return self.posterior(tokens) @ self.latent_means
+
+    def attend_to_latents(self, tokens: Tokens) -> Probabilities:
+        """The posterior of the latent by two softmax attentions, to the tokens and then to the latent values."""
+        return likelihood_attention(self.log_likelihood(tokens), self.prior)
+
+
 @dataclass(frozen=True)
-class FiniteModel(FiniteLatent):
+class FiniteModel(FiniteLatentWithMeans):
     """Letters: P(token = v | z) = A[v, z], and P(z) = p[z]."""
 
     emission: Float[Any, "V m"]  # A: columns sum to 1
     prior: Float[Any, "m_prior"]  # p: as long as A has columns
 
     def __post_init__(self) -> None:
-        require_law("the prior p", self.prior)
-        require_law("each column of A, the law of a token given a latent value,", self.emission)
+        require_probabilities("the prior p", self.prior)
+        require_probabilities("each column of A, the law of a token given a latent value,", self.emission)
         if self.emission.shape[1] != len(self.prior):
             raise AssumptionError(
                 f"A has {self.emission.shape[1]} columns and p {len(self.prior)} entries; give one of each per latent."
@@ -117,7 +168,7 @@ class FiniteModel(FiniteLatent):
         with np.errstate(divide="ignore"):
             return np.log(self.emission)[tokens]
 
-    def predictive(self, tokens: Letters) -> Laws:
+    def predictive(self, tokens: Letters) -> Probabilities:
         """P(next letter | sequence) = Aπ_X.
 
         >>> three = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
@@ -125,6 +176,25 @@ class FiniteModel(FiniteLatent):
         [[0.414286, 0.3, 0.285714]]
         """
         return self.posterior(tokens) @ self.emission.T
+
+    @property
+    def latent_means(self) -> Float[Any, "m V"]:
+        """The law of a letter, which is the mean of its one-hot vector."""
+        return self.emission.T
+
+    @property
+    def latent_spreads(self) -> Float[Any, "m"]:
+        """Σ_v A[v, z](1 − A[v, z])."""
+        means = self.latent_means
+        return (means * (1 - means)).sum(axis=1)
+
+    def token_values(self, tokens: Int[Any, "T"]) -> Float[Any, "T V"]:
+        """One-hot vectors."""
+        return one_hot(tokens, self.letters)
+
+    def attend_to_latents(self, tokens: Letters) -> Probabilities:
+        """By counts of letters and prototypes log A."""
+        return prototype_attention(tokens, self.emission, self.prior)
 
     def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:
         """H(z | X), summed over all count vectors where they are few enough, else simulated."""
@@ -166,7 +236,7 @@ class TwoFunctions(FiniteLatent):
     log_likelihoods: Callable[[np.ndarray], np.ndarray]  # tokens (n, T, …) → (n, T, m)
 
     def __post_init__(self) -> None:
-        require_law("the prior p", self.prior)
+        require_probabilities("the prior p", self.prior)
 
     def draw(self, latents: Int[Any, "n"], length: int, rng: np.random.Generator) -> Tokens:
         """What the first function draws."""
@@ -182,7 +252,7 @@ class TwoFunctions(FiniteLatent):
         return lambda candidates: np.einsum("nm,ncm->nc", posterior, np.exp(self.log_likelihoods(candidates)))
 
 
-def entropies(laws: Laws) -> Float[Any, "n"]:
+def entropies(laws: Probabilities) -> Float[Any, "n"]:
     """The entropy of each row, in nats; 0 log 0 = 0."""
     logs = np.log(laws, out=np.zeros_like(laws), where=laws > 0)
     return -(laws * logs).sum(axis=1)
@@ -210,3 +280,6 @@ def _log_multinomials(counts: Int[Any, "block letters"]) -> Float[Any, "block"]:
 def counts_of(model: FiniteModel) -> Callable[[Letters], Shaped[Any, "n V"]]:
     """The representation that keeps how often each letter occurs: sufficient, rarely minimal."""
     return lambda tokens: letter_counts(tokens, model.letters)
+
+
+register_model("finite", lambda: FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5])))

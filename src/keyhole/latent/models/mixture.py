@@ -8,12 +8,20 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from keyhole.errors import AssumptionError
-from keyhole.latent.models.base import Laws, Tokens, draw_letters, require_amount, require_law, require_vectors
-from keyhole.latent.models.finite import FiniteLatent
+from keyhole.latent.models.base import (
+    Probabilities,
+    Tokens,
+    draw_letters,
+    require_amount,
+    require_probabilities,
+    require_vectors,
+)
+from keyhole.latent.models.finite import FiniteLatentWithMeans
+from keyhole.latent.models.registry import register_model
 
 
 @dataclass(frozen=True)
-class GaussianMixture(FiniteLatent):
+class GaussianMixture(FiniteLatentWithMeans):
     """Given z, a token falls in cluster c with chance W[c, z] and is then N(μ_c, σ²I).
 
     With W the identity every sequence has one cluster of its own.
@@ -29,8 +37,10 @@ class GaussianMixture(FiniteLatent):
     noise_variance: float = 1.0  # σ²
 
     def __post_init__(self) -> None:
-        require_law("the prior p", self.prior)
-        require_law("each column of W, the proportions of the clusters given a latent value,", self.proportions)
+        require_probabilities("the prior p", self.prior)
+        require_probabilities(
+            "each column of W, the proportions of the clusters given a latent value,", self.proportions
+        )
         require_amount("a noise variance", self.noise_variance)
         if self.proportions.shape != (len(self.centres), len(self.prior)):
             raise AssumptionError(
@@ -38,7 +48,7 @@ class GaussianMixture(FiniteLatent):
                 f"{(len(self.centres), len(self.prior))}; got {self.proportions.shape}."
             )
         if not bool(np.all(np.isfinite(self.centres))):
-            raise AssumptionError("the centres hold NaN or infinity; every entry must be a finite number.")
+            raise AssumptionError("The centres hold NaN or infinity; every entry must be a finite number.")
 
     def draw(self, latents: Int[Any, "n"], length: int, rng: np.random.Generator) -> Tokens:
         """A cluster for every token, then its place."""
@@ -60,6 +70,25 @@ class GaussianMixture(FiniteLatent):
         square = ((tokens[:, :, None, :] - self.centres) ** 2).sum(axis=3)
         return -square / (2 * self.noise_variance) - self.centres.shape[1] / 2 * log(2 * pi * self.noise_variance)
 
-    def predictive(self, tokens: Tokens) -> Laws:
+    def predictive(self, tokens: Tokens) -> Probabilities:
         """The law of the next token as a mixture of the clusters: their proportions Wπ_X."""
         return self.posterior(tokens) @ self.proportions.T
+
+    @property
+    def latent_means(self) -> Float[Any, "m d"]:
+        """The centres, weighed by the proportions."""
+        return self.proportions.T @ self.centres
+
+    @property
+    def latent_spreads(self) -> Float[Any, "m"]:
+        """The spread of the centres and the noise."""
+        apart = np.square(self.centres[None] - self.latent_means[:, None, :]).sum(axis=2)  # (m, C)
+        return (self.proportions.T * apart).sum(axis=1) + self.centres.shape[1] * self.noise_variance
+
+
+register_model(
+    "mixture",
+    lambda: GaussianMixture(
+        np.array([[-2.0], [0.0], [2.0]]), np.array([[0.6, 0.2], [0.2, 0.2], [0.2, 0.6]]), np.array([0.5, 0.5])
+    ),
+)

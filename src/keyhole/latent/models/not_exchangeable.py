@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Int
 
 from keyhole.errors import AssumptionError
-from keyhole.latent.models.base import Draw, Laws, Letters, Rng, letter_counts, require_letters, require_sizes
+from keyhole.latent.models.base import Draw, Letters, Probabilities, Rng, letter_counts, require_letters, require_sizes
+from keyhole.latent.models.registry import register_contrast
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class MarkovChain:
     def __post_init__(self) -> None:
         if self.letters < 2 or not 0 <= self.stay <= 1:
             raise AssumptionError(
-                f"a chain needs at least 2 letters and a chance to stay from 0 to 1; "
+                f"A chain needs at least 2 letters and a chance to stay from 0 to 1; "
                 f"got {self.letters} and {self.stay}."
             )
 
@@ -37,7 +38,7 @@ class MarkovChain:
         tokens = np.take_along_axis(fresh, last, axis=1)
         return Draw(tokens, tokens[:, 0] if length else np.zeros(n, dtype=np.int64))
 
-    def predictive(self, tokens: Letters) -> Laws:
+    def predictive(self, tokens: Letters) -> Probabilities:
         """The law of the next letter: it depends on the last one alone."""
         require_letters(tokens, self.letters)
         law = np.full((len(tokens), self.letters), 1 / self.letters)
@@ -57,7 +58,7 @@ class Urn:
 
     def __post_init__(self) -> None:
         if len(self.copies) < 2 or bool(np.any(self.copies < 0)) or self.copies.sum() < 1:
-            raise AssumptionError("an urn holds at least two letters, no negative number of any, and not nothing.")
+            raise AssumptionError("An urn holds at least two letters, no negative number of any, and not nothing.")
 
     @property
     def letters(self) -> int:
@@ -73,12 +74,12 @@ class Urn:
         tokens = stream.permuted(np.tile(contents, (n, 1)), axis=1)[:, :length]
         return Draw(tokens, np.tile(self.copies, (n, 1)))
 
-    def predictive(self, tokens: Letters) -> Laws:
+    def predictive(self, tokens: Letters) -> Probabilities:
         """What is left in the urn, as a law."""
         self._require_length(tokens.shape[1] + 1)
         left = self.copies - letter_counts(tokens, self.letters)
         if bool(np.any(left < 0)):
-            raise AssumptionError("a sequence holds more of a letter than the urn did.")
+            raise AssumptionError("A sequence holds more of a letter than the urn did.")
         return left / left.sum(axis=1, keepdims=True)
 
     def statistic(self, tokens: Letters) -> Int[Any, "n V"]:
@@ -91,3 +92,7 @@ class Urn:
                 f"{length} tokens cannot be drawn without replacement from an urn of {self.copies.sum()}; "
                 "ask for fewer, or fill the urn."
             )
+
+
+for _name in ("markov", "urn"):
+    register_contrast(_name)

@@ -191,7 +191,7 @@ def test_no_latent_variable_passes_the_ceiling(length, data):
 def test_ceilings_of_long_sequences():
     """Near the normal law for T = 10⁵: ± one standard deviation holds .683 of the middle binomial."""
     assert balance_ceiling(100_000, 50_000 - 158, 50_000 + 158) == pytest.approx(0.6843, abs=1e-3)
-    with pytest.raises(AssumptionError, match="counts from 5 to 4 of 8 tokens are none"):
+    with pytest.raises(AssumptionError, match="Counts from 5 to 4 of 8 tokens are none"):
         balance_ceiling(8, 5, 4)
 
 
@@ -350,7 +350,7 @@ def test_many_letters_are_merged():
         (np.zeros((3, 1), dtype=int), "3 sequences of 1 tokens cannot show"),
         (np.array([[1.0, np.nan]]), "hold NaN or infinity"),
         (np.array([["a", "b"]]), "got an array of <U1"),
-        (np.zeros((2, 2, 2), dtype=int), "vectors must be reals"),
+        (np.zeros((2, 2, 2), dtype=int), "Vectors must be reals"),
     ],
 )
 def test_refused_data(tokens, sentence):

@@ -8,17 +8,19 @@ from hypothesis.extra.numpy import arrays
 
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.latent.exchangeability.martingale import beliefs, expected_posterior, martingale_drift
-from keyhole.latent.exchangeability.sufficiency import enumerate_sequences, joint_law
+from keyhole.latent.exchangeability.sufficiency import enumerate_sequences, joint_probabilities
 from keyhole.latent.models.base import LatentModel, Sampler
 from keyhole.latent.models.conjugate import BetaBernoulli, GaussianLocation, Polya
 from keyhole.latent.models.finite import FiniteModel, TwoFunctions, count_vectors, counts_of, entropies
+from keyhole.latent.models.linear import LinearRegression
 from keyhole.latent.models.mixture import GaussianMixture
 from keyhole.latent.models.not_exchangeable import MarkovChain, Urn
-from keyhole.latent.models.registry import CONTRASTS, MODELS, find_model
-from keyhole.latent.models.regression import LinearRegression, SphereFunction, SphereProcess, draw_sphere_function
+from keyhole.latent.models.registry import find_model, model_names
+from keyhole.latent.models.sphere import SphereFunction, SphereProcess, draw_sphere_function
 
 THREE = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
-LETTER_MODELS = [name for name in MODELS if hasattr(MODELS[name](), "letters")]
+LETTER_MODELS = [name for name in model_names() if hasattr(find_model(name), "letters")]
+SAMPLERS = {name: find_model(name) for name in model_names()} | {"markov": MarkovChain(), "urn": Urn(np.full(4, 4))}
 
 
 @st.composite
@@ -171,7 +173,7 @@ def test_log_loss_of_finite_latents(name):
 def test_exact_and_simulated_entropy_agree():
     """H(z | X) over count vectors, and over all sequences."""
     sequences = enumerate_sequences(3, 5)
-    joint = joint_law(THREE, sequences)
+    joint = joint_probabilities(THREE, sequences)
     slow = float((joint.sum(axis=1) * entropies(THREE.posterior(sequences))).sum())
     assert THREE.bayes_risk(5).value == pytest.approx(slow, rel=1e-12)
     assert THREE.bayes_risk(5).standard_error == 0
@@ -188,10 +190,10 @@ def test_count_vectors_are_all_there_are(letters, length):
     assert found.min() >= 0
 
 
-@pytest.mark.parametrize("name", [*MODELS, *CONTRASTS])
+@pytest.mark.parametrize("name", SAMPLERS)
 def test_one_seed_one_sample(name):
     """The same seed gives the same tokens, another seed others; n and T are the first two axes."""
-    sampler = {**MODELS, **CONTRASTS}[name]()
+    sampler = SAMPLERS[name]
     assert isinstance(sampler, Sampler)
     first, again, other = (sampler.sample(5, 7, seed).tokens for seed in (1, 1, 2))
     assert np.array_equal(first, again)
@@ -199,7 +201,7 @@ def test_one_seed_one_sample(name):
     assert first.shape[:2] == (5, 7)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", model_names())
 def test_models_satisfy_the_protocol_and_ignore_order(name):
     """A posterior, a statistic and a risk, none of which depends on the order of the tokens."""
     model = find_model(name)
@@ -301,22 +303,22 @@ REFUSALS = {
     "non-negative numbers, at least one; got nan": lambda: FiniteModel(THREE.emission, np.array([np.nan, 0.5])),
     "2 columns and p 1 entries": lambda: FiniteModel(THREE.emission, np.ones(1)),
     "an array of float64": lambda: THREE.posterior(np.array([[0.0]])),
-    "the alphabet has 3 letters, 0 to 2; got letters from 0 to 3": lambda: THREE.posterior(np.array([[0, 3]])),
+    "The alphabet has 3 letters, 0 to 2; got letters from 0 to 3": lambda: THREE.posterior(np.array([[0, 3]])),
     "probability 0 under every latent": lambda: FiniteModel(np.array([[1.0], [0.0]]), np.ones(1)).posterior(
         np.array([[1]])
     ),
     "0 sequences of 3 tokens": lambda: THREE.sample(0, 3, 0),
-    "what an urn holds of a colour must be positive": lambda: Polya(np.array([1.0, 0.0])),
+    "What an urn holds of a colour must be positive": lambda: Polya(np.array([1.0, 0.0])),
     "at least two colours": lambda: Polya(np.ones(1)),
-    "a parameter of a Beta law": lambda: BetaBernoulli(1.0, -1.0),
-    "a noise variance must be positive and finite; got nan": lambda: GaussianLocation(np.zeros(1), 1.0, float("nan")),
-    "the prior mean must hold": lambda: GaussianLocation(np.zeros(0)),
+    "A parameter of a Beta law": lambda: BetaBernoulli(1.0, -1.0),
+    "A noise variance must be positive and finite; got nan": lambda: GaussianLocation(np.zeros(1), 1.0, float("nan")),
+    "The prior mean must hold": lambda: GaussianLocation(np.zeros(0)),
     r"shape \(n, T, 1\)": lambda: find_model("gaussian").posterior(np.zeros((1, 2, 3))),
-    "tokens hold NaN": lambda: find_model("gaussian").posterior(np.full((1, 2, 1), np.nan)),
+    "Tokens hold NaN": lambda: find_model("gaussian").posterior(np.full((1, 2, 1), np.nan)),
     "need W of shape": lambda: GaussianMixture(np.zeros((2, 1)), np.ones((1, 1)), np.ones(1)),
-    "the centres hold NaN": lambda: GaussianMixture(np.full((1, 1), np.nan), np.ones((1, 1)), np.ones(1)),
+    "The centres hold NaN": lambda: GaussianMixture(np.full((1, 1), np.nan), np.ones((1, 1)), np.ones(1)),
     "keys need at least 2": lambda: SphereProcess(1),
-    "a temperature must be positive": lambda: SphereProcess(temperature=0.0),
+    "A temperature must be positive": lambda: SphereProcess(temperature=0.0),
     "Draw a SphereFunction instead": lambda: SphereProcess().sample(1, 5000, 0),
     "a chance to stay from 0 to 1": lambda: MarkovChain(4, 1.5),
     "not nothing": lambda: Urn(np.array([0, 0])),
@@ -332,7 +334,7 @@ def test_bad_input_gets_one_sentence(sentence):
 
 def test_unknown_names():
     """A name that is no model, or is a contrast where a posterior is needed, is refused with the names there are."""
-    with pytest.raises(ArgumentError, match=r"There is no latent model 'urn'; urn is a contrast.*finite, polya"):
+    with pytest.raises(ArgumentError, match=r"There is no latent model 'urn'; urn is a contrast.*beta, finite"):
         find_model("urn")
-    with pytest.raises(ArgumentError, match=r"There is no latent model 'nothing'; there are finite, polya"):
+    with pytest.raises(ArgumentError, match=r"There is no latent model 'nothing'; there are beta, finite"):
         find_model("nothing")

@@ -23,7 +23,7 @@ from keyhole.kernels.smoothing import smooth
 from keyhole.latent.long.cme import embed_long, kernel_product
 from keyhole.latent.long.pivoted_cholesky import factor
 from keyhole.latent.long.softmax import is_tame, softmax_long
-from keyhole.latent.models.regression import draw_sphere_function, uniform_on_sphere
+from keyhole.latent.models.sphere import draw_sphere_function, uniform_on_sphere
 
 KERNELS = [sphere_kernel(0.5), Gaussian(0.5), Matern(0.5, 0.5), linear_kernel(), Constant()]
 each = pytest.mark.parametrize("kernel", KERNELS, ids=str)

@@ -1,0 +1,154 @@
+"""Slopes drawn once per sequence, seen through noisy values at normal keys: linear regression in a context.
+
+A token is a key and its value side by side, (n, T, d + k). The posterior mean is conditional-mean attention under the
+linear kernel with the ridge σ²/τ².
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.kernels.families import linear_kernel
+from keyhole.latent.inference.predictions import is_constant, reached_rates, shrinking_rates
+from keyhole.latent.inference.problem import Chosen, Prediction, Regression
+from keyhole.latent.inference.schedules import PowerOfT
+from keyhole.latent.models.base import Draw, Risk, Rng, Tokens, average, require_amount, require_sizes
+from keyhole.latent.models.registry import register_model
+from keyhole.latent.models.with_keys import SQUARED_AT_KEY, ModelWithKeys, require_widths
+
+
+@dataclass(frozen=True)
+class LinearPosterior:
+    """The slopes z of each sequence: rows independent, N(mean, covariance)."""
+
+    mean_slope: Float[Any, "n k d"]
+    covariance: Float[Any, "n d d"]  # of each row of z
+    noise_variance: float
+
+    def mean(self, queries: Float[Any, "q d"]) -> Float[Any, "n q k"]:
+        """E[v | q, context] for every query."""
+        return np.einsum("nkd,qd->nqk", self.mean_slope, queries)
+
+    def variance(self, queries: Float[Any, "q d"]) -> Float[Any, "n q"]:
+        """Var(v_j | q, context) of each coordinate, noise included."""
+        return self.noise_variance + np.einsum("qd,nde,qe->nq", queries, self.covariance, queries)
+
+
+@dataclass(frozen=True)
+class LinearRegression(ModelWithKeys):
+    """v = zk + N(0, σ²I), the entries of z independent N(0, τ²), keys from N(0, I)."""
+
+    key_width: int = 2  # d
+    value_width: int = 1  # k
+    prior_variance: float = 1.0  # τ²
+    noise_variance: float = 1.0  # σ²
+
+    def __post_init__(self) -> None:
+        require_widths(self.key_width, self.value_width, least=1)
+        require_amount("a prior variance", self.prior_variance)
+        require_amount("a noise variance", self.noise_variance)
+
+    repeats = 64  # its systems are small
+
+    @property
+    def regression(self) -> Regression:
+        """The linear kernel; at γ = 1 softmax's exponential tilt of normal keys is the identity on linear maps."""
+        return Regression(linear_kernel(), self.ridge, PowerOfT(1.0))
+
+    @property
+    def attentions(self) -> tuple[str, ...]:
+        """Softmax, conditional-mean and linear attention."""
+        return ("softmax", "cme", "linear")
+
+    def draw_keys(self, count: int, rng: np.random.Generator) -> Float[Any, "count d"]:
+        """Standard normal vectors."""
+        return rng.normal(size=(count, self.key_width))
+
+    def sample(self, n: int, length: int, rng: Rng) -> Draw:
+        """Draw slopes (n, k, d), then keys and values."""
+        require_sizes(n, length)
+        stream = np.random.default_rng(rng)
+        slopes = np.sqrt(self.prior_variance) * stream.normal(size=(n, self.value_width, self.key_width))
+        keys = stream.normal(size=(n, length, self.key_width))
+        noise = np.sqrt(self.noise_variance) * stream.normal(size=(n, length, self.value_width))
+        values = np.einsum("nkd,ntd->ntk", slopes, keys) + noise
+        return Draw(np.concatenate([keys, values], axis=2), slopes)
+
+    def posterior(self, tokens: Tokens) -> LinearPosterior:
+        """Slopes of mean VᵀK(KᵀK + λI)⁻¹ and covariance σ²(KᵀK + λI)⁻¹ per row.
+
+        >>> tokens = np.array([[[1.0, 1.0], [2.0, 2.0], [3.0, 2.0]]])
+        >>> posterior = LinearRegression(1, 1, 1.0, 0.5).posterior(tokens)
+        >>> posterior.mean(np.array([[2.0]])).round(7).tolist(), posterior.variance(np.array([[2.0]])).round(7).tolist()
+        ([[[1.5172414]]], [[0.637931]])
+        """
+        gram, cross = self.statistic(tokens)
+        inverse = np.linalg.inv(gram + self.ridge * np.eye(self.key_width))
+        return LinearPosterior(
+            np.einsum("ndk,nde->nke", cross, inverse), self.noise_variance * inverse, self.noise_variance
+        )
+
+    def predictive(self, tokens: Tokens) -> LinearPosterior:
+        """The law of the value at a query: `mean(queries)` and `variance(queries)`, noise included."""
+        return self.posterior(tokens)
+
+    def statistic(self, tokens: Tokens) -> tuple[Float[Any, "n d d"], Float[Any, "n d k"]]:
+        """KᵀK and KᵀV."""
+        keys, values = self.split(tokens)
+        return np.einsum("ntd,nte->nde", keys, keys), np.einsum("ntd,ntk->ndk", keys, values)
+
+    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:
+        """E‖zq − E[zq | X]‖² at a fresh key: k times the trace of the covariance, averaged over keys."""
+        posterior = self.posterior(self.sample(draws, length, rng).tokens)
+        return average(self.value_width * np.einsum("ndd->n", posterior.covariance), SQUARED_AT_KEY)
+
+    def predict(self, chosen: Chosen, tokens: int) -> Prediction:
+        """What normal keys make of each kind of attention."""
+        if chosen.kind == "linear":
+            return self._gradient_step()
+        return self._shrunk(chosen, tokens) if chosen.kind == "cme" else self._tilted(chosen)
+
+    def _gradient_step(self) -> Prediction:
+        """One gradient step from 0 on normal keys.
+
+        Statement  E‖(1/T) Σ_t v_t k_tᵀq − zq‖² = kd(τ²(d + 1) + σ²)/T for q and keys from N(0, I).
+        Proof      With Ŝ = (1/T) Σ k_t k_tᵀ the answer is zŜq plus noise of variance σ²qᵀŜq/T in each coordinate, and
+                   E[(Ŝ − I)²] = (d + 1)/T I.
+        Source     Ours.
+        """
+        width, values = self.key_width, self.value_width
+        level = values * width * (self.prior_variance * (width + 1) + self.noise_variance)
+        words = f"one gradient step: error kd(τ²(d + 1) + σ²)/T = {level:.4g}/T exactly"
+        return Prediction(words, gap_rate=-1.0, error_rate=-1.0)
+
+    def _shrunk(self, chosen: Chosen, tokens: int) -> Prediction:
+        """By its own kernel: (1/T)KᵀK tends to I, so a ridge shrinks by T/(T + λ) in the limit."""
+        ridge = chosen.ridge
+        if not chosen.own_kernel or ridge is None:
+            return Prediction()
+        if is_constant(ridge, self.ridge):
+            return Prediction("the posterior mean itself: λ = σ²/τ²; error like 1/T", error_rate=-1.0)
+        gap, error = shrinking_rates(ridge)
+        words = f"another ridge than σ²/τ²: in the limit gap like T^{gap:g}, error like T^{error:g}"
+        near = reached_rates(ridge, self.ridge, tokens)
+        return Prediction(words, gap_rate=near[0], error_rate=near[1])
+
+    def _tilted(self, chosen: Chosen) -> Prediction:
+        """Softmax over normal keys: e^(qᵀk/γ) moves their mean to q/γ."""
+        gamma = chosen.bandwidth
+        if chosen.kernel != "exponential" or gamma is None or gamma.power != 0:
+            return Prediction()
+        share = (1 - 1 / gamma.factor) ** 2
+        words = (
+            f"normal keys tilt the mean: the limit is zq/γ at γ = {gamma}, and of zq itself the share "
+            f"(1 − 1/γ)² = {share:.3g} is missed"
+        )
+        if gamma.factor**2 <= 2:  # the weights' relative variance e^(‖q‖²/γ²)/T has then no mean over the queries
+            return Prediction(words)
+        floor = share * self.key_width * self.value_width * self.prior_variance
+        return Prediction(words, floor, gap_rate=0.0, error_rate=0.0)
+
+
+register_model("linear", lambda: LinearRegression(key_width=3, value_width=2, prior_variance=1.0, noise_variance=0.5))

@@ -1,0 +1,82 @@
+"""What a model without keys asks of attention: to pool its tokens. Derive a model of your own from this class."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from keyhole.latent.inference.predictions import predict_pooled
+from keyhole.latent.inference.problem import Chosen, Context, Pooling, Posterior, Prediction, Prototypes
+from keyhole.latent.models.base import Draw, Rng, Tokens
+
+
+class ModelWithoutKeys(ABC):
+    """A latent per sequence and tokens that are independent given it: all keys are equal, and values are the tokens.
+
+    A new model gives three things: how sequences are drawn, the posterior mean of a token, and `pooling`. Where tokens
+    are no vectors, or the mean of a token is not the latent itself, it says so in `token_values` and `token_means`.
+    """
+
+    repeats = 256  # contexts are cheap without keys
+
+    @abstractmethod
+    def sample(self, n: int, length: int, rng: Rng) -> Draw:
+        """Draw n sequences of `length` tokens, with the latent of each."""
+
+    @abstractmethod
+    def posterior_mean(self, tokens: Tokens) -> Float[Any, "n k"]:
+        """E[x | sequence] of the next token as a vector, for each sequence."""
+
+    @property
+    @abstractmethod
+    def pooling(self) -> Pooling:
+        """Its prior mean and its two variances."""
+
+    @property
+    def attentions(self) -> tuple[str, ...]:
+        """Even attention, without a sink and with one."""
+        return ("softmax", "sink")
+
+    @property
+    def regression(self) -> None:
+        """There are no keys."""
+        return
+
+    @property
+    def prototypes(self) -> Prototypes | None:
+        """None: the latent is not one of finitely many values."""
+        return None
+
+    def token_values(self, tokens: Shaped[Any, "T *token"]) -> Float[Any, "T k"]:
+        """The tokens of one sequence as vectors: as they are."""
+        return tokens
+
+    def token_means(self, latents: Shaped[Any, "n *latent"]) -> Float[Any, "n k"]:
+        """E[x | z] for each of these latents: the latent itself."""
+        return latents
+
+    def draw_context(self, tokens: int, rng: np.random.Generator) -> Context:
+        """One sequence, and one query for its mean."""
+        drawn = self.sample(1, tokens, rng)
+        sequence = drawn.tokens[0]
+        return Context(
+            keys=np.ones((tokens, 1)),
+            values=self.token_values(sequence),
+            queries=np.ones((1, 1)),
+            truth=self.token_means(drawn.latents),
+            tokens=sequence,
+        )
+
+    def solve(self, context: Context) -> Posterior:
+        """The posterior mean of a token."""
+        return Posterior(self.posterior_mean(context.tokens[None]))
+
+    def predict(self, chosen: Chosen, tokens: int) -> Prediction:
+        """What theory says of every rule m₀ + w(x̄ − m₀)."""
+        return predict_pooled(chosen, self.pooling, tokens)
+
+
+def one_hot(letters: Shaped[Any, "T"], alphabet: int) -> Float[Any, "T V"]:
+    """Letters as vectors, whose means are their laws."""
+    return np.eye(alphabet)[letters]
