@@ -11,11 +11,11 @@ from statistics import median
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Learner
-from keyhole.lab.runs.dispatch import Dispatch, dispatching
+from keyhole.lab.runs.dispatch import Dispatch, open_dispatch
 from keyhole.lab.runs.engine import Lane
 from keyhole.lab.runs.memory import refuse_beyond_memory
-from keyhole.lab.runs.spec import Cell
-from keyhole.lab.runs.store import Row, Store
+from keyhole.lab.runs.spec import RunSpec
+from keyhole.lab.runs.store import RunSummary, Store
 from keyhole.lab.task import Task
 from keyhole.lab.thresholds.design import Threshold, check_levels, estimate
 from keyhole.lab.thresholds.schedule import Schedule, Size, Tallies, sized
@@ -38,11 +38,11 @@ class Plan:
             raise ArgumentError("A sweep was asked for at no context; give at least one.")
         check_levels(self.quantile, self.confidence)
 
-    def cells(self, context: int, tallies: Tallies) -> list[Cell]:
+    def cells(self, context: int, tallies: Tallies) -> list[RunSpec]:
         """The next round at a context; its seeds go on where the rounds before it ended."""
         done = {size: self.first_seed + trials for size, (_, trials) in tallies.items()}
         return [
-            Cell(self.task, self.learner, context, size, done.get(size, self.first_seed) + number)
+            RunSpec(self.task, self.learner, context, size, done.get(size, self.first_seed) + number)
             for size, more in self.schedule.further(tallies).items()
             for number in range(more)
         ]
@@ -106,7 +106,7 @@ class Sweep:
     """What a sweep came to."""
 
     plan: Plan
-    rows: tuple[Row, ...]  # by context, size and seed
+    rows: tuple[RunSummary, ...]  # by context, size and seed
     made: int  # runs that were made now; the others were there
     wanting: dict[int, int]  # context → runs that the precision would still take
     seconds: float  # from question to answer
@@ -115,7 +115,7 @@ class Sweep:
     @property
     def tallies(self) -> tuple[Tally, ...]:
         """Counts by context and size."""
-        groups: dict[tuple[int, Size], list[Row]] = {}
+        groups: dict[tuple[int, Size], list[RunSummary]] = {}
         for row in self.rows:
             groups.setdefault((row.context, row.samples), []).append(row)
         return tuple(_tally(context, size, rows) for (context, size), rows in groups.items())
@@ -138,7 +138,7 @@ def sweep(
 ) -> Sweep:
     """Make the runs of the plan that the store lacks, and put them together; workers start when first needed."""
     began = time.perf_counter()
-    with dispatching(store, start, keep_weights=keep_weights) as dispatch:
+    with open_dispatch(store, start, keep_weights=keep_weights) as dispatch:
         tracks = [_Track(plan, context, dispatch, workers) for context in plan.contexts]
         by_context = {track.context: track for track in tracks}
         while any(track.pending for track in tracks):
@@ -150,11 +150,11 @@ def sweep(
         made = dispatch.made
     rows = tuple(row for track in tracks for row in track.ordered())
     wanting = {track.context: plan.schedule.left(track.tallies) for track in tracks}
-    strangers = store.strangers([row.identity for row in rows])
+    strangers = store.other_versions([row.identity for row in rows], plan.learner)
     return Sweep(plan, rows, made, wanting, time.perf_counter() - began, strangers)
 
 
-def threshold_of(plan: Plan, rows: Iterable[Row]) -> Threshold | None:
+def threshold_of(plan: Plan, rows: Iterable[RunSummary]) -> Threshold | None:
     """m* of the runs at one context; None where they learned from fresh samples, or there are none."""
     rows = list(rows)
     won, unfitted = sized(_count(rows, _succeeds)), sized(_count(rows, _fails_to_fit))
@@ -171,7 +171,7 @@ class _Track:
     context: int
     dispatch: Dispatch
     workers: int
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: dict[str, RunSummary] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
     size: int = 0
     known: Threshold | None = None
@@ -185,14 +185,14 @@ class _Track:
     def tallies(self) -> Tallies:
         return _count(self.rows.values(), _succeeds)
 
-    def receive(self, row: Row) -> None:
+    def receive(self, row: RunSummary) -> None:
         """Take a finished run; with the last of a round comes the next round."""
         self.rows[row.identity] = row
         self.pending.discard(row.identity)
         if not self.pending:
             self._advance()
 
-    def ordered(self) -> list[Row]:
+    def ordered(self) -> list[RunSummary]:
         """The runs, by size and seed."""
         return sorted(self.rows.values(), key=_place)
 
@@ -221,20 +221,20 @@ class _Track:
             self.pending = {cell.identity for cell in cells} - set(done)
 
 
-def _place(row: Row) -> tuple[int, int]:
+def _place(row: RunSummary) -> tuple[int, int]:
     """Where a run stands among those of its context."""
     return row.samples or 0, row.seed
 
 
-def _succeeds(row: Row) -> bool:
+def _succeeds(row: RunSummary) -> bool:
     return row.success
 
 
-def _fails_to_fit(row: Row) -> bool:
+def _fails_to_fit(row: RunSummary) -> bool:
     return not row.success and not row.fitted
 
 
-def _count(rows: Iterable[Row], what: Callable[[Row], bool]) -> dict[Size, tuple[int, int]]:
+def _count(rows: Iterable[RunSummary], what: Callable[[RunSummary], bool]) -> dict[Size, tuple[int, int]]:
     """For each size, how many of its runs are so, and how many runs there are."""
     counts: dict[Size, tuple[int, int]] = {}
     for row in sorted(rows, key=_place):
@@ -243,7 +243,7 @@ def _count(rows: Iterable[Row], what: Callable[[Row], bool]) -> dict[Size, tuple
     return counts
 
 
-def _tally(context: int, size: Size, rows: list[Row]) -> Tally:
+def _tally(context: int, size: Size, rows: list[RunSummary]) -> Tally:
     wins = [row for row in rows if row.success]
     steps = float(median(row.steps for row in wins or rows))
     unfitted = sum(map(_fails_to_fit, rows))
