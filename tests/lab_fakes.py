@@ -13,14 +13,8 @@ from keyhole.lab.learners.base import Fitted
 
 
 def told_by(observer):
-    """The hidden function as the probe of an observer gives it away: the label of every pattern at its positions."""
-    seen = observer.observe(4096, np.random.default_rng(0))
-
-    def cells(inputs):
-        return inputs[:, seen.positions].astype(int) @ 256 ** np.arange(len(seen.positions))
-
-    labels = dict(zip(cells(seen.inputs).tolist(), seen.labels.tolist(), strict=True))
-    return lambda inputs: np.array([labels[cell] for cell in cells(inputs).tolist()])
+    """The hidden function, taken from the inside of an observer: a learner that cheats must break in."""
+    return observer._instance.truth
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,16 @@ def test_attribution():
     assert min(attention for _, attention in found) < 1.0
 
 
+def test_own_learner():
+    """A learner in a file of its own is swept beside elimination, by workers; by name its runs are found again."""
+    run = subprocess.run([sys.executable, str(EXAMPLES / "own_learner.py")], capture_output=True, text=True, check=True)
+    lines = run.stdout.splitlines()
+    assert lines[0] == "and:3 by winnow"
+    assert "beside it, by elimination" in lines
+    assert any(line.startswith("240 runs (240 made now, 0 found)") for line in lines)
+    assert lines[-1] == "again, by name: 0 made"
+
+
 @pytest.mark.extra("torch")
 def test_certify_pytorch():
     """A model trained in PyTorch (a smaller one) is proved to compute the hidden conjunction, and identified."""

@@ -16,6 +16,7 @@ from keyhole.boolean.families import FAMILIES
 from keyhole.boolean.function import move
 from keyhole.errors import ArgumentError, FormulaError
 from keyhole.files.paths import home
+from keyhole.files.versions import versions
 from keyhole.lab.laws.floors import TOLERATED, task_floor, trivial_accuracy
 from keyhole.lab.learners.presets import preset
 from keyhole.lab.learners.settings import TransformerSettings
@@ -190,7 +191,7 @@ def test_weights_are_kept_when_asked(tmp_path):
         ({"contexts": ()}, ArgumentError, "at no context"),
         ({"samples": (10**13,)}, ArgumentError, "GB are free"),
         ({"samples": (5,), "online": True}, ArgumentError, "choose one"),
-        ({"samples": (), "seeds": 3}, ArgumentError, "Give --samples or --online"),
+        ({"samples": (), "seeds": 3}, ArgumentError, "Give sample sizes or learn online"),
         ({"law": "skewed"}, ArgumentError, "law 'skewed' is not known"),
         ({"precision": 2.0}, ArgumentError, "such as 0.2"),
         ({"quantile": 1.5}, ArgumentError, "A quantile of success of 1.5"),
@@ -342,3 +343,16 @@ def test_seeds_count_from_the_first(tmp_path):
     found = learned(tmp_path, contexts=(8,), seed=100)
     assert found.sweep.made == found.runs
     assert {row.seed for row in found.sweep.rows} == set(range(100, 106))
+
+
+def test_the_certifier_is_imported_only_when_asked_for(tmp_path):
+    """Learning without certificates imports nothing of the certifier."""
+    program = (
+        f"import sys; sys.path[:0] = {sys.path!r}\n"
+        "from pathlib import Path; import keyhole; from lab_fakes import Inline\n"
+        f"asked = dict(samples=[8], seeds=2, learner='elimination', executor=Inline(), store=Path({str(tmp_path)!r}))\n"
+        "print(keyhole.learn('and:2', [6], **asked).made)\n"
+        "print(*(name for name in sys.modules if name.startswith('keyhole.certifier')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["2"], done.stderr

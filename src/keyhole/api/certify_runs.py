@@ -74,16 +74,18 @@ def require_certifiable(task: Task, learner: Learner, contexts: Sequence[int], a
     _require_terms(assume_junta)
     if not isinstance(learner, TransformerLearner):
         raise AssumptionError(
-            f"Runs of {learner.name} were to be certified, and it has no weights. Leave out --certify, or train the "
-            "transformer."
+            f"Runs of {learner.name} were to be certified, and it has no weights. Do not certify them, or "
+            "train the transformer."
         )
     if isinstance(task, SparseTask) and task.balanced_sets:
-        raise AssumptionError(f"{REDRAWN}Use --any-sets, or certify one run with --accepted.")
+        raise AssumptionError(
+            f"{REDRAWN}Take training sets as they are drawn, or certify one run and say how likely one is accepted."
+        )
     symbols = task.symbols if isinstance(task, SparseTask) else 2
     if symbols > WIDEST or max(contexts) > LONGEST:
         raise AssumptionError(
             f"Runs over {symbols} symbols at a context of {max(contexts)} were to be certified; up to {WIDEST} symbols "
-            f"and {LONGEST} positions are read. Leave out --certify."
+            f"and {LONGEST} positions are read. Do not certify them, or use a smaller problem."
         )
 
 
@@ -99,7 +101,7 @@ def certify_run(
     try:
         run = read_run(row.identity, folder)
         if run.conditioned:
-            return _refused(row, f"{REDRAWN}Certify one run with --accepted instead.", 0.0)
+            return _refused(row, f"{REDRAWN}Certify this run alone, and say how likely a set is accepted.", 0.0)
         began = time.perf_counter()
         subject = certifiable(run.model)
         terms = Terms(

@@ -96,7 +96,7 @@ def test_a_worker_is_alone_on_its_thread_and_ends_with_its_watchdog(tmp_path):
 
 @pytest.mark.slow
 def test_a_process_that_is_lent_is_alone_too(monkeypatch):
-    """A run asks for one thread where nothing is said and jax is not loaded; what is said, or too late to say, stays."""
+    """A run asks for one thread where nothing is said and jax is not there; what is said, or too late to say, stays."""
     for name in ALONE:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
@@ -221,8 +221,8 @@ def test_claims_are_renewed_while_a_run_goes_on(tmp_path, monkeypatch):
     """A run that takes longer than a lease stays its maker's while that looks after it, and a lease longer."""
     now = [1e9]
     clock = SimpleNamespace(time=lambda: now[0], monotonic=lambda: now[0], sleep=lambda _: None)
-    for module in ("claims", "dispatch", "store"):
-        monkeypatch.setattr(f"keyhole.lab.{module}.time", clock)
+    for module in ("leases", "dispatch", "store"):
+        monkeypatch.setattr(f"keyhole.lab.runs.{module}.time", clock)
     monkeypatch.setattr("keyhole.lab.runs.dispatch.POLL", 0.0)
     (spec,) = specs(1, contexts=(6,))
     with (

@@ -70,7 +70,7 @@ class Knows:
         return {"name": "knows", "mistakes": self.mistakes}
 
     def with_observer(self, observer):
-        """Take readings, from which the function can be told."""
+        """Take an observer, and break into it."""
         return Knows(self.mistakes, observer)
 
     def fit(self, _size, _data, _seed):

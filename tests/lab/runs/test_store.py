@@ -8,8 +8,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -129,6 +130,35 @@ def test_a_learner_is_told_of_the_packages_that_decide_for_it(tmp_path, learner,
             text = json.dumps({one: value for one, value in versions(PACKAGES).items() if one != package})
             store.connection.execute("UPDATE runs SET versions = ?", (text,))
             assert store.other_versions([name], learner) == {}
+
+
+@dataclass(frozen=True)
+class Stating(Coin):
+    """A coin that knows which packages decide it."""
+
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "pytest", "no-such-package")
+
+
+def test_packages_that_a_learner_states_are_stored(tmp_path):
+    """Their versions stand beside the run, where they are installed, and another version of them is pointed out."""
+    spec = replace(specs(1)[0], learner=Stating())
+    with Store(tmp_path) as store:
+        store.add([(spec, run(spec))])
+        stored = store.run(spec.identity).versions
+        assert stored == versions((*PACKAGES, "pytest"))
+        assert store.other_versions([spec.identity], Stating()) == {}
+        store.connection.execute("UPDATE runs SET versions = ?", (json.dumps(stored | {"pytest": "0", "jax": "0"}),))
+        assert store.other_versions([spec.identity], Stating()) == {"pytest 0": 1}
+
+
+def test_what_is_stored_is_not_read_back(tmp_path, monkeypatch):
+    """Storing runs gives the rows that reading them would, without reading."""
+    finished = [(spec, run(spec)) for spec in specs(3)]
+    with Store(tmp_path) as store:
+        with monkeypatch.context() as patched:
+            patched.setattr(store, "outcomes", lambda _names: pytest.fail("the rows were read"))
+            kept = store.add(finished)
+        assert kept == store.outcomes([spec.identity for spec, _ in finished])
 
 
 def test_a_second_result_changes_nothing(tmp_path):

@@ -202,7 +202,7 @@ def test_ctrl_c_twice_loses_nothing(tmp_path):
             if self.presses:
                 self.presses -= 1
                 raise KeyboardInterrupt
-            super().add(finished)
+            return super().add(finished)
 
     with Impatient(tmp_path) as store:
         with pytest.raises(KeyboardInterrupt):
