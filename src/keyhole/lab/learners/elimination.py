@@ -45,7 +45,7 @@ class Elimination:
         """Its name and settings."""
         return {"name": self.name}
 
-    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (who cannot learn online is known)
+    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (bits, wherever they come from)
         """Refuse symbols that are no bits."""
         require_bits(size, self.name)
 

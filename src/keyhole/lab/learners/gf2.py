@@ -93,7 +93,7 @@ class LinearParity:
         """Its name."""
         return {"name": self.name}
 
-    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (who cannot learn online is known)
+    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (bits, wherever they come from)
         """Refuse symbols that are no bits."""
         require_bits(size, self.name)
 
