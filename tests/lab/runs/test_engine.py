@@ -250,7 +250,7 @@ def test_ctrl_c_while_workers_start_leaves_none(tmp_path, monkeypatch):
         started.extend(multiprocessing.active_children())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("keyhole.lab.runs.engine.starting", pressed)
+    monkeypatch.setattr("keyhole.lab.runs.engine.worker_environment", pressed)
     with pytest.raises(KeyboardInterrupt):
         start_processes(1, tmp_path)
     assert len(started) == 1
