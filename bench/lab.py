@@ -42,9 +42,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from keyhole.lab.learners.network import initial
-from keyhole.lab.learners.training import Rates, State, advance, optimizer_of, prepare
-from keyhole.lab.learners.transformer import Transformer
+from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.training.loop import State, advance, draw_from_set, optimizer_of, rates_of
+from keyhole.lab.learners.training.network import initial
+from keyhole.lab.learners.training.prepare import prepare_set
 from keyhole.lab.task import SparseTask
 
 WIDTH, HIDDEN, RATE = 64, 256, 1e-3
@@ -86,9 +87,9 @@ def sgemm_peak() -> tuple[float, str]:
     return best
 
 
-def settings_for(heads: int, batch: int) -> Transformer:
+def settings_for(heads: int, batch: int) -> TransformerSettings:
     """The layer that every peer is."""
-    return Transformer(heads=heads, width=WIDTH, hidden=HIDDEN, norm="post", rate=RATE, decay=0.0, batch=batch)
+    return TransformerSettings(heads=heads, width=WIDTH, hidden=HIDDEN, norm="post", rate=RATE, decay=0.0, batch=batch)
 
 
 class Ours:
@@ -99,8 +100,8 @@ class Ours:
         rng = np.random.default_rng(0)
         instance = SparseTask("and:3").instance(context, rng)
         self.examples = instance.training_set(SAMPLES, rng)
-        self.data = prepare(self.settings, instance, self.examples, rng)
-        self.rates = Rates(**{name: jnp.float32(getattr(self.settings, name)) for name in Rates._fields})
+        self.draw_batch = partial(draw_from_set, self.settings, prepare_set(self.examples, whole=not batch), context)
+        self.rates = rates_of(self.settings)
         self.optimizer = optimizer_of(self.settings)
         self.parameters = initial(self.settings, 2, context, jax.random.key(0))
         self.key = jax.random.key(1)
@@ -119,7 +120,7 @@ class Ours:
 
         def step(state: State, _: None) -> tuple[State, jax.Array]:
             key = jax.random.fold_in(self.key, state.step)
-            return advance(self.settings, self.optimizer, False, self.data, self.rates, state, key)  # noqa: FBT003
+            return advance(self.settings, self.optimizer, self.draw_batch, self.rates, state, key)
 
         return jax.jit(lambda state: jax.lax.scan(step, state, None, length=count))
 

@@ -3,13 +3,18 @@
 import os
 import time
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from keyhole.lab.learners.base import Fitted
+
+
+def told_by(observer):
+    """The hidden function, taken from the inside of an observer: a learner that cheats must break in."""
+    return observer._instance.truth
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,7 @@ class Coin:
     seconds: float = 0.0
     diary: str = ""
     dies_at: int = 0  # the sample size at which its process ends
+    observer: Any = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -33,21 +39,31 @@ class Coin:
         """The settings that decide an outcome."""
         return {"name": self.name, "level": self.level}
 
-    def fit(self, instance, examples, seed):
+    def with_observer(self, observer):
+        """The same coin, which an observer tells the function."""
+        return replace(self, observer=observer)
+
+    def fit_online(self, size, source, seed):  # noqa: ARG002  (it needs no sample)
+        """Toss, as with very many samples."""
+        return self.fit(size, None, seed)
+
+    def fit(self, size, examples, seed):
         """Toss."""
         rng = np.random.default_rng(seed)
         m = 10**9 if examples is None else len(examples.labels)
         if m == self.dies_at:
             os._exit(9)
-        chance = 1 / (1 + (self.level * np.log2(instance.context) / m) ** 4)
+        chance = 1 / (1 + (self.level * np.log2(size.context) / m) ** 4)
         success, fits = rng.random(2) < (chance, 0.5)
         time.sleep(self.seconds)
         if self.diary:
             with Path(self.diary).open("a") as file:
-                file.write(f"{os.getpid()} {instance.context} {m} {seed.entropy}\n")
+                file.write(f"{os.getpid()} {size.context} {m} {seed.entropy}\n")
+
+        told = told_by(self.observer)
 
         def predict(inputs):
-            truth = instance.truth(inputs)
+            truth = told(inputs)
             seen = examples is not None and np.shares_memory(inputs, examples.inputs)
             return truth if success or (seen and fits) else ~truth
 
@@ -88,4 +104,4 @@ class Inline(Executor):
         return future
 
 
-__all__ = ["Climb", "Coin", "Inline"]
+__all__ = ["Climb", "Coin", "Inline", "told_by"]

@@ -112,6 +112,18 @@ def test_the_own_latent_model_moved_inside_is_found_by_name(tmp_path):
     assert run.stdout.count("0 up to rounding") == 2
 
 
+def test_own_learner():
+    """A learner in a file of its own is swept beside elimination, by workers; by name its runs are found again."""
+    run = subprocess.run([sys.executable, str(EXAMPLES / "own_learner.py")], capture_output=True, text=True, check=True)
+    titles = re.findall(r"and:3 by (\w+)", run.stdout)
+    counts = re.findall(r"120 runs \((\d+) made now, (\d+) found\)", run.stdout)
+    assert list(zip(titles, counts, strict=True)) == [
+        ("winnow", ("120", "0")),
+        ("winnow", ("0", "120")),
+        ("elimination", ("120", "0")),
+    ]
+
+
 @pytest.mark.extra("torch")
 def test_certify_pytorch():
     """A model trained in PyTorch (a smaller one) is proved to compute the hidden conjunction, and identified."""

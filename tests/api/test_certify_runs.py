@@ -1,4 +1,4 @@
-"""Runs settled in a row: what cannot be certified is refused before training or told apart, never the end of all."""
+"""Runs certified in a row: what cannot be certified is refused before training or told apart, never the end of all."""
 
 from dataclasses import replace
 
@@ -7,15 +7,16 @@ import pytest
 
 from keyhole.api import certify_runs as settling
 from keyhole.api.certify import certify
-from keyhole.api.certify_runs import is_target, mistakes, settle, shares
+from keyhole.api.certify_runs import certify_runs, is_target, mistakes
 from keyhole.api.learn import learn
+from keyhole.api.run_certificate import shares
 from keyhole.api.stored_run import TrainedRun, noise_of
 from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import uniform_law
 from keyhole.certifier.certificate import Terms, certificate_of
 from keyhole.certifier.read.scope import Subject
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.lab.runs.store import Row
+from keyhole.lab.runs.store import RunSummary
 from keyhole.lab.task import Instance, SparseTask
 from planted import junta_of, planted, random_symbol_junta
 from random_models import Plan, random_model
@@ -25,7 +26,7 @@ TARGET = junta_of("x1 & x5")
 
 def row(name):
     """A finished run in short."""
-    return Row(name, "and:2", "transformer", 20, 80, 0, True, True, 1.0, 100, 1.0, "")  # noqa: FBT003  (it won)
+    return RunSummary(name, "and:2", "transformer", 20, 80, 0, True, True, 1.0, 100, 1.0, "")  # noqa: FBT003  (it won)
 
 
 def instance(task=None, seed=0):
@@ -72,7 +73,7 @@ def shelf(monkeypatch):
 def test_one_bad_run_does_not_end_the_others(shelf, tmp_path):
     """A diverged run, and one of redrawn sets: undecided with their reasons; the good one is proved."""
     shelf.update({"good": run(), "diverged": "it diverged", "redrawn": run(conditioned=True)})
-    found = settle([row(name) for name in ("diverged", "good", "redrawn")], tmp_path, assume_junta=2)
+    found = certify_runs([row(name) for name in ("diverged", "good", "redrawn")], tmp_path, assume_junta=2)
     assert [one.status for one in found] == ["UNDECIDED", "PROVED", "UNDECIDED"]
     assert [one.right for one in found] == [None, True, None]
     assert found[0].reason == "it diverged"
@@ -87,7 +88,7 @@ def test_one_bad_run_does_not_end_the_others(shelf, tmp_path):
 def test_the_median_of_an_even_number_lies_between(shelf, tmp_path):
     """Of two bounds it is their mean; runs without a bound do not count."""
     shelf.update({"good": run(), "diverged": "it diverged"})
-    good, bad = settle([row(name) for name in ("good", "diverged")], tmp_path)
+    good, bad = certify_runs([row(name) for name in ("good", "diverged")], tmp_path)
     assert shares([good, bad])[0]["error_bound"] == good.error_bound
     pair = [replace(good, error_bound=bound) for bound in (0.1, 0.3, 0.7, 0.2)]
     assert shares(pair)[0]["error_bound"] == pytest.approx(0.25)
@@ -102,10 +103,10 @@ def test_a_model_out_of_scope_is_undecided(shelf, tmp_path, monkeypatch):
 
     shelf["good"] = run()
     monkeypatch.setattr(settling, "certifiable", refuse)
-    (found,) = settle([row("good")], tmp_path)
+    (found,) = certify_runs([row("good")], tmp_path)
     assert (found.status, found.reason, found.error_bound) == ("UNDECIDED", "scores too far apart", None)
     with pytest.raises(ArgumentError, match="depends on 0 positions or more"):  # no run could be asked this
-        settle([row("good")], tmp_path, assume_junta=-1)
+        certify_runs([row("good")], tmp_path, assume_junta=-1)
 
 
 @pytest.mark.parametrize("noise", [{"label_noise": 0.1}, {"feature_noise": 0.3}])
@@ -113,7 +114,7 @@ def test_noisy_runs_identify_nothing(shelf, tmp_path, noise):
     """The same sample and model: identified from a clean run, not from a noisy one."""
     for rates, identified in (({}, True), (noise, False)):
         shelf["run"] = run(instance=instance(SparseTask("and:2", **rates)))
-        (found,) = settle([row("run")], tmp_path, assume_junta=2)
+        (found,) = certify_runs([row("run")], tmp_path, assume_junta=2)
         assert (found.status, found.right, found.identified) == ("PROVED", True, identified)
 
 
@@ -182,7 +183,7 @@ def test_larger_alphabets_are_told(shelf, tmp_path):
     junta = Junta(tuple(sorted(hidden.function.positions)), 3, hidden.letters[digits].all(axis=1))
     made, _ = run()
     shelf["three"] = (replace(made, sample=None, law=uniform_law(3), instance=hidden), planted(junta, 20, focus=8.0))
-    (found,) = settle([row("three")], tmp_path)
+    (found,) = certify_runs([row("three")], tmp_path)
     assert (found.status, found.right, found.clean) == ("PROVED", True, True)
     assert found.function.startswith(f"(x{junta.positions[0]}, x{junta.positions[1]}) in {{")
 
@@ -190,16 +191,16 @@ def test_larger_alphabets_are_told(shelf, tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"learner": "consistent:and"}, "it has no weights. Leave out --certify"),
-        ({"balanced_sets": True}, "how likely a set is kept. Use --any-sets"),
-        ({"preset": "paper"}, "how likely a set is kept. Use --any-sets"),
+        ({"learner": "consistent:and"}, "it has no weights. Do not certify them"),
+        ({"balanced_sets": True}, "how likely a set is kept. Take training sets as they are drawn"),
+        ({"preset": "paper"}, "how likely a set is kept. Take training sets as they are drawn"),
         ({"symbols": 65}, "over 65 symbols at a context of 20 were to be certified; up to 64 symbols"),
         ({"contexts": (20, 20_001)}, "at a context of 20001 were to be certified"),
         ({"assume_junta": -1}, "depends on 0 positions or more"),
     ],
 )
 def test_learn_refuses_before_the_sweep(monkeypatch, tmp_path, options, sentence):
-    """What could not be certified is refused with --certify before anything is trained, and only with it."""
+    """What could not be certified is refused before anything is trained, where certificates are asked for."""
     monkeypatch.setattr("keyhole.api.learn.sweep", lambda *_args, **_options: 1 / 0)
     asked = {"contexts": (20,), "samples": (40,), "store": tmp_path} | options
     with pytest.raises((AssumptionError, ArgumentError), match=sentence):

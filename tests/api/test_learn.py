@@ -16,13 +16,15 @@ from keyhole.boolean.families import FAMILIES
 from keyhole.boolean.function import move
 from keyhole.errors import ArgumentError, FormulaError
 from keyhole.files.paths import home
+from keyhole.files.versions import versions
 from keyhole.lab.laws.floors import TOLERATED, task_floor, trivial_accuracy
 from keyhole.lab.laws.growth_laws import LAWS, AffineLaw
 from keyhole.lab.learners.presets import preset
-from keyhole.lab.learners.transformer import Transformer
+from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.transformer import TransformerLearner
 from keyhole.lab.runs.run import run
-from keyhole.lab.runs.spec import Cell
-from keyhole.lab.runs.store import Store, made_with
+from keyhole.lab.runs.spec import RunSpec
+from keyhole.lab.runs.store import PACKAGES, Store
 from keyhole.lab.task import SparseTask
 from keyhole.lab.thresholds.threshold import estimate_threshold
 from lab_fakes import Coin, Inline
@@ -165,7 +167,7 @@ def test_runs_of_other_versions_are_said(tmp_path):
     found = learned(tmp_path, contexts=(8,))
     assert "warning" not in str(found)
     with Store(tmp_path) as store:
-        text = json.dumps(made_with() | {"jax": "0.0.1"})
+        text = json.dumps(versions(PACKAGES) | {"jax": "0.0.1"})
         store.connection.execute("UPDATE runs SET versions = ? WHERE samples = 20", (text,))
     lines = str(learned(tmp_path, contexts=(8,))).splitlines()
     said = "warning: 6 of these runs were made with jax 0.0.1, not the present"
@@ -231,7 +233,11 @@ def test_weights_are_kept_when_asked(tmp_path):
         ({"confidence": 0.0, "samples": (20,)}, ArgumentError, "A confidence of 0.0"),
         ({"budget": 0}, ArgumentError, "A budget of 0 runs"),
         ({"online": True, "preset": "paper"}, ArgumentError, "settings with a batch of at least 1"),
-        ({"online": True, "learner": Transformer(batch=0)}, ArgumentError, "settings with a batch of at least 1"),
+        (
+            {"online": True, "learner": TransformerLearner(TransformerSettings(batch=0))},
+            ArgumentError,
+            "settings with a batch of at least 1",
+        ),
         ({"online": True, "feature_noise": 0.1}, ArgumentError, "feature noise needs a training set"),
         ({"online": True, "learner": "gf2"}, ArgumentError, "gf2 was asked to learn online"),
         ({"online": True, "learner": "sklearn:tree"}, ArgumentError, "sklearn:tree was asked to learn online"),
@@ -259,8 +265,8 @@ def test_a_finished_sweep_wakes_no_framework(tmp_path):
     task = SparseTask("and:2")
     with Store(tmp_path) as store:
         for seed in range(2):
-            result = run(Cell(task, Coin(), 8, 50, seed))
-            store.add([(Cell(task, preset("default"), 8, 50, seed), result)])
+            result = run(RunSpec(task, Coin(), 8, 50, seed))
+            store.add([(RunSpec(task, TransformerLearner(preset("default")), 8, 50, seed), result)])
     program = (
         "import sys; from pathlib import Path; import keyhole\n"
         f"found = keyhole.learn('and:2', [8], samples=[50], seeds=2, store=Path({str(tmp_path)!r}))\n"
@@ -371,3 +377,16 @@ def test_seeds_count_from_the_first(tmp_path):
     found = learned(tmp_path, contexts=(8,), seed=100)
     assert found.sweep.made == found.runs
     assert {row.seed for row in found.sweep.rows} == set(range(100, 106))
+
+
+def test_the_certifier_is_imported_only_when_asked_for(tmp_path):
+    """Learning without certificates imports nothing of the certifier."""
+    program = (
+        f"import sys; sys.path[:0] = {sys.path!r}\n"
+        "from pathlib import Path; import keyhole; from lab_fakes import Inline\n"
+        f"asked = dict(samples=[8], seeds=2, learner='elimination', executor=Inline(), store=Path({str(tmp_path)!r}))\n"
+        "print(keyhole.learn('and:2', [6], **asked).made)\n"
+        "print(*(name for name in sys.modules if name.startswith('keyhole.certifier')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["2"], done.stderr

@@ -7,7 +7,7 @@ import pytest
 from keyhole.claims.finding import Finding, Outcome, Study
 from keyhole.claims.keeping import read, written
 from keyhole.claims.ledger import NOT_COVERED, STUDIES, find
-from keyhole.claims.run import versions
+from keyhole.claims.run import computed_with
 from keyhole.errors import ArgumentError, AssumptionError
 
 
@@ -39,7 +39,7 @@ def test_unknown_claims_are_refused():
 def test_findings_survive_json():
     """A finding read back from its kept JSON, with the ledger's claim, equals the one written, figures included."""
     study = find("sharpness")
-    finding = Finding(study.claim, study.look("quick", 0), study.identity("quick", 0), "quick", 0, 1.5, versions())
+    finding = Finding(study.claim, study.look("quick", 0), study.identity("quick", 0), "quick", 0, 1.5, computed_with())
     assert read(study.claim, written(finding)) == finding
 
 

@@ -39,7 +39,7 @@ def ask(*arguments):
 @pytest.fixture
 def coin(monkeypatch):
     """A learner that can be named."""
-    monkeypatch.setattr("keyhole.api.learn.learner_named", lambda _name, **_preset: Coin())
+    monkeypatch.setattr("keyhole.api.learn.learner_named", lambda _name: Coin())
 
 
 GRID = ("and:2", "--context", "8,16", "--samples", "20,40,80", "--seeds", "4", "--workers", "1")
@@ -109,7 +109,7 @@ def test_json_alone_on_stdout_and_the_same_again(tmp_path):
 )
 def test_bad_questions_get_a_sentence(tmp_path, monkeypatch, arguments, sentence):
     """Exit code 2, one sentence, no traceback, and no worker is started."""
-    monkeypatch.setattr("keyhole.api.learn.processes", lambda *_: pytest.fail("a worker was started"))
+    monkeypatch.setattr("keyhole.api.learn.start_processes", lambda *_: pytest.fail("a worker was started"))
     (tmp_path / "file").write_text("")
     arguments = [argument.replace("FILE", str(tmp_path / "file")) for argument in arguments]
     answer = ask(*arguments, *(() if "--store" in arguments else ("--store", tmp_path)))
@@ -121,7 +121,7 @@ def test_bad_questions_get_a_sentence(tmp_path, monkeypatch, arguments, sentence
 @pytest.mark.usefixtures("coin")
 def test_a_full_database_is_said_and_holds_what_it_had(tmp_path, monkeypatch):
     """A sweep that runs out of pages exits with 2; what was stored is there, and with room the sweep ends."""
-    monkeypatch.setattr("keyhole.api.learn.processes", _inline)
+    monkeypatch.setattr("keyhole.api.learn.start_processes", _inline)
     with Store(tmp_path) as store:
         (pages,) = store.connection.execute("PRAGMA page_count").fetchone()
     connect = sqlite3.connect
@@ -148,7 +148,7 @@ def test_a_full_database_is_said_and_holds_what_it_had(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("coin")
 def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
     """Without leave to write, a sweep exits with 2 before a worker starts; what is there is listed as before."""
-    monkeypatch.setattr("keyhole.api.learn.processes", _inline)
+    monkeypatch.setattr("keyhole.api.learn.start_processes", _inline)
     with tempfile.TemporaryDirectory() as name:  # nobody may enter the folders of the test
         Path(name).chmod(0o777)
         ask(*GRID, "--store", name)
@@ -159,11 +159,11 @@ def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
             f"import os, sys; sys.path[:0] = {sys.path!r}\n"
             "import keyhole.api.learn as verb; from keyhole.cli import main; from lab_fakes import Coin\n"
             "def say(level, *words):\n"
-            "    verb.learner_named = lambda _name, **_preset: Coin(level)\n"
+            "    verb.learner_named = lambda _name: Coin(level)\n"
             f"    sys.argv[1:] = [*words, '--store', {name!r}]\n"
             "    try: main()\n"
             "    except SystemExit as stop: print(stop.code)\n"
-            "verb.processes = lambda *_: print('a worker was started')\n"
+            "verb.start_processes = lambda *_: print('a worker was started')\n"
             f"learn, runs = {['learn', *GRID]!r}, ['runs', 'list', '--json']\n"
             "say(10.0, *learn), say(10.0, *runs); print('read')\n"  # imports while it may
             "if os.getuid() == 0: os.setuid(65534)\n"  # the permissions of files do not bind the superuser
@@ -177,21 +177,21 @@ def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
     assert (refused, ended) == ("2", "0"), done.stderr
     (sentence,) = done.stderr.splitlines()
     assert sentence.startswith("keyhole: The store ")
-    assert "cannot be written to; what it holds is unharmed. Allow writing, or name another --store." in sentence
+    assert "cannot be written to; what it holds is unharmed. Allow writing, or use another folder." in sentence
     assert len(json.loads("".join(listed))["runs"]) == 24
 
 
 def _inline(_workers, _folder):
-    from keyhole.lab.runs.engine import borrowed
+    from keyhole.lab.runs.engine import borrow
     from lab_fakes import Inline
 
-    return borrowed(Inline(), 2)
+    return borrow(Inline(), 2)
 
 
 @pytest.mark.usefixtures("coin")
 def test_out_writes_figures(tmp_path, monkeypatch):
     """A file gets the chief figure, a folder all of them and the JSON; online without success there is none."""
-    monkeypatch.setattr("keyhole.api.learn.processes", _inline)
+    monkeypatch.setattr("keyhole.api.learn.start_processes", _inline)
     one = ask(*GRID, "--store", tmp_path, "--out", tmp_path / "m.csv")
     assert one.stderr.split() == ["wrote", str(tmp_path / "m.csv")]
     assert (tmp_path / "m.csv").read_text().startswith("context,m,success,runs")
@@ -219,7 +219,7 @@ def test_a_corrupt_store_is_left_as_it_is(tmp_path):
 @pytest.mark.usefixtures("coin")
 def test_a_damaged_store_is_left_as_it_is(tmp_path, monkeypatch):
     """A database whose pages are overwritten but for the first is refused by both commands, and not touched."""
-    monkeypatch.setattr("keyhole.api.learn.processes", _inline)
+    monkeypatch.setattr("keyhole.api.learn.start_processes", _inline)
     ask(*GRID, "--store", tmp_path)
     whole = (tmp_path / "runs.sqlite").read_bytes()
     damaged = whole[:4096] + b"\xff" * (len(whole) - 4096)
@@ -240,7 +240,7 @@ from keyhole.cli import main
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so its children
-    verb.learner_named = lambda _name, **_preset: Coin(seconds=0.1)
+    verb.learner_named = lambda _name: Coin(seconds=0.1)
     sys.argv[1:] = ["learn", "and:2", "--context", "8", "--samples", "40", "--seeds", "5000", "--workers", "2",
                     "--store", {store!r}]
     main()

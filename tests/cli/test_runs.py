@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from keyhole.cli.app import app
 from keyhole.lab.runs.run import run
-from keyhole.lab.runs.spec import NUMERICS, Cell
+from keyhole.lab.runs.spec import NUMERICS, RunSpec
 from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask
 from lab_fakes import Coin
@@ -30,9 +30,9 @@ def ask(*arguments, **options):
 def store(tmp_path):
     """Four runs of two tasks at two contexts, one of them on fresh samples."""
     cells = [
-        Cell(SparseTask(name), Coin(), T, 30, 0) for name in ("and:2", "majority(x0, x1, x2) ^ x3") for T in (6, 100)
+        RunSpec(SparseTask(name), Coin(), T, 30, 0) for name in ("and:2", "majority(x0, x1, x2) ^ x3") for T in (6, 100)
     ]
-    cells[3] = Cell(SparseTask("or:2"), Coin(), 100_000, None, 12)
+    cells[3] = RunSpec(SparseTask("or:2"), Coin(), 100_000, None, 12)
     with Store(tmp_path) as kept:
         kept.add((cell, run(cell)) for cell in cells[:3])
         kept.add([(cells[3], run(cells[0]))])
@@ -126,9 +126,9 @@ def test_exported_runs_of_other_settings_differ(tmp_path):
         "balanced_sets": SparseTask("and:2", balanced_sets=True),
         "settings": SparseTask("and:2"),
     }
-    plain = Cell(SparseTask("and:2"), Coin(), 6, 30, 0)
+    plain = RunSpec(SparseTask("and:2"), Coin(), 6, 30, 0)
     others = {
-        name: Cell(task, Coin(level=11.0 if name == "settings" else 10.0), 6, 30, 0) for name, task in kinds.items()
+        name: RunSpec(task, Coin(level=11.0 if name == "settings" else 10.0), 6, 30, 0) for name, task in kinds.items()
     }
     with Store(tmp_path) as kept:
         kept.add((cell, run(cell)) for cell in (plain, *others.values()))

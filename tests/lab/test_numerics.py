@@ -1,8 +1,9 @@
 """Runs whose outcomes are written down: they change only with NUMERICS.
 
-When a test here fails because numbers were changed on purpose, raise NUMERICS in lab/cell.py, so that no store mixes
-runs of before with runs of after, and write down what comes out then. A new field in a record changes the identity of
-every run and with it what is drawn: no store can mix those, and only the values here are to be written down anew.
+When a test here fails because numbers were changed on purpose, raise NUMERICS in lab/runs/spec.py, so that no store
+mixes runs of before with runs of after, and write down what comes out then. A new field in a record changes the
+identity of every run and with it what is drawn: no store can mix those, and only the values here are to be written
+down anew.
 """
 
 import hashlib
@@ -10,17 +11,18 @@ import hashlib
 import pytest
 
 from keyhole.lab.learners.registry import learner_named
-from keyhole.lab.learners.transformer import Transformer
+from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.transformer import TransformerLearner
 from keyhole.lab.runs.run import data_of, run
-from keyhole.lab.runs.spec import NUMERICS, Cell
+from keyhole.lab.runs.spec import NUMERICS, RunSpec
 from keyhole.lab.task import SparseTask
 
-HASTY = Transformer(heads=2, width=8, hidden=8, batch=16, steps=200, every=50, rate=1.5e-3)
+HASTY = TransformerLearner(TransformerSettings(heads=2, width=8, hidden=8, batch=16, steps=200, every=50, rate=1.5e-3))
 
 
-def drawn(cell):
+def drawn(spec):
     """SHA-256 of the training set, inputs and then labels, a byte each."""
-    _, examples = data_of(cell)
+    _, examples = data_of(spec)
     return hashlib.sha256(examples.inputs.tobytes() + examples.labels.tobytes()).hexdigest()
 
 
@@ -99,18 +101,18 @@ def drawn(cell):
         ),
     ],
 )
-def test_exact_yardsticks_have_their_stored_outcomes(
+def test_exact_baselines_have_their_stored_outcomes(
     learner, task, context, samples, function, accuracy, numbers, digest
 ):
-    """What a yardstick in whole numbers hides, sees, finds and answers is the same on every machine while NUMERICS is.
+    """What a baseline in whole numbers hides, sees, finds and answers is the same on every machine while NUMERICS is.
 
     When this fails because numbers were changed on purpose, raise NUMERICS and write down the new ones.
     """
     assert NUMERICS == 1
-    cell = Cell(SparseTask(task), learner_named(learner), context, samples, 0)
-    result = run(cell)
+    spec = RunSpec(SparseTask(task), learner_named(learner), context, samples, 0)
+    result = run(spec)
     assert (result.function, result.accuracy, dict(result.numbers)) == (function, accuracy, numbers)
-    assert drawn(cell) == digest
+    assert drawn(spec) == digest
 
 
 @pytest.mark.slow
@@ -122,9 +124,9 @@ def test_a_tiny_transformer_has_its_stored_outcome():
     more. When this fails because numbers were changed on purpose, raise NUMERICS and write down the new ones.
     """
     assert NUMERICS == 1
-    cell = Cell(SparseTask("x0"), HASTY, 8, 40, 1)
-    result = run(cell)
+    spec = RunSpec(SparseTask("x0"), HASTY, 8, 40, 1)
+    result = run(spec)
     assert (result.function, result.positions, result.steps) == ("x2", (2,), 200)
-    assert drawn(cell) == "cfd22db5230512c838e092b43b6fb2b291170d4963335c50824e0544f0049ea8"
+    assert drawn(spec) == "cfd22db5230512c838e092b43b6fb2b291170d4963335c50824e0544f0049ea8"
     assert abs(result.accuracy - 0.7563) <= 0.02
     assert abs(result.readings[-1]["loss"] - 0.5026) <= 0.005

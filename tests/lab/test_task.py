@@ -1,13 +1,16 @@
 """Tasks: hidden positions, laws, noise, alphabets."""
 
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyhole.boolean.text import read_function
 from keyhole.errors import ArgumentError, FormulaError
+from keyhole.lab import task as task_module
 from keyhole.lab.task import REDRAWS, SparseTask
 
 FORMULAS = ["and:3", "or:2", "parity:3", "majority:5", "threshold:2:4", "random:3", "x3 & ~x17 | x2", "~x4 & ~x1"]
@@ -101,3 +104,24 @@ def test_bad_tasks_are_refused(make, error, message):
     """What cannot be drawn is refused in one sentence."""
     with pytest.raises(error, match=message):
         make()
+
+
+def test_the_function_is_read_once(monkeypatch):
+    """A task reads its text when it is made; only a random table is drawn anew for every instance."""
+    reads = []
+    monkeypatch.setattr(task_module, "read_function", lambda *words: reads.append(words) or read_function(*words))
+    rng = np.random.default_rng(0)
+    for text, count in (("and:3", 1), ("x1 & ~x4", 1), ("random:3", 3)):
+        task = SparseTask(text, "0.3")
+        before = task.record()
+        for _ in range(2):
+            task.instance(9, rng)
+        assert task.record() == before == {**before, "function": text}
+        assert len(reads) == count
+        reads.clear()
+
+
+def test_a_learner_is_told_the_size_alone():
+    """The size of a problem is its context, its alphabet and how many positions matter, not which."""
+    instance = SparseTask("and:3", symbols=4).instance(9, np.random.default_rng(0))
+    assert asdict(instance.size) == {"context": 9, "symbols": 4, "sparsity": 3}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from keyhole.api.certify_runs import Settled, require_settleable, settle
+from keyhole.api.run_certificate import RunCertificate
 from keyhole.api.sample_complexity import Learned
 from keyhole.errors import ArgumentError
 from keyhole.files.paths import home
@@ -16,10 +16,11 @@ from keyhole.lab.laws.growth_laws import LAWS as GROWTH_LAWS
 from keyhole.lab.laws.growth_laws import GrowthLaw, read_laws
 from keyhole.lab.laws.selection import comparable, compare_laws
 from keyhole.lab.laws.verdict import LawVerdict
-from keyhole.lab.learners.base import Choosy, Learner
+from keyhole.lab.learners.base import Learner
 from keyhole.lab.learners.presets import LAWS
 from keyhole.lab.learners.registry import learner_named
-from keyhole.lab.runs.engine import Lane, borrowed, core_count, processes
+from keyhole.lab.runs.engine import Lane, borrow, core_count, start_processes
+from keyhole.lab.runs.run import require_learnable
 from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask, Task
 from keyhole.lab.thresholds.design import BUDGET, LARGEST, Design
@@ -89,15 +90,16 @@ def learn(
     plans = [SweepPlan(task, one, lengths, schedule, quantile, confidence, seed) for one in asked.values()]
     instance = task.instance(lengths[0], np.random.default_rng(0))  # refuses a context that is too short
     for one in asked.values():
-        if isinstance(one, Choosy):
-            one.refuse(instance, online=online)
+        require_learnable(one, instance, online=online)
     if certify:
-        require_settleable(task, plans[0].learner, lengths, assume_junta)
+        from keyhole.api.certify_runs import certify_runs, require_certifiable  # imports the certifier
+
+        require_certifiable(task, plans[0].learner, lengths, assume_junta)
     workers = core_count() if workers is None else workers
     folder = home(store)
 
     def start() -> list[Lane]:
-        return processes(workers, folder) if executor is None else borrowed(executor, 2 * workers)
+        return start_processes(workers, folder) if executor is None else borrow(executor, 2 * workers)
 
     with Store(folder) as runs:
         kept = keep_weights or certify
@@ -108,26 +110,29 @@ def learn(
         Learned(what, by, one, one.thresholds, floors, _verdict(one.thresholds, growth_laws, confidence))
         for by, one in zip(asked, swept, strict=True)
     )
-    settled: tuple[Settled, ...] = ()
+    certificates: tuple[RunCertificate, ...] = ()
     if certify:
         won = [row for row in answer.sweep.rows if row.success]
         options = {"assume_junta": assume_junta, "workers": workers, "executor": executor}
-        settled = settle(won, folder, watch=watch_certificates, **options)  # type: ignore[arg-type]
-    return replace(answer, settled=settled, beside=tuple(others))
+        certificates = certify_runs(won, folder, watch=watch_certificates, **options)  # type: ignore[arg-type]
+    return replace(answer, settled=certificates, beside=tuple(others))
 
 
 def _named(learners: Sequence[str | Learner], preset: str) -> dict[str, Learner]:
     """The learners by what a person calls them: a transformer with its preset, others of one name numbered."""
-    found: dict[str, Learner] = {}
-    for one in learners:
-        learner = learner_named(one, preset_name=preset) if isinstance(one, str) else one
-        name = one if isinstance(one, str) else learner.name
-        name = f"transformer ({own})" if (own := _preset_of(one, preset)) else name
-        if learner in found.values():
+    by_name: dict[str, Learner] = {}
+    for asked in learners:
+        if own := _preset_of(asked, preset):
+            name, learner = f"transformer ({own})", learner_named(f"transformer:{own}")
+        elif isinstance(asked, str):
+            name, learner = asked, learner_named(asked)
+        else:
+            name, learner = asked.name, asked
+        if learner in by_name.values():
             raise ArgumentError(f"The learner {name} was named twice; name each once.")
-        same = sum(other.split(" #")[0] == name for other in found)
-        found[f"{name} #{same + 1}" if same else name] = learner
-    return found
+        same = sum(other.split(" #")[0] == name for other in by_name)
+        by_name[f"{name} #{same + 1}" if same else name] = learner
+    return by_name
 
 
 def _preset_of(learner: str | Learner, preset: str) -> str:

@@ -5,7 +5,7 @@ from html import escape
 from textwrap import wrap
 from typing import Any
 
-from keyhole.api.certify_runs import Settled, shares
+from keyhole.api.run_certificate import RunCertificate, shares
 from keyhole.boolean.distribution import balanced
 from keyhole.boolean.text import read_function
 from keyhole.decimals import at_least, at_most
@@ -34,7 +34,7 @@ class Learned:
     thresholds: tuple[Threshold, ...]
     floors: dict[int, float | None]
     verdict: LawVerdict | None  # of the laws of growth, where there are contexts enough
-    settled: tuple[Settled, ...] = ()  # certificates of the successful runs, where they were asked for
+    settled: tuple[RunCertificate, ...] = ()  # certificates of the successful runs, where they were asked for
     beside: tuple["Learned", ...] = ()  # the same question put to other learners
 
     @property

@@ -12,9 +12,9 @@ from keyhole.boolean.symbols import SymbolLaw
 from keyhole.errors import AssumptionError
 from keyhole.files.looking import is_there
 from keyhole.files.paths import home
-from keyhole.lab.learners.registry import cell_from
-from keyhole.lab.learners.transformer import Transformer
+from keyhole.lab.learners.transformer import TransformerLearner
 from keyhole.lab.runs.run import data_of
+from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import Store
 from keyhole.lab.runs.weights import weights_of
 from keyhole.lab.task import Instance
@@ -43,20 +43,21 @@ def names_run(text: str) -> bool:
 def read_run(name: str, store: Path | None = None, *, tell: Callable[[str], None] = lambda _: None) -> TrainedRun:
     """A run of the store by the beginning of its name; trained again, and told so, where its weights were not kept."""
     with Store(home(store), create=False) as kept:
-        found = kept.run(name)
-        cell = cell_from(found.configuration)
-        if not isinstance(cell.learner, Transformer):
-            raise AssumptionError(f"The run {name} is of {cell.learner.name}, which has no weights to certify.")
-        weights = weights_of(kept, found.row.identity, tell=tell)
-    from keyhole.lab.learners.network import model_of  # jax wakes here
+        stored = kept.run(name)
+        spec = RunSpec.from_record(stored.configuration)
+        learner = spec.learner
+        if not isinstance(learner, TransformerLearner):
+            raise AssumptionError(f"The run {name} is of {learner.name}, which has no weights to certify.")
+        weights = weights_of(kept, stored.row.identity, tell=tell)
+    from keyhole.lab.learners.training.network import model_of  # imports jax
 
     if not all(np.isfinite(array).all() for array in weights.values()):
         raise AssumptionError(f"The run {name} diverged: its weights are no numbers, so it computes nothing.")
-    instance, examples = data_of(cell)
+    instance, examples = data_of(spec)
     sample = None if examples is None else (examples.inputs, examples.labels)
     return TrainedRun(
-        found.row.identity,
-        model_of(cell.learner, weights),
+        stored.row.identity,
+        model_of(learner.settings, weights),
         sample,
         law_of(instance),
         instance.balanced_sets,

@@ -5,16 +5,15 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 
-from keyhole import __version__
 from keyhole.claims.finding import Finding, Scale, Study
 from keyhole.claims.keeping import read, written
 from keyhole.claims.ledger import STUDIES, find
 from keyhole.errors import ArgumentError, DataError, OutputError
 from keyhole.files.atomic import write_file
+from keyhole.files.versions import versions
 
 Watch = Callable[["Progress"], None]
 Tell = Callable[[str], None]
@@ -64,7 +63,7 @@ def look(name: str, scale: Scale, seed: int) -> Finding:
     study, began = find(name), time.perf_counter()
     outcome = study.look(scale, seed)
     seconds = time.perf_counter() - began
-    return Finding(study.claim, outcome, study.identity(scale, seed), scale, seed, seconds, versions())
+    return Finding(study.claim, outcome, study.identity(scale, seed), scale, seed, seconds, computed_with())
 
 
 def _run(names: list[str], scale: Scale, seed: int, workers: int) -> Iterator[Finding]:
@@ -127,7 +126,6 @@ def load(study: Study, scale: Scale, seed: int, folder: Path, *, tell: Tell = la
     return finding
 
 
-def versions() -> dict[str, str]:
+def computed_with() -> dict[str, str]:
     """What the numbers were computed with."""
-    packages = {name: version(name) for name in ("numpy", "scipy")}
-    return {"keyhole": __version__, "python": platform.python_version(), **packages, "machine": platform.machine()}
+    return {**versions(("numpy", "scipy")), "machine": platform.machine()}

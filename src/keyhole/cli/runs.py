@@ -11,7 +11,7 @@ from keyhole.cli.arguments import counts
 from keyhole.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from keyhole.lab.runs.store import Row
+    from keyhole.lab.runs.store import RunSummary
 
 Task = Annotated[str, typer.Option("--task", help="Only runs of this task, such as and:3.", metavar="NAME")]
 Learner = Annotated[str, typer.Option("--learner", help="Only runs of this learner.", metavar="NAME")]
@@ -169,20 +169,20 @@ def prune_command(
     typer.echo(f"removed {len(rows):,} runs")
 
 
-def _rows(task: str, learner: str, context: str, store: Path | None) -> "tuple[Row, ...]":
+def _rows(task: str, learner: str, context: str, store: Path | None) -> "tuple[RunSummary, ...]":
     from keyhole.api.runs import runs
 
     return runs(task=task, learner=learner, contexts=counts(context) if context else (), store=store)
 
 
-def _loss(rows: "tuple[Row, ...]") -> str:
+def _loss(rows: "tuple[RunSummary, ...]") -> str:
     tasks, learners = (", ".join(sorted({str(getattr(row, name)) for row in rows})) for name in ("task", "learner"))
     contexts = ", ".join(str(context) for context in sorted({row.context for row in rows}))
     minutes = sum(row.seconds for row in rows) / 60
     return f"{len(rows):,} runs of {tasks} by {learners} at T = {contexts}: {minutes:.1f} minutes of computing"
 
 
-def _line(row: "Row") -> str:
+def _line(row: "RunSummary") -> str:
     outcome = "success" if row.success else "fitted only" if row.fitted else "did not fit"
     task = row.task if len(row.task) <= 14 else f"{row.task[:13]}…"
     size = "fresh" if row.samples is None else str(row.samples)

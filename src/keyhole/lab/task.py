@@ -1,7 +1,8 @@
-"""A task: a sparse function hidden at random positions of a context, and the law of what the learner sees of it."""
+"""A task: a sparse function hidden at random positions of a context, and the distribution of what the learner sees."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,6 +17,15 @@ from keyhole.errors import ArgumentError, FormulaError
 BLOCK = 1 << 24  # symbols drawn at once
 REDRAWS = 200  # training sets drawn at most under the balancing rule
 MOST_SYMBOLS = 255  # a symbol is a byte, and 255 of them leave the padding its own
+
+
+@dataclass(frozen=True)
+class ProblemSize:
+    """What a learner is told of a problem beside its examples: how large it is, and nothing of what is hidden."""
+
+    context: int  # T, positions of an input
+    symbols: int  # A, the size of the alphabet
+    sparsity: int  # s, how many positions matter; not which
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +65,11 @@ class Instance:
         """A, the size of the alphabet."""
         return len(self.letters)
 
+    @property
+    def size(self) -> ProblemSize:
+        """What a learner may know of it."""
+        return ProblemSize(self.context, self.symbols, self.function.sparsity)
+
     def truth(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
         """The labels without noise."""
         relevant = inputs[:, list(self.function.positions)]
@@ -82,9 +97,9 @@ class Instance:
         return drawn
 
     def training_set(self, n: int, rng: np.random.Generator) -> Examples:
-        """N examples as the learner sees them: noise and all, redrawn under the balancing rule where it is asked."""
+        """A training set of n examples, with noise; redrawn under the balancing rule where that is asked for."""
         for redraws in range(REDRAWS):
-            examples = self._examples(n, rng)
+            examples = self.examples(n, rng)
             if not self.balanced_sets or self.is_balanced(examples):
                 return Examples(examples.inputs, examples.labels, redraws)
         return Examples(examples.inputs, examples.labels, REDRAWS, accepted=False)
@@ -97,7 +112,8 @@ class Instance:
         relevant = list(self.function.positions)
         return all((bits == bits[:, [place]]).all(axis=0).sum() == 1 for place in relevant)
 
-    def _examples(self, n: int, rng: np.random.Generator) -> Examples:
+    def examples(self, n: int, rng: np.random.Generator) -> Examples:
+        """Fresh inputs with their labels, both with the noise of the task."""
         inputs = self.inputs(n, rng)
         labels = self.truth(inputs)
         if self.label_noise:
@@ -153,7 +169,7 @@ class SparseTask:
     balanced_sets: bool = False
 
     def __post_init__(self) -> None:
-        read_function(self.function)  # refuses what is neither a family nor a formula
+        _ = self.parsed  # refuses what is neither a family nor a formula
         self.bits_law()
         for name, rate in (("label noise", self.label_noise), ("feature noise", self.feature_noise)):
             if not 0 <= rate < 0.5:
@@ -170,12 +186,22 @@ class SparseTask:
         """Every field as plain values."""
         return asdict(self)
 
+    @cached_property
+    def parsed(self) -> SparseFunction:
+        """The function that the text names, read once; of a random family, one table."""
+        return read_function(self.function)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether every run draws a table of its own."""
+        return self.function.strip().startswith("random")
+
     def bits_law(self) -> Bernoulli:
-        """The law of the bits behind the symbols."""
+        """The distribution of the bits behind the symbols."""
         if self.law == "uniform":
             return UNIFORM
         if self.law == "balanced":
-            return balanced(read_function(self.function))
+            return balanced(self.parsed)
         try:
             return Bernoulli(float(self.law))
         except ValueError as error:
@@ -185,7 +211,8 @@ class SparseTask:
 
     def instance(self, context: int, rng: np.random.Generator) -> Instance:
         """The function at random distinct positions; a random table is drawn anew as well."""
-        function = read_function(self.function, int(rng.integers(2**31)))
+        table_seed = int(rng.integers(2**31))  # drawn for every function, so that all share one stream
+        function = read_function(self.function, table_seed) if self.is_random else self.parsed
         if function.sparsity > context:
             raise FormulaError(
                 f"{self.function!r} reads {function.sparsity} positions, and a context of {context} has fewer. "
@@ -204,6 +231,11 @@ class SparseTask:
             self.feature_noise,
             self.balanced_sets,
         )
+
+
+def task_from_record(record: Mapping[str, Any]) -> Task:
+    """The task that a record was made of."""
+    return SparseTask(**record)
 
 
 def _bits(p: float, shape: tuple[int, int], rng: np.random.Generator) -> Bool[np.ndarray, "n T"]:

@@ -6,13 +6,13 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from keyhole.api.certify_runs import Settled
+from keyhole.api.run_certificate import RunCertificate
 from keyhole.claims.training import certified_runs as settled
 from keyhole.claims.training import conjunctions, grokking, parity, sparse_heads, trained
 from keyhole.claims.training.conjunctions import Growth
 from keyhole.lab.laws.selection import compare_laws
-from keyhole.lab.learners.training import PROBE
-from keyhole.lab.runs.run import Result
+from keyhole.lab.learners.training.prepare import PROBE
+from keyhole.lab.runs.run import RunResult
 from keyhole.lab.thresholds.threshold import Threshold
 
 CONTEXTS = (25, 50, 100, 200, 400, 800)
@@ -64,7 +64,7 @@ def result(*, success=True, steps=100, readings=(), numbers=None, accuracy=None,
     """One run."""
     right = (1.0 if success else 0.5) if accuracy is None else accuracy
     fixed = {"fitted": fitted, "train_accuracy": 1.0, "seconds": 1.0, "function": "x0", "positions": (0, 1, 2)}
-    return Result(success, accuracy=right, steps=steps, numbers=numbers or {}, readings=tuple(readings), **fixed)
+    return RunResult(success, accuracy=right, steps=steps, numbers=numbers or {}, readings=tuple(readings), **fixed)
 
 
 def reading(step, accuracy, fourier):
@@ -169,7 +169,7 @@ def test_sparse_heads(won, lost, verdict):
     assert sparse_heads.judge(runs).verdict == verdict
 
 
-GOOD = Settled(
+GOOD = RunCertificate(
     identity="a" * 64,
     context=50,
     samples=300,

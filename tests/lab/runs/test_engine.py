@@ -14,25 +14,25 @@ from types import SimpleNamespace
 import pytest
 
 from keyhole.errors import ArgumentError, FormulaError, WorkerError
-from keyhole.lab.runs.dispatch import dispatching
-from keyhole.lab.runs.engine import ALONE, borrowed, processes
+from keyhole.lab.runs.dispatch import open_dispatch
+from keyhole.lab.runs.engine import ALONE, borrow, start_processes
 from keyhole.lab.runs.leases import LEASE
 from keyhole.lab.runs.run import run
-from keyhole.lab.runs.spec import Cell
+from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import Store
-from keyhole.lab.runs.worker import make
+from keyhole.lab.runs.worker import make_run
 from keyhole.lab.task import SparseTask
 from lab_fakes import Coin, Inline
 
 
-def cells(count, contexts=(6, 9), **settings):
+def specs(count, contexts=(6, 9), **settings):
     """Cells of several contexts."""
-    return [Cell(SparseTask("and:2"), Coin(**settings), T, 30, seed) for T in contexts for seed in range(count)]
+    return [RunSpec(SparseTask("and:2"), Coin(**settings), T, 30, seed) for T in contexts for seed in range(count)]
 
 
 def carried_out(store, start, wanted):
-    """The rows of these cells, made where they are missing."""
-    with dispatching(store, start) as dispatch:
+    """The rows of these specs, made where they are missing."""
+    with open_dispatch(store, start) as dispatch:
         rows = dispatch.ask(wanted)
         while len(rows) < len(wanted):
             rows |= dispatch.finished()
@@ -41,22 +41,22 @@ def carried_out(store, start, wanted):
 
 def numbers(store, wanted):
     """Every number of every run but the time it took."""
-    records = [store.run(cell.identity).result.record() for cell in wanted]
+    records = [store.run(spec.identity).result.record() for spec in wanted]
     return [{name: value for name, value in record.items() if name != "seconds"} for record in records]
 
 
 @pytest.mark.slow
 def test_one_and_two_workers_give_the_same_numbers(tmp_path):
     """The runs of one worker, of two, of threads that somebody lends, and of this process agree in every number."""
-    wanted = cells(3)
-    here = [run(cell).record() for cell in wanted]
+    wanted = specs(3)
+    here = [run(spec).record() for spec in wanted]
     expected = [{name: value for name, value in record.items() if name != "seconds"} for record in here]
     with ThreadPoolExecutor(2) as threads:
         engines = {
-            "one": lambda: processes(1, tmp_path),
-            "two": lambda: processes(2, tmp_path),
-            "threads": lambda: borrowed(threads, 3),
-            "inline": lambda: borrowed(Inline(), 1),
+            "one": lambda: start_processes(1, tmp_path),
+            "two": lambda: start_processes(2, tmp_path),
+            "threads": lambda: borrow(threads, 3),
+            "inline": lambda: borrow(Inline(), 1),
         }
         for name, start in engines.items():
             with Store(tmp_path / name) as store:
@@ -67,24 +67,24 @@ def test_one_and_two_workers_give_the_same_numbers(tmp_path):
 
 def test_what_is_finished_starts_no_worker(tmp_path):
     """Runs that are all there wake nobody."""
-    wanted = cells(2)
+    wanted = specs(2)
     with Store(tmp_path) as store:
-        carried_out(store, lambda: borrowed(Inline(), 2), wanted)
+        carried_out(store, lambda: borrow(Inline(), 2), wanted)
         rows, dispatch = carried_out(store, lambda: pytest.fail("a worker was started"), wanted)
     assert len(rows) == 4
     assert dispatch.made == 0
 
 
 @pytest.mark.slow
-def test_a_worker_is_alone_on_its_thread_and_ends_with_its_leash(tmp_path):
+def test_a_worker_is_alone_on_its_thread_and_ends_with_its_watchdog(tmp_path):
     """A worker has one thread by its environment, ours is untouched, and closing the lane ends it while it works."""
     before = dict(os.environ)
-    (lane,) = processes(1, tmp_path)
+    (lane,) = start_processes(1, tmp_path)
     assert dict(os.environ) == before
     seen = lane.executor.submit(os.getenv, "NPROC").result()
     assert seen == ALONE["NPROC"]
     pid = lane.executor.submit(os.getpid).result()
-    (slow,) = cells(1, contexts=(6,), seconds=30.0)
+    (slow,) = specs(1, contexts=(6,), seconds=30.0)
     lane.submit(slow, keep_weights=False)
     time.sleep(0.2)
     began = time.monotonic()
@@ -96,27 +96,27 @@ def test_a_worker_is_alone_on_its_thread_and_ends_with_its_leash(tmp_path):
 
 @pytest.mark.slow
 def test_a_process_that_is_lent_is_alone_too(monkeypatch):
-    """A run asks for one thread where nothing is said and jax sleeps; what is said, or too late to say, stays."""
+    """A run asks for one thread where nothing is said and jax is not there; what is said, or too late to say, stays."""
     for name in ALONE:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    (cell,) = cells(1, contexts=(6,))
+    (spec,) = specs(1, contexts=(6,))
     expected = {"early": ALONE | {"OMP_NUM_THREADS": "3"}, "late": dict.fromkeys(ALONE) | {"OMP_NUM_THREADS": "3"}}
     for when, environment in expected.items():
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as lent:
             if when == "late":
                 lent.submit(exec, "import jax").result()
-            lent.submit(make, cell, False).result()  # noqa: FBT003
+            lent.submit(make_run, spec, False).result()  # noqa: FBT003
             assert {name: lent.submit(os.getenv, name).result() for name in ALONE} == environment
 
 
 @pytest.mark.slow
 def test_a_killed_driver_leaves_no_worker(tmp_path):
-    """When the process that holds the leash is killed, its worker ends too."""
+    """When the process that holds the watchdog is killed, its worker ends too."""
     program = (
         f"import sys, time, os; sys.path[:0] = {sys.path!r}\n"
-        "from pathlib import Path; from keyhole.lab.runs.engine import processes\n"
-        f"(lane,) = processes(1, Path({str(tmp_path)!r}))\n"
+        "from pathlib import Path; from keyhole.lab.runs.engine import start_processes\n"
+        f"(lane,) = start_processes(1, Path({str(tmp_path)!r}))\n"
         "print(lane.executor.submit(os.getpid).result(), flush=True); time.sleep(60)"
     )
     driver = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
@@ -137,8 +137,8 @@ def test_ctrl_c_is_not_the_workers(tmp_path):
     """A terminal sends Ctrl-C to workers too, and they go on; also where nothing was spawned before them."""
     program = (
         f"import sys, signal; sys.path[:0] = {sys.path!r}\n"
-        "from pathlib import Path; from keyhole.lab.runs.engine import processes\n"
-        f"(lane,) = processes(1, Path({str(tmp_path)!r}))\n"
+        "from pathlib import Path; from keyhole.lab.runs.engine import start_processes\n"
+        f"(lane,) = start_processes(1, Path({str(tmp_path)!r}))\n"
         "print(lane.executor.submit(signal.raise_signal, signal.SIGINT).exception())\n"
         "print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])); lane.close()"
     )
@@ -149,10 +149,10 @@ def test_ctrl_c_is_not_the_workers(tmp_path):
 @pytest.mark.slow
 def test_a_worker_that_dies_names_its_run(tmp_path):
     """A run that ends its process is named; the runs finished before it are kept, and its claim is released."""
-    good, bad = cells(2, contexts=(6,)), Cell(SparseTask("and:2"), Coin(dies_at=77), 9, 77, 5)
+    good, bad = specs(2, contexts=(6,)), RunSpec(SparseTask("and:2"), Coin(dies_at=77), 9, 77, 5)
     with Store(tmp_path) as store:
         with pytest.raises(WorkerError, match="coin on and:2 with T = 9, m = 77, seed 5 ended its process"):
-            carried_out(store, lambda: processes(1, tmp_path), [*good, bad])
+            carried_out(store, lambda: start_processes(1, tmp_path), [*good, bad])
         assert store.claim([bad.identity]) == {bad.identity}
 
 
@@ -172,16 +172,16 @@ def test_a_script_without_its_guard_is_told(tmp_path):
 
 def test_what_a_run_raises_is_raised_and_the_others_are_kept(tmp_path):
     """A refusal inside a run reaches the driver as it is; what was finished before is in the store."""
-    wanted = [*cells(2, contexts=(6,)), Cell(SparseTask("and:5"), Coin(), 4, 30, 0)]
+    wanted = [*specs(2, contexts=(6,)), RunSpec(SparseTask("and:5"), Coin(), 4, 30, 0)]
     with Store(tmp_path) as store:
         with pytest.raises(FormulaError, match="a context of 4 has fewer"):
-            carried_out(store, lambda: borrowed(Inline(), 3), wanted)
+            carried_out(store, lambda: borrow(Inline(), 3), wanted)
         assert len(store.rows()) == 2
 
 
 def test_an_interruption_keeps_what_has_landed(tmp_path):
     """Ctrl-C while runs are being stored loses none of those that have landed."""
-    wanted = cells(2)
+    wanted = specs(2)
     with Store(tmp_path) as store:
 
         class Interrupted(Inline):
@@ -192,16 +192,16 @@ def test_an_interruption_keeps_what_has_landed(tmp_path):
                 return future
 
         with pytest.raises(KeyboardInterrupt):
-            carried_out(store, lambda: borrowed(Interrupted(), 4), wanted)
+            carried_out(store, lambda: borrow(Interrupted(), 4), wanted)
         assert len(store.rows()) == 3
         assert store.connection.execute("SELECT count(*) FROM claims").fetchone() == (0,)
 
 
 def test_lanes_keep_to_the_contexts_they_have_seen(tmp_path):
     """With two lanes and two contexts, each lane sees one context only while both have runs waiting."""
-    wanted = cells(8, contexts=(6, 9))
-    lanes = borrowed(Inline(), 1) + borrowed(Inline(), 1)
-    with Store(tmp_path) as store, dispatching(store, lambda: lanes) as dispatch:
+    wanted = specs(8, contexts=(6, 9))
+    lanes = borrow(Inline(), 1) + borrow(Inline(), 1)
+    with Store(tmp_path) as store, open_dispatch(store, lambda: lanes) as dispatch:
         dispatch.ask(wanted)
         for _ in range(6):
             dispatch.finished()
@@ -221,22 +221,22 @@ def test_claims_are_renewed_while_a_run_goes_on(tmp_path, monkeypatch):
     """A run that takes longer than a lease stays its maker's while that looks after it, and a lease longer."""
     now = [1e9]
     clock = SimpleNamespace(time=lambda: now[0], monotonic=lambda: now[0], sleep=lambda _: None)
-    for module in ("claims", "dispatch", "store"):
-        monkeypatch.setattr(f"keyhole.lab.{module}.time", clock)
+    for module in ("leases", "dispatch", "store"):
+        monkeypatch.setattr(f"keyhole.lab.runs.{module}.time", clock)
     monkeypatch.setattr("keyhole.lab.runs.dispatch.POLL", 0.0)
-    (cell,) = cells(1, contexts=(6,))
+    (spec,) = specs(1, contexts=(6,))
     with (
         Store(tmp_path) as store,
         Store(tmp_path) as rival,
-        dispatching(store, lambda: borrowed(Never(), 1)) as dispatch,
+        open_dispatch(store, lambda: borrow(Never(), 1)) as dispatch,
     ):
-        dispatch.ask([cell])
+        dispatch.ask([spec])
         for _ in range(10):
             assert dispatch.finished() == {}
             now[0] += LEASE / 3
-            assert rival.claim([cell.identity]) == set()
+            assert rival.claim([spec.identity]) == set()
         now[0] += LEASE
-        assert rival.claim([cell.identity]) == {cell.identity}
+        assert rival.claim([spec.identity]) == {spec.identity}
 
 
 @pytest.mark.slow
@@ -250,9 +250,9 @@ def test_ctrl_c_while_workers_start_leaves_none(tmp_path, monkeypatch):
         started.extend(multiprocessing.active_children())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("keyhole.lab.runs.engine.starting", pressed)
+    monkeypatch.setattr("keyhole.lab.runs.engine.worker_environment", pressed)
     with pytest.raises(KeyboardInterrupt):
-        processes(1, tmp_path)
+        start_processes(1, tmp_path)
     assert len(started) == 1
     assert not started[0].is_alive()
 
@@ -261,6 +261,6 @@ def test_ctrl_c_while_workers_start_leaves_none(tmp_path, monkeypatch):
 def test_no_workers_are_refused(tmp_path, number):
     """At least one worker is needed, and room for at least one run."""
     with pytest.raises(ArgumentError, match="at least one is needed"):
-        processes(number, tmp_path)
+        start_processes(number, tmp_path)
     with pytest.raises(ArgumentError, match="at least one is needed"):
-        borrowed(Inline(), number)
+        borrow(Inline(), number)

@@ -7,49 +7,53 @@ import numpy as np
 import pytest
 
 from keyhole.errors import ArgumentError
+from keyhole.lab.learners.base import Fitted
 from keyhole.lab.learners.presets import PRESETS, preset
-from keyhole.lab.learners.registry import cell_from, learner_named
-from keyhole.lab.learners.transformer import Transformer
-from keyhole.lab.runs.run import FRESH, Result, data_of, run
-from keyhole.lab.runs.spec import Cell
+from keyhole.lab.learners.registry import learner_named
+from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.transformer import TransformerLearner
+from keyhole.lab.runs.run import FRESH, RunResult, data_of, run
+from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.task import SparseTask
+from lab_fakes import told_by
 
-CELL = Cell(SparseTask("and:3"), Transformer(), 20, 100, 0)
+SPEC = RunSpec(SparseTask("and:3"), TransformerLearner(), 20, 100, 0)
 
 
 def test_every_field_is_in_the_name():
-    """Changing any one field of cell, task or learner changes the identity; equal cells have equal names."""
-    others = [replace(CELL, context=21), replace(CELL, samples=101), replace(CELL, samples=None), replace(CELL, seed=1)]
+    """Changing any one field of run, task or learner changes the identity; equal runs have equal names."""
+    others = [replace(SPEC, context=21), replace(SPEC, samples=101), replace(SPEC, samples=None), replace(SPEC, seed=1)]
     changed_task = {"function": "and:4", "law": "balanced", "label_noise": 0.1, "feature_noise": 0.1, "symbols": 3}
     changed_task["balanced_sets"] = True
     assert set(changed_task) == {field.name for field in fields(SparseTask)}
-    others += [replace(CELL, task=replace(CELL.task, **{name: value})) for name, value in changed_task.items()]
-    for field in fields(Transformer):
-        value = getattr(CELL.learner, field.name)
+    others += [replace(SPEC, task=replace(SPEC.task, **{name: value})) for name, value in changed_task.items()]
+    for field in fields(TransformerSettings):
+        value = getattr(SPEC.learner.settings, field.name)
         known = {"activation": "relu", "norm": "pre", "positions": "fixed", "optimizer": "sgd", "schedule": "cosine"}
         known |= {"decay_kind": "coupled", "residual": False, "heads": 8, "width": 32, "weight_scale": 0.5}
         known |= {"steps": 4000, "every": 100}  # readings divide the steps
         other = known.get(field.name, value + 0.5 if isinstance(value, float) else value)
         other = value + 1 if other == value else other
-        others.append(replace(CELL, learner=replace(CELL.learner, **{field.name: other})))
-    names = [CELL.identity, *(other.identity for other in others)]
+        settings = replace(SPEC.learner.settings, **{field.name: other})
+        others.append(replace(SPEC, learner=TransformerLearner(settings)))
+    names = [SPEC.identity, *(other.identity for other in others)]
     assert len(set(names)) == len(names)
-    assert replace(CELL, seed=0).identity == CELL.identity
+    assert replace(SPEC, seed=0).identity == SPEC.identity
 
 
 def test_a_cell_survives_its_record():
-    """A cell written as JSON and read again is the same cell."""
-    assert cell_from(json.loads(json.dumps(CELL.record()))) == CELL
+    """A run written as JSON and read again is the same run."""
+    assert RunSpec.from_record(json.loads(json.dumps(SPEC.record()))) == SPEC
     with pytest.raises(ArgumentError, match="numerics 0"):
-        cell_from(CELL.record() | {"numerics": 0})
+        RunSpec.from_record(SPEC.record() | {"numerics": 0})
 
 
 def test_data_are_seeded_by_the_name():
-    """The same cell draws the same data; another seed draws another hidden part or other samples."""
-    one, two = data_of(CELL), data_of(replace(CELL, seed=0))
+    """The same run draws the same data; another seed draws another hidden part or other samples."""
+    one, two = data_of(SPEC), data_of(replace(SPEC, seed=0))
     assert one[0].function == two[0].function
     assert np.array_equal(one[1].inputs, two[1].inputs)
-    other = data_of(replace(CELL, seed=1))
+    other = data_of(replace(SPEC, seed=1))
     assert not np.array_equal(one[1].inputs, other[1].inputs)
 
 
@@ -58,37 +62,43 @@ class Knows:
 
     name = "knows"
 
-    def __init__(self, mistakes):
-        self.mistakes = mistakes
+    def __init__(self, mistakes, observer=None):
+        self.mistakes, self.observer = mistakes, observer
 
     def record(self):
         """Its one setting."""
         return {"name": "knows", "mistakes": self.mistakes}
 
-    def fit(self, instance, examples, seed):  # noqa: ARG002  (the protocol's)
+    def with_observer(self, observer):
+        """Take an observer, and break into it."""
+        return Knows(self.mistakes, observer)
+
+    def fit(self, _size, _data, _seed):
         """Answer rightly but for the first few of each block."""
-        from keyhole.lab.learners.base import Fitted
+        truth = told_by(self.observer)
 
         def predict(inputs):
-            right = instance.truth(inputs)
+            right = truth(inputs)
             right[: self.mistakes] ^= True
             return right
 
         return Fitted(predict)
 
+    fit_online = fit
+
 
 @pytest.mark.parametrize(("mistakes", "success"), [(0, True), (100, True), (101, False)])
 def test_success_is_ninety_nine_in_a_hundred(mistakes, success):
     """A run succeeds when at least 99 % of 10,000 fresh inputs are answered rightly; one fewer and it does not."""
-    result = run(Cell(SparseTask("parity:3"), Knows(mistakes), 10, None, 0))
+    result = run(RunSpec(SparseTask("parity:3"), Knows(mistakes), 10, None, 0))
     assert result.accuracy == 1 - mistakes / FRESH
     assert result.success is success
-    assert Result.from_record(json.loads(json.dumps(result.record()))).record() == result.record()
+    assert RunResult.from_record(json.loads(json.dumps(result.record()))).record() == result.record()
 
 
 def test_fitting_is_told_apart_from_generalising():
     """A learner with one mistake on its training set did not fit, whatever it does on fresh inputs."""
-    result = run(Cell(SparseTask("parity:3"), Knows(1), 10, 50, 0))
+    result = run(RunSpec(SparseTask("parity:3"), Knows(1), 10, 50, 0))
     assert result.success
     assert not result.fitted
     assert result.train_accuracy == 1 - 1 / 50
@@ -96,7 +106,8 @@ def test_fitting_is_told_apart_from_generalising():
 
 def test_presets_and_learners_by_name():
     """Every preset has a name, and what has none is refused with the names there are."""
-    assert learner_named("transformer", preset_name="paper") == PRESETS["paper"]
+    assert learner_named("transformer:paper") == TransformerLearner(PRESETS["paper"])
+    assert learner_named("transformer") == TransformerLearner(PRESETS["default"])
     with pytest.raises(ArgumentError, match="There is no preset 'fast'; there are default"):
         preset("fast")
     with pytest.raises(ArgumentError, match="There is no learner 'oracle'"):

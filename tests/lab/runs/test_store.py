@@ -8,8 +8,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -18,23 +19,25 @@ from hypothesis import strategies as st
 
 from keyhole.errors import StoreError
 from keyhole.files.model import read_model
-from keyhole.lab.runs import leases as claims
-from keyhole.lab.runs.database import SCHEMA, writing
+from keyhole.files.versions import versions
+from keyhole.lab.learners import learner_named
+from keyhole.lab.runs import leases
+from keyhole.lab.runs.database import SCHEMA, transaction
 from keyhole.lab.runs.run import digest, run
-from keyhole.lab.runs.spec import Cell
-from keyhole.lab.runs.store import Store, made_with
+from keyhole.lab.runs.spec import RunSpec
+from keyhole.lab.runs.store import PACKAGES, Store
 from keyhole.lab.task import SparseTask
 from lab_fakes import Coin
 
 
-def cells(count, context=8, samples=40):
-    """So many cells that differ in their seeds."""
-    return [Cell(SparseTask("and:2"), Coin(), context, samples, seed) for seed in range(count)]
+def specs(count, context=8, samples=40):
+    """So many runs that differ in their seeds."""
+    return [RunSpec(SparseTask("and:2"), Coin(), context, samples, seed) for seed in range(count)]
 
 
 def filled(folder, count=3):
     """A closed store with so many runs, and the runs."""
-    finished = [(cell, run(cell)) for cell in cells(count)]
+    finished = [(spec, run(spec)) for spec in specs(count)]
     with Store(folder) as store:
         store.add(finished)
     return finished
@@ -42,10 +45,10 @@ def filled(folder, count=3):
 
 def test_a_run_comes_back_as_it_was(tmp_path):
     """Configuration and result are read as they were written, with the versions and the processor beside them."""
-    cell, result = filled(tmp_path)[1]
+    spec, result = filled(tmp_path)[1]
     with Store(tmp_path) as store:
-        kept = store.run(cell.identity)
-    assert kept.configuration == cell.record()
+        kept = store.run(spec.identity)
+    assert kept.configuration == spec.record()
     assert kept.result.record() == result.record()
     packages = {"jax", "jaxlib", "optax", "numpy", "scipy", "scikit-learn"}
     assert set(kept.versions) == {"keyhole", "python"} | packages
@@ -58,22 +61,22 @@ def test_a_run_comes_back_as_it_was(tmp_path):
 def test_numbers_keep_every_bit(tmp_path_factory, numbers):
     """Any float in a result, infinite or undefined too, is read back as itself."""
     folder = tmp_path_factory.mktemp("store")
-    (cell,) = cells(1)
-    made = replace(run(cell), numbers={str(i): number for i, number in enumerate(numbers)}, weights=None)
+    (spec,) = specs(1)
+    made = replace(run(spec), numbers={str(i): number for i, number in enumerate(numbers)}, weights=None)
     with Store(folder) as store:
-        store.add([(cell, made)])
-        back = store.run(cell.identity).result
+        store.add([(spec, made)])
+        back = store.run(spec.identity).result
     assert [repr(value) for value in back.numbers.values()] == [repr(number) for number in numbers]
 
 
 def test_records_without_a_digest_are_read(tmp_path):
     """A result from before digests were kept has none; the others have that of their weights."""
-    cell, result = filled(tmp_path)[0]
+    spec, result = filled(tmp_path)[0]
     old = {name: value for name, value in result.record().items() if name != "weights_digest"}
     with Store(tmp_path) as store:
-        assert store.run(cell.identity).result.weights_digest == digest(result.weights)
+        assert store.run(spec.identity).result.weights_digest == digest(result.weights)
         store.connection.execute("UPDATE runs SET result = ?", (json.dumps(old),))
-        assert store.run(cell.identity).result.weights_digest is None
+        assert store.run(spec.identity).result.weights_digest is None
 
 
 @pytest.mark.parametrize("change", ["name", "shape", "bit"])
@@ -92,16 +95,16 @@ def test_a_digest_tells_weights_apart(change):
 
 def test_runs_of_other_versions_are_counted(tmp_path):
     """Runs whose packages are not the present are counted by what differs; a keyhole of another day is not."""
-    names = [cell.identity for cell, _ in filled(tmp_path)]
+    names = [spec.identity for spec, _ in filled(tmp_path)]
     with Store(tmp_path) as store:
-        assert store.strangers(names) == {}
+        assert store.other_versions(names, Coin()) == {}
         for name, change in zip(
             names, ({"jax": "0.0.1"}, {"jax": "0.0.1", "numpy": "1"}, {"keyhole": "0"}), strict=True
         ):
-            text = json.dumps(made_with() | change)
+            text = json.dumps(versions(PACKAGES) | change)
             store.connection.execute("UPDATE runs SET versions = ? WHERE identity = ?", (text, name))
-        assert store.strangers(names) == {"jax 0.0.1": 1, "jax 0.0.1 and numpy 1": 1}
-        assert store.strangers(names[2:]) == {}
+        assert store.other_versions(names, Coin()) == {"jax 0.0.1": 1, "jax 0.0.1 and numpy 1": 1}
+        assert store.other_versions(names[2:], Coin()) == {}
 
 
 @pytest.mark.parametrize(
@@ -118,31 +121,61 @@ def test_runs_of_other_versions_are_counted(tmp_path):
 def test_a_learner_is_told_of_the_packages_that_decide_for_it(tmp_path, learner, deciding):
     """Another version of a package is counted where the learner's numbers come from it; one not recorded is not."""
     name = filled(tmp_path)[0][0].identity
+    learner = Coin() if learner == "coin" else learner_named(learner)
     with Store(tmp_path) as store:
-        store.connection.execute("UPDATE runs SET learner = ?", (learner,))
-        for package in made_with():
-            text = json.dumps(made_with() | {package: "0.0.1"})
+        for package in versions(PACKAGES):
+            text = json.dumps(versions(PACKAGES) | {package: "0.0.1"})
             store.connection.execute("UPDATE runs SET versions = ?", (text,))
-            assert store.strangers([name]) == ({f"{package} 0.0.1": 1} if package in deciding else {})
-            text = json.dumps({one: value for one, value in made_with().items() if one != package})
+            assert store.other_versions([name], learner) == ({f"{package} 0.0.1": 1} if package in deciding else {})
+            text = json.dumps({one: value for one, value in versions(PACKAGES).items() if one != package})
             store.connection.execute("UPDATE runs SET versions = ?", (text,))
-            assert store.strangers([name]) == {}
+            assert store.other_versions([name], learner) == {}
+
+
+@dataclass(frozen=True)
+class Stating(Coin):
+    """A coin that knows which packages decide it."""
+
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "pytest", "no-such-package")
+
+
+def test_packages_that_a_learner_states_are_stored(tmp_path):
+    """Their versions stand beside the run, where they are installed, and another version of them is pointed out."""
+    spec = replace(specs(1)[0], learner=Stating())
+    with Store(tmp_path) as store:
+        store.add([(spec, run(spec))])
+        stored = store.run(spec.identity).versions
+        assert stored == versions((*PACKAGES, "pytest"))
+        assert store.other_versions([spec.identity], Stating()) == {}
+        store.connection.execute("UPDATE runs SET versions = ?", (json.dumps(stored | {"pytest": "0", "jax": "0"}),))
+        assert store.other_versions([spec.identity], Stating()) == {"pytest 0": 1}
+
+
+def test_what_is_stored_is_not_read_back(tmp_path, monkeypatch):
+    """Storing runs gives the rows that reading them would, without reading."""
+    finished = [(spec, run(spec)) for spec in specs(3)]
+    with Store(tmp_path) as store:
+        with monkeypatch.context() as patched:
+            patched.setattr(store, "outcomes", lambda _names: pytest.fail("the rows were read"))
+            kept = store.add(finished)
+        assert kept == store.outcomes([spec.identity for spec, _ in finished])
 
 
 def test_a_second_result_changes_nothing(tmp_path):
     """A run that is there stays as it is: no row is doubled or replaced."""
-    cell, result = filled(tmp_path)[0]
+    spec, result = filled(tmp_path)[0]
     with Store(tmp_path) as store:
-        store.add([(cell, replace(result, accuracy=0.123))])
+        kept = store.add([(spec, replace(result, accuracy=0.123))])
+        assert kept[spec.identity].accuracy == result.accuracy
         assert len(store.rows()) == 3
-        assert store.run(cell.identity).row.accuracy == result.accuracy
+        assert store.run(spec.identity).row.accuracy == result.accuracy
 
 
 def test_rows_are_found_by_task_learner_and_context(tmp_path):
     """Each filter leaves what it names; together they leave what all name."""
-    chosen = [Cell(SparseTask(name), Coin(), T, 30, 0) for name in ("and:2", "or:2") for T in (6, 7)]
+    chosen = [RunSpec(SparseTask(name), Coin(), T, 30, 0) for name in ("and:2", "or:2") for T in (6, 7)]
     with Store(tmp_path) as store:
-        store.add((cell, run(cell)) for cell in chosen)
+        store.add((spec, run(spec)) for spec in chosen)
         assert len(store.rows()) == 4
         assert [row.context for row in store.rows(task="or:2")] == [6, 7]
         assert [row.task for row in store.rows(contexts=[7], learner="coin")] == ["and:2", "or:2"]
@@ -153,8 +186,8 @@ def test_names_may_be_abbreviated(tmp_path):
     """A beginning that only one run has names it; others are refused."""
     finished = filled(tmp_path)
     with Store(tmp_path) as store:
-        for cell, _ in finished:
-            assert store.run(cell.identity[:12].upper()).row.identity == cell.identity
+        for spec, _ in finished:
+            assert store.run(spec.identity[:12].upper()).row.identity == spec.identity
         with pytest.raises(StoreError, match="several runs begins so"):
             store.run("")
         with pytest.raises(StoreError, match="no run begins so"):
@@ -165,9 +198,9 @@ def test_weights_are_kept_on_request_and_removed_with_the_run(tmp_path):
     """Weights that a result carries stand beside the database, with the configuration in the file."""
     filled(tmp_path, 2)
     with Store(tmp_path) as store:
-        first, second = (cell.identity for cell in cells(2))
+        first, second = (spec.identity for spec in specs(2))
         kept = read_model(store.weights_path(first))
-        assert kept.description["configuration"] == cells(1)[0].record()
+        assert kept.description["configuration"] == specs(1)[0].record()
         assert kept.tensors["score"].shape == (2, 3)
         store.remove([first])
         assert not store.weights_path(first).exists()
@@ -204,14 +237,14 @@ def test_a_locked_store_is_told(locked):
 
 def test_a_claim_excludes_others_until_it_is_released(tmp_path):
     """Two stores never win the same run; what is finished is won by nobody."""
-    names = [cell.identity for cell in cells(3)]
+    names = [spec.identity for spec in specs(3)]
     with Store(tmp_path) as here, Store(tmp_path) as there:
         assert here.claim(names[:2]) == set(names[:2])
         assert there.claim(names) == {names[2]}
         assert here.claim(names) == set()
         here.release()
         assert there.claim(names) == set(names[:2])
-        there.add([(cells(1)[0], run(cells(1)[0]))])
+        there.add([(specs(1)[0], run(specs(1)[0]))])
         there.release()
         assert here.claim(names) == set(names[1:])
 
@@ -246,10 +279,10 @@ def test_a_process_that_waits_to_be_buried_is_dead():
     """A zombie holds nothing; a living process does; a number nobody has does not."""
     child = subprocess.Popen([sys.executable, "-c", ""])
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # ended, and not yet reaped
-    assert not claims.lives(child.pid)
+    assert not leases.is_alive(child.pid)
     child.wait()
-    assert not claims.lives(child.pid)
-    assert claims.lives(os.getpid())
+    assert not leases.is_alive(child.pid)
+    assert leases.is_alive(os.getpid())
 
 
 def test_a_lease_runs_out_and_can_be_renewed(tmp_path, monkeypatch):
@@ -258,34 +291,34 @@ def test_a_lease_runs_out_and_can_be_renewed(tmp_path, monkeypatch):
     with Store(tmp_path) as here, Store(tmp_path) as there:
         there.host = "elsewhere"
         here.claim(["a", "b"])
-        monkeypatch.setattr(time, "time", lambda: now + claims.LEASE - 1)
+        monkeypatch.setattr(time, "time", lambda: now + leases.LEASE - 1)
         assert there.claim(["a"]) == set()
         here.renew()
-        monkeypatch.setattr(time, "time", lambda: now + claims.LEASE + 1)
+        monkeypatch.setattr(time, "time", lambda: now + leases.LEASE + 1)
         assert there.claim(["a"]) == set()
-        monkeypatch.setattr(time, "time", lambda: now + 3 * claims.LEASE)
+        monkeypatch.setattr(time, "time", lambda: now + 3 * leases.LEASE)
         assert there.claim(["a"]) == {"a"}
 
 
 def test_a_full_database_keeps_what_it_has(tmp_path):
     """When no page is left the sentence says so, the transaction leaves nothing, and earlier runs are whole."""
     finished = filled(tmp_path)
-    big = replace(run(cells(4)[3]), readings=({"x" * 200_000: 1.0},))
+    big = replace(run(specs(4)[3]), readings=({"x" * 200_000: 1.0},))
     with Store(tmp_path) as store:
         (pages,) = store.connection.execute("PRAGMA page_count").fetchone()
         store.connection.execute(f"PRAGMA max_page_count = {pages + 2}")
         with pytest.raises(StoreError, match="has no room left; what it holds is safe"):
-            store.add([(cells(4)[3], big)])
+            store.add([(specs(4)[3], big)])
     with Store(tmp_path) as store:
-        assert {row.identity for row in store.rows()} == {cell.identity for cell, _ in finished}
-        store.add([(cells(4)[3], big)])  # with room again, it goes on
+        assert {row.identity for row in store.rows()} == {spec.identity for spec, _ in finished}
+        store.add([(specs(4)[3], big)])  # with room again, it goes on
 
 
 def test_what_is_broken_off_leaves_nothing(tmp_path):
     """A transaction that is interrupted is undone, and the store goes on."""
 
     def broken_off(store):
-        with writing(store.connection, store.path):
+        with transaction(store.connection, store.path):
             store.connection.execute("INSERT INTO claims VALUES ('a', 'me', 'here', 1, 1e12)")
             raise KeyboardInterrupt
 

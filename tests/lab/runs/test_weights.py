@@ -9,31 +9,31 @@ import pytest
 
 from keyhole.errors import StoreError, WorkerError
 from keyhole.files.model import write_model
-from keyhole.lab.learners.registry import cell_from
-from keyhole.lab.learners.transformer import Transformer
+from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.transformer import TransformerLearner
 from keyhole.lab.runs import weights
 from keyhole.lab.runs.run import run
-from keyhole.lab.runs.spec import Cell
+from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask
 from lab_fakes import Coin
 
-SETTINGS = Transformer(heads=1, width=4, hidden=0, steps=5, every=5)
+NETWORK = TransformerLearner(TransformerSettings(heads=1, width=4, hidden=0, steps=5, every=5))
 
 
 @pytest.mark.slow
 def test_kept_and_made_again_are_the_same(tmp_path):
     """The file of a run holds the arrays that training from its stored configuration gives, bit for bit."""
-    cell = Cell(SparseTask("and:2"), SETTINGS, 4, 20, 0)
+    spec = RunSpec(SparseTask("and:2"), NETWORK, 4, 20, 0)
     with Store(tmp_path) as store:
-        store.add([(cell, run(cell))])
+        store.add([(spec, run(spec))])
         told = []
-        kept = weights.weights_of(store, cell.identity[:9], tell=told.append)
+        kept = weights.weights_of(store, spec.identity[:9], tell=told.append)
         assert told == []
-        store.weights_path(cell.identity).unlink()
-        again = weights.weights_of(store, cell.identity[:9], tell=told.append)
-        assert told == [f"The weights of run {cell.identity[:10]} were not kept; training it again."]
-        assert cell_from(store.run(cell.identity).configuration) == cell
+        store.weights_path(spec.identity).unlink()
+        again = weights.weights_of(store, spec.identity[:9], tell=told.append)
+        assert told == [f"The weights of run {spec.identity[:10]} were not kept; training it again."]
+        assert RunSpec.from_record(store.run(spec.identity).configuration) == spec
     assert kept.keys() == again.keys()
     for name in kept:
         np.testing.assert_array_equal(kept[name], again[name])
@@ -41,54 +41,54 @@ def test_kept_and_made_again_are_the_same(tmp_path):
 
 def test_what_cannot_be_had_is_said(tmp_path, monkeypatch):
     """Damaged weights, runs that come out otherwise and learners without weights are refused."""
-    cell = Cell(SparseTask("and:2"), Coin(), 4, 20, 0)
-    made = run(cell)
-    monkeypatch.setattr(weights, "cell_from", lambda _record: cell)
+    spec = RunSpec(SparseTask("and:2"), Coin(), 4, 20, 0)
+    made = run(spec)
+    monkeypatch.setattr(RunSpec, "from_record", lambda _record: spec)
     with Store(tmp_path) as store:
-        store.add([(cell, made)])
-        path = store.weights_path(cell.identity)
+        store.add([(spec, made)])
+        path = store.weights_path(spec.identity)
         path.write_bytes(path.read_bytes()[:-5])
         with pytest.raises(StoreError, match="are damaged: the file is cut off"):
-            weights.weights_of(store, cell.identity)
+            weights.weights_of(store, spec.identity)
         write_model(path, {"score": made.weights["score"] + 1}, {"kind": "trained"})
         with pytest.raises(StoreError, match="are not those of their run"):
-            weights.weights_of(store, cell.identity)
+            weights.weights_of(store, spec.identity)
         path.unlink()
         other = {"score": np.nextafter(made.weights["score"], 2)}
         monkeypatch.setattr(weights, "run", lambda _cell: replace(made, weights=other))
         with pytest.raises(StoreError, match="as often right, with other weights"):
-            weights.weights_of(store, cell.identity)
+            weights.weights_of(store, spec.identity)
         monkeypatch.setattr(weights, "run", lambda _cell: replace(made, weights=None))
         with pytest.raises(StoreError, match="of coin, which has no weights"):
-            weights.weights_of(store, cell.identity)
+            weights.weights_of(store, spec.identity)
         monkeypatch.setattr(weights, "run", lambda _cell: replace(made, accuracy=0.5))
         with pytest.raises(StoreError, match="came out otherwise"):
-            weights.weights_of(store, cell.identity)
+            weights.weights_of(store, spec.identity)
 
 
 @pytest.fixture
 def forgotten(tmp_path, monkeypatch):
     """A store with one run whose weights were not kept, the run, and the diary of who makes it again."""
     diary = tmp_path / "diary"
-    cell = Cell(SparseTask("and:2"), Coin(diary=str(diary)), 4, 20, 0)
-    monkeypatch.setattr(weights, "cell_from", lambda _record: cell)
-    made = run(cell)
+    spec = RunSpec(SparseTask("and:2"), Coin(diary=str(diary)), 4, 20, 0)
+    monkeypatch.setattr(RunSpec, "from_record", lambda _record: spec)
+    made = run(spec)
     diary.unlink()
     with Store(tmp_path) as store:
-        store.add([(cell, replace(made, weights=None))])
-        yield store, cell, made, diary
+        store.add([(spec, replace(made, weights=None))])
+        yield store, spec, made, diary
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", ["1", "2", None])
 def test_a_run_is_made_again_on_one_thread(forgotten, monkeypatch, threads):
     """Where this process has one thread the run is made again here; where it may have more, in a worker that ends."""
-    store, cell, made, diary = forgotten
+    store, spec, made, diary = forgotten
     if threads is None:
         monkeypatch.delenv("NPROC")
     else:
         monkeypatch.setenv("NPROC", threads)
-    again = weights.weights_of(store, cell.identity)
+    again = weights.weights_of(store, spec.identity)
     np.testing.assert_array_equal(again["score"], made.weights["score"])
     (line,) = diary.read_text().splitlines()
     assert (int(line.split()[0]) == os.getpid()) == (threads == "1")
@@ -98,9 +98,11 @@ def test_a_run_is_made_again_on_one_thread(forgotten, monkeypatch, threads):
 @pytest.mark.slow
 def test_ctrl_c_ends_the_worker_that_trains_again(forgotten, monkeypatch):
     """An interruption reaches the caller, and the worker is gone with the run it was making."""
-    store, cell, _, diary = forgotten
+    store, spec, _, diary = forgotten
     monkeypatch.delenv("NPROC")
-    monkeypatch.setattr(weights, "cell_from", lambda _record: replace(cell, learner=replace(cell.learner, seconds=60)))
+    monkeypatch.setattr(
+        RunSpec, "from_record", lambda _record: replace(spec, learner=replace(spec.learner, seconds=60))
+    )
     workers = []
 
     def pressed(_futures):
@@ -109,7 +111,7 @@ def test_ctrl_c_ends_the_worker_that_trains_again(forgotten, monkeypatch):
 
     monkeypatch.setattr(weights, "wait", pressed)
     with pytest.raises(KeyboardInterrupt):
-        weights.weights_of(store, cell.identity)
+        weights.weights_of(store, spec.identity)
     assert len(workers) == 1
     assert not workers[0].is_alive()
     assert not diary.exists()
@@ -118,8 +120,10 @@ def test_ctrl_c_ends_the_worker_that_trains_again(forgotten, monkeypatch):
 @pytest.mark.slow
 def test_a_worker_that_dies_training_again_is_named(forgotten, monkeypatch):
     """The death of the worker is said in a sentence that names the run."""
-    store, cell, _, _ = forgotten
+    store, spec, _, _ = forgotten
     monkeypatch.delenv("NPROC")
-    monkeypatch.setattr(weights, "cell_from", lambda _record: replace(cell, learner=replace(cell.learner, dies_at=20)))
+    monkeypatch.setattr(
+        RunSpec, "from_record", lambda _record: replace(spec, learner=replace(spec.learner, dies_at=20))
+    )
     with pytest.raises(WorkerError, match="coin on and:2 with T = 4, m = 20, seed 0 ended its process"):
-        weights.weights_of(store, cell.identity)
+        weights.weights_of(store, spec.identity)

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from keyhole.errors import ArgumentError
 from keyhole.lab.runs import database, dispatch, memory
 from keyhole.lab.runs import store as storing
-from keyhole.lab.runs.engine import borrowed, processes
-from keyhole.lab.runs.spec import Cell
+from keyhole.lab.runs.engine import borrow, start_processes
+from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask
 from keyhole.lab.thresholds.design import Design
@@ -33,7 +33,7 @@ TASK = SparseTask("and:2")
 
 def inline(room=3):
     """An engine in this process."""
-    return lambda: borrowed(Inline(), room)
+    return lambda: borrow(Inline(), room)
 
 
 def swept(folder, plan, start=None, **options):
@@ -127,7 +127,7 @@ def test_wherever_it_stops_it_ends_alike(tmp_path_factory, climbed, stop, room):
             return super().submit(fn, *args, **kwargs)
 
     try:
-        first = swept(folder, CLIMB, lambda: borrowed(Stopping(), room)).made
+        first = swept(folder, CLIMB, lambda: borrow(Stopping(), room)).made
     except KeyboardInterrupt:
         with Store(folder) as store:
             first = len(store.rows())
@@ -171,7 +171,7 @@ def traced(store, stop=None):
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        sweep(SMALL, store, lambda: borrowed(Noting(), 2), workers=1)
+        sweep(SMALL, store, lambda: borrow(Noting(), 2), workers=1)
     finally:
         sys.settrace(before)
         assert {row.identity for row in store.rows()} == set(landed)
@@ -207,7 +207,7 @@ def test_ctrl_c_twice_loses_nothing(tmp_path):
             if self.presses:
                 self.presses -= 1
                 raise KeyboardInterrupt
-            super().add(finished)
+            return super().add(finished)
 
     with Impatient(tmp_path) as store:
         with pytest.raises(KeyboardInterrupt):
@@ -291,13 +291,13 @@ def test_more_than_memory_is_refused_before_any_run(tmp_path, schedule):
 
 def test_memory_is_counted_for_every_worker(monkeypatch):
     """M · T · A entries of four bytes for each worker: one byte less than is free passes, one more does not."""
-    cell = Cell(SparseTask("and:2", symbols=5), Coin(), 100, 1000, 0)
+    cell = RunSpec(SparseTask("and:2", symbols=5), Coin(), 100, 1000, 0)
     assert memory.training_bytes(cell) == 1000 * 100 * 5 * 4
     monkeypatch.setattr(memory, "available_bytes", lambda: 3 * memory.training_bytes(cell))
     memory.refuse_beyond_memory([cell], 3)
     with pytest.raises(ArgumentError, match="m = 1000 at T = 100"):
         memory.refuse_beyond_memory([cell], 4)
-    assert memory.training_bytes(Cell(TASK, Coin(), 100, None, 0)) == 0
+    assert memory.training_bytes(RunSpec(TASK, Coin(), 100, None, 0)) == 0
 
 
 def test_no_context_is_refused():
@@ -311,7 +311,7 @@ import json, sys
 sys.path[:0] = {path!r}
 from pathlib import Path
 from lab_fakes import Coin
-from keyhole.lab.runs.engine import processes
+from keyhole.lab.runs.engine import start_processes
 from keyhole.lab.thresholds.design import Design
 from keyhole.lab.thresholds.schedule import Adaptive
 from keyhole.lab.runs.store import Store
@@ -323,7 +323,7 @@ if __name__ == "__main__":
     coin = Coin(seconds=0.01, diary=diary)
     plan = SweepPlan(SparseTask("and:2"), coin, (8, 16), Adaptive(Design(precision=0.4, budget=60)))
     with Store(folder) as store:
-        found = sweep(plan, store, lambda: processes(1, folder), workers=1)
+        found = sweep(plan, store, lambda: start_processes(1, folder), workers=1)
     print(json.dumps([found.made, repr(found.thresholds), repr(found.tallies)]))
 """
 
@@ -405,7 +405,7 @@ def test_one_of_two_killed_leaves_its_runs_to_the_other(tmp_path, reference):
 @pytest.mark.slow
 def test_two_workers_come_to_the_table_of_one(tmp_path, reference):
     """The number of workers is not in the numbers."""
-    assert table(swept(tmp_path, ADAPTIVE, lambda: processes(2, tmp_path))) == table(reference)
+    assert table(swept(tmp_path, ADAPTIVE, lambda: start_processes(2, tmp_path))) == table(reference)
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="counts processes by /proc")

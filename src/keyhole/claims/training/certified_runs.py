@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from keyhole.api.certify_runs import Settled, settle
+from keyhole.api.certify_runs import certify_runs
+from keyhole.api.run_certificate import RunCertificate
 from keyhole.bounds.finite.binomial import clopper_pearson
 from keyhole.claims.finding import Claim, Outcome, Scale, Study, Verdict
 from keyhole.claims.training.conjunctions import BUDGET, PRECISION
@@ -49,10 +50,10 @@ class Group:
     why: str  # "below", "twice", "above", or "longer"
     context: int
     samples: int
-    settled: tuple[Settled, ...]
+    settled: tuple[RunCertificate, ...]
 
     @property
-    def clean(self) -> list[Settled]:
+    def clean(self) -> list[RunCertificate]:
         """Those without an error on fresh inputs."""
         return [one for one in self.settled if one.clean]
 
@@ -62,7 +63,7 @@ class Group:
         return sum(one.status == "PROVED" for one in self.clean)
 
     @property
-    def promised(self) -> list[Settled]:
+    def promised(self) -> list[RunCertificate]:
         """Those that end proved, with a promise below the trivial error of the function."""
         return [
             one
@@ -97,7 +98,7 @@ def measure(scale: Scale, seed: int) -> tuple[Group, ...]:
     groups = []
     for why, context, samples, seeds in wanted:
         rows = trained(TASK, (context,), seed, samples=(samples,), seeds=seeds, keep_weights=True).sweep.rows
-        settled = settle(rows, home(), assume_junta=3, workers=study_workers())
+        settled = certify_runs(rows, home(), assume_junta=3, workers=study_workers())
         groups.append(Group(why, context, samples, settled))
     return tuple(groups)
 
@@ -165,7 +166,7 @@ def _slacks(groups: Sequence[Group]) -> dict[str, float]:
     return {name: slack for name, slack in found.items() if slack is not None}
 
 
-def _least_error(one: Settled) -> float:
+def _least_error(one: RunCertificate) -> float:
     return clopper_pearson(round(one.true_error * FRESH), FRESH, 0.001)[0]
 
 

@@ -9,7 +9,7 @@ from keyhole.claims.training.trained import trained
 from keyhole.figure import Figure
 from keyhole.lab.laws.figures import learners_figure
 from keyhole.lab.laws.verdict import LawVerdict
-from keyhole.lab.learners.presets import preset
+from keyhole.lab.learners.transformer import transformer_with_preset
 from keyhole.lab.task import SparseTask
 from keyhole.lab.thresholds.threshold import Threshold
 from keyhole.papers import EDELMAN_2022
@@ -89,7 +89,9 @@ def measure(law: str, scale: Scale, seed: int) -> tuple[Growth, ...]:
     long, short = BUDGET[scale]
     precision = PRECISION[scale]
     default = trained(task, LONG[scale], seed, precision=precision, budget=long)
-    paper = trained(followed, SHORT[scale], seed, learner=preset("paper"), precision=precision, budget=short)
+    paper = trained(
+        followed, SHORT[scale], seed, learner=transformer_with_preset("paper"), precision=precision, budget=short
+    )
     return (growth("default settings", default), growth("the public reproduction's protocol", paper))
 
 

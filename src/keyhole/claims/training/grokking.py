@@ -10,7 +10,8 @@ from keyhole.claims.training.trained import in_full, trained
 from keyhole.figure import Axis, Figure
 from keyhole.lab.laws.figures import grokking_figure
 from keyhole.lab.learners.presets import preset
-from keyhole.lab.runs.run import Result
+from keyhole.lab.learners.transformer import TransformerLearner
+from keyhole.lab.runs.run import RunResult
 from keyhole.lab.task import SparseTask
 from keyhole.papers import EDELMAN_2022
 
@@ -36,22 +37,22 @@ CONTEXT = 15
 SIZES = (40, 150, 300, 1000)
 FITS = 0.8
 SEEDS = {"quick": 6, "paper": 30}
-SETTINGS = replace(preset("parity"), batch=128, steps=5000, tolerance=0.0, decay=0.03, every=100)
+NETWORK = TransformerLearner(replace(preset("parity"), batch=128, steps=5000, tolerance=0.0, decay=0.03, every=100))
 
 
 def look(scale: Scale, seed: int) -> Outcome:
     """Train both learners at each size."""
     seeds = SEEDS[scale]
-    network = in_full(trained(TASK, (CONTEXT,), seed, learner=SETTINGS, samples=SIZES, seeds=seeds))
+    network = in_full(trained(TASK, (CONTEXT,), seed, learner=NETWORK, samples=SIZES, seeds=seeds))
     algebra = in_full(trained(TASK, (CONTEXT,), seed, learner="gf2", samples=SIZES, seeds=10 * seeds))
     return judge({"network": _by_size(network), "elimination over GF(2)": _by_size(algebra)})
 
 
-def _by_size(runs: Sequence[tuple[Any, Result]]) -> dict[int, list[Result]]:
+def _by_size(runs: Sequence[tuple[Any, RunResult]]) -> dict[int, list[RunResult]]:
     return {size: [result for row, result in runs if row.samples == size] for size in SIZES}
 
 
-def judge(measured: Mapping[str, Mapping[int, Sequence[Result]]]) -> Outcome:
+def judge(measured: Mapping[str, Mapping[int, Sequence[RunResult]]]) -> Outcome:
     """Success by size for both learners, and the delay between fitting and generalising."""
     network, algebra = measured["network"], measured["elimination over GF(2)"]
     least, most = min(network), max(network)
@@ -91,13 +92,13 @@ def judge(measured: Mapping[str, Mapping[int, Sequence[Result]]]) -> Outcome:
     )
 
 
-def _share(name: str, size: int, results: Sequence[Result]) -> dict[str, Any]:
+def _share(name: str, size: int, results: Sequence[RunResult]) -> dict[str, Any]:
     wins = sum(result.success for result in results)
     low, high = clopper_pearson(wins, len(results), 0.05)
     return {"learner": name, "m": size, "rate": wins / len(results), "low": low, "high": high}
 
 
-def _delay(result: Result) -> float | None:
+def _delay(result: RunResult) -> float | None:
     """Steps from the first reading without training error to the first with 99 % of probe inputs right."""
     fitted = next((r["step"] for r in result.readings if r.get("train_accuracy") == 1), None)
     general = next((r["step"] for r in result.readings if r["accuracy"] >= 0.99), None)
@@ -118,7 +119,7 @@ def _success(rows: list[dict[str, Any]]) -> Figure:
     )
 
 
-def _curve(network: Mapping[int, Sequence[Result]]) -> Figure:
+def _curve(network: Mapping[int, Sequence[RunResult]]) -> Figure:
     """Training and fresh accuracy of the run with the longest delay."""
     every = [(size, result) for size, results in network.items() for result in results]
     size, chosen = max(every, key=lambda one: (_delay(one[1]) or -1.0, one[0]))

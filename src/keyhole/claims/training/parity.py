@@ -13,7 +13,8 @@ from keyhole.claims.training.trained import in_full, trained
 from keyhole.figure import Figure
 from keyhole.lab.laws.figures import course_figure
 from keyhole.lab.learners.presets import preset
-from keyhole.lab.runs.run import Result
+from keyhole.lab.learners.transformer import TransformerLearner
+from keyhole.lab.runs.run import RunResult
 from keyhole.lab.task import SparseTask
 from keyhole.papers import EDELMAN_2022
 
@@ -36,7 +37,7 @@ CLAIM = Claim(
     papers=(EDELMAN_2022,),
 )
 TASK = SparseTask("parity:3")
-SETTINGS = replace(preset("parity"), every=10)  # readings close enough to tell what moves first
+NETWORK = TransformerLearner(replace(preset("parity"), every=10))  # readings close enough to tell what moves first
 SEEDS = {"quick": {10: 6, 15: 10, 20: 10}, "paper": {10: 20, 15: 20, 20: 20, 30: 20, 40: 20}}
 POOLED = (15, 20)
 ENOUGH = 0.9
@@ -78,12 +79,12 @@ def look(scale: Scale, seed: int) -> Outcome:
     """Train on fresh samples at several T and read the transition of every run."""
     runs = []
     for context, seeds in SEEDS[scale].items():
-        learned = trained(TASK, (context,), seed, learner=SETTINGS, online=True, seeds=seeds)
+        learned = trained(TASK, (context,), seed, learner=NETWORK, online=True, seeds=seeds)
         runs += [(context, result) for _, result in in_full(learned)]
     return judge(runs)
 
 
-def judge(runs: Sequence[tuple[int, Result]]) -> Outcome:
+def judge(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
     """Success pooled, suddenness and hidden progress in the median run."""
     read = [transition(context, result) for context, result in runs]
     pooled = [one for one in read if one.context in POOLED]
@@ -121,7 +122,7 @@ def judge(runs: Sequence[tuple[int, Result]]) -> Outcome:
     )
 
 
-def transition(context: int, result: Result) -> Transition:
+def transition(context: int, result: RunResult) -> Transition:
     """When a run's readings passed each mark for good."""
     return Transition(
         context,
@@ -134,7 +135,7 @@ def transition(context: int, result: Result) -> Transition:
     )
 
 
-def _first(result: Result, name: str, mark: float) -> float | None:
+def _first(result: RunResult, name: str, mark: float) -> float | None:
     """The first reading from which on every one is above the mark."""
     above = None
     for reading in reversed(result.readings):
@@ -144,7 +145,7 @@ def _first(result: Result, name: str, mark: float) -> float | None:
     return above
 
 
-def _curves(runs: Sequence[tuple[int, Result]]) -> Figure:
+def _curves(runs: Sequence[tuple[int, RunResult]]) -> Figure:
     """Accuracy and hidden progress of three runs: the first successes at the longest context that has one."""
     won = [(context, result) for context, result in runs if result.success] or list(runs)
     longest = max(context for context, _ in won)

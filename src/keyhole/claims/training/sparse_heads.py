@@ -7,7 +7,7 @@ import numpy as np
 from keyhole.claims.finding import Claim, Outcome, Scale, Study, Verdict
 from keyhole.claims.training.trained import in_full, trained
 from keyhole.figure import Axis, Figure
-from keyhole.lab.runs.run import Result
+from keyhole.lab.runs.run import RunResult
 from keyhole.lab.task import SparseTask
 from keyhole.papers import EDELMAN_2022
 
@@ -40,7 +40,7 @@ def look(scale: Scale, seed: int) -> Outcome:
     return judge([result for _, result in runs])
 
 
-def judge(results: Sequence[Result]) -> Outcome:
+def judge(results: Sequence[RunResult]) -> Outcome:
     """The best head's attention on the relevant set, by whether the run generalised."""
     masses = {
         kind: np.array([result.numbers["mass_best"] for result in results if result.success == (kind == "generalised")])
@@ -86,7 +86,7 @@ def judge(results: Sequence[Result]) -> Outcome:
     )
 
 
-def _sizes(results: Sequence[Result]) -> list[int]:
+def _sizes(results: Sequence[RunResult]) -> list[int]:
     """The sample size of each run: runs come by size, the same number each."""
     each = len(results) // len(SIZES)
     return [SIZES[min(index // each, len(SIZES) - 1)] for index in range(len(results))]

@@ -11,8 +11,8 @@ from keyhole.api.learn import learn
 from keyhole.api.sample_complexity import Learned
 from keyhole.files.paths import home
 from keyhole.lab.runs.engine import core_count
-from keyhole.lab.runs.run import Result
-from keyhole.lab.runs.store import Row, Store
+from keyhole.lab.runs.run import RunResult
+from keyhole.lab.runs.store import RunSummary, Store
 from keyhole.lab.task import SparseTask
 
 FIRST_SEED = 10_000  # seeds below belong to the keyboard, seeds from a million on to the tuning of presets
@@ -28,7 +28,7 @@ def study_workers() -> int:
     return core_count() if parent_process() is None else 1
 
 
-def in_full(learned: Learned) -> list[tuple[Row, Result]]:
+def in_full(learned: Learned) -> list[tuple[RunSummary, RunResult]]:
     """Every run of a sweep with its readings."""
     with Store(home()) as store:
         return [(row, store.run(row.identity).result) for row in learned.sweep.rows]

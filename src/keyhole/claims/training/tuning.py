@@ -1,6 +1,6 @@
 """How the presets were chosen: a rule written down before it was run, on contexts and seeds that are never reported.
 
-Candidates: embedding scale .03, .1, .3 or 1; rate 1e-3 or 3e-3; decay 0 or .1; all else as in `Transformer`.
+Candidates: embedding scale .03, .1, .3 or 1; rate 1e-3 or 3e-3; decay 0 or .1; all else as in `TransformerSettings`.
 Conjunctions: and:3 on uniform bits at T = 70, twenty seeds at each of m = 20, 30, 45, 68, 100; the score is the number
 of the hundred runs that generalise. Parities: parity:3 from fresh samples at T = 18, batches of 256, at most 8,000
 steps, eight seeds; the score is the number that generalise, ties going to the fewest mean steps.
@@ -24,12 +24,13 @@ from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 
-from keyhole.api.certify_runs import settle
+from keyhole.api.certify_runs import certify_runs
 from keyhole.api.learn import learn
-from keyhole.lab.learners.transformer import Transformer
-from keyhole.lab.runs.engine import core_count, starting
-from keyhole.lab.runs.run import Result, run
-from keyhole.lab.runs.spec import Cell
+from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.transformer import TransformerLearner
+from keyhole.lab.runs.engine import core_count, worker_environment
+from keyhole.lab.runs.run import RunResult, run
+from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.task import SparseTask
 
 FIRST_SEED = 1_000_000
@@ -46,7 +47,7 @@ ENOUGH_PARITIES, EQUAL = 7, 10
 class Score:
     """What one candidate came to."""
 
-    settings: Transformer
+    settings: TransformerSettings
     conjunctions: int
     parities: int
     steps: float  # mean over the parity runs, unsuccessful ones at their limit
@@ -59,35 +60,35 @@ class Score:
         )
 
 
-def candidates() -> tuple[Transformer, ...]:
+def candidates() -> tuple[TransformerSettings, ...]:
     """The settings among which the rule chooses."""
     return tuple(
-        Transformer(embedding_scale=scale, rate=rate, decay=decay)
+        TransformerSettings(embedding_scale=scale, rate=rate, decay=decay)
         for scale, rate, decay in product((0.03, 0.1, 0.3, 1.0), (1e-3, 3e-3), (0.0, 0.1))
     )
 
 
-def online(settings: Transformer) -> Transformer:
+def online(settings: TransformerSettings) -> TransformerSettings:
     """The same settings for fresh samples: larger batches and more steps."""
     return replace(settings, batch=PARITY_BATCH, steps=PARITY_STEPS)
 
 
-def conjunctions(settings: Transformer) -> int:
+def conjunctions(settings: TransformerSettings) -> int:
     """How many of the hundred conjunctions a candidate learns."""
+    learner = TransformerLearner(settings)
     return _successes(
         [
-            run(Cell(CONJUNCTION, settings, CONJUNCTION_CONTEXT, samples, FIRST_SEED + seed))
+            run(RunSpec(CONJUNCTION, learner, CONJUNCTION_CONTEXT, samples, FIRST_SEED + seed))
             for samples in CONJUNCTION_SAMPLES
             for seed in range(CONJUNCTION_SEEDS)
         ]
     )
 
 
-def score(settings: Transformer) -> Score:
+def score(settings: TransformerSettings) -> Score:
     """Run one candidate on both tasks."""
-    parities = [
-        run(Cell(PARITY, online(settings), PARITY_CONTEXT, None, FIRST_SEED + seed)) for seed in range(PARITY_SEEDS)
-    ]
+    learner = TransformerLearner(online(settings))
+    parities = [run(RunSpec(PARITY, learner, PARITY_CONTEXT, None, FIRST_SEED + seed)) for seed in range(PARITY_SEEDS)]
     mean = sum(result.steps for result in parities) / len(parities)
     return Score(settings, conjunctions(settings), _successes(parities), mean)
 
@@ -100,7 +101,7 @@ def kept(scores: Sequence[Score]) -> tuple[list[Score], Score | None]:
     return (both, None) if both else (equal, max(scores, key=lambda one: (one.parities, -one.steps)))
 
 
-def with_dropout(settings: Transformer, best: int, folder: Path) -> Transformer:
+def with_dropout(settings: TransformerSettings, best: int, folder: Path) -> TransformerSettings:
     """The settings with dropout, if they learn as well and more of their models are proved."""
     dropped = replace(settings, dropout=DROPOUT)
     learned = conjunctions(dropped)
@@ -115,17 +116,18 @@ def with_dropout(settings: Transformer, best: int, folder: Path) -> Transformer:
 
 
 def proved(
-    settings: Transformer, folder: Path, samples: int = PROOF_SAMPLES, seeds: int = PROOF_SEEDS
+    settings: TransformerSettings, folder: Path, samples: int = PROOF_SAMPLES, seeds: int = PROOF_SEEDS
 ) -> tuple[int, int]:
     """How many runs without an error on fresh inputs are proved, and how many there are."""
     options = {"samples": (samples,), "seeds": seeds, "seed": FIRST_SEED, "keep_weights": True}
-    learned = learn(CONJUNCTION, (PROOF_CONTEXT,), learner=settings, store=folder, **options)  # type: ignore[arg-type]
+    learner = TransformerLearner(settings)
+    learned = learn(CONJUNCTION, (PROOF_CONTEXT,), learner=learner, store=folder, **options)  # type: ignore[arg-type]
     clean = [row for row in learned.sweep.rows if row.accuracy == 1]
-    settled = settle(clean, folder, workers=core_count())
+    settled = certify_runs(clean, folder, workers=core_count())
     return sum(one.status == "PROVED" for one in settled), len(clean)
 
 
-def _successes(results: list[Result]) -> int:
+def _successes(results: list[RunResult]) -> int:
     return sum(result.success for result in results)
 
 
@@ -134,7 +136,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with ProcessPoolExecutor(core_count(), mp_context=get_context("spawn")) as pool:
-            with starting(folder):  # no longer: Ctrl-C waits while it lasts
+            with worker_environment(folder):  # no longer: Ctrl-C waits while it lasts
                 found = pool.map(score, candidates())
             scores = []
             for one in found:

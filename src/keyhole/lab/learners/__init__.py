@@ -1,1 +1,46 @@
-"""Learners: the one-layer transformer trained by gradient descent, and baselines without gradients."""
+"""Learners: the one-layer transformer trained by gradient descent, and baselines without gradients.
+
+Every module of this folder is imported here, so that a learner registers itself in its own file and nowhere else. The
+sub-package `training`, which imports jax, is left until something is trained.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from keyhole.lab.learners.base import (
+    Fitted,
+    Learner,
+    Observable,
+    OnlineLearner,
+    Predictor,
+    Reading,
+    StatesPackages,
+    Validating,
+)
+from keyhole.lab.learners.registry import (
+    learner_from_record,
+    learner_named,
+    learner_names,
+    register_family,
+    register_learner,
+)
+
+__all__ = [
+    "Fitted",
+    "Learner",
+    "Observable",
+    "OnlineLearner",
+    "Predictor",
+    "Reading",
+    "StatesPackages",
+    "Validating",
+    "learner_from_record",
+    "learner_named",
+    "learner_names",
+    "register_family",
+    "register_learner",
+]
+
+for _module in iter_modules(__path__):
+    if not _module.ispkg:
+        import_module(f"{__name__}.{_module.name}")

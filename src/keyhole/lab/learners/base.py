@@ -1,4 +1,8 @@
-"""A learner: examples in, a predictor out, with what was seen on the way."""
+"""A learner: examples in, a predictor out, with what was read on the way.
+
+`Learner` is all that is needed. The other protocols are for what some learners do besides: learn online, take readings
+of the hidden part, refuse a problem before anything is run, or name the packages that decide their numbers.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, UInt8
 
-from keyhole.lab.task import Examples, Instance
+from keyhole.lab.observation import Observer, SampleSource
+from keyhole.lab.task import Examples, ProblemSize
 
 Reading = Mapping[str, float]
 
@@ -33,26 +38,47 @@ class Fitted:
 
 @runtime_checkable
 class Learner(Protocol):
-    """Anything that learns from examples. A frozen record: equal fields learn alike."""
+    """Anything that learns from a training set. A frozen record: equal fields learn alike, and pickle."""
 
     @property
     def name(self) -> str:
         """How a person names it."""
 
     def record(self) -> dict[str, Any]:
-        """Its name and every setting, as plain values."""
+        """Its name and every setting that decides what it learns, as plain values: they seed its runs."""
 
-    def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:
-        """Learn from these examples, or from fresh ones when there are none.
-
-        The instance tells the size of the problem and lets readings look at the hidden part; a learner that used
-        it to predict would be cheating.
-        """
+    def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
+        """Learn from these examples."""
 
 
 @runtime_checkable
-class Choosy(Protocol):
-    """A learner that cannot learn everything, and says so before anything is run."""
+class OnlineLearner(Protocol):
+    """A learner that can also learn from fresh samples; one without this method cannot, and is refused so."""
 
-    def refuse(self, instance: Instance, *, online: bool) -> None:
-        """Refuse in a sentence what it could not learn, from a training set or from fresh samples."""
+    def fit_online(self, size: ProblemSize, source: SampleSource, seed: np.random.SeedSequence) -> Fitted:
+        """Learn from samples drawn afresh for every step."""
+
+
+@runtime_checkable
+class Observable(Protocol):
+    """A learner that takes readings of the hidden part while it trains."""
+
+    def with_observer(self, observer: Observer) -> Learner:
+        """The same learner, taking its readings through this observer; it learns the same without."""
+
+
+@runtime_checkable
+class Validating(Protocol):
+    """A learner that cannot learn every problem, and refuses before anything is run."""
+
+    def validate(self, size: ProblemSize, *, online: bool) -> None:
+        """Refuse in a sentence a problem that it cannot learn, from a training set or online."""
+
+
+@runtime_checkable
+class StatesPackages(Protocol):
+    """A learner that knows which packages decide its numbers; of any other, all that keyhole records are taken to."""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Names of distributions, such as numpy; runs made with other versions of them are pointed out."""

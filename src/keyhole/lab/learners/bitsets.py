@@ -4,25 +4,21 @@ import numpy as np
 from jaxtyping import Bool, UInt8, UInt64
 
 from keyhole.errors import ArgumentError
-from keyhole.lab.task import Examples, Instance
+from keyhole.lab.task import Examples, ProblemSize
 
 Words = UInt64[np.ndarray, "..."]  # words last, unless said otherwise
 
 
-def bits_of(instance: Instance, examples: Examples | None, learner: str) -> Bool[np.ndarray, "n T"]:
+def bits_of(size: ProblemSize, examples: Examples, learner: str) -> Bool[np.ndarray, "n T"]:
     """The training inputs as bits; refuses what an exact learner cannot read."""
-    require_bits(instance, learner, online=examples is None)
-    return as_bits(examples.inputs)  # type: ignore[union-attr]
+    require_bits(size, learner)
+    return as_bits(examples.inputs)
 
 
-def require_bits(instance: Instance, learner: str, *, online: bool) -> None:
-    """Refuse what an exact learner cannot read: fresh samples, and symbols that are no bits."""
-    if online:
-        raise ArgumentError(f"{learner} was asked to learn online, but it reads a training set; give sample sizes.")
-    if instance.symbols != 2:
-        raise ArgumentError(
-            f"{learner} reads bits, and this task has {instance.symbols} symbols; use an alphabet of 2."
-        )
+def require_bits(size: ProblemSize, learner: str) -> None:
+    """Refuse symbols that are no bits."""
+    if size.symbols != 2:
+        raise ArgumentError(f"{learner} reads bits, and this task has {size.symbols} symbols; use an alphabet of 2.")
 
 
 def as_bits(inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n T"]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8, UInt64
@@ -15,7 +15,8 @@ from jaxtyping import Bool, Float, Int, UInt8, UInt64
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Fitted
 from keyhole.lab.learners.bitsets import Words, as_bits, bits_of, pack, require_bits
-from keyhole.lab.task import Examples, Instance
+from keyhole.lab.learners.registry import register_learner
+from keyhole.lab.task import Examples, ProblemSize
 
 MOST = 2e9  # words compared at most: some ten seconds
 
@@ -142,6 +143,8 @@ class Consistent:
 
     kind: Literal["and", "junta"] = "and"
 
+    packages: ClassVar[tuple[str, ...]] = ("numpy",)
+
     @property
     def name(self) -> str:
         """How a person names it."""
@@ -151,27 +154,29 @@ class Consistent:
         """Its name."""
         return {"name": self.name}
 
-    def refuse(self, instance: Instance, *, online: bool) -> None:
-        """It reads bits, and a training set of them."""
-        require_bits(instance, self.name, online=online)
+    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (bits, wherever they come from)
+        """Refuse symbols that are no bits."""
+        require_bits(size, self.name)
 
-    def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:
+    def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
         """Search all sets of positions, and draw; where nothing fits the answer is the commoner label."""
-        bits = bits_of(instance, examples, self.name)
-        labels = examples.labels  # type: ignore[union-attr]
-        size = instance.function.sparsity
+        bits, labels, sparsity = bits_of(size, examples, self.name), examples.labels, size.sparsity
         rng = np.random.default_rng(seed)
         search = _and_search(bits, labels) if self.kind == "and" else _junta_search(bits, labels)
-        _affordable(search, size, bits.shape, self.name)
-        found = draw(search, size, rng) if size else None
-        if found is None:
+        _require_affordable(search, sparsity, bits.shape, self.name)
+        positions = draw(search, sparsity, rng) if sparsity else None
+        if positions is None:
             return Fitted(TableOf((), np.array([labels.mean() > 0.5])), numbers={"consistent": 0.0})
-        table = rng.integers(0, 2, 2**size).astype(bool)
+        table = rng.integers(0, 2, 2**sparsity).astype(bool)
         if self.kind == "and":
-            table[:] = np.arange(2**size) == 2**size - 1
+            table[:] = np.arange(2**sparsity) == 2**sparsity - 1
         else:
-            table[_cells(bits, found)] = labels
-        return Fitted(TableOf(found, table), numbers={"consistent": 1.0})
+            table[_cells(bits, positions)] = labels
+        return Fitted(TableOf(positions, table), numbers={"consistent": 1.0})
+
+
+register_learner("consistent:and", Consistent, lambda _record: Consistent())
+register_learner("consistent:junta", lambda: Consistent("junta"), lambda _record: Consistent("junta"))
 
 
 def _and_search(bits: Bool[np.ndarray, "n T"], labels: Bool[np.ndarray, "n"]) -> AndSearch:
@@ -188,7 +193,7 @@ def _junta_search(bits: Bool[np.ndarray, "n T"], labels: Bool[np.ndarray, "n"]) 
     return JuntaSearch(np.arange(bits.shape[1]), pack(bits.T).T.copy(), kinds.T.copy())
 
 
-def _affordable(search: Search, size: int, shape: tuple[int, ...], name: str) -> None:
+def _require_affordable(search: Search, size: int, shape: tuple[int, ...], name: str) -> None:
     """Refuse a search that would not end soon."""
     words = -(-shape[0] // 64) * (1 if isinstance(search, AndSearch) else 2 ** (size + 1))
     work = comb(len(search.places), size) * words

@@ -1,14 +1,15 @@
 """Elimination: a conjunction learned by striking out every literal that some positive example denies."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Int, UInt8
 
 from keyhole.lab.learners.base import Fitted
 from keyhole.lab.learners.bitsets import as_bits, bits_of, require_bits
-from keyhole.lab.task import Examples, Instance
+from keyhole.lab.learners.registry import register_learner
+from keyhole.lab.task import Examples, ProblemSize
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Elimination:
 
     signed: bool = False
 
+    packages: ClassVar[tuple[str, ...]] = ("numpy",)
+
     @property
     def name(self) -> str:
         """How a person names it."""
@@ -42,14 +45,17 @@ class Elimination:
         """Its name and settings."""
         return {"name": self.name}
 
-    def refuse(self, instance: Instance, *, online: bool) -> None:
-        """It reads bits, and a training set of them."""
-        require_bits(instance, self.name, online=online)
+    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (bits, wherever they come from)
+        """Refuse symbols that are no bits."""
+        require_bits(size, self.name)
 
-    def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:  # noqa: ARG002  (nothing is drawn)
+    def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:  # noqa: ARG002  (nothing is drawn)
         """Strike out literals, one positive example after another."""
-        bits = bits_of(instance, examples, self.name)
-        positive = bits[examples.labels]  # type: ignore[union-attr]
+        positive = bits_of(size, examples, self.name)[examples.labels]
         ones = np.flatnonzero(positive.all(axis=0))
         zeros = np.flatnonzero(~positive.any(axis=0)) if self.signed else np.zeros(0, dtype=np.int64)
         return Fitted(Conjunction(ones, zeros), numbers={"literals": float(len(ones) + len(zeros))})
+
+
+register_learner("elimination", Elimination, lambda _record: Elimination())
+register_learner("elimination:signed", lambda: Elimination(signed=True), lambda _record: Elimination(signed=True))

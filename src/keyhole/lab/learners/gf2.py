@@ -1,14 +1,15 @@
 """Gaussian elimination over GF(2): a parity learned as the solution of linear equations, one for each example."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, UInt8
 
 from keyhole.lab.learners.base import Fitted
 from keyhole.lab.learners.bitsets import Words, as_bits, bits_of, pack, require_bits, unpack
-from keyhole.lab.task import Examples, Instance
+from keyhole.lab.learners.registry import register_learner
+from keyhole.lab.task import Examples, ProblemSize
 
 ONE = np.uint64(1)
 
@@ -81,6 +82,8 @@ def _reduce(rows: Words, width: int) -> list[int]:
 class LinearParity:
     """Any parity of any number of positions that fits all examples, each such parity being equally likely."""
 
+    packages: ClassVar[tuple[str, ...]] = ("numpy",)
+
     @property
     def name(self) -> str:
         """How a person names it."""
@@ -90,13 +93,15 @@ class LinearParity:
         """Its name."""
         return {"name": self.name}
 
-    def refuse(self, instance: Instance, *, online: bool) -> None:
-        """It reads bits, and a training set of them."""
-        require_bits(instance, self.name, online=online)
+    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (bits, wherever they come from)
+        """Refuse symbols that are no bits."""
+        require_bits(size, self.name)
 
-    def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:
+    def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
         """Solve the equations; where they contradict each other the answer does not fit, and says so."""
-        bits = bits_of(instance, examples, self.name)
-        found = solve(bits, examples.labels, np.random.default_rng(seed))  # type: ignore[union-attr]
-        numbers = {"consistent": float(found.consistent), "rank": float(found.rank)}
-        return Fitted(ParityOf(found.parity), numbers=numbers)
+        solution = solve(bits_of(size, examples, self.name), examples.labels, np.random.default_rng(seed))
+        numbers = {"consistent": float(solution.consistent), "rank": float(solution.rank)}
+        return Fitted(ParityOf(solution.parity), numbers=numbers)
+
+
+register_learner("gf2", LinearParity, lambda _record: LinearParity())

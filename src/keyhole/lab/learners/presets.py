@@ -16,12 +16,12 @@ bias, which a softmax does not feel; and a run succeeds with 99 % of 10,000 fres
 """
 
 from keyhole.errors import ArgumentError
-from keyhole.lab.learners.transformer import Transformer
+from keyhole.lab.learners.settings import TransformerSettings
 
-PRESETS: dict[str, Transformer] = {
-    "default": Transformer(embedding_scale=0.1, rate=3e-3, decay=0.1, dropout=0.1),
-    "parity": Transformer(embedding_scale=0.3, rate=1e-3, decay=0.0, batch=256, steps=20_000),
-    "paper": Transformer(
+PRESETS: dict[str, TransformerSettings] = {
+    "default": TransformerSettings(embedding_scale=0.1, rate=3e-3, decay=0.1, dropout=0.1),
+    "parity": TransformerSettings(embedding_scale=0.3, rate=1e-3, decay=0.0, batch=256, steps=20_000),
+    "paper": TransformerSettings(
         heads=16,
         width=64,
         hidden=64,
@@ -43,7 +43,7 @@ PRESETS: dict[str, Transformer] = {
 LAWS = {"paper": "balanced"}  # of the input bits, where a protocol has one of its own; uniform elsewhere
 
 
-def preset(name: str) -> Transformer:
+def preset(name: str) -> TransformerSettings:
     """The settings of this name."""
     if name not in PRESETS:
         raise ArgumentError(f"There is no preset {name!r}; there are {', '.join(PRESETS)}.")

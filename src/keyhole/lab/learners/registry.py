@@ -1,50 +1,78 @@
-"""Tasks and learners by name, and back from their records."""
+"""Learners by name, and back from their records.
 
-from collections.abc import Mapping
+A learner registers itself in its own file: under a name, or as a family of names with a common beginning.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Learner
-from keyhole.lab.learners.baselines import YARDSTICKS, yardstick
-from keyhole.lab.learners.presets import preset
-from keyhole.lab.learners.transformer import Transformer
-from keyhole.lab.runs.spec import NUMERICS, Cell
-from keyhole.lab.task import SparseTask, Task
 
-LEARNERS = ("transformer", *YARDSTICKS)
+Record = Mapping[str, Any]
 
 
-def learner_named(name: str, *, preset_name: str = "default") -> Learner:
-    """The learner a person names; a transformer takes the settings of a preset, of its own as transformer:paper."""
-    kind, _, own = name.partition(":")
-    if kind == "transformer":
-        return preset(own or preset_name)
-    if (found := yardstick(name)) is not None:
-        return found
-    raise ArgumentError(f"There is no learner {name!r}; there are {', '.join(LEARNERS)}.")
+@dataclass(frozen=True)
+class _Entry:
+    """How a learner is made from a name, or from the part of a name after its family's colon, and from a record."""
+
+    make: Callable[..., Learner]
+    from_record: Callable[[Record], Learner]
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the library registered it."""
+        return self.from_record.__module__.startswith("keyhole.")
 
 
-def learner_from(record: Mapping[str, Any]) -> Learner:
-    """The learner a record was made of."""
-    settings = {name: value for name, value in record.items() if name != "name"}
-    if record["name"] == "transformer":
-        return Transformer(**settings)
-    if (found := yardstick(record["name"], settings.get("settings"))) is not None:
-        return found
-    raise ArgumentError(f"There is no learner {record['name']!r}; there are {', '.join(LEARNERS)}.")
+_LEARNERS: dict[str, _Entry] = {}
+_FAMILIES: dict[str, _Entry] = {}
 
 
-def task_from(record: Mapping[str, Any]) -> Task:
-    """The task a record was made of."""
-    return SparseTask(**record)
+def register_learner(name: str, make: Callable[[], Learner], from_record: Callable[[Record], Learner]) -> None:
+    """Make a learner known under a name: how it is made, and how it is made again from its record.
+
+    A learner that is handed over as a value needs no registration. One that is named, or whose stored runs are to be
+    made again, does. A name that is registered again stands for the latest; the library's own names are not replaced.
+    """
+    _register(_LEARNERS, name, _Entry(make, from_record))
 
 
-def cell_from(record: Mapping[str, Any]) -> Cell:
-    """The cell a record was made of; refuses one whose numbers would come out differently now."""
-    if record["numerics"] != NUMERICS:
+def register_family(prefix: str, make: Callable[[str], Learner], from_record: Callable[[Record], Learner]) -> None:
+    """Make known every name that begins with this prefix and a colon; `make` is given the part after the colon."""
+    _register(_FAMILIES, prefix, _Entry(make, from_record))
+
+
+def _register(entries: dict[str, _Entry], name: str, entry: _Entry) -> None:
+    known = entries.get(name)
+    if known is not None and known.is_ours and not entry.is_ours:
+        raise ArgumentError(f"A learner of one's own was called {name!r}, and keyhole has one; choose another name.")
+    entries[name] = entry
+
+
+def learner_names() -> tuple[str, ...]:
+    """The names that are registered, in order; a family knows others besides."""
+    return tuple(sorted(_LEARNERS))
+
+
+def learner_named(name: str) -> Learner:
+    """The learner of this name."""
+    if name in _LEARNERS:
+        return _LEARNERS[name].make()
+    prefix, _, rest = name.partition(":")
+    if rest and prefix in _FAMILIES:
+        return _FAMILIES[prefix].make(rest)
+    raise ArgumentError(f"There is no learner {name!r}; there are {', '.join(learner_names())}.")
+
+
+def learner_from_record(record: Record) -> Learner:
+    """The learner that a record was made of."""
+    name = str(record["name"])
+    entry = _LEARNERS.get(name) or _FAMILIES.get(name.partition(":")[0])
+    if entry is None:
         raise ArgumentError(
-            f"The run was made with numerics {record['numerics']}, and this is numerics {NUMERICS}: it cannot be made "
-            "again to the bit. Use the version it was made with."
+            f"The learner {name!r} is not registered; there are {', '.join(learner_names())}. Register it with "
+            "keyhole.lab.learners.register_learner, so that its runs can be made again."
         )
-    task, learner = task_from(record["task"]), learner_from(record["learner"])
-    return Cell(task, learner, record["context"], record["samples"], record["seed"])
+    return entry.from_record(record)

@@ -3,16 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float32, UInt8
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Fitted
-from keyhole.lab.task import Examples, Instance
+from keyhole.lab.learners.registry import register_family, register_learner
+from keyhole.lab.task import Examples, ProblemSize
 
 CLASSES = {
     "tree": "tree.DecisionTreeClassifier",
@@ -41,6 +43,8 @@ class Estimator:
         if self.kind not in CLASSES or self.settings:  # the short names alone need no waking of scikit-learn
             classifier(self.kind, dict(self.settings))
 
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "scipy", "scikit-learn")
+
     @property
     def name(self) -> str:
         """How a person names it."""
@@ -50,21 +54,15 @@ class Estimator:
         """Its name and settings."""
         return {"name": self.name, "settings": dict(self.settings)}
 
-    def refuse(self, instance: Instance, *, online: bool) -> None:  # noqa: ARG002  (any alphabet will do)
-        """It reads a training set."""
-        if online:
-            raise ArgumentError(f"{self.name} was asked to learn online, but it reads a training set; give sizes.")
-
-    def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:
+    def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
         """Fit the estimator; from labels that are all alike it learns that label."""
-        self.refuse(instance, online=examples is None)
-        inputs, labels = examples.inputs, examples.labels  # type: ignore[union-attr]
+        inputs, labels = examples.inputs, examples.labels
         if labels.all() or not labels.any():
             return Fitted(_Always(bool(labels[0])))
         with _telling(self.name):
             model = self._make(int(seed.generate_state(1)[0]))
-            model.fit(_features(inputs, instance.symbols), labels)
-        return Fitted(_Trained(self.name, model, instance.symbols))
+            model.fit(_features(inputs, size.symbols), labels)
+        return Fitted(_Trained(self.name, model, size.symbols))
 
     def _make(self, seed: int) -> Any:
         model = classifier(self.kind, dict(self.settings))(**dict(self.settings))
@@ -131,3 +129,26 @@ def _features(inputs: UInt8[np.ndarray, "n T"], symbols: int) -> Float32[np.ndar
         return inputs.astype(np.float32)
     hot = inputs[:, :, None] == np.arange(symbols, dtype=np.uint8)
     return np.asarray(hot.reshape(len(inputs), -1), dtype=np.float32)
+
+
+def _from_record(record: Mapping[str, Any]) -> Estimator:
+    """The classifier of a record, its settings in order."""
+    name = str(record["name"])
+    return Estimator(name.removeprefix("sklearn:"), _settings_of(name, record.get("settings")))
+
+
+def _settings_of(name: str, settings: object) -> tuple[tuple[str, str | int | float | bool | None], ...]:
+    """The settings in order: names with numbers, texts or nothing, wherever they come from."""
+    if settings is None:
+        return ()
+    plain = str | int | float | bool | None
+    if not isinstance(settings, Mapping) or not all(isinstance(key, str) for key in settings):
+        raise ArgumentError(f"The settings of {name} are {settings!r}; they must be names with a value each.")
+    if not all(isinstance(value, plain) for value in settings.values()):
+        raise ArgumentError(f"The settings of {name} are {settings!r}; values must be numbers, texts or nothing.")
+    return tuple(sorted(settings.items()))
+
+
+for _kind in CLASSES:
+    register_learner(f"sklearn:{_kind}", partial(Estimator, _kind), _from_record)
+register_family("sklearn", Estimator, _from_record)

@@ -1,85 +1,30 @@
 """The learner this laboratory is about: one layer of attention read at [CLS], trained by gradient descent.
 
-The settings are plain values; jax wakes only when something is trained.
+jax is imported only when something is trained.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Fitted
-from keyhole.lab.task import Examples, Instance
-
-CHOICES = {
-    "activation": ("gelu", "relu"),
-    "norm": ("none", "pre", "post"),
-    "positions": ("learned", "fixed"),
-    "optimizer": ("adam", "sgd"),
-    "schedule": ("constant", "cosine"),
-    "decay_kind": ("decoupled", "coupled"),
-}
-ONLINE_ONLY_CLEAN = (
-    "Fresh samples with feature noise were asked for; feature noise needs a training set. Give --samples."
-)
-ONLINE_IN_BATCHES = (
-    "Fresh samples were asked for with a batch of 0, the whole training set; there is none. Give --samples, or choose "
-    "settings with a batch of at least 1."
-)
+from keyhole.lab.learners.presets import preset
+from keyhole.lab.learners.registry import register_family, register_learner
+from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.observation import Observer, SampleSource
+from keyhole.lab.task import Examples, ProblemSize
 
 
 @dataclass(frozen=True)
-class Transformer:
-    """Every choice that decides a training run, but for the data and the seed."""
+class TransformerLearner:
+    """The transformer with these settings; readings of the hidden part are taken where there is an observer."""
 
-    heads: int = 4
-    width: int = 64
-    hidden: int = 128  # units of the feed-forward part; 0: none
-    activation: str = "gelu"  # or any other of CHOICES
-    norm: str = "post"
-    norm_eps: float = 1e-5  # added to the variance in a norm
-    residual: bool = True
-    positions: str = "learned"
-    embedding_scale: float = 0.1  # standard deviation of token, position and [CLS] vectors at the start
-    score_scale: float = 1.0  # factor on the start of W_Q and W_K
-    weight_scale: float | None = None  # standard deviation of all matrices at the start; None: 1/√inputs
-    optimizer: str = "adam"
-    rate: float = 3e-3
-    schedule: str = "constant"
-    warmup: int = 0  # steps over which the rate rises
-    momentum: float = 0.9
-    second_moment: float = 0.999
-    decay: float = 0.1
-    decay_kind: str = "decoupled"
-    dropout: float = 0.0  # on what attention and the feed-forward part add; never on tokens
-    batch: int = 64  # 0: the whole training set
-    steps: int = 2000  # at most; a multiple of `every`
-    tolerance: float = 0.01  # stop when the training loss is at or below it; 0: never
-    every: int = 50  # steps between readings
-
-    def __post_init__(self) -> None:
-        if self.width % self.heads or min(self.heads, self.width, self.steps, self.every) < 1:
-            raise ArgumentError(
-                f"{self.heads} heads of a width of {self.width}, {self.steps} steps and a reading every {self.every} "
-                "were asked for; all are at least 1, and the heads divide the width."
-            )
-        if self.steps % self.every:
-            raise ArgumentError(
-                f"{self.steps} steps with a reading every {self.every} were asked for; training goes from reading to "
-                "reading, so use a number of steps that this divides."
-            )
-        if min(self.hidden, self.batch, self.warmup, self.tolerance) < 0:
-            raise ArgumentError("Hidden units, batch, warm-up and tolerance are at least 0; give no negative number.")
-        if not (self.rate > 0 and self.decay >= 0 and 0 <= self.dropout < 1 and self.norm_eps > 0):
-            raise ArgumentError(
-                f"A rate of {self.rate}, a decay of {self.decay}, a dropout of {self.dropout} and a norm_eps of "
-                f"{self.norm_eps} were asked for; rate and norm_eps are above 0, the decay is at least 0, the dropout "
-                "below 1."
-            )
-        for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise ArgumentError(f"{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}.")
+    settings: TransformerSettings = field(default_factory=TransformerSettings)
+    observer: Observer | None = field(default=None, compare=False, repr=False)
+    packages: ClassVar[tuple[str, ...]] = ("jax", "jaxlib", "optax", "numpy")
 
     @property
     def name(self) -> str:
@@ -88,17 +33,43 @@ class Transformer:
 
     def record(self) -> dict[str, Any]:
         """Its name and every setting."""
-        return {"name": self.name, **asdict(self)}
+        return {"name": self.name, **asdict(self.settings)}
 
-    def refuse(self, instance: Instance, *, online: bool) -> None:
-        """Fresh samples come in batches, and as clean as the law makes them."""
-        if online and instance.feature_noise:
-            raise ArgumentError(ONLINE_ONLY_CLEAN)
-        if online and not self.batch:
-            raise ArgumentError(ONLINE_IN_BATCHES)
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "TransformerLearner":
+        """The learner that a record was made of."""
+        return cls(TransformerSettings(**{name: value for name, value in record.items() if name != "name"}))
 
-    def fit(self, instance: Instance, examples: Examples | None, seed: np.random.SeedSequence) -> Fitted:
-        """Train on these examples, or on fresh ones when there are none."""
-        from keyhole.lab.learners.training import train  # noqa: PLC0415  (jax wakes here)
+    def with_observer(self, observer: Observer) -> "TransformerLearner":
+        """The same settings, with readings of accuracy, attention and Fourier weight on a probe."""
+        return replace(self, observer=observer)
 
-        return train(self, instance, examples, seed)
+    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (any size will do)
+        """Refuse fresh samples that are to come all at once."""
+        if online and not self.settings.batch:
+            raise ArgumentError(
+                "Fresh samples were asked for with a batch of 0, the whole training set; there is none. Give sample "
+                "sizes, or choose settings with a batch of at least 1."
+            )
+
+    def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
+        """Train on these examples."""
+        from keyhole.lab.learners.training.loop import train  # noqa: PLC0415  (imports jax)
+
+        return train(self.settings, size, examples, seed, self.observer)
+
+    def fit_online(self, size: ProblemSize, source: SampleSource, seed: np.random.SeedSequence) -> Fitted:
+        """Train on fresh samples, a batch of them for every step."""
+        from keyhole.lab.learners.training.loop import train_online  # noqa: PLC0415  (imports jax)
+
+        self.validate(size, online=True)
+        return train_online(self.settings, size, source, seed, self.observer)
+
+
+def transformer_with_preset(name: str) -> TransformerLearner:
+    """The transformer with the settings of this preset."""
+    return TransformerLearner(preset(name))
+
+
+register_learner("transformer", lambda: transformer_with_preset("default"), TransformerLearner.from_record)
+register_family("transformer", transformer_with_preset, TransformerLearner.from_record)

@@ -1,4 +1,4 @@
-"""A database file of ours: opened, told from others, and every trouble with it said in a sentence.
+"""The database file of a store: opening it, telling it from others, and saying every trouble in a sentence.
 
 It is SQLite with a write-ahead log: a killed process leaves the whole of a transaction or nothing of it, readers do
 not wait for the writer, and writers wait for each other.
@@ -26,31 +26,31 @@ CREATE TABLE IF NOT EXISTS claims(identity TEXT PRIMARY KEY, owner TEXT, host TE
 """
 
 TROUBLES = {
-    sqlite3.SQLITE_READONLY: "cannot be written to; what it holds is unharmed. Allow writing, or name another --store.",
+    sqlite3.SQLITE_READONLY: "cannot be written to; what it holds is unharmed. Allow writing, or use another folder.",
     sqlite3.SQLITE_FULL: "has no room left; what it holds is safe. Make room, then give the same command again.",
     sqlite3.SQLITE_CORRUPT: "is damaged, and was left as it is. Restore a copy, or move it away to start afresh.",
-    sqlite3.SQLITE_NOTADB: "is no database, and was left as it is. Move it away, or name another --store.",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened. See who may read and write its folder, or name another --store.",
+    sqlite3.SQLITE_NOTADB: "is no database, and was left as it is. Move it away, or use another folder.",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened. See who may read and write its folder, or use another.",
     sqlite3.SQLITE_BUSY: "is being written by another process all the time. Try again when that is done.",
 }
 
 
-def opened(path: Path) -> sqlite3.Connection:
+def open_database(path: Path) -> sqlite3.Connection:
     """A connection to the database, made where there is none; where it cannot be written, for reading alone."""
     try:
-        return _prepared(sqlite3.connect(path, timeout=PATIENCE, isolation_level=None), path)
+        return _prepare(sqlite3.connect(path, timeout=PATIENCE, isolation_level=None), path)
     except sqlite3.OperationalError as error:
         # A reader of a write-ahead log needs two more files beside it. Where the folder refuses them and no log is
         # waiting, the database is complete, and can be read as a file that does not change.
         if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or is_there(_log(path), StoreError):
             raise
     unchanging = f"{path.absolute().as_uri()}?immutable=1"
-    return _prepared(sqlite3.connect(unchanging, uri=True, isolation_level=None), path)
+    return _prepare(sqlite3.connect(unchanging, uri=True, isolation_level=None), path)
 
 
 @contextmanager
-def plainly(path: Path) -> Iterator[None]:
-    """What SQLite says, or a row that is no longer what was written, as a sentence."""
+def explain_errors(path: Path) -> Iterator[None]:
+    """Raise what SQLite says, or a row that is no longer what was written, as a sentence."""
     try:
         yield
     except sqlite3.Error as error:
@@ -63,9 +63,9 @@ def plainly(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def writing(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+def transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
     """One transaction, the only writer while it lasts: kept whole, or not at all."""
-    with plainly(path):
+    with explain_errors(path):
         if connection.in_transaction:  # Ctrl-C came when one had begun and nobody had entered it
             connection.execute("ROLLBACK")
         connection.execute("BEGIN IMMEDIATE")
@@ -78,8 +78,8 @@ def writing(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
             raise
 
 
-def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
-    """The connection, its tables seen to; closed where they are not ours."""
+def _prepare(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+    """The connection with its tables made or checked; closed where they are not ours."""
     try:
         if _schema(connection, path) == 0:
             _make(connection)
@@ -97,11 +97,11 @@ def _schema(connection: sqlite3.Connection, path: Path) -> int:
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
     (schema,) = connection.execute("PRAGMA user_version").fetchone()
     if tables and mark != MARK:
-        raise StoreError(f"{str(path)!r} is a database of another program; name another folder with --store.")
+        raise StoreError(f"{str(path)!r} is a database of another program; use another folder.")
     if schema > SCHEMA:
         raise StoreError(
             f"The store {str(path)!r} was written by a newer keyhole (schema {schema}; this one reads {SCHEMA}). "
-            "Update keyhole, or name another --store."
+            "Update keyhole, or use another folder."
         )
     return int(schema) if tables else 0
 

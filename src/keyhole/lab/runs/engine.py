@@ -15,9 +15,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from keyhole.errors import ArgumentError
-from keyhole.lab.runs.run import Result
-from keyhole.lab.runs.spec import Cell
-from keyhole.lab.runs.worker import ALONE, begin, make, ready
+from keyhole.lab.runs.run import RunResult
+from keyhole.lab.runs.spec import RunSpec
+from keyhole.lab.runs.worker import ALONE, begin_work, is_ready, make_run
 
 AHEAD = 2  # runs given to a lane at once: one under way, one so that it never waits
 
@@ -28,37 +28,37 @@ class Lane:
 
     executor: Executor
     room: int
-    leash: Connection | None = None  # closing it ends the process behind the executor
+    watchdog: Connection | None = None  # closing it ends the process behind the executor
     started: Future[bool] | None = None
-    flying: dict[Future[Result], Cell] = field(default_factory=dict)
+    in_flight: dict[Future[RunResult], RunSpec] = field(default_factory=dict)
     seen: list[int] = field(default_factory=list)  # contexts, the latest last
 
     @property
     def free(self) -> int:
         """How many more runs it takes."""
-        return self.room - len(self.flying)
+        return self.room - len(self.in_flight)
 
     def see(self, context: int) -> None:
         """Remember a context as the latest."""
-        self.seen = [*(one for one in self.seen if one != context), context]
+        self.seen = [*(other for other in self.seen if other != context), context]
 
-    def submit(self, cell: Cell, *, keep_weights: bool) -> None:
-        """Send a run on its way."""
-        self.flying[self.executor.submit(make, cell, keep_weights)] = cell
+    def submit(self, spec: RunSpec, *, keep_weights: bool) -> None:
+        """Give it a run to make."""
+        self.in_flight[self.executor.submit(make_run, spec, keep_weights)] = spec
 
     def close(self) -> None:
         """Stop at once; what is under way is given up."""
-        for future in self.flying:
+        for future in self.in_flight:
             future.cancel()
-        if self.leash is None:  # the executor is its owner's
+        if self.watchdog is None:  # the executor is its owner's
             return
-        if self.flying:
-            self.leash.close()
+        if self.in_flight:
+            self.watchdog.close()
         self.executor.shutdown(wait=True, cancel_futures=True)
-        self.leash.close()
+        self.watchdog.close()
 
 
-def processes(workers: int, folder: Path) -> list[Lane]:
+def start_processes(workers: int, folder: Path) -> list[Lane]:
     """A lane per worker: each a spawned process with one thread, pinned where every core has a worker of its own."""
     if workers < 1:
         raise ArgumentError(f"{workers} workers were asked for; at least one is needed.")
@@ -66,8 +66,8 @@ def processes(workers: int, folder: Path) -> list[Lane]:
     pins = cores if workers == len(cores) else [None] * workers
     lanes: list[Lane] = []
     try:
-        with starting(folder):
-            lanes += [_process(core) for core in pins]
+        with worker_environment(folder):
+            lanes += [_start_process(core) for core in pins]
     except BaseException:  # Ctrl-C waited until here
         for lane in lanes:
             lane.close()
@@ -75,7 +75,7 @@ def processes(workers: int, folder: Path) -> list[Lane]:
     return lanes
 
 
-def borrowed(executor: Executor, room: int) -> list[Lane]:
+def borrow(executor: Executor, room: int) -> list[Lane]:
     """One lane through an executor that is somebody else's: a cluster's, or a pool already there."""
     if room < 1:
         raise ArgumentError(f"Room for {room} runs at once was offered; at least one is needed.")
@@ -87,21 +87,21 @@ def core_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def leashed(workers: int, core: int | None = None) -> tuple[ProcessPoolExecutor, Connection]:
-    """Processes to be spawned, and the leash that ends them at once when it is closed or its holder is killed."""
+def spawn_pool(workers: int, core: int | None = None) -> tuple[ProcessPoolExecutor, Connection]:
+    """Processes to be spawned, and the watchdog that ends them at once when it is closed or this process is killed."""
     context = get_context("spawn")
-    followed, held = context.Pipe(duplex=False)
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=begin, initargs=(followed, core)), held
+    watched, watchdog = context.Pipe(duplex=False)
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=begin_work, initargs=(watched, core)), watchdog
 
 
-def _process(core: int | None) -> Lane:
-    executor, leash = leashed(1, core)
-    return Lane(executor, AHEAD, leash, executor.submit(ready))
+def _start_process(core: int | None) -> Lane:
+    executor, watchdog = spawn_pool(1, core)
+    return Lane(executor, AHEAD, watchdog, executor.submit(is_ready))
 
 
 @contextmanager
-def starting(folder: Path) -> Iterator[None]:
-    """What a new process inherits: thread counts, the place of compiled programs, and Ctrl-C left to us."""
+def worker_environment(folder: Path) -> Iterator[None]:
+    """Set what a new process inherits: thread counts, the folder of compiled programs, and Ctrl-C left to us."""
     compiled = {
         "JAX_COMPILATION_CACHE_DIR": str((folder / "compiled").absolute()),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",

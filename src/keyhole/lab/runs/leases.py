@@ -1,4 +1,4 @@
-"""Who is making which run: a claim binds while its lease runs and its process lives."""
+"""Who is making which run: a lease binds until it runs out, and while its process lives."""
 
 import os
 import platform
@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-LEASE = 120.0  # seconds a claim holds without being renewed
+LEASE = 120.0  # seconds a lease holds without being renewed
 
 
 @dataclass(frozen=True)
-class Claim:
-    """One claim as it is written down."""
+class Lease:
+    """One lease as it is stored."""
 
     owner: str  # one open store
     host: str
@@ -20,11 +20,11 @@ class Claim:
 
     def binds(self, host: str) -> bool:
         """Whether it keeps others away, as far as can be seen from this host."""
-        return self.until > time.time() and (self.host != host or lives(self.pid))
+        return self.until > time.time() and (self.host != host or is_alive(self.pid))
 
 
-def lives(pid: int) -> bool:
-    """Whether a process of this machine is there and not merely waiting to be buried."""
+def is_alive(pid: int) -> bool:
+    """Whether a process of this machine runs; a zombie does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -39,10 +39,10 @@ def lives(pid: int) -> bool:
 
 def this_host() -> str:
     """A name for what process numbers belong to: this machine since it started, this container."""
-    found = [platform.node()]
+    parts = [platform.node()]
     for path, read in (("/proc/sys/kernel/random/boot_id", Path.read_text), ("/proc/self/ns/pid", Path.readlink)):
         try:
-            found.append(str(read(Path(path))).strip())
+            parts.append(str(read(Path(path))).strip())
         except OSError:  # not Linux: the node's name must do
             continue
-    return "/".join(found)
+    return "/".join(parts)

@@ -5,32 +5,32 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from keyhole.errors import ArgumentError
-from keyhole.lab.runs.spec import Cell
+from keyhole.lab.runs.spec import RunSpec
 
 ENTRY = 4  # bytes of a one-hot entry in single precision; a stored set of bytes, padded eightfold, is no larger
 TWO = 2  # symbols, where a task does not say how many it has
 
 
-def training_bytes(cell: Cell) -> int:
-    """What the training set of a cell takes as one-hot rows: m · T · A entries; 0 with fresh samples."""
-    return ENTRY * (cell.samples or 0) * cell.context * int(getattr(cell.task, "symbols", TWO))
+def training_bytes(spec: RunSpec) -> int:
+    """What the training set of a run takes as one-hot rows: m · T · A entries; 0 with fresh samples."""
+    return ENTRY * (spec.samples or 0) * spec.context * int(getattr(spec.task, "symbols", TWO))
 
 
 def available_bytes() -> int | None:
     """The memory nobody uses yet, and this process may have; None where the system does not say."""
-    found = [*_kernel(), *_container()]
-    return min(found) if found else None
+    limits = [*_kernel(), *_container()]
+    return min(limits) if limits else None
 
 
-def refuse_beyond_memory(cells: Iterable[Cell], workers: int) -> None:
-    """Refuse the first cell whose training set, drawn by every worker, exceeds the memory there is."""
+def refuse_beyond_memory(specs: Iterable[RunSpec], workers: int) -> None:
+    """Refuse the first run whose training set, drawn by every worker, exceeds the memory there is."""
     there = available_bytes()
-    for cell in cells:
-        needed = training_bytes(cell) * workers
+    for spec in specs:
+        needed = training_bytes(spec) * workers
         if there is not None and needed > there:
             raise ArgumentError(
-                f"Training sets of m = {cell.samples} at T = {cell.context} take {needed / 1e9:.3g} GB for {workers} "
-                f"at once, and {there / 1e9:.3g} GB are free. Use fewer --workers, or smaller --samples or --context."
+                f"Training sets of m = {spec.samples} at T = {spec.context} take {needed / 1e9:.3g} GB for {workers} "
+                f"at once, and {there / 1e9:.3g} GB are free. Use fewer workers, or smaller samples or contexts."
             )
 
 

@@ -8,8 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.lab.learners.base import Fitted, Predictor, Reading
-from keyhole.lab.runs.spec import Cell
+from keyhole.errors import ArgumentError
+from keyhole.lab.learners.base import (
+    Fitted,
+    Learner,
+    Observable,
+    OnlineLearner,
+    Predictor,
+    Reading,
+    Validating,
+)
+from keyhole.lab.observation import Observer, SampleSource
+from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.task import Examples, Instance
 
 FRESH = 10_000  # inputs on which success is judged
@@ -18,7 +28,7 @@ BLOCK = 1 << 23  # symbols predicted at once
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class RunResult:
     """What one run came to; `fitted` is about the training set, `success` about fresh inputs."""
 
     success: bool
@@ -39,30 +49,30 @@ class Result:
         return asdict(replace(self, weights=None)) | {"numbers": dict(self.numbers)}
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> "Result":
+    def from_record(cls, record: Mapping[str, Any]) -> "RunResult":
         """The result a record was made of."""
         fields = {**record, "positions": tuple(record["positions"]), "readings": tuple(record["readings"])}
         return cls(**fields)
 
 
-def run(cell: Cell) -> Result:
-    """Make one run. The same cell gives the same result on the same kind of machine, wherever and whenever it is run.
+def run(spec: RunSpec) -> RunResult:
+    """Make one run. The same specification gives the same result on the same kind of machine, wherever it is run.
 
-    Which hidden function and which examples are drawn is decided by the cell and by numpy alone. What a transformer or
-    a floating-point yardstick makes of them is the same to the bit where three things are: the versions of the
-    packages, the processor, and one thread, since sums that threads share are added in another order. Workers have one
-    thread; `keyhole runs show` names the other two.
+    Which hidden function and which examples are drawn is decided by the specification and by numpy alone. What a
+    transformer or a floating-point baseline makes of them is the same to the bit where three things are: the versions
+    of the packages, the processor, and one thread, since sums that threads share are added in another order. Workers
+    have one thread; `keyhole runs show` names the other two.
     """
     began = time.perf_counter()
-    instance, examples, fitted = learn(cell)
-    accuracy = judge(fitted.predict, instance, cell)
+    instance, examples, fitted = learn(spec)
+    accuracy = judge(fitted.predict, instance, spec)
     train_accuracy = None
     if examples is not None:
         train_accuracy = _agreement(fitted.predict, examples)
     numbers = dict(fitted.numbers)
     if examples is not None and instance.balanced_sets:
         numbers |= {"redraws": examples.redraws, "accepted": float(examples.accepted)}
-    return Result(
+    return RunResult(
         success=accuracy >= SUCCESS,
         fitted=train_accuracy is None or train_accuracy == 1.0,
         accuracy=accuracy,
@@ -87,24 +97,52 @@ def digest(weights: Mapping[str, np.ndarray]) -> str:
     return seen.hexdigest()
 
 
-def learn(cell: Cell) -> tuple[Instance, Examples | None, Fitted]:
+def learn(spec: RunSpec) -> tuple[Instance, Examples | None, Fitted]:
     """The hidden part, the training set (None: fresh samples) and what was learned from it."""
-    instance, examples = data_of(cell)
-    return instance, examples, cell.learner.fit(instance, examples, cell.seeds()[2])
+    instance, examples = data_of(spec)
+    require_learnable(spec.learner, instance, online=examples is None)
+    learner, seed = spec.learner, spec.seeds()[2]
+    if isinstance(learner, Observable):
+        learner = learner.with_observer(Observer(instance))
+    if examples is not None:
+        return instance, examples, learner.fit(instance.size, examples, seed)
+    return instance, None, _require_online(learner).fit_online(instance.size, SampleSource(instance), seed)
 
 
-def data_of(cell: Cell) -> tuple[Instance, Examples | None]:
-    """The hidden part of a cell and its training set."""
-    hidden, drawn, _, _ = cell.seeds()
-    instance = cell.task.instance(cell.context, np.random.default_rng(hidden))
-    if cell.samples is None:
+def require_learnable(learner: Learner, instance: Instance, *, online: bool) -> None:
+    """Refuse in a sentence what the learner could not learn, before anything is run."""
+    if online:
+        _require_online(learner)
+        if instance.feature_noise:
+            raise ArgumentError(
+                "Fresh samples with feature noise were asked for; feature noise needs a training set. Give sample "
+                "sizes."
+            )
+    if isinstance(learner, Validating):
+        learner.validate(instance.size, online=online)
+
+
+def _require_online(learner: Learner) -> OnlineLearner:
+    """The learner as one that learns from fresh samples."""
+    if not isinstance(learner, OnlineLearner):
+        raise ArgumentError(
+            f"{learner.name} was asked to learn online, but it reads a training set; give sample sizes."
+        )
+    return learner
+
+
+def data_of(spec: RunSpec) -> tuple[Instance, Examples | None]:
+    """The hidden part of a run and its training set."""
+    hidden, drawn, _, _ = spec.seeds()
+    instance = spec.task.instance(spec.context, np.random.default_rng(hidden))
+    if spec.samples is None:
         return instance, None
-    return instance, instance.training_set(cell.samples, np.random.default_rng(drawn))
+    return instance, instance.training_set(spec.samples, np.random.default_rng(drawn))
 
 
-def judge(predict: Predictor, instance: Instance, cell: Cell) -> float:
+def judge(predict: Predictor, instance: Instance, spec: RunSpec) -> float:
     """The share of fresh inputs answered rightly."""
-    inputs = instance.inputs(FRESH, np.random.default_rng(cell.seeds()[3]))
+    inputs = instance.inputs(FRESH, np.random.default_rng(spec.seeds()[3]))
     return _agreement(predict, Examples(inputs, instance.truth(inputs)))
 
 

@@ -1,7 +1,21 @@
-"""A cell: everything that decides one run, and the name it has because of that."""
+"""What decides a run, and the name it has because of that.
+
+Two identities are kept apart here.
+
+What *seeds* a run is `RunSpec.record()`, with NUMERICS in it: task, learner with every setting, context, sample size
+and seed, as canonical JSON. Its SHA-256 is the run's identity, and every random stream of the run comes from that
+number. So the record is frozen: a field, name or value that is written otherwise draws other data, and NUMERICS is
+raised when the same record gives other numbers.
+
+What *keys the store* is the same identity: a run that is found under it is not made again. Versions of packages and
+the processor do not enter the name, because they must not change what is drawn. They are stored beside each run, and a
+sweep points out the runs that were made with other versions of the packages that decide the learner's numbers
+(`StatesPackages`). The source of the library enters neither: a changed docstring makes no run again.
+"""
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,13 +24,14 @@ import numpy as np
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Learner
-from keyhole.lab.task import Task
+from keyhole.lab.learners.registry import learner_from_record
+from keyhole.lab.task import Task, task_from_record
 
 NUMERICS = 1  # raised when the same configuration gives other numbers
 
 
 @dataclass(frozen=True)
-class Cell:
+class RunSpec:
     """One run to be made: a task, a learner, a context length, a sample size (None: fresh samples), a seed."""
 
     task: Task
@@ -41,6 +56,17 @@ class Cell:
             "seed": self.seed,
             "numerics": NUMERICS,
         }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "RunSpec":
+        """The run that a record was made of; refuses one whose numbers would come out differently now."""
+        if record["numerics"] != NUMERICS:
+            raise ArgumentError(
+                f"The run was made with numerics {record['numerics']}, and this is numerics {NUMERICS}: it cannot be "
+                "made again to the bit. Use the version it was made with."
+            )
+        task, learner = task_from_record(record["task"]), learner_from_record(record["learner"])
+        return cls(task, learner, record["context"], record["samples"], record["seed"])
 
     @cached_property
     def identity(self) -> str:

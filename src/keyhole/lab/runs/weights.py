@@ -9,11 +9,10 @@ import numpy as np
 from keyhole.errors import StoreError
 from keyhole.files.looking import is_there
 from keyhole.files.model import read_model
-from keyhole.lab.learners.registry import cell_from
-from keyhole.lab.runs.dispatch import check
-from keyhole.lab.runs.engine import processes
-from keyhole.lab.runs.run import Result, digest, run
-from keyhole.lab.runs.spec import Cell
+from keyhole.lab.runs.dispatch import raise_failure
+from keyhole.lab.runs.engine import start_processes
+from keyhole.lab.runs.run import RunResult, digest, run
+from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import Store
 from keyhole.lab.runs.worker import is_alone
 
@@ -23,8 +22,8 @@ def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda 
 
     That may take a while, and `tell` is told before it begins.
     """
-    found = store.run(name)
-    path, known = store.weights_path(found.row.identity), found.result.weights_digest
+    stored = store.run(name)
+    path, known = store.weights_path(stored.row.identity), stored.result.weights_digest
     if is_there(path, StoreError):
         kept = read_model(path)
         if kept.damage is not None:
@@ -32,34 +31,34 @@ def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda 
         if known is not None and digest(kept.tensors) != known:
             raise StoreError(f"The weights {str(path)!r} are not those of their run. Remove the file to train again.")
         return kept.tensors
-    tell(f"The weights of run {found.row.identity[:10]} were not kept; training it again.")
-    again = made_again(cell_from(found.configuration), store.folder)
-    if again.accuracy != found.row.accuracy:
+    tell(f"The weights of run {stored.row.identity[:10]} were not kept; training it again.")
+    again = remake(RunSpec.from_record(stored.configuration), store.folder)
+    if again.accuracy != stored.row.accuracy:
         raise StoreError(
-            f"The run {found.row.identity[:10]} was made again and came out otherwise ({again.accuracy} right, not "
-            f"{found.row.accuracy}). Use the versions that `keyhole runs show` names."
+            f"The run {stored.row.identity[:10]} was made again and came out otherwise ({again.accuracy} right, not "
+            f"{stored.row.accuracy}). Use the versions that `keyhole runs show` names."
         )
     if again.weights is None:
-        raise StoreError(f"The run {found.row.identity[:10]} is of {found.row.learner}, which has no weights.")
+        raise StoreError(f"The run {stored.row.identity[:10]} is of {stored.row.learner}, which has no weights.")
     if known is not None and digest(again.weights) != known:
         raise StoreError(
-            f"The run {found.row.identity[:10]} was made again and came out otherwise (as often right, with other "
+            f"The run {stored.row.identity[:10]} was made again and came out otherwise (as often right, with other "
             "weights). Use the versions and the processor that `keyhole runs show` names."
         )
     return again.weights
 
 
-def made_again(cell: Cell, folder: Path) -> Result:
+def remake(spec: RunSpec, folder: Path) -> RunResult:
     """The run as a worker made it: on one thread, so in a worker again unless this process has one thread itself."""
     if is_alone():
-        return run(cell)
-    (lane,) = processes(1, folder)
+        return run(spec)
+    (lane,) = start_processes(1, folder)
     try:
-        lane.submit(cell, keep_weights=True)
-        wait(lane.flying)
-        check(lane)
-        ((future, _),) = lane.flying.items()
-        del lane.flying[future]  # landed: the worker may end in its own time
+        lane.submit(spec, keep_weights=True)
+        wait(lane.in_flight)
+        raise_failure(lane)
+        ((future, _),) = lane.in_flight.items()
+        del lane.in_flight[future]  # completed: the worker may end in its own time
         return future.result()
     finally:  # Ctrl-C too: what is under way is given up with its process
         lane.close()

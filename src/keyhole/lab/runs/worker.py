@@ -1,4 +1,4 @@
-"""A worker: a process that makes runs on one core for as long as somebody holds its leash."""
+"""A worker: a process that makes runs on one core for as long as its starter holds the other end of its watchdog."""
 
 import os
 import sys
@@ -6,10 +6,10 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from threading import Thread
 
-from keyhole.lab.runs.run import Result, run
-from keyhole.lab.runs.spec import Cell
+from keyhole.lab.runs.run import RunResult, run
+from keyhole.lab.runs.spec import RunSpec
 
-ALONE = {  # one thread each, read by numerical libraries when they are first woken
+ALONE = {  # one thread each, read by numerical libraries when they are imported
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -17,31 +17,32 @@ ALONE = {  # one thread each, read by numerical libraries when they are first wo
 }
 
 
-def begin(leash: Connection, core: int | None) -> None:
-    """Settle on a core, and end when the other end of the leash is closed: at a stop, or when its holder is killed.
+def begin_work(watchdog: Connection, core: int | None) -> None:
+    """Settle on a core, and end when the other end of the watchdog is closed: at a stop, or when the starter is killed.
 
-    Without it the workers of a killed process would wait for work forever.
+    The watchdog is a pipe on which nothing is sent. Without it the workers of a killed process would wait for work
+    forever.
     """
     if core is not None:
         os.sched_setaffinity(0, {core})
-    Thread(target=_follow, args=(leash,), daemon=True).start()
+    Thread(target=_end_with, args=(watchdog,), daemon=True).start()
 
 
-def ready() -> bool:
+def is_ready() -> bool:
     """The first thing asked of a worker: it starts the process."""
     return True
 
 
-def make(cell: Cell, keep_weights: bool) -> Result:  # noqa: FBT001  (sent by position to any executor)
+def make_run(spec: RunSpec, keep_weights: bool) -> RunResult:  # noqa: FBT001  (sent by position to any executor)
     """Make one run; its weights travel back only if they are to be kept.
 
-    In a process that somebody lends, one thread is asked for as long as that can still be asked: until jax wakes. What
-    its owner has set stays as it is.
+    In a process that somebody lends, one thread is asked for as long as that can still be asked: until jax is imported.
+    What its owner has set stays as it is.
     """
     if "jax" not in sys.modules:
         for name, value in ALONE.items():
             os.environ.setdefault(name, value)
-    result = run(cell)
+    result = run(spec)
     return result if keep_weights else replace(result, weights=None)
 
 
@@ -50,8 +51,8 @@ def is_alone() -> bool:
     return os.environ.get("NPROC") == ALONE["NPROC"]
 
 
-def _follow(leash: Connection) -> None:
+def _end_with(watchdog: Connection) -> None:
     try:
-        leash.recv_bytes()
+        watchdog.recv_bytes()
     except (EOFError, OSError):
         os._exit(1)

@@ -12,11 +12,11 @@ from statistics import median
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Learner
-from keyhole.lab.runs.dispatch import Dispatch, dispatching
+from keyhole.lab.runs.dispatch import Dispatch, open_dispatch
 from keyhole.lab.runs.engine import Lane
 from keyhole.lab.runs.memory import refuse_beyond_memory
-from keyhole.lab.runs.spec import Cell
-from keyhole.lab.runs.store import Row, Store
+from keyhole.lab.runs.spec import RunSpec
+from keyhole.lab.runs.store import RunSummary, Store
 from keyhole.lab.task import Task
 from keyhole.lab.thresholds.psychometric import check_confidence, check_quantile
 from keyhole.lab.thresholds.schedule import Schedule, Size, Tallies, training_counts
@@ -41,11 +41,11 @@ class SweepPlan:
         check_quantile(self.quantile)
         check_confidence(self.confidence)
 
-    def cells(self, context: int, tallies: Tallies) -> list[Cell]:
+    def cells(self, context: int, tallies: Tallies) -> list[RunSpec]:
         """The next round at a context; its seeds go on where the rounds before it ended."""
         done = {size: self.first_seed + trials for size, (_, trials) in tallies.items()}
         return [
-            Cell(self.task, self.learner, context, size, done.get(size, self.first_seed) + number)
+            RunSpec(self.task, self.learner, context, size, done.get(size, self.first_seed) + number)
             for size, more in self.schedule.next_round(tallies).items()
             for number in range(more)
         ]
@@ -111,7 +111,7 @@ class Sweep:
     """The result of a sweep."""
 
     plan: SweepPlan
-    rows: tuple[Row, ...]  # by context, size and seed
+    rows: tuple[RunSummary, ...]  # by context, size and seed
     made: int  # runs that were made now; the others were in the store
     runs_needed: dict[int, int]  # context → runs that the precision would still take
     seconds: float  # wall time
@@ -122,7 +122,7 @@ class Sweep:
     @cached_property
     def tallies(self) -> tuple[Tally, ...]:
         """Counts by context and size."""
-        groups: dict[tuple[int, Size], list[Row]] = {}
+        groups: dict[tuple[int, Size], list[RunSummary]] = {}
         for row in self.rows:
             groups.setdefault((row.context, row.samples), []).append(row)
         return tuple(_tally(context, size, rows) for (context, size), rows in groups.items())
@@ -146,7 +146,7 @@ def sweep(
 ) -> Sweep:
     """Make the runs of the plan that are not in the store, and collect all; workers start when first needed."""
     began = time.perf_counter()
-    with dispatching(store, start, keep_weights=keep_weights) as dispatch:
+    with open_dispatch(store, start, keep_weights=keep_weights) as dispatch:
         tracks = [_Track(plan, context, dispatch, workers) for context in plan.contexts]
         by_context = {track.context: track for track in tracks}
         while any(track.pending for track in tracks):
@@ -158,11 +158,11 @@ def sweep(
         made = dispatch.made
     rows = tuple(row for track in tracks for row in track.ordered())
     runs_needed = {track.context: plan.schedule.remaining(track.tallies) for track in tracks}
-    other_versions = store.strangers([row.identity for row in rows])
+    other_versions = store.other_versions([row.identity for row in rows], plan.learner)
     return Sweep(plan, rows, made, runs_needed, time.perf_counter() - began, other_versions)
 
 
-def threshold_of(plan: SweepPlan, rows: Iterable[Row]) -> Threshold | None:
+def threshold_of(plan: SweepPlan, rows: Iterable[RunSummary]) -> Threshold | None:
     """m* of the runs at one context; None where they learned from fresh samples, or there are none."""
     rows = list(rows)
     won, unfitted = training_counts(_count(rows, _succeeds)), training_counts(_count(rows, _fails_to_fit))
@@ -180,7 +180,7 @@ class _Track:
     context: int
     dispatch: Dispatch
     workers: int
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: dict[str, RunSummary] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
     size: int = 0
     threshold: Threshold | None = None
@@ -195,14 +195,14 @@ class _Track:
         """Successes and trials at each size, so far."""
         return _count(self.rows.values(), _succeeds)
 
-    def receive(self, row: Row) -> None:
+    def receive(self, row: RunSummary) -> None:
         """Take a finished run; with the last of a round comes the next round."""
         self.rows[row.identity] = row
         self.pending.discard(row.identity)
         if not self.pending:
             self._advance()
 
-    def ordered(self) -> list[Row]:
+    def ordered(self) -> list[RunSummary]:
         """The runs, by size and seed."""
         return sorted(self.rows.values(), key=_order)
 
@@ -232,22 +232,22 @@ class _Track:
             self.pending = {cell.identity for cell in cells} - set(done)
 
 
-def _order(row: Row) -> tuple[int, int]:
+def _order(row: RunSummary) -> tuple[int, int]:
     """The order of runs at one context: by size, then by seed."""
     return row.samples or 0, row.seed
 
 
-def _succeeds(row: Row) -> bool:
+def _succeeds(row: RunSummary) -> bool:
     """Whether a run succeeded."""
     return row.success
 
 
-def _fails_to_fit(row: Row) -> bool:
+def _fails_to_fit(row: RunSummary) -> bool:
     """Whether a run failed without fitting its training set."""
     return not row.success and not row.fitted
 
 
-def _count(rows: Iterable[Row], condition: Callable[[Row], bool]) -> dict[Size, tuple[int, int]]:
+def _count(rows: Iterable[RunSummary], condition: Callable[[RunSummary], bool]) -> dict[Size, tuple[int, int]]:
     """For each size, the number of runs that meet the condition, and the number of runs."""
     counts: dict[Size, tuple[int, int]] = {}
     for row in sorted(rows, key=_order):
@@ -256,7 +256,7 @@ def _count(rows: Iterable[Row], condition: Callable[[Row], bool]) -> dict[Size, 
     return counts
 
 
-def _tally(context: int, size: Size, rows: list[Row]) -> Tally:
+def _tally(context: int, size: Size, rows: list[RunSummary]) -> Tally:
     """The counts of the runs at one context and size."""
     wins = [row for row in rows if row.success]
     steps = float(median(row.steps for row in wins or rows))

@@ -20,12 +20,12 @@ from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.score import FactoredScore
 from keyhole.attention.tokens import AdditiveEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
-from keyhole.lab.learners.transformer import Transformer
+from keyhole.lab.learners.settings import TransformerSettings
 
 Parameters = dict[str, Array]
 
 
-def initial(settings: Transformer, symbols: int, context: int, key: Array) -> Parameters:
+def initial(settings: TransformerSettings, symbols: int, context: int, key: Array) -> Parameters:
     """Parameters at the start: Gaussian vectors and matrices, zero biases, unit gains."""
     d, hidden = settings.width, settings.hidden
     shapes = {"tokens": (symbols, d), "positions": (context, d), "cls": (d,)}
@@ -46,7 +46,9 @@ def initial(settings: Transformer, symbols: int, context: int, key: Array) -> Pa
     return drawn
 
 
-def tables(settings: Transformer, parameters: Parameters) -> tuple[Float[Array, "A T H"], Float[Array, "A T d"]]:
+def tables(
+    settings: TransformerSettings, parameters: Parameters
+) -> tuple[Float[Array, "A T H"], Float[Array, "A T d"]]:
     """Scores and values of every symbol at every position, [CLS] last."""
     rows = parameters["tokens"][:, None, :] + parameters["positions"][None, :, :]
     cls = parameters["cls"]
@@ -104,7 +106,9 @@ def _one_hot(sequences: Array, symbols: int, axis: int) -> Array:
     return jnp.concatenate([(sequences == a).astype(jnp.float32) for a in range(symbols)], axis=axis)
 
 
-def attend(settings: Transformer, parameters: Parameters, sequences: UInt8[Array, "n T"]) -> Float[Array, "n d"]:
+def attend(
+    settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"]
+) -> Float[Array, "n d"]:
     """What the heads read at [CLS], side by side."""
     scores, values = tables(settings, parameters)
     mass, _ = exponentials(scores)
@@ -117,7 +121,7 @@ def attend(settings: Transformer, parameters: Parameters, sequences: UInt8[Array
 
 
 def apply(
-    settings: Transformer, parameters: Parameters, sequences: UInt8[Array, "n T"], key: Array | None = None
+    settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"], key: Array | None = None
 ) -> Float[Array, "n"]:
     """The network's number for each sequence; with a key, what attention and feed-forward add is dropped at random."""
     p, pre, post = parameters, settings.norm == "pre", settings.norm == "post"
@@ -136,7 +140,7 @@ def apply(
 
 
 def attention_mass(
-    settings: Transformer, parameters: Parameters, sequences: UInt8[Array, "n T"], positions: Array
+    settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"], positions: Array
 ) -> Float[Array, "n H"]:
     """The share of each head's attention that lies on the given positions."""
     mass, _ = exponentials(tables(settings, parameters)[0])
@@ -144,7 +148,7 @@ def attention_mass(
     return chosen_sum(sequences[:, positions], mass[:, positions, :]) / total
 
 
-def model_of(settings: Transformer, weights: Mapping[str, Any], dtype: Any = np.float64) -> Model:
+def model_of(settings: TransformerSettings, weights: Mapping[str, Any], dtype: Any = np.float64) -> Model:
     """The same weights as a general model, in double precision unless asked otherwise."""
     w = {name: np.asarray(array, dtype=dtype) for name, array in weights.items()}
     width = settings.width // settings.heads
@@ -175,7 +179,7 @@ def model_of(settings: Transformer, weights: Mapping[str, Any], dtype: Any = np.
     return Model(embedding, (Block(heads, wiring),), ReadOut(w["readout"], w["readout_bias"]))
 
 
-def _norm(settings: Transformer, parameters: Parameters, name: str, rows: Array) -> Array:
+def _norm(settings: TransformerSettings, parameters: Parameters, name: str, rows: Array) -> Array:
     centred = rows - rows.mean(axis=-1, keepdims=True)
     scaled = centred * jax.lax.rsqrt((centred * centred).mean(axis=-1, keepdims=True) + settings.norm_eps)
     return scaled * parameters[f"{name}_gain"] + parameters[f"{name}_bias"]
@@ -185,7 +189,7 @@ def _gelu(x: Array) -> Array:
     return x * (1 + jax.scipy.special.erf(x / math.sqrt(2))) / 2
 
 
-def _dropped(settings: Transformer, rows: Array, key: Array | None) -> Array:
+def _dropped(settings: TransformerSettings, rows: Array, key: Array | None) -> Array:
     if key is None or not settings.dropout:
         return rows
     kept = jax.random.bernoulli(key, 1 - settings.dropout, rows.shape)

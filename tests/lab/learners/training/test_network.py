@@ -8,19 +8,27 @@ import numpy as np
 import pytest
 
 from keyhole.attention import evaluate, forward, tabulate
-from keyhole.lab.learners.network import apply, attention_mass, chosen_sum, exponentials, initial, model_of, tables
-from keyhole.lab.learners.transformer import Transformer
+from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.training.network import (
+    apply,
+    attention_mass,
+    chosen_sum,
+    exponentials,
+    initial,
+    model_of,
+    tables,
+)
 
 CONTEXT, SYMBOLS, COUNT = 9, 3, 12
 # double precision, sums of fewer than 1000 terms of size at most 10: 1000·10·2⁻⁵² < 1e-11
 CLOSE = 1e-11
 SETTINGS = [
-    Transformer(heads=1, width=8, hidden=0, norm="none", residual=False),
-    Transformer(heads=4, width=8, hidden=16, norm="none"),
-    Transformer(heads=4, width=8, hidden=16, norm="pre"),
-    Transformer(heads=2, width=8, hidden=16, norm="post", activation="relu"),
-    Transformer(heads=2, width=8, hidden=0, norm="post", norm_eps=0.1),
-    Transformer(heads=1, width=8, hidden=16, norm="pre", residual=False),
+    TransformerSettings(heads=1, width=8, hidden=0, norm="none", residual=False),
+    TransformerSettings(heads=4, width=8, hidden=16, norm="none"),
+    TransformerSettings(heads=4, width=8, hidden=16, norm="pre"),
+    TransformerSettings(heads=2, width=8, hidden=16, norm="post", activation="relu"),
+    TransformerSettings(heads=2, width=8, hidden=0, norm="post", norm_eps=0.1),
+    TransformerSettings(heads=1, width=8, hidden=16, norm="pre", residual=False),
 ]
 
 
@@ -81,7 +89,7 @@ def test_gradient_agrees_with_differences(settings):
 
 def test_attention_mass_is_what_the_weights_put_there():
     """The share of attention on given positions, by brute force from the score tables."""
-    settings = Transformer(heads=2, width=8, hidden=0)
+    settings = TransformerSettings(heads=2, width=8, hidden=0)
     with jax.enable_x64(new_val=True):
         parameters, inputs = drawn(settings, 4), sequences(4)
         chosen = jnp.asarray([1, 5])

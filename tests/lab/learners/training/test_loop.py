@@ -11,49 +11,46 @@ import pytest
 
 from keyhole.attention import evaluate, tabulate
 from keyhole.errors import ArgumentError
-from keyhole.lab.learners import training
-from keyhole.lab.learners.network import apply, initial, model_of
-from keyhole.lab.learners.training import (
-    PROBE,
-    Rates,
-    State,
-    advance,
-    characters,
-    cross_entropy,
-    optimizer_of,
-    prepare,
-    train,
-)
-from keyhole.lab.learners.transformer import Transformer
+from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.training import loop
+from keyhole.lab.learners.training.loop import State, advance, cross_entropy, optimizer_of, rates_of, train
+from keyhole.lab.learners.training.network import apply, initial, model_of
+from keyhole.lab.learners.training.predict import predictor_of, shape_of
+from keyhole.lab.learners.training.prepare import prepare_set, prepare_source
+from keyhole.lab.learners.transformer import TransformerLearner
+from keyhole.lab.observation import Observer, SampleSource
 from keyhole.lab.runs.run import learn, run
-from keyhole.lab.runs.spec import Cell
+from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.task import SparseTask
 
-SMALL = Transformer(heads=2, width=8, hidden=8, batch=16, steps=200, every=50, rate=1e-2)
+SMALL = TransformerSettings(heads=2, width=8, hidden=8, batch=16, steps=200, every=50, rate=1e-2)
+LEARNER = TransformerLearner(SMALL)
 LITERAL = SparseTask("x0")
 CONTEXT = 8
 
 
-def rates_of(settings):
-    """The traced settings."""
-    return Rates(**{name: jnp.float32(getattr(settings, name)) for name in Rates._fields})
-
-
-def prepared(settings, *, online=False, seed=0, task=LITERAL, samples=40):
+def prepared(settings, *, seed=0, task=LITERAL, samples=40):
     """An instance and what training sees of it."""
     rng = np.random.default_rng(seed)
     instance = task.instance(CONTEXT, rng)
-    examples = None if online else instance.training_set(samples, rng)
-    return instance, prepare(settings, instance, examples, rng)
+    return instance, prepare_set(instance.training_set(samples, rng), whole=not settings.batch)
 
 
-def stepped(settings, data, online=False, step=0):  # noqa: FBT002
+def fresh(task, count, key):
+    """An instance and fresh samples as the compiled loop draws them."""
+    instance = task.instance(CONTEXT, np.random.default_rng(0))
+    source = prepare_source(SampleSource(instance))
+    inputs, labels, _ = loop.draw_fresh(replace(SMALL, batch=count), source, CONTEXT, jax.random.key(key))
+    return instance, np.asarray(inputs), np.asarray(labels) > 0
+
+
+def stepped(settings, data, step=0):
     """Parameters before and after one step, and its loss."""
     parameters = initial(settings, 2, CONTEXT, jax.random.key(0))
     optimizer = optimizer_of(settings)
     state = State(parameters, optimizer.init(parameters), jnp.int32(step))
-    step = jax.jit(partial(advance, settings, optimizer, online))
-    after, loss = step(data, rates_of(settings), state, jax.random.key(1))
+    step = jax.jit(partial(advance, settings, optimizer, partial(loop.draw_from_set, settings, data, CONTEXT)))
+    after, loss = step(rates_of(settings), state, jax.random.key(1))
     return parameters, after.parameters, float(loss)
 
 
@@ -94,12 +91,12 @@ def walked(settings, data, count):
     parameters = initial(settings, 2, CONTEXT, jax.random.key(0))
     optimizer = optimizer_of(settings)
     state = State(parameters, optimizer.init(parameters), jnp.int32(0))
-    step = jax.jit(partial(advance, settings, optimizer, False))  # noqa: FBT003
+    step = jax.jit(partial(advance, settings, optimizer, partial(loop.draw_from_set, settings, data, CONTEXT)))
     slope = slope_of(settings, data, 40)
     seen, gradients = [state.parameters], []
     for _ in range(count):
         gradients.append(slope(state.parameters)[1])
-        state, _ = step(data, rates_of(settings), state, jax.random.key(1))
+        state, _ = step(rates_of(settings), state, jax.random.key(1))
         seen.append(state.parameters)
 
     def plain(some):
@@ -183,36 +180,33 @@ def test_fixed_positions_stay():
 def test_fresh_samples_follow_the_task():
     """Fresh samples have the task's law, its labels and its label noise."""
     task = SparseTask("and:2", "0.7", label_noise=0.25, symbols=4)
-    instance, data = prepared(SMALL, online=True, task=task)
-    inputs, labels = training._fresh(data, 20_000, CONTEXT, jax.random.key(3))
-    inputs, labels = np.asarray(inputs), np.asarray(labels) > 0
+    instance, inputs, labels = fresh(task, 20_000, 3)
     assert abs(instance.letters[inputs].mean() - 0.7) < 5 * math.sqrt(0.21 / inputs.size)
     wrong = (instance.truth(inputs) != labels).mean()
     assert abs(wrong - 0.25) < 5 * math.sqrt(0.25 * 0.75 / 20_000)
-    fair, plain = prepared(SMALL, online=True)
-    inputs, labels = (np.asarray(part) for part in training._fresh(plain, 20_000, CONTEXT, jax.random.key(4)))
+    fair, inputs, labels = fresh(LITERAL, 20_000, 4)
     assert abs(inputs.mean() - 0.5) < 5 * math.sqrt(0.25 / inputs.size)
-    assert (fair.truth(inputs) == (labels > 0)).all()
+    assert (fair.truth(inputs) == labels).all()
 
 
 def test_one_compilation_serves_every_cell_of_a_shape():
-    """Other sample sizes, seeds, rates, decays and tolerances make no new program; the same cell, the same bits."""
-    first = run(Cell(LITERAL, SMALL, CONTEXT, 40, 0))
-    again = run(Cell(LITERAL, SMALL, CONTEXT, 40, 0))
+    """Other sample sizes, seeds, rates, decays and tolerances make no new program; the same spec, the same bits."""
+    first = run(RunSpec(LITERAL, LEARNER, CONTEXT, 40, 0))
+    again = run(RunSpec(LITERAL, LEARNER, CONTEXT, 40, 0))
     assert first.record() | {"seconds": 0} == again.record() | {"seconds": 0}
     for name, array in first.weights.items():
         assert np.array_equal(array, again.weights[name])
     others = [replace(SMALL, rate=2e-2), replace(SMALL, decay=0.0, tolerance=0.1, warmup=10)]
     for settings, samples in zip(others, (30, 900), strict=True):
-        run(Cell(LITERAL, settings, CONTEXT, samples, 1))
-    program = training._compiled(training._shape_of(SMALL), CONTEXT, 2, False)  # noqa: FBT003
+        run(RunSpec(LITERAL, TransformerLearner(settings), CONTEXT, samples, 1))
+    program = loop.compiled_loop(loop.ON_A_SET, shape_of(SMALL), CONTEXT, 2)
     assert program._cache_size() == 1
 
 
 def test_a_literal_is_learned_and_training_stops():
     """One bit of eight is learned from 300 samples, training stops when it is fitted, and the readings say so."""
-    cell = Cell(LITERAL, SMALL, CONTEXT, 300, 0)
-    result = run(cell)
+    spec = RunSpec(LITERAL, LEARNER, CONTEXT, 300, 0)
+    result = run(spec)
     assert result.success
     assert result.fitted
     last = result.readings[-1]
@@ -222,7 +216,7 @@ def test_a_literal_is_learned_and_training_stops():
     assert result.steps < SMALL.steps
     assert 0 < last["mass"] <= last["mass_best"] <= 1
     assert last["fourier"] > 0.9
-    instance, _, fitted = learn(cell)
+    instance, _, fitted = learn(spec)
     inputs = instance.inputs(500, np.random.default_rng(5))
     numbers = evaluate(tabulate(model_of(SMALL, fitted.weights)), inputs)
     sure = np.abs(numbers) > 1e-3  # beyond single precision
@@ -231,7 +225,7 @@ def test_a_literal_is_learned_and_training_stops():
 
 def test_online_training_learns_and_counts_its_steps():
     """From fresh samples training stops when the probe is answered without error; nothing is read of a training set."""
-    result = run(Cell(LITERAL, SMALL, CONTEXT, None, 0))
+    result = run(RunSpec(LITERAL, LEARNER, CONTEXT, None, 0))
     assert result.success
     assert result.train_accuracy is None
     assert "train_accuracy" not in result.readings[-1]
@@ -240,7 +234,7 @@ def test_online_training_learns_and_counts_its_steps():
 
 def test_a_diverged_run_is_a_failure_and_not_a_crash():
     """A rate of 10²⁰ ends in numbers that are none: the run stops, answers 0 and says that it diverged."""
-    result = run(Cell(LITERAL, replace(SMALL, rate=1e20), CONTEXT, 40, 0))
+    result = run(RunSpec(LITERAL, TransformerLearner(replace(SMALL, rate=1e20)), CONTEXT, 40, 0))
     assert not result.success
     assert result.numbers["diverged"] == 1
     assert result.steps < SMALL.steps
@@ -260,28 +254,36 @@ def test_dropout_is_random_and_keeps_the_mean():
     assert (np.abs(draws.mean(axis=0) - plain) < 5 * spread / math.sqrt(4000)).all()
 
 
-@pytest.mark.parametrize(("formula", "law"), [("and:3", "uniform"), ("parity:3", "uniform"), ("and:2", "0.8")])
-def test_characters_span_the_target(formula, law):
-    """The target's own variance lies wholly on its characters; a bit that does not matter has next to none there."""
-    instance = SparseTask(formula, law).instance(CONTEXT, np.random.default_rng(0))
-    inputs = instance.inputs(PROBE, np.random.default_rng(1))
-    basis = characters(instance, inputs)
-    target = instance.truth(inputs).astype(float)
-    target -= target.mean()
-    assert abs(((target @ basis) ** 2).sum() / (target @ target) - 1) < 1e-9
-    other = next(place for place in range(CONTEXT) if place not in instance.function.positions)
-    noise = inputs[:, other] - inputs[:, other].mean()
-    assert ((noise @ basis) ** 2).sum() / (noise @ noise) < 8 * 7 / PROBE  # mean C/P for C ≤ 7 characters
+def test_readings_need_an_observer_and_learning_does_not():
+    """Without an observer the same network is trained, and what a probe would tell is left out of the readings."""
+    instance = LITERAL.instance(CONTEXT, np.random.default_rng(0))
+    examples, seed = instance.training_set(40, np.random.default_rng(0)), np.random.SeedSequence(0)
+    seen = LEARNER.with_observer(Observer(instance)).fit(instance.size, examples, seed)
+    blind = LEARNER.fit(instance.size, examples, seed)
+    assert seen.readings[-1].keys() - blind.readings[-1].keys() == {"accuracy", "mass", "mass_best", "fourier"}
+    assert blind.steps == seen.steps
+    for name, array in seen.weights.items():
+        np.testing.assert_allclose(blind.weights[name], array, rtol=1e-5, atol=1e-6)  # another program: rounding
+
+
+def test_online_training_without_an_observer():
+    """The probe that stops it is then drawn from the source of fresh samples."""
+    instance = LITERAL.instance(CONTEXT, np.random.default_rng(0))
+    fitted = LEARNER.fit_online(instance.size, SampleSource(instance), np.random.SeedSequence(0))
+    assert fitted.readings[-1]["accuracy"] == 1
+    assert "mass" not in fitted.readings[-1]
+    inputs = instance.inputs(2000, np.random.default_rng(1))
+    assert (fitted.predict(inputs) == instance.truth(inputs)).mean() > 0.99
 
 
 def test_unsafe_scores_are_answered_by_softmax():
     """With scores further apart than the product can carry, answers are those of the general evaluation."""
     instance = LITERAL.instance(CONTEXT, np.random.default_rng(0))
     examples = instance.training_set(40, np.random.default_rng(0))
-    fitted = train(SMALL, instance, examples, np.random.SeedSequence(0))
+    fitted = train(SMALL, instance.size, examples, np.random.SeedSequence(0), Observer(instance))
     weights = {**fitted.weights, "positions": fitted.weights["positions"] * 1e4}
     parameters = {name: jnp.asarray(array) for name, array in weights.items()}
-    predict = training._predictor(SMALL, CONTEXT, parameters, weights)
+    predict = predictor_of(SMALL, CONTEXT, parameters, weights)
     inputs = instance.inputs(200, np.random.default_rng(1))
     assert (predict(inputs) == (evaluate(tabulate(model_of(SMALL, weights)), inputs) > 0)).all()
 
@@ -289,13 +291,13 @@ def test_unsafe_scores_are_answered_by_softmax():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Transformer(heads=3), "the heads divide the width"),
-        (lambda: Transformer(rate=0.0), "rate and norm_eps are above 0"),
-        (lambda: Transformer(batch=-1), "at least 0"),
-        (lambda: Transformer(norm="batch"), "norm 'batch' is not known"),
-        (lambda: run(Cell(SparseTask("x0", feature_noise=0.1), SMALL, CONTEXT, None, 0)), "needs a training set"),
-        (lambda: Cell(LITERAL, SMALL, 0, 40, 0), "context of length 0"),
-        (lambda: Cell(LITERAL, SMALL, 8, 0, 0), "at least 1 sample"),
+        (lambda: TransformerSettings(heads=3), "the heads divide the width"),
+        (lambda: TransformerSettings(rate=0.0), "rate and norm_eps are above 0"),
+        (lambda: TransformerSettings(batch=-1), "at least 0"),
+        (lambda: TransformerSettings(norm="batch"), "norm 'batch' is not known"),
+        (lambda: run(RunSpec(SparseTask("x0", feature_noise=0.1), LEARNER, CONTEXT, None, 0)), "needs a training set"),
+        (lambda: RunSpec(LITERAL, LEARNER, 0, 40, 0), "context of length 0"),
+        (lambda: RunSpec(LITERAL, LEARNER, 8, 0, 0), "at least 1 sample"),
     ],
 )
 def test_bad_settings_are_refused(make, message):
@@ -306,9 +308,9 @@ def test_bad_settings_are_refused(make, message):
 
 def test_fresh_samples_come_in_batches():
     """The whole of a training set that is not there is refused in a sentence, before anything is compiled."""
-    instance, _ = prepared(SMALL, online=True)
+    whole = TransformerLearner(replace(SMALL, batch=0))
     with pytest.raises(ArgumentError, match="with a batch of 0"):
-        train(replace(SMALL, batch=0), instance, None, np.random.SeedSequence(0))
+        run(RunSpec(LITERAL, whole, CONTEXT, None, 0))
 
 
 @pytest.mark.parametrize(("steps", "every"), [(30, 50), (75, 50)])

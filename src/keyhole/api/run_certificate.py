@@ -1,0 +1,66 @@
+"""The certificate of one stored run in short, and what many of them add up to. Nothing here imports the certifier."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+
+@dataclass(frozen=True)
+class RunCertificate:
+    """One run's certificate in short."""
+
+    identity: str
+    context: int
+    samples: int | None
+    seed: int
+    function: str | None  # as read off the model
+    right: bool | None  # whether that is the hidden target; None: not known
+    status: str
+    margin: float | None
+    eta: float | None  # rate at which model and function can disagree
+    disagreements: int | None  # of model and function on fresh inputs, 0 after a proof
+    mistakes: int | None  # of the model on 100,000 fresh inputs; None: it could not be asked
+    error_bound: float | None
+    trivial_error: float | None
+    held_out_bound: float | None  # what a half set aside would have said
+    identified: bool | None  # None: nothing was assumed
+    true_error: float  # on the run's fresh inputs
+    proof_seconds: float  # comparing model and function on every input
+    seconds: float  # all of it, but for training
+    reason: str = ""  # why it is undecided
+    identified_by: str = ""  # the rule: enumeration is certain if what is assumed holds, sample size holds at level δ
+    warnings: tuple[str, ...] = ()  # what speaks against the model or its sample
+
+    @property
+    def clean(self) -> bool:
+        """Whether the model made no error on 100,000 fresh inputs, whatever could be read off it."""
+        return self.mistakes == 0
+
+    def record(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def shares(certificates: Sequence[RunCertificate]) -> list[dict[str, Any]]:
+    """For each (T, m): the runs certified, without an error, proved, refuted and identified; median bound and time."""
+    groups: dict[tuple[int, int | None], list[RunCertificate]] = {}
+    for one in certificates:
+        groups.setdefault((one.context, one.samples), []).append(one)
+    rows = []
+    for (context, samples), members in sorted(groups.items(), key=lambda item: (item[0][0], item[0][1] or 0)):
+        bounds = [one.error_bound for one in members if one.error_bound is not None]
+        rows.append(
+            {
+                "context": context,
+                "samples": samples,
+                "settled": len(members),
+                "clean": sum(one.clean for one in members),
+                "proved": sum(one.status == "PROVED" for one in members),
+                "counterexamples": sum(one.status == "COUNTEREXAMPLE" for one in members),
+                "identified": sum(bool(one.identified) for one in members),
+                "error_bound": median(bounds) if bounds else None,
+                "seconds": median(one.seconds for one in members),
+            }
+        )
+    return rows

@@ -1,0 +1,67 @@
+"""The settings of the transformer: plain values that decide the network, its start and its training."""
+
+from dataclasses import dataclass
+
+from keyhole.errors import ArgumentError
+
+CHOICES = {
+    "activation": ("gelu", "relu"),
+    "norm": ("none", "pre", "post"),
+    "positions": ("learned", "fixed"),
+    "optimizer": ("adam", "sgd"),
+    "schedule": ("constant", "cosine"),
+    "decay_kind": ("decoupled", "coupled"),
+}
+
+
+@dataclass(frozen=True)
+class TransformerSettings:
+    """Every choice that decides a training run of the transformer, but for the data and the seed."""
+
+    heads: int = 4
+    width: int = 64
+    hidden: int = 128  # units of the feed-forward part; 0: none
+    activation: str = "gelu"  # or any other of CHOICES
+    norm: str = "post"
+    norm_eps: float = 1e-5  # added to the variance in a norm
+    residual: bool = True
+    positions: str = "learned"
+    embedding_scale: float = 0.1  # standard deviation of token, position and [CLS] vectors at the start
+    score_scale: float = 1.0  # factor on the start of W_Q and W_K
+    weight_scale: float | None = None  # standard deviation of all matrices at the start; None: 1/√inputs
+    optimizer: str = "adam"
+    rate: float = 3e-3
+    schedule: str = "constant"
+    warmup: int = 0  # steps over which the rate rises
+    momentum: float = 0.9
+    second_moment: float = 0.999
+    decay: float = 0.1
+    decay_kind: str = "decoupled"
+    dropout: float = 0.0  # on what attention and the feed-forward part add; never on tokens
+    batch: int = 64  # 0: the whole training set
+    steps: int = 2000  # at most; a multiple of `every`
+    tolerance: float = 0.01  # stop when the training loss is at or below it; 0: never
+    every: int = 50  # steps between readings
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads or min(self.heads, self.width, self.steps, self.every) < 1:
+            raise ArgumentError(
+                f"{self.heads} heads of a width of {self.width}, {self.steps} steps and a reading every {self.every} "
+                "were asked for; all are at least 1, and the heads divide the width."
+            )
+        if self.steps % self.every:
+            raise ArgumentError(
+                f"{self.steps} steps with a reading every {self.every} were asked for; training goes from reading to "
+                "reading, so use a number of steps that this divides."
+            )
+        if min(self.hidden, self.batch, self.warmup, self.tolerance) < 0:
+            raise ArgumentError("Hidden units, batch, warm-up and tolerance are at least 0; give no negative number.")
+        if not (self.rate > 0 and self.decay >= 0 and 0 <= self.dropout < 1 and self.norm_eps > 0):
+            raise ArgumentError(
+                f"A rate of {self.rate}, a decay of {self.decay}, a dropout of {self.dropout} and a norm_eps of "
+                f"{self.norm_eps} were asked for; rate and norm_eps are above 0, the decay is at least 0, the dropout "
+                "below 1."
+            )
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise ArgumentError(f"{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}.")

@@ -1,0 +1,1 @@
+"""Gradient descent for the transformer: the network, its data, and the compiled loop. Only these files import jax."""

@@ -1,0 +1,58 @@
+"""A trained network as a predictor, and which settings decide a compiled program."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Bool, UInt8
+
+from keyhole.attention import evaluate, tabulate
+from keyhole.attention.evaluation import safe_width
+from keyhole.lab.learners.base import Predictor
+from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.training.network import Parameters, apply, exponentials, model_of, tables
+
+PREDICTED = 1024  # inputs predicted in one call
+
+
+def shape_of(settings: TransformerSettings) -> TransformerSettings:
+    """The settings with everything that is traced blotted out: what decides the compiled program."""
+    most = -(-settings.steps // settings.every)
+    return replace(settings, rate=1.0, decay=0.0, warmup=0, steps=most * settings.every, tolerance=0.0)
+
+
+def predictor_of(
+    settings: TransformerSettings, context: int, parameters: Parameters, weights: dict[str, np.ndarray]
+) -> Predictor:
+    """The network's answers, in blocks of one shape; scores beyond the product's safe range go by softmax.
+
+    A network that diverged answers 0 to everything.
+    """
+    if has_diverged(weights):
+        return lambda inputs: np.zeros(len(inputs), dtype=bool)
+    spread = float(exponentials(tables(settings, parameters)[0])[1])
+    if not spread < safe_width(np.finfo(np.float32), context):
+        tabulated = tabulate(model_of(settings, weights))
+        return lambda inputs: np.asarray(evaluate(tabulated, inputs)) > 0
+    applied = _compiled(shape_of(settings))
+
+    def predict(inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
+        spare = -len(inputs) % PREDICTED
+        padded = np.pad(inputs, ((0, spare), (0, 0)))
+        parts = [applied(parameters, part) for part in np.split(padded, len(padded) // PREDICTED)]
+        return np.asarray(np.concatenate([np.asarray(part) for part in parts])[: len(inputs)] > 0)
+
+    return predict
+
+
+def has_diverged(weights: dict[str, np.ndarray]) -> bool:
+    """Whether some weight is no longer a number."""
+    return not all(np.isfinite(array).all() for array in weights.values())
+
+
+@cache
+def _compiled(settings: TransformerSettings) -> Callable[..., Any]:
+    return jax.jit(partial(apply, settings))
