@@ -123,7 +123,7 @@ def test_repeated_rows_of_a_run_count_once(shelf, tmp_path):
     made, tables = run()
     tripled = (np.tile(made.sample[0], (3, 1)), np.tile(made.sample[1], 3))
     shelf.update({"once": (made, tables), "thrice": (replace(made, sample=tripled), tables)})
-    once, thrice = settle([row(name) for name in ("once", "thrice")], tmp_path, assume_junta=2)
+    once, thrice = certify_runs([row(name) for name in ("once", "thrice")], tmp_path, assume_junta=2)
     assert thrice.error_bound == once.error_bound
     assert (once.warnings, len(thrice.warnings)) == ((), 1)
     assert "only 80 of 240 rows are distinct" in thrice.record()["warnings"][0]

@@ -239,7 +239,7 @@ NO_CLASSIFIERS = {
 @pytest.mark.parametrize("kind", [kind for kinds in NO_CLASSIFIERS.values() for kind in kinds])
 def test_only_classifiers_are_learners(kind):
     """What is no classifier of scikit-learn is refused when it is named, and when a record names it."""
-    for named in (lambda: learner_named(f"sklearn:{kind}"), lambda: learner_from({"name": f"sklearn:{kind}"})):
+    for named in (lambda: learner_named(f"sklearn:{kind}"), lambda: learner_from_record({"name": f"sklearn:{kind}"})):
         with pytest.raises(ArgumentError, match="sklearn:") as told:
             named()
         assert "\n" not in str(told.value)
@@ -253,7 +253,7 @@ def test_nothing_is_called_to_find_out_what_it_is(monkeypatch):
     monkeypatch.setattr(sklearn.datasets, "clear_data_home", lambda *_, **__: called.append(1))
     for settings in ({}, {"data_home": "somewhere"}):
         with pytest.raises(ArgumentError, match="is no classifier"):
-            learner_from({"name": "sklearn:datasets.clear_data_home", "settings": settings})
+            learner_from_record({"name": "sklearn:datasets.clear_data_home", "settings": settings})
     assert not called
 
 
@@ -295,7 +295,7 @@ def test_settings_that_a_class_does_not_take_are_refused(kind, settings):
 def test_settings_of_a_record_are_plain(settings):
     """Settings read back are names with numbers, texts or nothing; others are refused in a sentence."""
     with pytest.raises(ArgumentError, match="settings of sklearn:tree"):
-        learner_from({"name": "sklearn:tree", "settings": settings})
+        learner_from_record({"name": "sklearn:tree", "settings": settings})
 
 
 @pytest.mark.parametrize("kind", ["neighbors.KNeighborsClassifier", "semi_supervised.SelfTrainingClassifier"])
@@ -316,6 +316,6 @@ def test_classifiers_by_their_class_still_learn(kind):
     """A class of scikit-learn that is a classifier is taken, and learns one position."""
     instance, examples = drawn("and:1", 6, 200, 0)
     learner = learner_named(f"sklearn:{kind}")
-    assert learner_from(learner.record()) == learner
+    assert learner_from_record(learner.record()) == learner
     fresh = instance.inputs(200, np.random.default_rng(2))
     assert (fitted(learner, instance, examples).predict(fresh) == instance.truth(fresh)).mean() > 0.9
