@@ -25,6 +25,7 @@ from keyhole.lab.runs.run import run
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import PACKAGES, Store
 from keyhole.lab.task import SparseTask
+from keyhole.lab.thresholds.sweep import Sweep
 from lab_fakes import Coin, Inline
 
 
@@ -356,3 +357,12 @@ def test_the_certifier_is_imported_only_when_asked_for(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["2"], done.stderr
+
+
+def test_each_threshold_is_worked_out_once(tmp_path, monkeypatch):
+    """An answer resamples a sweep once: the thresholds it shows are those its laws are compared on."""
+    calls, original = [], Sweep.thresholds
+    monkeypatch.setattr(Sweep, "thresholds", property(lambda sweep: calls.append(sweep) or original.fget(sweep)))
+    answer = learned(tmp_path, beside=[Coin(level=20.0)])
+    assert len(answer.thresholds) == 4
+    assert len(calls) == 2

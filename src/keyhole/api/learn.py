@@ -99,9 +99,10 @@ def learn(
         swept = [sweep(plan, runs, start, workers=workers, keep_weights=kept, watch=watch) for plan in plans]
     floors = {context: task_floor(task, context, quantile) for context in lengths}
     what = f"{task.name}{_circumstances(task)}"
+    found = [one.thresholds for one in swept]  # each is resampled, so once
     answer, *others = (
-        Learned(what, by, one, one.thresholds, floors, _verdict(one.thresholds, confidence))
-        for by, one in zip(asked, swept, strict=True)
+        Learned(what, by, one, thresholds, floors, _verdict(thresholds, confidence))
+        for by, one, thresholds in zip(asked, swept, found, strict=True)
     )
     certificates: tuple[RunCertificate, ...] = ()
     if certify:
