@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from keyhole.lab.observation import Observer, SampleSource, target_characters
+from keyhole.lab.observation import PROBE, Observer, SampleSource, target_characters
 from keyhole.lab.task import SparseTask
 
-CONTEXT, PROBE = 8, 1024
+CONTEXT = 8
 
 
 @pytest.mark.parametrize(("formula", "law"), [("and:3", "uniform"), ("parity:3", "uniform"), ("and:2", "0.8")])

@@ -14,6 +14,7 @@ from keyhole.boolean.distribution import UNIFORM
 from keyhole.boolean.fourier import sign_spectrum
 from keyhole.lab.task import Examples, Instance
 
+PROBE = 1024  # fresh inputs on which readings are taken
 CHARACTERS = 6  # the Fourier weight looks at all sets of at most this many relevant positions
 
 

@@ -11,7 +11,6 @@ from keyhole.claims.training import certified_runs as settled
 from keyhole.claims.training import conjunctions, grokking, parity, sparse_heads, trained
 from keyhole.claims.training.conjunctions import Growth
 from keyhole.lab.laws.selection import compare_laws
-from keyhole.lab.learners.training.prepare import PROBE
 from keyhole.lab.runs.run import RunResult
 from keyhole.lab.thresholds.threshold import Threshold
 
@@ -117,7 +116,6 @@ def test_both_marks_of_noise_are_as_unusual():
     tolerance = 4 * (expected / len(means)) ** 0.5
     assert np.mean(means**2 > parity.NOISE) == pytest.approx(expected, abs=tolerance)
     assert np.mean(np.abs(means / 2) > parity.CHANCE - 0.5) == pytest.approx(expected, abs=tolerance)
-    assert parity.PROBE == PROBE
 
 
 def test_a_network_that_does_not_fit_memorises_nothing():

@@ -14,6 +14,7 @@ from keyhole.figure import Figure
 from keyhole.lab.laws.figures import course_figure
 from keyhole.lab.learners.presets import preset
 from keyhole.lab.learners.transformer import TransformerLearner
+from keyhole.lab.observation import PROBE
 from keyhole.lab.runs.run import RunResult
 from keyhole.lab.task import SparseTask
 from keyhole.papers import EDELMAN_2022
@@ -41,7 +42,6 @@ NETWORK = TransformerLearner(replace(preset("parity"), every=10))  # readings cl
 SEEDS = {"quick": {10: 6, 15: 10, 20: 10}, "paper": {10: 20, 15: 20, 20: 20, 30: 20, 40: 20}}
 POOLED = (15, 20)
 ENOUGH = 0.9
-PROBE = 1024  # inputs of a reading
 UNUSUAL = 5.0  # a square of a standard normal: what both marks of noise are exceeded by with the same small chance
 NOISE = UNUSUAL / PROBE  # of the share of one character on the probe inputs
 CHANCE = 0.5 + (UNUSUAL / PROBE) ** 0.5 / 2  # of the accuracy on them

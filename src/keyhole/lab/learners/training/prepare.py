@@ -6,10 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt8
 
-from keyhole.lab.observation import Observation, Observer, SampleSource
+from keyhole.lab.observation import PROBE, Observation, Observer, SampleSource
 from keyhole.lab.task import Examples, ProblemSize
 
-PROBE = 1024  # fresh inputs on which readings are taken
 SMALLEST = 64  # a training set is padded to 64, 128, 256, … (whole batches) or 1024, 8192, … (mini-batches)
 
 
