@@ -1,7 +1,7 @@
 """Settle many runs: what each trained model computes, proved or not, and what its own training set promises."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from keyhole.lab.learners.transformer import Transformer
 from keyhole.lab.runs.engine import leashed, starting
 from keyhole.lab.runs.store import Row
 from keyhole.lab.task import Instance, SparseTask, Task
+from keyhole.progress import Progress, Watch, ignore
 
 FRESH = 100_000  # inputs on which a model without proof is compared with its function, and with the target
 BLOCK = 10_000  # of them at once
@@ -77,7 +78,7 @@ def settle(
     time_limit: float = 10.0,
     workers: int = 1,
     executor: Executor | None = None,
-    watch: Callable[[int, int], None] = lambda _done, _of: None,
+    watch: Watch = ignore,
 ) -> tuple[Settled, ...]:
     """Certify each run from its own training set, in the order given; weights that were not kept are made again."""
     _require_terms(assume_junta, time_limit)
@@ -86,14 +87,14 @@ def settle(
         found = []
         for done, arguments in enumerate(asked, 1):
             found.append(settle_one(*arguments))
-            watch(done, len(rows))
+            watch(Progress(done, len(rows), "certifying runs"))
         return tuple(found)
     pool, leash = leashed(workers) if executor is None else (executor, None)
     try:
         with starting(folder):
             waiting = [pool.submit(settle_one, *arguments) for arguments in asked]
         for done, _ in enumerate(as_completed(waiting), 1):
-            watch(done, len(rows))
+            watch(Progress(done, len(rows), "certifying runs"))
         return tuple(future.result() for future in waiting)
     except BaseException:  # a certificate under way may take long, and is given up
         if leash is not None:
@@ -110,16 +111,18 @@ def require_settleable(task: Task, learner: Learner, contexts: Sequence[int], as
     _require_terms(assume_junta)
     if not isinstance(learner, Transformer):
         raise AssumptionError(
-            f"Runs of {learner.name} were to be certified, and it has no weights. Leave out --certify, or train the "
-            "transformer."
+            f"Runs of {learner.name} were to be certified, and it has no weights. Train the transformer, or "
+            "certify nothing."
         )
     if isinstance(task, SparseTask) and task.balanced_sets:
-        raise AssumptionError(f"{REDRAWN}Use --any-sets, or certify one run with --accepted.")
+        raise AssumptionError(
+            f"{REDRAWN}Take training sets as they are drawn, or certify one run and say how likely its set is kept."
+        )
     symbols = task.symbols if isinstance(task, SparseTask) else 2
     if symbols > WIDEST or max(contexts) > LONGEST:
         raise AssumptionError(
             f"Runs over {symbols} symbols at a context of {max(contexts)} were to be certified; up to {WIDEST} symbols "
-            f"and {LONGEST} positions are read. Leave out --certify."
+            f"and {LONGEST} positions are read. Ask for fewer of either, or certify nothing."
         )
 
 
@@ -129,7 +132,7 @@ def settle_one(row: Row, folder: Path, assume_junta: int | None, repair: bool, t
     try:
         run = read_run(row.identity, folder)
         if run.conditioned:
-            return _refused(row, f"{REDRAWN}Certify one run with --accepted instead.", 0.0)
+            return _refused(row, f"{REDRAWN}Certify the run by itself, and say how likely its set is kept.", 0.0)
         began = time.perf_counter()
         subject = certifiable(run.model)
         terms = Terms(

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Figure, figure_from
 from keyhole.papers import Paper
 
 Kind = Literal["identity", "inequality", "measurement", "replication"]
@@ -97,7 +97,7 @@ class Finding:
 
     def record(self) -> dict[str, Any]:
         """The finding as plain values."""
-        return asdict(self)
+        return {**asdict(self), "command": self.command, "proved": self.claim.proved}
 
 
 def from_record(record: Mapping[str, Any]) -> Finding:
@@ -105,14 +105,8 @@ def from_record(record: Mapping[str, Any]) -> Finding:
     claim = {**record["claim"], "papers": tuple(Paper(**paper) for paper in record["claim"]["papers"])}
     outcome = {
         **record["outcome"],
-        "figures": tuple(_figure(figure) for figure in record["outcome"]["figures"]),
+        "figures": tuple(figure_from(figure) for figure in record["outcome"]["figures"]),
         "caveats": tuple(record["outcome"]["caveats"]),
     }
     rest = {name: record[name] for name in ("run", "scale", "seed", "seconds", "versions")}
     return Finding(claim=Claim(**claim), outcome=Outcome(**outcome), **rest)
-
-
-def _figure(record: Mapping[str, Any]) -> Figure:
-    axes = {name: Axis(**record[name]) for name in ("x", "y", "colour") if record[name] is not None}
-    over = tuple(_figure(each) for each in record["over"])
-    return Figure(**{**record, **axes, "rows": tuple(record["rows"]), "over": over})

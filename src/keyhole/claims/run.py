@@ -3,8 +3,8 @@
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from importlib.metadata import version
 from multiprocessing import get_context
@@ -16,36 +16,46 @@ from keyhole.claims.ledger import STUDIES, find
 from keyhole.errors import ArgumentError, KeyholeError
 from keyhole.files.atomic import write_file
 from keyhole.files.record import to_json
+from keyhole.progress import Progress, Watch, ignore
 
-Watch = Callable[["Progress"], None]
+HEARTBEAT = 15.0  # seconds after which the studies under way are named, where none has finished
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far a run has come."""
+class Step:
+    """A study that has just finished, or was found done."""
 
-    done: int
-    of: int
-    claim: str  # the study that has just finished, or was found done
+    claim: str
     fresh: bool  # whether it was run now
 
 
-def reproduce(
-    only: tuple[str, ...], *, scale: Scale, seed: int, folder: Path, workers: int, watch: Watch
+def run_studies(
+    only: Sequence[str], *, scale: Scale, seed: int, folder: Path, workers: int, watch: Watch = ignore
 ) -> tuple[Finding, ...]:
     """The findings of the chosen studies, in the ledger's order; those already in the folder are not run again."""
+    if workers < 1:
+        raise ArgumentError(f"{workers} workers were asked for; at least one is needed.")
     studies = [find(name) for name in only] if only else list(STUDIES)
     found: dict[str, Finding] = {}
     for study in studies:
         kept = load(study, scale, seed, folder)
         if kept is not None:
             found[study.claim.id] = kept
-            watch(Progress(len(found), len(studies), study.claim.id, fresh=False))
+            watch(Progress(len(found), len(studies), study.claim.id, detail=Step(study.claim.id, fresh=False)))
     missing = [study.claim.id for study in studies if study.claim.id not in found]
-    for finding in _run(missing, scale, seed, workers):
+
+    def name_those_under_way(names: Sequence[str]) -> None:
+        watch(Progress(len(found), len(studies), f"looking at {', '.join(names)}"))
+
+    if missing:
+        words = f"claims (to be looked at: {len(missing)}, processes: {min(workers, len(missing))})"
+        watch(Progress(len(found), len(studies), words, milestone=True))
+    for finding in _run(missing, scale, seed, workers, name_those_under_way):
         found[finding.claim.id] = finding
         save(finding, folder)
-        watch(Progress(len(found), len(studies), finding.claim.id, fresh=True))
+        step = Step(finding.claim.id, fresh=True)
+        words = f"claims ({finding.claim.id}: {finding.outcome.verdict})"
+        watch(Progress(len(found), len(studies), words, detail=step, milestone=True))
     return tuple(found[study.claim.id] for study in studies)
 
 
@@ -57,17 +67,25 @@ def look(name: str, scale: Scale, seed: int) -> Finding:
     return Finding(study.claim, outcome, study.identity(scale, seed), scale, seed, seconds, versions())
 
 
-def _run(names: list[str], scale: Scale, seed: int, workers: int) -> Iterator[Finding]:
-    """Findings as they finish: in this process, or in several spawned ones."""
-    if workers < 1:
-        raise ArgumentError(f"{workers} workers were asked for; at least one is needed.")
+def _run(
+    names: list[str], scale: Scale, seed: int, workers: int, tell: Callable[[Sequence[str]], None]
+) -> Iterator[Finding]:
+    """Findings as they finish: in this process, or in several spawned ones; `tell` hears what is under way."""
     if workers == 1 or len(names) < 2:
-        yield from (look(name, scale, seed) for name in names)
+        for name in names:
+            tell([name])
+            yield look(name, scale, seed)
         return
     with ProcessPoolExecutor(min(workers, len(names)), mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(look, name, scale, seed) for name in names]
+        waiting = {pool.submit(look, name, scale, seed): name for name in names}
         try:
-            yield from (future.result() for future in as_completed(waiting))
+            while waiting:
+                finished, _ = wait(waiting, HEARTBEAT, FIRST_COMPLETED)
+                for future in finished:
+                    del waiting[future]
+                    yield future.result()
+                if not finished:
+                    tell([name for future, name in waiting.items() if future.running()])
         finally:
             pool.shutdown(cancel_futures=True)
 

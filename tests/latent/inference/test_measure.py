@@ -166,8 +166,8 @@ def test_progress_is_told_after_every_repeat():
     """`watch` hears how many are done, and of how many."""
     question, heard = ask("beta", find_model("beta")), []
     estimator = make_estimator("softmax", question, Settings())
-    measure(question, [estimator], [4], repeats=3, seed=0, watch=lambda done, of: heard.append((done, of)))
-    assert heard == [(1, 3), (2, 3), (3, 3)]
+    measure(question, [estimator], [4], repeats=3, seed=0, watch=heard.append)
+    assert [(progress.done, progress.of) for progress in heard] == [(1, 3), (2, 3), (3, 3)]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ depends on nothing but its own finished rounds.
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import median
+from typing import Any
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Learner
@@ -19,6 +20,7 @@ from keyhole.lab.runs.store import Row, Store
 from keyhole.lab.task import Task
 from keyhole.lab.thresholds.design import Threshold, check_levels, estimate
 from keyhole.lab.thresholds.schedule import Schedule, Size, Tallies, sized
+from keyhole.progress import Progress, Watch, ignore
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Progress:
+class SweepState:
     """How far a sweep has come: a standing per context, and the runs made and found."""
 
     standings: tuple[Standing, ...]
@@ -80,8 +82,15 @@ class Progress:
             for one in self.standings
         )
 
+    def progress(self, what: str, *, milestone: bool = False) -> Progress:
+        """The state as an event: the runs that are there, and about how many there will be."""
+        runs = sum(one.runs for one in self.standings)
+        ahead = sum(one.round_size - one.round_done + one.left for one in self.standings)
+        return Progress(runs, runs + ahead, what, self.seconds_left, self, milestone)
 
-Watch = Callable[[Progress], None]
+    def record(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return {"contexts": [asdict(one) for one in self.standings], "made": self.made, "workers": self.workers}
 
 
 @dataclass(frozen=True)
@@ -134,7 +143,7 @@ def sweep(
     *,
     workers: int,
     keep_weights: bool = False,
-    watch: Watch | None = None,
+    watch: Watch = ignore,
 ) -> Sweep:
     """Make the runs of the plan that the store lacks, and put them together; workers start when first needed."""
     began = time.perf_counter()
@@ -145,8 +154,12 @@ def sweep(
             finished = dispatch.finished()
             for row in finished.values():
                 by_context[row.context].receive(row)
-            if watch is not None and finished:
-                watch(Progress(tuple(track.standing() for track in tracks), dispatch.made, workers))
+            ended = [T for T in dict.fromkeys(row.context for row in finished.values()) if not by_context[T].pending]
+            if finished and watch is not ignore:
+                state = SweepState(tuple(track.standing() for track in tracks), dispatch.made, workers)
+                words = f" (T = {', '.join(map(str, ended))} finished)" if ended else ""
+                words = f"runs of {plan.task.name} by {plan.learner.name}{words}"
+                watch(state.progress(words, milestone=bool(ended)))
         made = dispatch.made
     rows = tuple(row for track in tracks for row in track.ordered())
     wanting = {track.context: plan.schedule.left(track.tallies) for track in tracks}
