@@ -27,7 +27,7 @@ def test_a_second_run_runs_nothing(tmp_path):
 
 
 def test_a_run_is_never_silent_for_long(tmp_path, monkeypatch):
-    """The start and every verdict are milestones; before each study, or while none finishes, those under way are named."""
+    """The start and every verdict are milestones; studies under way are named before, or while none finishes."""
     heard = []
     reproduce(tmp_path / "one", watch=heard.append)
     told = [step.what for step in heard if step.milestone]

@@ -28,7 +28,8 @@ def exchangeability_document(record: Record) -> Document:
 def _seen(test: Record, length: int) -> str:
     """What a test saw, in words."""
     if "ceiling" not in test:
-        return f"statistic {test['statistic']:.4g}"
+        statistic = test["statistic"]
+        return f"statistic {test['statistic_reason'] if statistic is None else f'{statistic:.4g}'}"
     if test["ceiling"] == 1:
         return "half of the sequences show nothing to look along"
     return (
