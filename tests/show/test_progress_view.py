@@ -8,7 +8,7 @@ from rich.console import Console
 from keyhole.lab.thresholds.sweep import Standing, SweepState
 from keyhole.progress import Progress
 from keyhole.show import progress_view
-from keyhole.show.progress_view import EVERY, line, line_watch, picture, viewing
+from keyhole.show.progress_view import EVERY, Pace, line, line_watch, picture, viewing
 
 
 def test_a_pipe_gets_milestones_and_a_line_now_and_then():
@@ -18,7 +18,26 @@ def test_a_pipe_gets_milestones_and_a_line_now_and_then():
     for now, milestone in [(0.0, True), (1.0, False), (EVERY - 1, False), (EVERY, False), (EVERY + 1, False),
                            (EVERY + 2, True), (2 * EVERY, False), (2 * EVERY + 2, False)]:  # fmt: skip
         watch(Progress(int(now), 20, "runs", milestone=milestone))
-    assert written == [f"keyhole: runs: {int(second)} of 20" for second in (0, EVERY, EVERY + 2, 2 * EVERY + 2)]
+    assert written == [
+        "keyhole: runs: 0 of 20",
+        "keyhole: runs: 5 of 20, about 0:00:15 left",
+        "keyhole: runs: 7 of 20, about 0:00:13 left",
+        "keyhole: runs: 12 of 20, about 0:00:08 left",
+    ]
+
+
+def test_the_time_left_follows_from_the_steps_of_the_present_count():
+    """Steps that were done before, or belong to a count before this one, do not make the work look faster."""
+    now = 0.0
+    pace = Pace(lambda: now)
+    assert pace.left(Progress(10, 20, "found done")) is None
+    now = 4.0
+    assert pace.left(Progress(12, 20, "made")) == pytest.approx(16.0)
+    assert pace.left(Progress(0, 20, "another count")) is None
+    now = 6.0
+    assert pace.left(Progress(1, 20, "another count")) == pytest.approx(38.0)
+    assert pace.left(Progress(2, 20, "it says so itself", 3.0)) == 3.0
+    assert pace.left(Progress(3, None, "nobody knows")) is None
 
 
 def test_quick_work_is_silent(capsys):
@@ -48,13 +67,13 @@ def test_a_milestone_goes_to_stderr_as_it_is(capsys):
 )
 def test_lines(progress, words):
     """What is done, of how many where that is known, and the time left where it is above half a second."""
-    assert line(progress) == words
+    assert line(progress, progress.seconds_left) == words
 
 
-def shown(progress, seconds=0.0):
+def shown(progress):
     """The picture of a step on a terminal of 80 columns."""
     console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
-    console.print(picture(progress, seconds))
+    console.print(picture(progress, progress.seconds_left))
     return console.file.getvalue().splitlines()
 
 
@@ -71,11 +90,11 @@ def test_the_live_table_fits_a_terminal():
 
 
 def test_a_bar_tells_the_time_left():
-    """Half of the work after ten seconds leaves ten; without a total there is neither number nor time."""
-    (text,) = shown(Progress(5, 10, "contexts"), 10.0)
+    """Beside the steps done; without a total there is neither number nor time."""
+    (text,) = shown(Progress(5, 10, "contexts", 10.0))
     assert text.split()[0] == "contexts"
     assert text.split()[-2:] == ["5/10", "0:00:10"]
-    (text,) = shown(Progress(0, None, "starting"), 10.0)
+    (text,) = shown(Progress(0, None, "starting"))
     assert "0:0" not in text
 
 
