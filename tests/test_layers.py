@@ -103,3 +103,14 @@ def test_theory_imports_no_framework(package):
 def test_the_front_door_is_light(program):
     """`import keyhole`, and building the command line, import nothing numerical."""
     assert not imported_by(program, FRAMEWORKS | {"numpy", "scipy", "altair", "jaxtyping"})
+
+
+COMMANDS_OF_OTHERS = {"bound.py", "certify.py", "check.py", "compile.py", "compile_table.py"}  # still to be moved
+COMMAND_LINE = {"cli", "api", "claims", "show", "progress", "errors", "__init__"}
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "cli").glob("*.py")), ids=lambda path: path.name)
+def test_the_command_line_only_parses_asks_and_prints(path):
+    """It imports what answers (api, claims), what shows (show, progress) and errors, and nothing else of keyhole."""
+    beyond = packages_imported(path) - COMMAND_LINE
+    assert not beyond or path.name in COMMANDS_OF_OTHERS, f"{path.name} imports {', '.join(sorted(beyond))}"

@@ -7,7 +7,29 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-VERBS = ("bound", "certify", "check", "compile", "describe", "exchangeable", "infer", "learn", "runs", "score")
+FUNCTIONS = {  # name → module
+    **{
+        name: f"keyhole.api.{name}"
+        for name in (
+            "bound",
+            "certify",
+            "check",
+            "compile",
+            "describe",
+            "exchangeable",
+            "infer",
+            "learn",
+            "runs",
+            "score",
+        )
+    },
+    "forget_runs": "keyhole.api.runs",
+    "list_claims": "keyhole.claims.findings",
+    "make_suite": "keyhole.api.suite",
+    "reproduce": "keyhole.claims.findings",
+    "show_run": "keyhole.api.runs",
+}
+VERBS = tuple(FUNCTIONS)
 
 __all__ = [*VERBS, "__version__"]  # noqa: PLE0604  (the verbs are strings too)
 
@@ -15,7 +37,7 @@ __all__ = [*VERBS, "__version__"]  # noqa: PLE0604  (the verbs are strings too)
 def __getattr__(name: str) -> object:
     """Load a verb, or a room, the first time it is named."""
     if name in VERBS:
-        return getattr(import_module(f"keyhole.api.{name}"), name)
+        return getattr(import_module(FUNCTIONS[name]), name)
     raise AttributeError(f"module 'keyhole' has no attribute {name!r}; its verbs are {', '.join(VERBS)}")
 
 

@@ -1,11 +1,11 @@
 """A figure as a value: what is shown, not how it is drawn.
 
-Rooms return figures; `page/chart` draws them. A figure is always also a table: its rows hold every number shown.
+Results have figures; `show.chart` draws them. A figure is always also a table: its rows hold every number shown.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from keyhole.errors import AssumptionError
 
@@ -63,3 +63,10 @@ class Figure:
         """The columns that are shown."""
         axes = (self.x, self.y, *([self.colour] if self.colour else []))
         return tuple(dict.fromkeys([*(axis.column for axis in axes), *filter(None, (self.low, self.high))]))
+
+
+def figure_from(record: Mapping[str, Any]) -> Figure:
+    """The figure that a record was made of, by `dataclasses.asdict`."""
+    axes = {name: Axis(**record[name]) for name in ("x", "y", "colour") if record[name] is not None}
+    over = tuple(figure_from(each) for each in record["over"])
+    return Figure(**{**record, **axes, "rows": tuple(record["rows"]), "over": over})

@@ -191,7 +191,7 @@ def test_larger_alphabets_are_told(shelf, tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"learner": "consistent:and"}, "it has no weights. Do not certify them"),
+        ({"learner": "consistent:and"}, "it has no weights. Train the transformer"),
         ({"balanced_sets": True}, "how likely a set is kept. Take training sets as they are drawn"),
         ({"preset": "paper"}, "how likely a set is kept. Take training sets as they are drawn"),
         ({"symbols": 65}, "over 65 symbols at a context of 20 were to be certified; up to 64 symbols"),
@@ -200,7 +200,7 @@ def test_larger_alphabets_are_told(shelf, tmp_path):
     ],
 )
 def test_learn_refuses_before_the_sweep(monkeypatch, tmp_path, options, sentence):
-    """What could not be certified is refused before anything is trained, where certificates are asked for."""
+    """What could not be certified is refused with `certify` before anything is trained, and only with it."""
     monkeypatch.setattr("keyhole.api.learn.sweep", lambda *_args, **_options: 1 / 0)
     asked = {"contexts": (20,), "samples": (40,), "store": tmp_path} | options
     with pytest.raises((AssumptionError, ArgumentError), match=sentence):

@@ -48,7 +48,7 @@ def test_the_answer_holds_thresholds_laws_floors_and_runs(tmp_path):
     lines = str(found).splitlines()
     assert all(len(line) <= 80 for line in lines)
     assert lines[0] == "and:2 by coin"
-    assert "<pre>and:2 by coin" in found._repr_html_()
+    assert "<p>and:2 by coin</p>" in found._repr_html_()
 
 
 def test_figures_show_the_numbers(tmp_path):
@@ -224,7 +224,7 @@ def test_weights_are_kept_when_asked(tmp_path):
         ({"contexts": ()}, ArgumentError, "at no context"),
         ({"samples": (10**13,)}, ArgumentError, "GB are free"),
         ({"samples": (5,), "online": True}, ArgumentError, "choose one"),
-        ({"samples": (), "seeds": 3}, ArgumentError, "Give sample sizes or ask for online learning"),
+        ({"samples": (), "seeds": 3}, ArgumentError, "Give sizes, or ask for fresh samples"),
         ({"laws": ("log", "cubic")}, ArgumentError, "There is no growth law 'cubic'"),
         ({"law": "skewed"}, ArgumentError, "law 'skewed' is not known"),
         ({"precision": 2.0}, ArgumentError, "such as 0.2"),
@@ -337,16 +337,16 @@ def test_the_trivial_accuracy_is_that_of_the_better_constant(family, size, p):
             SparseTask("and:7"),
             [
                 "always answering the same is right on 99.2 % of inputs",
-                "warning: success needs no learning here: 99.2 % is 99 % or more; use balanced",
-                "  bits",
+                "warning: success needs no learning here: 99.2 % is 99 % or more; draw the bits",
+                "  so that both answers are as likely (the law balanced)",
             ],
         ),
         (
             SparseTask("x1 & ~x2", "0.999"),
             [
                 "always answering the same is right on 99.9 % of inputs",
-                "warning: success needs no learning here: 99.9 % is 99 % or more; use another",
-                "  distribution of the bits",
+                "warning: success needs no learning here: 99.9 % is 99 % or more; draw the bits",
+                "  by another law",
             ],
         ),
     ],

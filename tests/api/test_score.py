@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 
 import keyhole
-from keyhole.api.suite import make_suite, write_suite
 from keyhole.errors import DataError
 
-MEMBERS = make_suite(3, 12)
+MEMBERS = keyhole.make_suite(3, 12)
 
 
 @pytest.fixture
 def key(tmp_path):
     """The key of a small suite."""
-    return write_suite(MEMBERS, tmp_path, lambda _plan, _proof, _path: None)
+    return MEMBERS.save(tmp_path / "key.json")
 
 
 def perfect(member):
@@ -44,7 +43,7 @@ def test_a_folder_is_scored_model_by_model(key, tmp_path):
 def test_an_unknown_model_is_refused(key, tmp_path):
     """The key is asked for names it has."""
     np.save(tmp_path / "mine.npy", perfect(MEMBERS[0]))
-    with pytest.raises(DataError, match=r"no model 'mine'.*--model model-000"):
+    with pytest.raises(DataError, match=r"no model 'mine'.*such as model-000"):
         keyhole.score(key, tmp_path / "mine.npy")
 
 

@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 import keyhole
-from keyhole.api.suite import CONSTRUCTIONS, FAMILIES, LEAKS, make_suite, write_suite
+from keyhole.api.suite import CONSTRUCTIONS, FAMILIES, LEAKS, make_suite
 from keyhole.attention.evaluation import evaluate
 from keyhole.boolean.distribution import UNIFORM, sample
 from keyhole.boolean.formula import parse
 from keyhole.compiler.assembly import logits, to_tabulated
-from keyhole.compiler.choice import Choice
-from keyhole.compiler.compiled import certified
 from keyhole.compiler.distractors import live
-from keyhole.compiler.export.stored import save
 from keyhole.errors import AssumptionError
 
 SUITE = make_suite(28, 16)
@@ -69,13 +66,12 @@ def test_a_longer_suite_begins_with_a_shorter_one():
 
 
 def test_key_holds_the_answers(tmp_path):
-    """The key names each file with its formula and positions; models are written by the writer that is given."""
-    written = []
+    """The key names each file with its formula and positions; a name that ends in .json gets the key alone."""
     members = SUITE[:3]
-    path = write_suite(members, tmp_path, lambda plan, proof, file: written.append((plan, proof, file)), seed=0)
+    path = members.save(tmp_path / "key.json")
+    assert [file.name for file in tmp_path.iterdir()] == ["key.json"]
     key = json.loads(path.read_text("utf8"))
     assert (key["schema"], key["context"], path.name) == ("suite/1", 16, "key.json")
-    assert written == [(member.plan, member.proof, tmp_path / member.file) for member in members]
     for answer, member in zip(key["models"], members, strict=True):
         assert parse(answer["formula"]) == member.plan.function
         assert tuple(answer["positions"]) == member.plan.function.positions
@@ -93,7 +89,9 @@ def test_refuses_what_is_no_suite(count, context):
 
 def test_every_model_can_be_stored_and_checked(tmp_path):
     """Written with its certificate, each model passes the check that speaks from the file alone, distractors too."""
-    write_suite(SUITE, tmp_path, lambda plan, _, path: save(certified(Choice(plan, "one of a suite")), path))
+    heard = []
+    assert SUITE.save(tmp_path, watch=heard.append) == tmp_path / "key.json"
+    assert [step.done for step in heard] == list(range(1, len(SUITE) + 1))
     for member in SUITE:
         faults = [seen.says for seen in keyhole.check(tmp_path / member.file).inspections if not seen.holds]
         assert not faults, f"{member.plan.construction}: {faults}"

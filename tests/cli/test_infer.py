@@ -36,6 +36,7 @@ def test_every_model_answers_within_80_columns(model):
 GOLDEN = {"keyhole", "schema", "model", "repeats", "seed", "exact_given_keys", "estimators"}
 GOLDEN_ESTIMATOR = {
     "attention", "settings", "is_the_posterior_mean", "points", "gap_slope", "error_slope", "theory",
+    "gap_slope_exact", "error_slope_exact",
 }  # fmt: skip
 GOLDEN_POINT = {
     "size", "gap", "gap_standard_error", "gap_exact", "error", "error_standard_error", "error_exact",

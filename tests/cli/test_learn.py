@@ -1,6 +1,5 @@
 """`keyhole learn` at the keyboard: a table, JSON, sentences for what goes wrong, and nothing lost."""
 
-import io
 import json
 import os
 import signal
@@ -12,20 +11,17 @@ import time
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from keyhole.cli.app import app
-from keyhole.cli.learn_table import drawn
 from keyhole.lab.runs.store import Store
-from keyhole.lab.thresholds.sweep import Progress, Standing
 from keyhole.show.site import FORMATS, to_csv
 from lab_fakes import Coin
 
 KEYS = [  # golden: fields are only ever added
     "keyhole", "schema", "task", "learner", "schedule", "quantile", "confidence", "thresholds", "laws", "verdict",
     "cells", "certified", "certificates", "beside", "runs", "made", "seconds",
-    "trivial_accuracy",
+    "trivial_accuracy", "trivial_remedy", "what", "by", "remarks", "other_versions",
 ]  # fmt: skip
 THRESHOLD = ["context", "m", "low", "high", "censored", "plateau", "slope", "trials", "unfitted"]
 CELL = ["context", "samples", "trials", "successes", "fitted", "steps", "unfitted_failures", "fitted_failures"]
@@ -193,14 +189,14 @@ def test_out_writes_figures(tmp_path, monkeypatch):
     """A file gets the chief figure, a folder all of them and the JSON; online without success there is none."""
     monkeypatch.setattr("keyhole.api.learn.start_processes", _inline)
     one = ask(*GRID, "--store", tmp_path, "--out", tmp_path / "m.csv")
-    assert one.stderr.split() == ["wrote", str(tmp_path / "m.csv")]
+    assert one.stderr.splitlines()[-1] == f"wrote {tmp_path / 'm.csv'}"
     assert (tmp_path / "m.csv").read_text().startswith("context,m,success,runs")
     monkeypatch.setitem(FORMATS, ".html", to_csv)  # drawing is tested where it is done
     ask(*GRID, "--store", tmp_path, "--out", tmp_path / "all")
     assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
         "learn.json", "success.html", "thresholds.html",
     ]  # fmt: skip
-    monkeypatch.setattr("keyhole.api.learn.Learned.figures", lambda _self: {})
+    monkeypatch.setattr("keyhole.api.learn.SampleComplexity.figures", lambda _self: {})
     refused = ask(*GRID, "--store", tmp_path, "--out", tmp_path / "none.csv")
     assert refused.exit_code == 2
     assert "there is none to draw" in refused.stderr
@@ -268,24 +264,40 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, moment):
     os.killpg(driver.pid, signal.SIGINT)
     _, said = driver.communicate(timeout=60)
     assert driver.returncode == 130, said
-    assert said.splitlines() == [
+    began, *between, ended = said.splitlines()
+    assert began.startswith("keyhole: starting 2 workers")
+    assert all(line.startswith("keyhole: runs of and:2 by coin") for line in between)
+    assert ended == (
         f"keyhole: interrupted; finished runs are kept in {tmp_path / 'store'}. The same command goes on from there."
-    ]
+    )
     with Store(tmp_path / "store") as store:
         assert len(store.rows()) >= kept
         assert store.connection.execute("SELECT count(*) FROM claims").fetchone() == (0,)
 
 
-def test_the_live_table_fits_a_terminal():
-    """A row per context with its bar, and the time left, within 80 columns."""
-    standings = (Standing(25, 30, 2, None, 4, 12, 40, 0.5), Standing(800, 400, 0, None, 0, 0, 0, 2.0))
-    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
-    console.print(drawn(Progress(standings, 100, 2)))
-    lines = console.file.getvalue().splitlines()
-    assert all(len(line.rstrip()) <= 80 for line in lines)
-    assert lines[2].split()[:4] == ["800", "–", "400", "0"]
-    assert "done" in lines[2]
-    assert "100 runs made; about 0:00:12 left" in lines[3]
+@pytest.mark.usefixtures("coin")
+def test_a_pipe_is_told_how_far_it_is(tmp_path, monkeypatch):
+    """Where stderr is no terminal: a line when a context is finished; and none the second time, as nothing is made."""
+    monkeypatch.setattr("keyhole.api.learn.processes", _inline)
+    first, again = ask(*GRID, "--store", tmp_path), ask(*GRID, "--store", tmp_path)
+    began, *ends = first.stderr.splitlines()
+    assert began == "keyhole: starting 1 worker; a first run may have to be compiled"
+    assert [line for T in (8, 16) for line in ends if f"T = {T} finished" in line]
+    assert ends[-1].endswith(": 24 of 24")
+    assert again.stderr == ""
+
+
+@pytest.mark.usefixtures("coin")
+def test_hints_name_the_options(tmp_path, monkeypatch):
+    """What the answer wants is named as an option on stderr; the answer itself names none."""
+    monkeypatch.setattr("keyhole.api.learn.processes", _inline)
+    words = ("and:7", "--context", "8", "--samples", "20", "--seeds", "2", "--workers", "1", "--store", tmp_path)
+    answer = ask(*words)
+    assert "keyhole: --law balanced makes both answers likely." in answer.stderr.splitlines()
+    assert "--" not in answer.stdout
+    short = ask("and:2", "--context", "8", "--budget", "12", "--workers", "1", "--store", tmp_path)
+    assert "raise the budget" in " ".join(short.stdout.split())
+    assert short.stderr.splitlines()[-1] == "keyhole: --budget allows more runs at each context."
 
 
 @pytest.mark.slow

@@ -48,6 +48,9 @@ def test_reproduce_as_json(tmp_path):
     facts = json.loads(answer.stdout)
     assert facts["schema"] == "findings/1"
     assert facts == json.loads((tmp_path / "findings.json").read_text())
+    assert list(facts["findings"][0]) == [  # golden: fields are only ever added
+        "claim", "outcome", "run", "scale", "seed", "seconds", "versions", "command", "proved",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

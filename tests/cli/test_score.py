@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from keyhole.api.suite import make_suite, write_suite
+from keyhole.api.suite import make_suite
 from keyhole.cli.app import app
 
 MODEL_KEYS = ["file", "formula", "construction", "positions", "score"]  # golden: fields are only ever added
@@ -25,7 +25,7 @@ def suite(tmp_path):
     for member in members:
         exact = np.isin(np.arange(12), member.plan.function.positions).astype(float)
         np.save(tmp_path / member.file.replace("safetensors", "npy"), np.tile(exact, (4, 1)))
-    return write_suite(members, tmp_path, lambda _plan, _proof, _path: None)
+    return members.save(tmp_path / "key.json")
 
 
 def test_json_alone_on_stdout(suite):

@@ -80,7 +80,7 @@ def report(tmp_path_factory):
     """A report of three claims, one of them measured."""
     folder = tmp_path_factory.mktemp("report")
     findings = [look(name, "quick", 0) for name in ("theorem-t", "sharpness", "bound-shape")]
-    write_report(findings, NOT_COVERED, folder)
+    write_report([finding.record() for finding in findings], NOT_COVERED, {}, folder)
     return folder
 
 

@@ -22,7 +22,7 @@ WEIGHTS = Figure(
 
 
 def finding(name, kind, verdict="holds", **outcome):
-    """A finding with little in it."""
+    """The record of a finding with little in it."""
     claim = Claim(
         id=name, title=f"The claim {name}", statement="It is <so> & more.", formula=r"a\le b", kind=kind,
         source="keyhole", prediction="it holds", could_fail="if not", papers=(EDELMAN_2022,),
@@ -30,7 +30,7 @@ def finding(name, kind, verdict="holds", **outcome):
     seen = Outcome(
         **{"verdict": verdict, "measurement": "seen </script>", "numbers": {"x": 1.5}, "interval": "none", **outcome}
     )
-    return Finding(claim, seen, "0123", "quick", 7, 0.5, {"numpy": "2"})
+    return Finding(claim, seen, "0123", "quick", 7, 0.5, {"numpy": "2"}).record()
 
 
 FINDINGS = (
@@ -39,11 +39,12 @@ FINDINGS = (
     finding("gamma", "identity", "fails here"),
     finding("delta", "replication", "undecided at this scale"),
 )
+REFERENCES = {EDELMAN_2022.key: EDELMAN_2022.bibtex}
 
 
 def test_evidence_and_proof_stand_apart():
     """Measurements and replications come under Evidence, the rest under Proved and checked."""
-    page = render(FINDINGS, [("a thing", "why")])
+    page = render(FINDINGS, [("a thing", "why")], REFERENCES)
     evidence, proved = page.split("<h2>Evidence</h2>")[1].split("<h2>Proved and checked</h2>")
     assert re.findall(r'<article id="(\w+)"', evidence) == ["alpha", "delta"]
     assert re.findall(r'<article id="(\w+)"', proved) == ["beta", "gamma"]
@@ -51,7 +52,7 @@ def test_evidence_and_proof_stand_apart():
 
 def test_everything_is_shown_and_escaped():
     """Statement, prediction, verdict, caveat, command, seed, numbers and references stand on the page, as text."""
-    page = render(FINDINGS, [("a thing", "why not")])
+    page = render(FINDINGS, [("a thing", "why not")], REFERENCES)
     for text in (
         "It is &lt;so&gt; &amp; more.", "it holds", "if not", "only here", "seen &lt;/script&gt;", "fails here",
         "undecided at this scale", "keyhole reproduce --only alpha --scale quick --seed 7", "seed 7", "1.5", "why not",
@@ -63,7 +64,7 @@ def test_everything_is_shown_and_escaped():
 
 def test_page_names_nothing_outside():
     """No element refers to another file or host; every link leads to a place on the page."""
-    outside = re.sub(r"(?s)(<script[^>]*>).*?</script>", r"\1", render(FINDINGS, []))
+    outside = re.sub(r"(?s)(<script[^>]*>).*?</script>", r"\1", render(FINDINGS, [], REFERENCES))
     assert not re.findall(r"<[^>]+\ssrc\s*=", outside)
     links = [link for link in re.findall(r'\shref="([^"]*)"', outside) if link != "data:,"]
     assert links
@@ -80,7 +81,7 @@ def test_every_formula_is_mathml(study):
 
 def test_files_beside_the_page(tmp_path):
     """The folder holds the page, the findings and every figure in three formats."""
-    page = write_report(FINDINGS, [], tmp_path)
+    page = write_report(FINDINGS, [], REFERENCES, tmp_path)
     names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     figures = {
         f"figures/{name}.{ending}" for name in ("alpha-1", "alpha-2", "beta") for ending in ("svg", "png", "csv")
@@ -91,7 +92,7 @@ def test_files_beside_the_page(tmp_path):
 
 def test_the_same_findings_are_not_written_again(tmp_path):
     """A second report of the same findings leaves the files alone; other findings replace them."""
-    page = write_report(FINDINGS[2:], [], tmp_path)
+    page = write_report(FINDINGS[2:], [], REFERENCES, tmp_path)
     page.write_text("kept")
-    assert write_report(FINDINGS[2:], [], tmp_path).read_text() == "kept"
-    assert "The claim delta" in write_report(FINDINGS[3:], [], tmp_path).read_text()
+    assert write_report(FINDINGS[2:], [], REFERENCES, tmp_path).read_text() == "kept"
+    assert "The claim delta" in write_report(FINDINGS[3:], [], REFERENCES, tmp_path).read_text()

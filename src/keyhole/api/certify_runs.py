@@ -1,7 +1,7 @@
 """Certify many runs: what each trained model computes, proved or not, and what its own training set promises."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor, as_completed
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from keyhole.lab.learners.transformer import TransformerLearner
 from keyhole.lab.runs.engine import spawn_pool, worker_environment
 from keyhole.lab.runs.store import RunSummary
 from keyhole.lab.task import Instance, SparseTask, Task
+from keyhole.progress import Progress, Watch, ignore
 
 FRESH = 100_000  # inputs on which a model without proof is compared with its function, and with the target
 BLOCK = 10_000  # of them at once
@@ -41,7 +42,7 @@ def certify_runs(
     time_limit: float = 10.0,
     workers: int = 1,
     executor: Executor | None = None,
-    watch: Callable[[int, int], None] = lambda _done, _of: None,
+    watch: Watch = ignore,
 ) -> tuple[RunCertificate, ...]:
     """Certify each run from its own training set, in the order given; weights that were not kept are made again."""
     _require_terms(assume_junta, time_limit)
@@ -50,14 +51,14 @@ def certify_runs(
         found = []
         for done, arguments in enumerate(asked, 1):
             found.append(certify_run(*arguments))
-            watch(done, len(rows))
+            watch(Progress(done, len(rows), "certifying runs"))
         return tuple(found)
     pool, watchdog = spawn_pool(workers) if executor is None else (executor, None)
     try:
         with worker_environment(folder):
             waiting = [pool.submit(certify_run, *arguments) for arguments in asked]
         for done, _ in enumerate(as_completed(waiting), 1):
-            watch(done, len(rows))
+            watch(Progress(done, len(rows), "certifying runs"))
         return tuple(future.result() for future in waiting)
     except BaseException:  # a certificate under way may take long, and is given up
         if watchdog is not None:
@@ -74,18 +75,18 @@ def require_certifiable(task: Task, learner: Learner, contexts: Sequence[int], a
     _require_terms(assume_junta)
     if not isinstance(learner, TransformerLearner):
         raise AssumptionError(
-            f"Runs of {learner.name} were to be certified, and it has no weights. Do not certify them, or "
-            "train the transformer."
+            f"Runs of {learner.name} were to be certified, and it has no weights. Train the transformer, or "
+            "certify nothing."
         )
     if isinstance(task, SparseTask) and task.balanced_sets:
         raise AssumptionError(
-            f"{REDRAWN}Take training sets as they are drawn, or certify one run and say how likely one is accepted."
+            f"{REDRAWN}Take training sets as they are drawn, or certify one run and say how likely its set is kept."
         )
     symbols = task.symbols if isinstance(task, SparseTask) else 2
     if symbols > WIDEST or max(contexts) > LONGEST:
         raise AssumptionError(
             f"Runs over {symbols} symbols at a context of {max(contexts)} were to be certified; up to {WIDEST} symbols "
-            f"and {LONGEST} positions are read. Do not certify them, or use a smaller problem."
+            f"and {LONGEST} positions are read. Ask for fewer of either, or certify nothing."
         )
 
 
@@ -101,7 +102,7 @@ def certify_run(
     try:
         run = read_run(row.identity, folder)
         if run.conditioned:
-            return _refused(row, f"{REDRAWN}Certify this run alone, and say how likely a set is accepted.", 0.0)
+            return _refused(row, f"{REDRAWN}Certify the run by itself, and say how likely its set is kept.", 0.0)
         began = time.perf_counter()
         subject = certifiable(run.model)
         terms = Terms(

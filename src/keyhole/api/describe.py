@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
+from keyhole.api.result import Result
 from keyhole.boolean.certificate import Certificate
 from keyhole.boolean.fourier import degree, fourier_weight
 from keyhole.boolean.function import SparseFunction, check_context
@@ -15,8 +16,10 @@ from keyhole.boolean.shape import counts_literals, is_monotone, is_symmetric, th
 from keyhole.boolean.text import read_function
 from keyhole.bounds.finite.floor import information_floor
 from keyhole.figure import Axis, Figure
-from keyhole.files.notebook import to_table
 from keyhole.papers import ABBE_2023, EDELMAN_2022, Source
+from keyhole.show.description import description_document
+from keyhole.show.document import Document
+from keyhole.show.folding import abbreviate
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,12 @@ class Statement:
     source: str
 
 
-@dataclass(frozen=True)
-class Description:
+@dataclass(frozen=True, repr=False)
+class Description(Result):
     """What a function is: exact facts first, then what the theory says of them."""
+
+    schema: ClassVar[str] = "describe/1"
+    drawn: ClassVar[bool] = True
 
     formula: str
     positions: tuple[int, ...]
@@ -57,6 +63,16 @@ class Description:
     information_floor: float | None  # log₂ C(T, s) samples
     function: SparseFunction = field(repr=False, compare=False)
 
+    @property
+    def summary(self) -> str:
+        """Formula, sparsity, degree and leap."""
+        at = "" if self.context is None else f", T = {self.context}"
+        return f"{abbreviate(self.formula, 80)}; s = {self.sparsity}, degree {self.degree}, leap {self.leap}{at}"
+
+    def document(self) -> Document:
+        """Facts, then weights and influences."""
+        return description_document(self.record())
+
     def record(self) -> dict[str, Any]:
         """The facts as plain values, for JSON."""
         plain = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "function"}
@@ -80,12 +96,6 @@ class Description:
             rows=rows,
             x=Axis("degree", "degree k", "category" if self.sparsity <= 64 else "linear"),
             y=Axis("weight", "weight at degree k"),
-        )
-
-    def _repr_html_(self) -> str:
-        """A table for notebooks."""
-        return to_table(
-            (name, value) for name, value in self.record().items() if value is not None and len(str(value)) <= 400
         )
 
 

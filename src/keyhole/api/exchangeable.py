@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.decimals import at_most
+from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
-from keyhole.files.notebook import to_table
 from keyhole.files.sequences import read_sequences
 from keyhole.latent.exchangeability.extendibility import extendibility_test
 from keyhole.latent.exchangeability.order import neighbours_test, places_test, require_sequences
-from keyhole.latent.exchangeability.permutations import PermutationTest, Watch, require_permutations
+from keyhole.latent.exchangeability.permutations import PermutationTest, require_permutations
+from keyhole.progress import Watch, ignore
+from keyhole.show.document import Document
+from keyhole.show.exchangeability import exchangeability_document
 
 TESTS = ("order", "extendible", "both")
 
@@ -25,9 +26,11 @@ REJECTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Exchangeability:
+@dataclass(frozen=True, repr=False)
+class Exchangeability(Result):
     """What the tests say of a table of sequences, at one level shared among them."""
+
+    schema: ClassVar[str] = "exchangeable/1"
 
     sequences: int
     length: int  # T
@@ -42,7 +45,8 @@ class Exchangeability:
         """The tests that reject: p at most the level divided by the number of tests."""
         return tuple(test for test in self.tests if test.p_value * len(self.tests) <= self.level)
 
-    def __str__(self) -> str:
+    @property
+    def answer(self) -> str:
         """One sentence."""
         if self.rejected:
             return f"rejected: {'; '.join(REJECTIONS[test.name] for test in self.rejected)}."
@@ -50,10 +54,19 @@ class Exchangeability:
         what = "exchangeability" if "neighbours" in names else "a latent variable"
         return f"not rejected: nothing here speaks against {what}, which is not a proof of it."
 
+    @property
+    def summary(self) -> str:
+        """The answer, and of what."""
+        return f"{self.sequences} sequences of {self.length} tokens; {self.answer}"
+
+    def document(self) -> Document:
+        """The answer, then a line per test."""
+        return exchangeability_document(self.record())
+
     def record(self) -> dict[str, Any]:
         """The facts as plain values, for JSON."""
         return {
-            "answer": str(self),
+            "answer": self.answer,
             "rejected": bool(self.rejected),
             "sequences": self.sequences,
             "length": self.length,
@@ -64,11 +77,6 @@ class Exchangeability:
             "tests": [{**asdict(test), "rejects": test in self.rejected} for test in self.tests],
         }
 
-    def _repr_html_(self) -> str:
-        """A table for notebooks."""
-        rows = [(test.name, f"{test.statistic:.4g}", f"p = {at_most(test.p_value, 4)}") for test in self.tests]
-        return f"<p>{escape(str(self))}</p>{to_table(rows)}"
-
 
 def exchangeable(
     data: str | Path | np.ndarray,
@@ -77,7 +85,7 @@ def exchangeable(
     permutations: int = 999,
     level: float = 0.05,
     seed: int = 0,
-    watch: Watch | None = None,
+    watch: Watch = ignore,
 ) -> Exchangeability:
     """Test sequences, a row each, for exchangeability (`order`), for a latent variable (`extendible`), or for both.
 
@@ -86,8 +94,8 @@ def exchangeable(
     sequences cannot be split in halves: of `both`, only the order is then asked.
 
     >>> from keyhole.latent import MarkovChain
-    >>> print(exchangeable(MarkovChain(4, 0.6).sample(50, 12, 0).tokens, test="order"))
-    rejected: neighbouring tokens depend on each other, so the order matters.
+    >>> exchangeable(MarkovChain(4, 0.6).sample(50, 12, 0).tokens, test="order").answer
+    'rejected: neighbouring tokens depend on each other, so the order matters.'
     """
     if test not in TESTS:
         raise ArgumentError(f"There is no test {test!r}; there are order, extendible and both.")

@@ -2,20 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
-from textwrap import fill
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.result import Result
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
 from keyhole.latent.inference.attentions import Settings, make_attention, require_used
-from keyhole.latent.inference.measure import IDENTITY, Curve, Watch, measure_curves
+from keyhole.latent.inference.measure import IDENTITY, Curve, measure_curves
 from keyhole.latent.inference.problem import Prediction, Problem, require_problem
 from keyhole.latent.inference.rates import MeanError, Slope
 from keyhole.latent.inference.schedules import PowerOfT, parse_schedule
 from keyhole.latent.models.registry import find_model
+from keyhole.progress import Watch, ignore
+from keyhole.show.document import Document
+from keyhole.show.inference import inference_document
 
 
 @dataclass(frozen=True)
@@ -26,29 +28,6 @@ class Reading:
     gap_slope: Slope | None
     error_slope: Slope | None
     prediction: Prediction
-
-    @property
-    def lines(self) -> list[str]:
-        """A table over sizes, slopes below, theory last."""
-        curve = self.curve
-        gaps = [_shown(found, identical=curve.identical) for found in curve.mean_gaps()]
-        errors = [_shown(found) for found in curve.mean_errors()]
-        rows = zip(
-            (f"{size:,}" for size in curve.sizes),
-            gaps,
-            _exact(curve.expected_gaps, len(gaps), identical=curve.identical),
-            errors,
-            _exact(curve.expected_errors, len(gaps)),
-            strict=True,
-        )
-        table = [_row("T", "from the posterior mean", "exact", "from E[v|q,z]", "exact"), *(_row(*row) for row in rows)]
-        slopes = [_slope(found) for found in (self.gap_slope, self.error_slope)]
-        laws = [_number(curve.expected_slope(of=of), "{:.3f}") for of in ("gap", "error")]
-        if any(slopes):
-            table.append(_row("slope", slopes[0], laws[0], slopes[1], laws[1]))
-        if self.prediction.words is not None:
-            table.append(fill(f"theory: {self.prediction.words}", 80, initial_indent="  ", subsequent_indent="    "))
-        return [f"{curve.name}: {curve.words}", *table]
 
     def record(self) -> dict[str, Any]:
         """The reading as plain values."""
@@ -85,12 +64,17 @@ class Reading:
                 "gap_rate": self.prediction.gap_rate,
                 "error_rate": self.prediction.error_rate,
             },
+            "gap_slope_exact": curve.expected_slope(of="gap"),
+            "error_slope_exact": curve.expected_slope(of="error"),
         }
 
 
-@dataclass(frozen=True)
-class Inference:
+@dataclass(frozen=True, repr=False)
+class Inference(Result):
     """The answer: every estimator on the same contexts."""
+
+    schema: ClassVar[str] = "infer/1"
+    drawn: ClassVar[bool] = True
 
     model: str
     repeats: int
@@ -98,17 +82,16 @@ class Inference:
     keys: bool  # whether the model has keys, so that exact numbers are given them
     readings: tuple[Reading, ...]
 
-    def __str__(self) -> str:
-        """A table per estimator, and how to read it."""
-        given = "given the keys drawn" if self.keys else "over all draws"
-        note = (
-            f"{self.model}: {self.repeats} repeats, seed {self.seed}; squared errors, mean ± standard error. "
-            f"Exact columns: expectations {given}. Slopes on logarithmic axes, 95 % intervals over resampled repeats."
-        )
-        return "\n\n".join([fill(note, 80), *("\n".join(reading.lines) for reading in self.readings)])
+    @property
+    def summary(self) -> str:
+        """The model, and the kinds of attention that were measured."""
+        names = ", ".join(reading.curve.name for reading in self.readings)
+        sizes = self.readings[0].curve.sizes
+        return f"{names} on {self.model}, T from {sizes[0]:,} to {sizes[-1]:,}, {self.repeats} repeats"
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+    def document(self) -> Document:
+        """A table per estimator, and how to read it."""
+        return inference_document(self.record())
 
     def record(self) -> dict[str, Any]:
         """The answer as plain lists and dictionaries."""
@@ -160,7 +143,7 @@ def infer(
     ridge: str | float | PowerOfT | None = None,
     repeats: int | None = None,
     seed: int = 0,
-    watch: Watch = lambda _done, _of: None,
+    watch: Watch = ignore,
 ) -> Inference:
     """Measure kinds of attention against the exact posterior mean of a latent model, at every size.
 
@@ -211,28 +194,6 @@ def _schedule(given: str | float | PowerOfT | None) -> PowerOfT | None:
 
 def _means(table: Any, columns: int) -> list[float | None]:
     return [None] * columns if table is None else [float(mean) for mean in table.mean(axis=0)]
-
-
-def _shown(found: MeanError, *, identical: bool = False) -> str:
-    return "0 up to rounding" if identical else f"{found.value:.3e} ± {found.standard_error:.1e}"
-
-
-def _exact(table: Any, columns: int, *, identical: bool = False) -> list[str]:
-    if identical:
-        return ["0"] * columns
-    return [_number(mean, "{:.3e}") for mean in _means(table, columns)]
-
-
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else form.format(value)
-
-
-def _slope(found: Slope | None) -> str:
-    return "" if found is None else f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
-
-
-def _row(size: str, gap: str, gap_law: str, error: str, error_law: str) -> str:
-    return f"  {size:>6}  {gap:<23} {gap_law:<10} {error:<23} {error_law:<9}".rstrip()
 
 
 def _slope_record(found: Slope | None, law: float | None) -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
 """As the context grows, how many samples does this learner need? Runs, thresholds and the laws of their growth."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from keyhole.api.run_certificate import RunCertificate
-from keyhole.api.sample_complexity import Learned
+from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.errors import ArgumentError
 from keyhole.files.paths import home
 from keyhole.lab.laws.floors import task_floor
@@ -25,8 +25,9 @@ from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask, Task
 from keyhole.lab.thresholds.design import BUDGET, LARGEST, Design
 from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online, Schedule
-from keyhole.lab.thresholds.sweep import SweepPlan, Watch, sweep
+from keyhole.lab.thresholds.sweep import SweepPlan, sweep
 from keyhole.lab.thresholds.threshold import Threshold
+from keyhole.progress import Progress, Watch, ignore
 
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
 
@@ -59,9 +60,8 @@ def learn(
     keep_weights: bool = False,
     certify: bool = False,
     assume_junta: int | None = None,
-    watch: Watch | None = None,
-    watch_certificates: Callable[[int, int], None] = lambda _done, _of: None,
-) -> Learned:
+    watch: Watch = ignore,
+) -> SampleComplexity:
     """How many samples the learner needs at each context; runs that the store holds are not made again.
 
     Without `samples` the sizes are chosen in rounds, until the interval of m* lies within the precision or `budget`
@@ -99,7 +99,11 @@ def learn(
     folder = home(store)
 
     def start() -> list[Lane]:
-        return start_processes(workers, folder) if executor is None else borrow(executor, 2 * workers)
+        if executor is not None:
+            return borrow(executor, 2 * workers)
+        words = f"starting {workers} worker{'s' * (workers != 1)}; a first run may have to be compiled"
+        watch(Progress(0, None, words, milestone=True))
+        return start_processes(workers, folder)
 
     with Store(folder) as runs:
         kept = keep_weights or certify
@@ -107,14 +111,15 @@ def learn(
     floors = {context: task_floor(task, context, quantile) for context in lengths}
     what = f"{task.name}{_circumstances(task)}"
     answer, *others = (
-        Learned(what, by, one, one.thresholds, floors, _verdict(one.thresholds, growth_laws, confidence))
+        SampleComplexity(what, by, one, one.thresholds, floors, _verdict(one.thresholds, growth_laws, confidence))
         for by, one in zip(asked, swept, strict=True)
     )
     certificates: tuple[RunCertificate, ...] = ()
     if certify:
         won = [row for row in answer.sweep.rows if row.success]
         options = {"assume_junta": assume_junta, "workers": workers, "executor": executor}
-        certificates = certify_runs(won, folder, watch=watch_certificates, **options)  # type: ignore[arg-type]
+        watch(Progress(0, len(won), "certifying runs", milestone=True))
+        certificates = certify_runs(won, folder, watch=watch, **options)  # type: ignore[arg-type]
     return replace(answer, settled=certificates, beside=tuple(others))
 
 
@@ -152,7 +157,7 @@ def _fixed_schedule(samples: tuple[int, ...], online: bool, seeds: int | None) -
     if seeds is not None:
         raise ArgumentError(
             f"{seeds} seeds were asked for without sizes; an adaptive sweep chooses how often to run each size. "
-            "Give sample sizes or ask for online learning too, or give a budget of runs at each context."
+            "Give sizes, or ask for fresh samples; or give a budget of runs at each context instead."
         )
     return None
 

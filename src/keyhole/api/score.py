@@ -2,10 +2,13 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from keyhole.api.result import Result
 from keyhole.errors import DataError
 from keyhole.files.looking import is_folder, is_there
+from keyhole.show.document import Document
+from keyhole.show.scores import MEASURES, scores_document
 from keyhole.suite.attribution import AttributionScore, score_attribution
 from keyhole.suite.key import read_attributions, read_key
 
@@ -21,9 +24,11 @@ class ModelScore:
     score: AttributionScore
 
 
-@dataclass(frozen=True)
-class Scores:
+@dataclass(frozen=True, repr=False)
+class Scores(Result):
     """The scored models, in the order of the key."""
+
+    schema: ClassVar[str] = "score/1"
 
     models: tuple[ModelScore, ...]
 
@@ -31,10 +36,20 @@ class Scores:
         """The average over models of precision, recall, auc or auc_per_input."""
         return float(sum(getattr(model.score, measure).value for model in self.models) / len(self.models))
 
+    @property
+    def summary(self) -> str:
+        """How many models, and how well their positions were found."""
+        means = ", ".join(f"{MEASURES[measure]} {self.mean(measure):.2f}" for measure in MEASURES)
+        return f"{len(self.models)} models; {means}"
+
+    def document(self) -> Document:
+        """A line per model, and the average where there are several."""
+        return scores_document(self.record())
+
     def record(self) -> dict[str, Any]:
         """The scores as plain values, for JSON."""
         return {
-            "mean": {measure: self.mean(measure) for measure in ("precision", "recall", "auc", "auc_per_input")},
+            "mean": {measure: self.mean(measure) for measure in MEASURES},
             "models": [asdict(model) for model in self.models],
         }
 
@@ -64,7 +79,7 @@ def _named(answers: tuple[dict[str, Any], ...], name: str) -> dict[str, Any]:
         if stem == Path(answer["file"]).stem:
             return answer
     known = Path(answers[0]["file"]).stem
-    raise DataError(f"The key has no model {stem!r}; say which one was explained, as in --model {known}.")
+    raise DataError(f"The key has no model {stem!r}; say which one was explained, such as {known}.")
 
 
 def _scored(answer: dict[str, Any], path: Path, top: int | None, seed: int) -> ModelScore:

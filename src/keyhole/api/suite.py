@@ -1,12 +1,13 @@
 """Suite: certified models with known relevant positions, for whoever wants to know whether an attribution is right."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
+from keyhole.api.result import Result
 from keyhole.boolean.families import conjunction, disjunction, majority, parity, random_junta, threshold
 from keyhole.boolean.function import SparseFunction, from_levels
 from keyhole.compiler.choice import Choice
@@ -19,8 +20,9 @@ from keyhole.compiler.distractors import with_distractor
 from keyhole.compiler.export.stored import save
 from keyhole.compiler.proof import Proof, prove
 from keyhole.errors import AssumptionError
-from keyhole.files.atomic import write_file
-from keyhole.files.record import to_json
+from keyhole.progress import Progress, Watch, ignore
+from keyhole.show.document import Document
+from keyhole.show.suite import suite_document
 
 SHORTEST = 8  # context: five relevant positions at most, and three decoys
 LEAKS = (0.05, 0.2, 0.5, 0.8)  # of distractors: attention off their decoys
@@ -64,7 +66,60 @@ class Member:
         }
 
 
-def make_suite(count: int, context: int, seed: int = 0) -> tuple[Member, ...]:
+@dataclass(frozen=True, eq=False, repr=False)
+class Suite(Result, Sequence[Member]):
+    """Certified models with known answers, in the order in which they were made."""
+
+    schema: ClassVar[str] = "suite/1"
+
+    members: tuple[Member, ...]
+    context: int
+    seed: int
+
+    @overload
+    def __getitem__(self, place: int) -> Member: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Suite": ...
+    def __getitem__(self, place: int | slice) -> "Member | Suite":
+        """A model by its place; of a slice, the suite of the models in it."""
+        chosen = self.members[place]
+        return chosen if isinstance(chosen, Member) else Suite(chosen, self.context, self.seed)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self.members)
+
+    @property
+    def summary(self) -> str:
+        """How many models, of which context."""
+        return f"{len(self.members)} certified models, T = {self.context}, seed {self.seed}"
+
+    def document(self) -> Document:
+        """A line per model."""
+        return suite_document(self.record())
+
+    def record(self) -> dict[str, Any]:
+        """The answer key: every model's file, with its relevant positions and all else that is known of it."""
+        models = [member.record() for member in self.members]
+        return {"context": self.context, "seed": self.seed, "models": models}
+
+    def save(self, path: str | Path, *, watch: Watch = ignore) -> Path:
+        """Write every model, certified, and then the answer key into a folder; return the key's path.
+
+        A path that ends in .json gets the answer key alone; .txt and .html get what is shown.
+        """
+        path = Path(path)
+        if path.suffix.lower() in (".json", ".txt", ".html"):
+            return super().save(path)
+        for done, member in enumerate(self.members, 1):
+            save(certified(Choice(member.plan, "one of a suite")), path / member.file)
+            watch(Progress(done, len(self.members), "certifying and writing"))
+        return super().save(path / KEY)
+
+
+def make_suite(count: int, context: int, seed: int = 0, *, watch: Watch = ignore) -> Suite:
     """Certified models of many families and constructions; a longer suite of the same seed begins with a shorter one.
 
     >>> [member.family for member in make_suite(3, 16)]
@@ -75,30 +130,11 @@ def make_suite(count: int, context: int, seed: int = 0) -> tuple[Member, ...]:
             f"A suite of {count} models of context {context} was asked for; ask for at least one model, of a context "
             f"of at least {SHORTEST}."
         )
-    return tuple(_member(index, context, seed) for index in range(count))
-
-
-def suite(count: int, context: int, folder: Path, *, seed: int = 0) -> Path:
-    """Make a suite, certify and write every model, then the answer key; return the key's path."""
-
-    def write(plan: Plan, _proof: Proof, path: Path) -> None:
-        save(certified(Choice(plan, "one of a suite")), path)
-
-    return write_suite(make_suite(count, context, seed), folder, write, seed)
-
-
-def write_suite(
-    members: tuple[Member, ...], folder: Path, write_model: Callable[[Plan, Proof, Path], object], seed: int = 0
-) -> Path:
-    """Write every model with the given writer, then the answer key; return the key's path."""
-    for member in members:
-        write_model(member.plan, member.proof, folder / member.file)
-    fields = {
-        "context": members[0].plan.context,
-        "seed": seed,
-        "models": [member.record() for member in members],
-    }
-    return write_file(folder / KEY, f"{to_json('suite/1', fields)}\n".encode())
+    members = []
+    for index in range(count):
+        members.append(_member(index, context, seed))
+        watch(Progress(index + 1, count, "making models"))
+    return Suite(tuple(members), context, seed)
 
 
 def _member(index: int, context: int, seed: int) -> Member:

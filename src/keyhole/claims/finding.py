@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from keyhole.errors import AssumptionError
-from keyhole.figure import Figure
+from keyhole.figure import Figure, figure_from
 from keyhole.papers import Paper
 
 Kind = Literal["identity", "inequality", "measurement", "replication"]
@@ -106,4 +106,4 @@ class Finding:
 
     def record(self) -> dict[str, Any]:
         """The finding as plain values."""
-        return asdict(self)
+        return {**asdict(self), "command": self.command, "proved": self.claim.proved}

@@ -30,10 +30,12 @@ def check_command(
 
         typer.echo(to_json("check/1", checked.record()))
     else:
-        from keyhole.cli.facts import show_facts
+        from keyhole.cli.printing import print_document
+        from keyhole.show.document import Facts
 
         rows = [(look.name, f"{'holds' if look.holds else 'FAILS'}: {look.says}") for look in checked.inspections]
-        show_facts([("file", f"{file}: {'as claimed' if checked.holds else 'NOT as claimed'}"), *rows])
+        answer = ("file", f"{file}: {'as claimed' if checked.holds else 'NOT as claimed'}")
+        print_document((Facts([answer, *rows]),))
     if not checked.holds:
         raise typer.Exit(1)
 

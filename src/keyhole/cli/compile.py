@@ -80,7 +80,7 @@ def compile_command(
     if context is None:
         raise ArgumentError("A context was not given; say how many positions there are, as in --context 512.")
     if suite is not None:
-        save_suite(suite, context, out, seed)
+        save_suite(suite, context, out, seed, json=json)
         return
     if formula is None:
         raise ArgumentError("Nothing to compile was given; name a FORMULA, or ask for a --suite.")
@@ -142,10 +142,16 @@ def draw(compiled: "Compiled", folder: Path) -> None:
         typer.echo(f"wrote {save_figure(figure, folder / f'{name}.svg')}", err=True)
 
 
-def save_suite(count: int, context: int, out: Path | None, seed: int) -> None:
+def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: bool) -> None:
     """Write a suite into the folder asked for."""
     if out is None:
         raise ArgumentError("A suite needs a folder to go to; name one, as in --out suite.")
-    from keyhole.api.suite import suite
+    from keyhole.api.suite import make_suite
+    from keyhole.show.progress_view import viewing
 
-    typer.echo(f"wrote {count} models and their answers: {suite(count, context, out, seed=seed)}")
+    with viewing("making models") as watch:
+        made = make_suite(count, context, seed, watch=watch)
+        key = made.save(out, watch=watch)
+    if json:
+        typer.echo(made.to_json())
+    typer.echo(f"wrote {count} models and their answers: {key}", err=json)

@@ -1,14 +1,15 @@
 """A compiled function on a terminal: what was made, what was proved, the norms beside the theorem's figures."""
 
-from keyhole.cli.describe_table import shorten
-from keyhole.cli.facts import show_facts
+from keyhole.cli.printing import print_document
 from keyhole.compiler.compiled import Compiled
 from keyhole.decimals import at_least, at_most
+from keyhole.show.document import Facts
+from keyhole.show.folding import shorten
 
 
 def show(compiled: Compiled) -> None:
     """Print what was made and shown, as wide as the terminal or 80 columns."""
-    show_facts(facts(compiled))
+    print_document((Facts(facts(compiled)),))
 
 
 def facts(compiled: Compiled) -> list[tuple[str, str]]:

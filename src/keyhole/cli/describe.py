@@ -1,14 +1,11 @@
 """`keyhole describe`: what a sparse function is."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from keyhole.cli.arguments import count
-
-if TYPE_CHECKING:
-    from keyhole.api.describe import Description
 
 EXAMPLES = """
 Examples:
@@ -40,7 +37,8 @@ def describe_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write a file: .json for the description; .svg, .png, .html or .csv for the figure.", metavar="FILE"
+            help="Write a file: .json or .txt for the description; .svg, .png, .html or .csv for the figure.",
+            metavar="FILE",
         ),
     ] = None,
 ) -> None:
@@ -51,29 +49,15 @@ def describe_command(
     Functions: and(…), or(…), parity(…), maj(…), atleast(2; …), symmetric(0110; …), table(0110; x4, x9).
     """
     from keyhole.api.describe import describe
-    from keyhole.files.record import to_json
+    from keyhole.cli.printing import print_document
 
     description = describe(formula, context=context, seed=seed)
-    text = to_json("describe/1", description.record())
     if json:
-        typer.echo(text)
+        typer.echo(description.to_json())
     else:
-        from keyhole.cli.describe_table import show
-
-        show(description)
+        print_document(description.document())
     if out is not None:
-        typer.echo(f"wrote {save(description, text, out)}", err=True)
+        typer.echo(f"wrote {description.save(out)}", err=True)
 
 
 describe_command.__doc__ = f"{describe_command.__doc__}\n{EXAMPLES}"
-
-
-def save(description: "Description", text: str, out: Path) -> Path:
-    """Write the description or its figure, as the file's ending asks."""
-    if out.suffix.lower() == ".json":
-        from keyhole.files.atomic import write_file
-
-        return write_file(out, f"{text}\n".encode())
-    from keyhole.show.site import save_figure
-
-    return save_figure(description.figure(), out)

@@ -29,7 +29,8 @@ def infer_command(
     seed: Annotated[int, typer.Option(help="Draws the contexts.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Write the figure: .svg, .png, .html or .csv.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Write the figure (.svg, .png, .html, .csv), or the answer (.json, .txt).", metavar="FILE"),
     ] = None,
 ) -> None:
     """Measure kinds of attention against the exact posterior mean of MODEL, with slopes and theory beside.
@@ -43,13 +44,13 @@ def infer_command(
       keyhole infer gp --attention cme --ridge T^3/4 --out rates.svg
     """
     from keyhole.api.infer import infer
-    from keyhole.cli.waiting import counted
-    from keyhole.files.record import to_json
+    from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import viewing
 
     kinds = tuple(part.strip() for part in attention.split(",") if part.strip())
     if attention and not kinds:
         raise ArgumentError(f"{attention!r} names no kind of attention; write softmax,cme.")
-    with counted("contexts") as watch:
+    with viewing("contexts") as watch:
         answer = infer(
             model,
             counts(size),
@@ -62,7 +63,8 @@ def infer_command(
             watch=watch,
         )
     if out is not None:
-        from keyhole.show.site import save_figure
-
-        typer.echo(f"wrote {save_figure(answer.figure(), out)}", err=True)
-    typer.echo(to_json("infer/1", answer.record()) if as_json else str(answer))
+        typer.echo(f"wrote {answer.save(out)}", err=True)
+    if as_json:
+        typer.echo(answer.to_json())
+    else:
+        print_document(answer.document())

@@ -1,15 +1,13 @@
 """`keyhole learn`: how many samples a learner needs as the context grows."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from keyhole.cli.arguments import counts
-from keyhole.errors import KeyholeError, OutputError
-
-if TYPE_CHECKING:
-    from keyhole.figure import Figure
+from keyhole.errors import KeyholeError
 
 TASK = (
     "What is learned: and:3, parity:3, majority:5, threshold:2:5, random:3, or a formula. Its positions are drawn anew "
@@ -24,7 +22,7 @@ PRESET = "The settings of the transformer: default, parity (with --online) or pa
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
 SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
-OUT = "Write the chief figure as .html, .svg, .png or .csv; or every figure and learn.json into a folder."
+OUT = "Write the chief figure (.html, .svg, .png, .csv), the answer (.json, .txt), or every figure into a folder."
 
 
 def learn_command(
@@ -82,17 +80,15 @@ def learn_command(
 
       keyhole learn and:3 --context 50,100 --samples 200 --certify --assume-junta 3 --json
     """
-    from keyhole.cli.learn_table import said, watched
-    from keyhole.show.site import require_format
-
-    if out is not None and out.suffix:
-        require_format(out)
     from keyhole.api.learn import learn
-    from keyhole.files.paths import home
-    from keyhole.files.record import to_json
+    from keyhole.api.sample_complexity import SampleComplexity
+    from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import viewing
 
+    if out is not None:
+        SampleComplexity.require_ending(out)
     try:
-        with watched() as watch:
+        with viewing("starting") as watch:
             answer = learn(
                 task,
                 counts(context),
@@ -117,20 +113,33 @@ def learn_command(
                 certify=certify,
                 assume_junta=assume_junta,
                 watch=watch,
-                watch_certificates=said,
             )
     except (KeyboardInterrupt, KeyholeError) as stop:
         if not was_interrupted(stop):
             raise
-        typer.echo(
-            f"keyhole: interrupted; finished runs are kept in {home(store)}. The same command goes on from there.",
-            err=True,
-        )
+        from keyhole.api.runs import store_folder
+
+        words = f"finished runs are kept in {store_folder(store)}. The same command goes on from there."
+        typer.echo(f"keyhole: interrupted; {words}", err=True)
         raise typer.Exit(130) from stop
-    text = to_json("learn/1", answer.record())
-    typer.echo(text if as_json else str(answer))
+    if as_json:
+        typer.echo(answer.to_json())
+    else:
+        print_document(answer.document())
+    for hint in hints(answer.record()):
+        typer.echo(f"keyhole: {hint}", err=True)
     if out is not None:
-        write_figures(out, answer.figures(), text)
+        typer.echo(f"wrote {answer.save(out)}", err=True)
+
+
+def hints(record: Mapping[str, Any]) -> list[str]:
+    """Which options help, where the answer wants something."""
+    asked = [record, *record["beside"]]
+    wanting = any(threshold["more_runs"] for answer in asked for threshold in answer["thresholds"])
+    adaptive = record["schedule"]["kind"] == "adaptive"
+    remedy = {None: "", "balanced": "--law balanced", "another": "another --law"}[record["trivial_remedy"]]
+    found = ["--budget allows more runs at each context."] if adaptive and wanting else []
+    return found + ([f"{remedy} makes both answers likely."] if remedy else [])
 
 
 def was_interrupted(error: BaseException | None) -> bool:
@@ -138,19 +147,3 @@ def was_interrupted(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
-
-
-def write_figures(out: Path, figures: "dict[str, Figure]", text: str) -> None:
-    """One figure where a file is named, else all of them and the numbers into a folder."""
-    from keyhole.files.atomic import write_file
-    from keyhole.show.site import save_figure
-
-    if out.suffix:
-        if not figures:
-            raise OutputError(f"A figure was asked for as {out.name!r}, but no run succeeded; there is none to draw.")
-        paths = [save_figure(next(iter(figures.values())), out)]
-    else:
-        paths = [write_file(out / "learn.json", f"{text}\n".encode())]
-        paths += [save_figure(figure, out / f"{name}.html") for name, figure in figures.items()]
-    for path in paths:
-        typer.echo(f"wrote {path}", err=True)

@@ -1,6 +1,5 @@
 """`keyhole reproduce` and `keyhole claims`: the ledger run, and the ledger read."""
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -39,33 +38,18 @@ def reproduce_command(
 
       keyhole reproduce --scale paper
     """
-    from keyhole.claims.ledger import NOT_COVERED
-    from keyhole.claims.run import kept, reproduce
-    from keyhole.cli.reproduce_table import show, watched
-    from keyhole.show.report import findings_json, write_report
+    from keyhole.claims.findings import reproduce
+    from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import viewing
 
     chosen = tuple(name.strip() for name in only.split(",") if name.strip())
-
-    def told(line: str) -> None:
-        typer.echo(f"keyhole: {line}", err=True)
-
-    with watched() as watch:
-        findings = reproduce(
-            chosen,
-            scale=scale.value,
-            seed=seed,
-            folder=out,
-            workers=workers or os.cpu_count() or 1,
-            watch=watch,
-            tell=told,
-        )
-    shown = kept(scale.value, seed, out, tell=told)
-    page = write_report(shown, NOT_COVERED, out)
+    with viewing("looking") as watch:
+        findings = reproduce(chosen, scale=scale.value, seed=seed, folder=out, workers=workers or None, watch=watch)
     if json:
-        typer.echo(findings_json(shown))
+        typer.echo(findings.to_json())
     else:
-        show(findings)
-        typer.echo(f"\npage: {page}")
+        print_document(findings.document())
+        typer.echo(f"\npage: {findings.page}")
 
 
 def claims_command(
@@ -79,14 +63,11 @@ def claims_command(
 
       keyhole claims --json
     """
-    from dataclasses import asdict
+    from keyhole.claims.findings import list_claims
+    from keyhole.cli.printing import print_document
 
-    from keyhole.claims.ledger import NOT_COVERED, STUDIES
-    from keyhole.cli.reproduce_table import show_claims
-    from keyhole.files.record import to_json
-
+    claims = list_claims()
     if json:
-        claims = [asdict(study.claim) for study in STUDIES]
-        typer.echo(to_json("claims/1", {"claims": claims, "not_covered": [list(row) for row in NOT_COVERED]}))
+        typer.echo(claims.to_json())
     else:
-        show_claims([study.claim for study in STUDIES], NOT_COVERED)
+        print_document(claims.document())

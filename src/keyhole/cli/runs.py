@@ -11,7 +11,7 @@ from keyhole.cli.arguments import counts
 from keyhole.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from keyhole.lab.runs.store import RunSummary
+    from keyhole.api.runs import Runs
 
 Task = Annotated[str, typer.Option("--task", help="Only runs of this task, such as and:3.", metavar="NAME")]
 Learner = Annotated[str, typer.Option("--learner", help="Only runs of this learner.", metavar="NAME")]
@@ -63,18 +63,14 @@ def list_command(
 
       keyhole runs list --task and:3 --context 25..100
     """
-    from dataclasses import asdict
+    from keyhole.cli.printing import print_document
 
-    from keyhole.files.record import to_json
-
-    rows = _rows(task, learner, context, store)
+    found = _runs(task, learner, context, store)
     if json:
-        typer.echo(to_json("runs/1", {"runs": [asdict(row) for row in rows]}))
+        typer.echo(found.to_json())
         return
-    typer.echo(f"{'run':<10} {'task':<14} {'learner':<12} {'T':>6} {'m':>7} {'seed':>4}  {'outcome':<11} right")
-    for row in rows:
-        typer.echo(_line(row))
-    typer.echo(f"{len(rows):,} runs", err=True)
+    print_document(found.document())
+    typer.echo(f"{len(found):,} runs", err=True)
 
 
 @runs_app.command("show")
@@ -92,27 +88,16 @@ def show_command(
 
       keyhole runs show 3f9a --out curves.html
     """
-    from keyhole.api.runs import run_figure, run_record, show_run
-    from keyhole.files.record import to_json
-    from keyhole.show.site import save_figure
+    from keyhole.api.runs import show_run
+    from keyhole.cli.printing import print_document
 
-    found, weights = show_run(run, store=store)
+    found = show_run(run, store=store)
     if out is not None:
-        typer.echo(f"wrote {save_figure(run_figure(found), out)}", err=True)
+        typer.echo(f"wrote {found.save(out)}", err=True)
     if json:
-        typer.echo(to_json("run/1", run_record(found, weights)))
-        return
-    typer.echo(f"{_line(found.row)}\n")
-    facts: dict[str, object] = {"run": found.row.identity, "finished": found.row.created}
-    facts |= {"hidden": found.result.function}
-    facts |= {"steps": found.row.steps, "seconds": f"{found.row.seconds:.2f}"}
-    facts |= {"weights": weights or "not kept; they follow from the configuration"}
-    facts |= {name: f"{value:.6g}" for name, value in found.result.numbers.items()}
-    facts |= {f"task {name}": value for name, value in found.configuration["task"].items()}
-    facts |= {f"learner {name}": value for name, value in found.configuration["learner"].items()}
-    facts |= {f"{name} version": value for name, value in found.versions.items()} | {"processor": found.cpu}
-    for name, value in facts.items():
-        typer.echo(f"{name:<24} {value}")
+        typer.echo(found.to_json())
+    else:
+        print_document(found.document())
 
 
 @runs_app.command("export")
@@ -129,12 +114,10 @@ def export_command(
 
       keyhole runs export and.csv --task and:3
     """
-    from keyhole.api.runs import export_runs
-
     if file.suffix.lower() != ".csv":
         raise ArgumentError(f"Runs are exported as .csv, and {file.name!r} ends otherwise; name a .csv file.")
-    rows = _rows(task, learner, context, store)
-    typer.echo(f"wrote {export_runs(rows, file, store=store)}: {len(rows):,} runs", err=True)
+    found = _runs(task, learner, context, store)
+    typer.echo(f"wrote {found.save(file)}: {len(found):,} runs", err=True)
 
 
 @runs_app.command("prune")
@@ -156,37 +139,20 @@ def prune_command(
 
     if not (task or learner or context or everything):
         raise ArgumentError("Nothing names the runs to forget; give --task, --learner, --context or --all.")
-    rows = _rows(task, learner, context, store)
-    if not rows:
+    found = _runs(task, learner, context, store)
+    if not found:
         typer.echo("no such run; nothing is removed")
         return
-    typer.echo(_loss(rows))
+    typer.echo(found.cost)
     if not yes:
         if not sys.stdin.isatty():
             raise ArgumentError("Nobody is there to be asked whether these runs may go; give --yes.")
         typer.confirm("Remove them?", abort=True)
-    forget_runs(rows, store=store)
-    typer.echo(f"removed {len(rows):,} runs")
+    forget_runs(found)
+    typer.echo(f"removed {len(found):,} runs")
 
 
-def _rows(task: str, learner: str, context: str, store: Path | None) -> "tuple[RunSummary, ...]":
+def _runs(task: str, learner: str, context: str, store: Path | None) -> "Runs":
     from keyhole.api.runs import runs
 
     return runs(task=task, learner=learner, contexts=counts(context) if context else (), store=store)
-
-
-def _loss(rows: "tuple[RunSummary, ...]") -> str:
-    tasks, learners = (", ".join(sorted({str(getattr(row, name)) for row in rows})) for name in ("task", "learner"))
-    contexts = ", ".join(str(context) for context in sorted({row.context for row in rows}))
-    minutes = sum(row.seconds for row in rows) / 60
-    return f"{len(rows):,} runs of {tasks} by {learners} at T = {contexts}: {minutes:.1f} minutes of computing"
-
-
-def _line(row: "RunSummary") -> str:
-    outcome = "success" if row.success else "fitted only" if row.fitted else "did not fit"
-    task = row.task if len(row.task) <= 14 else f"{row.task[:13]}…"
-    size = "fresh" if row.samples is None else str(row.samples)
-    return (
-        f"{row.identity[:10]} {task:<14} {row.learner:<12} {row.context:>6} {size:>7} {row.seed:>4}  {outcome:<11} "
-        f"{100 * row.accuracy:5.1f} %"
-    )

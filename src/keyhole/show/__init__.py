@@ -1,4 +1,4 @@
-"""Findings and figures in, HTML, SVG and PNG out; nothing is computed here."""
+"""Records and figures in, text, HTML, SVG and PNG out; nothing is computed here."""
 
 from keyhole.show.chart import to_html as to_html
 from keyhole.show.chart import to_png as to_png

@@ -24,7 +24,7 @@ from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask
 from keyhole.lab.thresholds.design import Design
 from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online
-from keyhole.lab.thresholds.sweep import Progress, SweepPlan, sweep
+from keyhole.lab.thresholds.sweep import SweepPlan, sweep
 from keyhole.lab.thresholds.threshold import estimate_threshold
 from lab_fakes import Climb, Coin, Inline
 
@@ -252,14 +252,14 @@ def test_a_grid_counts_what_fits_apart_from_what_succeeds(tmp_path):
 
 def test_label_noise_makes_no_success_a_failure_to_fit(tmp_path):
     """Who answers as the function does misses the labels that are wrong: never fitted, and yet nothing failed."""
-    told: list[Progress] = []
+    told = []
     plan = SweepPlan(SparseTask("and:2", label_noise=0.4), Coin(level=0.01), (8,), Grid((50,), 6))
     found = swept(tmp_path, plan, watch=told.append)
     (tally,) = found.tallies
     assert (tally.successes, tally.fitted) == (6, 0)
     assert (tally.unfitted_failures, tally.fitted_failures) == (0, 0)
     assert found.thresholds[0].unfitted == 0
-    assert told[-1].standings[0].unfitted == 0
+    assert told[-1].detail.standings[0].unfitted == 0
 
 
 def test_online_has_no_threshold(tmp_path):
@@ -270,14 +270,16 @@ def test_online_has_no_threshold(tmp_path):
 
 
 def test_progress_is_told(tmp_path):
-    """Every context stands in each report, the runs only grow, and the last report has nothing left."""
-    told: list[Progress] = []
+    """Every context stands in each report, runs only grow, the last has nothing left, a context's end is told."""
+    told = []
     found = swept(tmp_path, CLIMB, watch=told.append)
-    totals = [sum(one.runs for one in progress.standings) for progress in told]
-    assert totals == sorted(totals)
-    assert totals[-1] == len(found.rows) == told[-1].made
+    totals = [sum(one.runs for one in progress.detail.standings) for progress in told]
+    assert totals == sorted(totals) == [progress.done for progress in told]
+    assert totals[-1] == len(found.rows) == told[-1].detail.made == told[-1].of
     assert told[-1].seconds_left == 0
-    assert [one.threshold for one in told[-1].standings] == list(found.thresholds)
+    assert [one.threshold for one in told[-1].detail.standings] == list(found.thresholds)
+    ends = [progress for progress in told if progress.milestone]
+    assert {T for T in CLIMB.contexts if any(f"T = {T} finished" in end.what for end in ends)} == set(CLIMB.contexts)
     assert all(progress.seconds_left > 0 for progress in told[:-1])
 
 

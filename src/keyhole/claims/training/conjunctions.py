@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from keyhole.api.sample_complexity import Learned
+from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.claims.finding import Claim, Outcome, Scale, Study, Verdict
 from keyhole.claims.training.trained import trained
 from keyhole.figure import Figure
@@ -95,7 +95,7 @@ def measure(law: str, scale: Scale, seed: int) -> tuple[Growth, ...]:
     return (growth("default settings", default), growth("the public reproduction's protocol", paper))
 
 
-def growth(setting: str, learned: Learned) -> Growth:
+def growth(setting: str, learned: SampleComplexity) -> Growth:
     """What a sweep shows of growth."""
     return Growth(setting, learned.thresholds, learned.floors, learned.verdict)
 

@@ -8,7 +8,7 @@ from multiprocessing import parent_process
 from typing import Any
 
 from keyhole.api.learn import learn
-from keyhole.api.sample_complexity import Learned
+from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.files.paths import home
 from keyhole.lab.runs.engine import core_count
 from keyhole.lab.runs.run import RunResult
@@ -18,7 +18,7 @@ from keyhole.lab.task import SparseTask
 FIRST_SEED = 10_000  # seeds below belong to the keyboard, seeds from a million on to the tuning of presets
 
 
-def trained(task: SparseTask, contexts: Sequence[int], seed: int, **options: Any) -> Learned:
+def trained(task: SparseTask, contexts: Sequence[int], seed: int, **options: Any) -> SampleComplexity:
     """Learn on seeds of the study's own."""
     return learn(task, contexts, seed=FIRST_SEED * (1 + seed), workers=study_workers(), **options)
 
@@ -28,7 +28,7 @@ def study_workers() -> int:
     return core_count() if parent_process() is None else 1
 
 
-def in_full(learned: Learned) -> list[tuple[RunSummary, RunResult]]:
+def in_full(learned: SampleComplexity) -> list[tuple[RunSummary, RunResult]]:
     """Every run of a sweep with its readings."""
     with Store(home()) as store:
         return [(row, store.run(row.identity).result) for row in learned.sweep.rows]

@@ -6,9 +6,10 @@ depends on nothing but its own finished rounds.
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from statistics import median
+from typing import Any
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Learner
@@ -21,6 +22,7 @@ from keyhole.lab.task import Task
 from keyhole.lab.thresholds.psychometric import check_confidence, check_quantile
 from keyhole.lab.thresholds.schedule import Schedule, Size, Tallies, training_counts
 from keyhole.lab.thresholds.threshold import Threshold, estimate_threshold
+from keyhole.progress import Progress, Watch, ignore
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,8 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far a sweep has come: a standing per context, and the runs made by now."""
+class SweepState:
+    """How far a sweep has come: a standing per context, and the runs made and found."""
 
     standings: tuple[Standing, ...]
     made: int
@@ -85,8 +87,15 @@ class Progress:
             for standing in self.standings
         )
 
+    def progress(self, what: str, *, milestone: bool = False) -> Progress:
+        """The state as an event: the runs that are there, and about how many there will be."""
+        runs = sum(one.runs for one in self.standings)
+        ahead = sum(one.round_size - one.round_done + one.left for one in self.standings)
+        return Progress(runs, runs + ahead, what, self.seconds_left, self, milestone)
 
-Watch = Callable[[Progress], None]
+    def record(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return {"contexts": [asdict(one) for one in self.standings], "made": self.made, "workers": self.workers}
 
 
 @dataclass(frozen=True)
@@ -142,7 +151,7 @@ def sweep(
     *,
     workers: int,
     keep_weights: bool = False,
-    watch: Watch | None = None,
+    watch: Watch = ignore,
 ) -> Sweep:
     """Make the runs of the plan that are not in the store, and collect all; workers start when first needed."""
     began = time.perf_counter()
@@ -153,8 +162,12 @@ def sweep(
             finished = dispatch.finished()
             for row in finished.values():
                 by_context[row.context].receive(row)
-            if watch is not None and finished:
-                watch(Progress(tuple(track.standing() for track in tracks), dispatch.made, workers))
+            ended = [T for T in dict.fromkeys(row.context for row in finished.values()) if not by_context[T].pending]
+            if finished and watch is not ignore:
+                state = SweepState(tuple(track.standing() for track in tracks), dispatch.made, workers)
+                words = f" (T = {', '.join(map(str, ended))} finished)" if ended else ""
+                words = f"runs of {plan.task.name} by {plan.learner.name}{words}"
+                watch(state.progress(words, milestone=bool(ended)))
         made = dispatch.made
     rows = tuple(row for track in tracks for row in track.ordered())
     runs_needed = {track.context: plan.schedule.remaining(track.tallies) for track in tracks}

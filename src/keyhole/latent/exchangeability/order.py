@@ -16,11 +16,11 @@ from keyhole.latent.exchangeability.permutations import (
     BLOCK,
     Direction,
     PermutationTest,
-    Watch,
     p_value,
     reorder_within,
 )
 from keyhole.latent.models.base import Rng
+from keyhole.progress import Progress, Watch, ignore
 
 Data = Shaped[Any, "..."]  # (N, T), or (N, T, d) for vectors; whether it is, is asked by `require_sequences`
 NEIGHBOURS = "neighbours are as alike as any two tokens"
@@ -29,7 +29,7 @@ Stack = Shaped[Any, "B N T *width"]
 
 
 def neighbours_test(
-    tokens: Data, *, permutations: int = 999, rng: Rng = 0, direction: Direction = "either", watch: Watch | None = None
+    tokens: Data, *, permutations: int = 999, rng: Rng = 0, direction: Direction = "either", watch: Watch = ignore
 ) -> PermutationTest:
     """Are neighbouring tokens more alike, or less, than tokens of one sequence are in any order?
 
@@ -44,7 +44,7 @@ def neighbours_test(
     return _test("neighbours", NEIGHBOURS, tokens, statistic, direction, permutations, rng, watch)
 
 
-def places_test(tokens: Data, *, permutations: int = 999, rng: Rng = 0, watch: Watch | None = None) -> PermutationTest:
+def places_test(tokens: Data, *, permutations: int = 999, rng: Rng = 0, watch: Watch = ignore) -> PermutationTest:
     """Do places have laws of their own? Counts pairs of sequences that agree at a place, or sums squared column sums.
 
     >>> first_is_zero = np.concatenate([np.zeros((30, 1), dtype=int), 1 + np.arange(120).reshape(30, 4) % 3], axis=1)
@@ -101,16 +101,16 @@ def _test(
     direction: Direction,
     permutations: int,
     rng: Rng,
-    watch: Watch | None,
+    watch: Watch,
 ) -> PermutationTest:
     stream = np.random.default_rng(rng)
     tokens, scale = unit_scale(tokens) if np.issubdtype(tokens.dtype, np.floating) else (tokens, 1.0)
     observed = float(statistic(tokens[None])[0])
-    parts = []
+    parts, done = [], 0
     for block in reorder_within(tokens, permutations, stream):
         parts.append(statistic(block))
-        if watch is not None:
-            watch(len(block))
+        done += len(block)
+        watch(Progress(done, permutations, f"reordering ({name})"))
     reordered = np.concatenate(parts) if parts else np.zeros(0)
     p = p_value(observed, reordered, direction)
     return PermutationTest(name, null, observed * scale * scale, p, permutations)  # products: of the data's own units

@@ -13,7 +13,6 @@ from keyhole.errors import AssumptionError, DataError
 from keyhole.latent.models.base import Rng, Sampler
 
 Direction: TypeAlias = Literal["large", "small", "either"]
-Watch: TypeAlias = Callable[[int], None]  # told how many permutations have just been done
 
 BLOCK = 1 << 21  # tokens of reordered data held at once
 TIES = 1e-9  # equal statistics summed in other orders differ by 1e-12 of their size at most

@@ -5,7 +5,7 @@ a slope is not blurred by a change of target. Errors are squared distances from 
 E[v | q, z] ("error"), never from noisy values.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,12 @@ from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.latent.inference.attentions import Attention
 from keyhole.latent.inference.problem import Context, Problem
 from keyhole.latent.inference.rates import MeanError, Slope, fit_slope, mean_error, slope
+from keyhole.progress import Progress, Watch, ignore
 
 MOST_TOKENS = 8192  # tokens of one context here; longer ones are for `long_cme` and `long_softmax`
 IDENTITY = 1e-18  # squared distances below this are rounding: the estimator is the posterior mean
 
 Table = Float[Any, "repeats sizes"]
-Watch = Callable[[int, int], None]  # repeats done, repeats in all
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def measure_curves(
     *,
     repeats: int,
     seed: int,
-    watch: Watch = lambda _done, _of: None,
+    watch: Watch = ignore,
 ) -> tuple[Curve, ...]:
     """Every attention on the same contexts, at every size."""
     if seed < 0:
@@ -104,7 +104,7 @@ def measure_curves(
                 expected = attention.expected(weights, part, posterior)
                 tables[:2, row, repeat, column] = _distance(answer, posterior.mean), _distance(answer, part.truth)
                 tables[2:, row, repeat, column] = [np.nan if number is None else number for number in expected]
-        watch(repeat + 1, repeats)
+        watch(Progress(repeat + 1, repeats, "contexts"))
     return tuple(
         Curve(
             attention.name,

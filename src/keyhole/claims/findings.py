@@ -1,0 +1,131 @@
+"""The claims asked from Python: list them, or look at them and write the page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar, overload
+
+from keyhole.api.result import Result
+from keyhole.claims.finding import Claim, Finding, Scale
+from keyhole.claims.ledger import NOT_COVERED, STUDIES
+from keyhole.claims.run import kept, run_studies
+from keyhole.lab.runs.engine import core_count
+from keyhole.progress import Watch, ignore
+from keyhole.show.claims import claims_document, findings_document
+from keyhole.show.document import Document
+from keyhole.show.report import write_report
+
+
+@dataclass(frozen=True, repr=False)
+class Claims(Result, Sequence[Claim]):
+    """Every claim, stated before anything is measured, and what no study covers yet."""
+
+    schema: ClassVar[str] = "claims/1"
+
+    claims: tuple[Claim, ...]
+    not_covered: tuple[tuple[str, str], ...]
+
+    @overload
+    def __getitem__(self, place: int) -> Claim: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Claims": ...
+    def __getitem__(self, place: int | slice) -> "Claim | Claims":
+        """A claim by its place; of a slice, the claims in it."""
+        chosen = self.claims[place]
+        return chosen if isinstance(chosen, Claim) else Claims(chosen, self.not_covered)
+
+    def __len__(self) -> int:
+        return len(self.claims)
+
+    def __iter__(self) -> Iterator[Claim]:
+        return iter(self.claims)
+
+    @property
+    def summary(self) -> str:
+        """How many claims, and how many have a proof."""
+        return f"{len(self.claims)} claims, {sum(claim.proved for claim in self.claims)} of them proved and checked"
+
+    def document(self) -> Document:
+        """Each claim with its prediction, then what no study covers."""
+        return claims_document(self.record())
+
+    def record(self) -> dict[str, Any]:
+        """The claims as plain values."""
+        return {
+            "claims": [asdict(claim) for claim in self.claims],
+            "not_covered": [list(row) for row in self.not_covered],
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Findings(Result, Sequence[Finding]):
+    """What was found of the claims that were asked for, and everything the folder holds at this scale and seed."""
+
+    schema: ClassVar[str] = "findings/1"
+
+    findings: tuple[Finding, ...]
+    kept: tuple[Finding, ...]
+    page: Path  # with every finding that is kept
+
+    @overload
+    def __getitem__(self, place: int) -> Finding: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Findings": ...
+    def __getitem__(self, place: int | slice) -> "Finding | Findings":
+        """A finding by its place; of a slice, the findings in it."""
+        chosen = self.findings[place]
+        return chosen if isinstance(chosen, Finding) else Findings(chosen, self.kept, self.page)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    @property
+    def summary(self) -> str:
+        """How many claims have which verdict."""
+        verdicts = [finding.outcome.verdict for finding in self.findings]
+        counted = ", ".join(f"{verdicts.count(name)} {name}" for name in dict.fromkeys(verdicts))
+        return f"{len(verdicts)} claims: {counted}; {self.page}"
+
+    def document(self) -> Document:
+        """A row per finding: evidence first, then what is proved."""
+        return findings_document([finding.record() for finding in self.findings])
+
+    def record(self) -> dict[str, Any]:
+        """Every finding that is kept, as plain values: what findings.json holds."""
+        return {"findings": [finding.record() for finding in self.kept]}
+
+
+def list_claims() -> Claims:
+    """Every claim with its prediction, without running anything, and what is not covered yet.
+
+    >>> list_claims()[0].kind
+    'measurement'
+    """
+    return Claims(tuple(study.claim for study in STUDIES), NOT_COVERED)
+
+
+def reproduce(
+    only: Sequence[str] = (),
+    *,
+    scale: Scale = "quick",
+    seed: int = 0,
+    folder: str | Path = "report",
+    workers: int | None = None,
+    watch: Watch = ignore,
+) -> Findings:
+    """Look at every claim, or at those named, and write a page with a verdict for each into the folder.
+
+    What the folder holds already at this scale and seed is not done again. `workers` are processes, one per core if
+    not said.
+    """
+    folder = Path(folder)
+    chosen = run_studies(
+        only, scale=scale, seed=seed, folder=folder, workers=core_count() if workers is None else workers, watch=watch
+    )
+    findings = kept(scale, seed, folder)
+    references = {paper.key: paper.bibtex for finding in findings for paper in finding.claim.papers}
+    page = write_report([finding.record() for finding in findings], NOT_COVERED, references, folder)
+    return Findings(chosen, findings, page)

@@ -1,0 +1,38 @@
+"""Tests of exchangeability as a document: the answer, then a line per test."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyhole.show.document import Document, Facts
+
+Record = Mapping[str, Any]
+
+
+def exchangeability_document(record: Record) -> Document:
+    """What the tests say, from the record of the answer."""
+    tests, length = record["tests"], record["length"]
+    many = f"{record['letters']} " if record["letters"] is not None else ""
+    data = f"{record['sequences']} sequences of {length} tokens; {many}{record['kind']}"
+    rows = [("answer", record["answer"]), ("data", data)]
+    rows += [
+        (test["name"], f"p = {test['p_value']:.4g}, {_seen(test, length)}; null: {test['null']}") for test in tests
+    ]
+    if record["sequences"] < 4:
+        rows.append(("extendible", "not asked: it needs at least four sequences"))
+    shared = f"{record['level']:g} shared by {len(tests)} tests" if len(tests) > 1 else f"{record['level']:g}"
+    reordered = f"{tests[0]['permutations']} permutations, " if tests[0]["permutations"] else ""
+    rows.append(("level", f"{shared}; {reordered}seed {record['seed']}"))
+    return (Facts(rows),)
+
+
+def _seen(test: Record, length: int) -> str:
+    """What a test saw, in words."""
+    if "ceiling" not in test:
+        statistic = test["statistic"]
+        return f"statistic {test['statistic_reason'] if statistic is None else f'{statistic:.4g}'}"
+    if test["ceiling"] == 1:
+        return "half of the sequences show nothing to look along"
+    return (
+        f"{test['statistic']:.0f} of {test['sequences']} sequences have {test['least']} to {test['most']} of their "
+        f"{length} tokens on one side, and a latent variable gives each a chance of at most {test['ceiling']:.3f}"
+    )

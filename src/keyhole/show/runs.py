@@ -1,0 +1,65 @@
+"""Finished runs as documents: a row each, and one of them in full."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from keyhole.show.document import Column, Document, Facts, Gap, Grid, Lines
+from keyhole.show.folding import abbreviate
+
+Record = Mapping[str, Any]
+
+IDENTITY, TASK, LEARNER = 10, 14, 18  # letters shown of a run's name, its task and its learner
+COLUMNS = (
+    Column("run", gap=1),
+    Column("task", gap=1),
+    Column("learner", gap=1),
+    Column("T", "right", gap=1),
+    Column("m", "right", gap=1),
+    Column("seed", "right"),
+    Column("outcome", gap=1),
+    Column("right", "right"),
+)
+
+
+def runs_document(record: Record) -> Document:
+    """A row per run, from the record of a list of runs."""
+    return (Grid(COLUMNS, [_row(run) for run in record["runs"]]),)
+
+
+def run_document(record: Record) -> Document:
+    """Everything about one run: what was asked, what it came to, what it was computed with."""
+    configuration, result = record["configuration"], record["result"]
+    facts = {"finished": record["created"], "hidden": result["function"]}
+    facts |= {"steps": record["steps"], "seconds": f"{record['seconds']:.2f}"}
+    facts |= {"weights": record["weights"] or "not kept; they follow from the configuration"}
+    facts |= {name: f"{value:.6g}" for name, value in result["numbers"].items()}
+    facts |= {f"task {name}": value for name, value in configuration["task"].items()}
+    facts |= {f"learner {name}": value for name, value in configuration["learner"].items()}
+    facts |= {f"{name} version": value for name, value in record["versions"].items()} | {"processor": record["cpu"]}
+    rows = [(name, str(value)) for name, value in facts.items()]
+    name = Lines(f"run {record['identity']}")  # on a line of its own, so that it is not folded and can be copied
+    return (name, Grid(COLUMNS, [_row(record)]), Gap(), Facts(rows))
+
+
+def cost_document(runs: Sequence[Record]) -> Document:
+    """How many runs these are, of what, and how long they took: what forgetting them would lose."""
+    tasks, learners = (", ".join(sorted({run[name] for run in runs})) for name in ("task", "learner"))
+    contexts = ", ".join(str(context) for context in sorted({run["context"] for run in runs}))
+    minutes = sum(run["seconds"] for run in runs) / 60
+    return (
+        Lines(f"{len(runs):,} runs of {tasks} by {learners} at T = {contexts}: {minutes:.1f} minutes of computing"),
+    )
+
+
+def _row(run: Record) -> tuple[str, ...]:
+    outcome = "success" if run["success"] else "fitted only" if run["fitted"] else "did not fit"
+    return (
+        run["identity"][:IDENTITY],
+        abbreviate(run["task"], TASK),
+        abbreviate(run["learner"], LEARNER),
+        str(run["context"]),
+        "fresh" if run["samples"] is None else str(run["samples"]),
+        str(run["seed"]),
+        outcome,
+        f"{100 * run['accuracy']:.1f} %",
+    )

@@ -1,0 +1,27 @@
+"""Scores of attributions as a document: a line per model, and the average where there are several."""
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from keyhole.show.document import Column, Document, Grid, Lines
+
+MEASURES = {"precision": "precision", "recall": "recall", "auc": "AUC", "auc_per_input": "AUC per input"}
+
+
+def scores_document(record: Mapping[str, Any]) -> Document:
+    """How well the relevant positions were found, from the record of the scores."""
+    rows = [
+        (PurePath(model["file"]).stem, *(_with_interval(model["score"][measure]) for measure in MEASURES))
+        for model in record["models"]
+    ]
+    if len(rows) > 1:
+        rows.append(("average", *(f"{record['mean'][measure]:.2f}" for measure in MEASURES)))
+    first = record["models"][0]["score"]
+    columns = [Column("model"), *(Column(heading, at_least=14) for heading in MEASURES.values())]
+    note = f"intervals: 95 of 100 among {first['resamples']} resamples of the inputs, seed {first['seed']}"
+    return (Grid(columns, rows), Lines(note))
+
+
+def _with_interval(number: Mapping[str, float]) -> str:
+    return f"{number['value']:.2f} {number['low']:.2f}–{number['high']:.2f}"
