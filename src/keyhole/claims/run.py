@@ -1,133 +1,170 @@
-"""Running the ledger: each study once, kept as it finishes, so that a second run finds it done."""
+"""Running experiments: each once, kept as it finishes, so that a second run finds it done."""
 
 import platform
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
-from importlib.metadata import version
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from keyhole import __version__
-from keyhole.claims.finding import Finding, Scale, Study
+from keyhole.claims.cache_key import cache_key, reachable
+from keyhole.claims.finding import Experiment, Finding, NamedFunction, Scale
 from keyhole.claims.keeping import read, written
-from keyhole.claims.ledger import STUDIES, find
+from keyhole.claims.ledger import choose, experiments
 from keyhole.errors import ArgumentError, DataError, OutputError
 from keyhole.files.atomic import write_file
+from keyhole.files.versions import versions
+from keyhole.progress import Progress, Watch, ignore
 
-Watch = Callable[["Progress"], None]
+HEARTBEAT = 15.0  # seconds after which the experiments under way are named, where none has finished
+
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far a run has come."""
+class Step:
+    """A claim whose finding has just been made, or was found done."""
 
-    done: int
-    of: int
-    claim: str  # the study that has just finished, or was found done
-    fresh: bool  # whether it was run now
+    claim: str
+    fresh: bool  # whether it was measured now
 
 
-def reproduce(
-    only: tuple[str, ...],
+def run_experiments(
+    only: Sequence[str],
     *,
     scale: Scale,
     seed: int,
     folder: Path,
-    workers: int,
-    watch: Watch,
+    workers: int | None = None,
+    watch: Watch = ignore,
     tell: Tell = lambda _: None,
-) -> tuple[Finding, ...]:
-    """The findings of the chosen studies, in the ledger's order; those already in the folder are not run again.
+) -> dict[str, Finding]:
+    """Every finding that the folder holds at this scale and seed, once it has those of the chosen claims, by claim.
 
-    One in the folder that is not as it was written is, and `tell` is told so in a line.
+    Claims come in the ledger's order, and none that is in the folder is measured again; one in the folder that is not
+    as it was written is, and `tell` is told so in a line. `workers` are processes, one per core where None is given.
     """
-    studies = [find(name) for name in only] if only else list(STUDIES)
+    chosen = [experiment.claim.id for experiment in choose(only)]
     found: dict[str, Finding] = {}
-    for study in studies:
-        kept = load(study, scale, seed, folder, tell=lambda why: tell(f"{why}; the claim is looked at again."))
-        if kept is not None:
-            found[study.claim.id] = kept
-            watch(Progress(len(found), len(studies), study.claim.id, fresh=False))
-    missing = [study.claim.id for study in studies if study.claim.id not in found]
-    for finding in _run(missing, scale, seed, workers):
-        found[finding.claim.id] = finding
+    for experiment in experiments():
+        wanted = experiment.claim.id in chosen
+        rest = "the claim is looked at again" if wanted else "it is left off the page until it is looked at again"
+        finding = load(experiment, scale, seed, folder, tell=partial(_tell_with, tell, rest))
+        if finding is not None:
+            found[finding.claim.id] = finding
+    done = [name for name in chosen if name in found]
+    for number, name in enumerate(done, 1):
+        watch(Progress(number, len(chosen), name, detail=Step(name, fresh=False)))
+    missing = [experiment for experiment in choose(only) if experiment.claim.id not in found]
+
+    def name_those_under_way(names: Sequence[str]) -> None:
+        watch(Progress(len(done), len(chosen), f"looking at {', '.join(names)}"))
+
+    for finding in _run(missing, scale, seed, workers, name_those_under_way):
+        name = finding.claim.id
+        found[name] = finding
+        done.append(name)
         save(finding, folder)
-        watch(Progress(len(found), len(studies), finding.claim.id, fresh=True))
-    return tuple(found[study.claim.id] for study in studies)
+        watch(Progress(len(done), len(chosen), f"{name}: {finding.outcome.verdict}", detail=Step(name, fresh=True)))
+    return {name: found[name] for experiment in experiments() if (name := experiment.claim.id) in found}
 
 
-def look(name: str, scale: Scale, seed: int) -> Finding:
-    """Run one study now."""
-    study, began = find(name), time.perf_counter()
-    outcome = study.look(scale, seed)
+def _tell_with(tell: Tell, rest: str, why: str) -> None:
+    tell(f"{why}; {rest}.")
+
+
+def run_experiment(experiment: Experiment, scale: Scale, seed: int) -> Finding:
+    """Measure one claim now."""
+    reach, key = reachable(experiment.measure), cache_key(experiment, scale, seed)
+    began = time.perf_counter()
+    outcome = experiment.measure(scale, seed)
     seconds = time.perf_counter() - began
-    return Finding(study.claim, outcome, study.identity(scale, seed), scale, seed, seconds, versions())
+    computed = {**versions(reach.versions), "machine": platform.machine()}
+    return Finding(experiment.claim, outcome, key, scale, seed, seconds, computed, reach.origin)
 
 
-def _run(names: list[str], scale: Scale, seed: int, workers: int) -> Iterator[Finding]:
-    """Findings as they finish: in this process, or in several spawned ones."""
-    if workers < 1:
+def _run(
+    missing: Sequence[Experiment],
+    scale: Scale,
+    seed: int,
+    workers: int | None,
+    tell: Callable[[Sequence[str]], None],
+) -> Iterator[Finding]:
+    """Findings as they finish; `tell` hears what is under way.
+
+    The library's claims are measured in spawned processes where there are several, a user's own always in this one:
+    a spawned process has not registered them.
+    """
+    if workers is not None and workers < 1:
         raise ArgumentError(f"{workers} workers were asked for; at least one is needed.")
-    if workers == 1 or len(names) < 2:
-        yield from (look(name, scale, seed) for name in names)
-        return
-    with ProcessPoolExecutor(min(workers, len(names)), mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(look, name, scale, seed) for name in names]
+    spawned = [experiment for experiment in missing if isinstance(experiment.measure, NamedFunction)]
+    if len(spawned) < 2 or (count := core_count() if workers is None else workers) == 1:
+        spawned = []
+    for experiment in missing:
+        if experiment not in spawned:
+            tell([experiment.claim.id])
+            yield run_experiment(experiment, scale, seed)
+    if spawned:
+        yield from _run_in_processes(spawned, scale, seed, count, tell)
+
+
+def _run_in_processes(
+    spawned: Sequence[Experiment], scale: Scale, seed: int, workers: int, tell: Callable[[Sequence[str]], None]
+) -> Iterator[Finding]:
+    with ProcessPoolExecutor(min(workers, len(spawned)), mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(run_experiment, experiment, scale, seed): experiment for experiment in spawned}
         try:
-            yield from (future.result() for future in as_completed(waiting))
+            while waiting:
+                finished, _ = wait(waiting, HEARTBEAT, FIRST_COMPLETED)
+                for future in finished:
+                    del waiting[future]
+                    yield future.result()
+                if not finished:
+                    tell([experiment.claim.id for future, experiment in waiting.items() if future.running()])
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def kept(scale: Scale, seed: int, folder: Path, *, tell: Tell = lambda _: None) -> tuple[Finding, ...]:
-    """Every finding of the ledger's claims that the folder holds for this scale and seed, in the ledger's order."""
+def core_count() -> int:
+    """The cores this process may use, as the laboratory counts them."""
+    from keyhole.lab.runs.engine import core_count as count  # noqa: PLC0415  (imported where something is run)
 
-    def left_out(why: str) -> None:
-        tell(f"{why}; it is left off the page until it is looked at again.")
-
-    found = (load(study, scale, seed, folder, tell=left_out) for study in STUDIES)
-    return tuple(finding for finding in found if finding is not None)
+    return count()
 
 
-def path_of(study: Study, scale: Scale, seed: int, folder: Path) -> Path:
-    """Where a run is kept: named by its claim and its identity."""
-    return folder / "findings" / f"{study.claim.id}-{study.identity(scale, seed)}.json"
+def path_of(claim: str, key: str, folder: Path) -> Path:
+    """Where a finding is kept: named by its claim and its cache key."""
+    return folder / "findings" / f"{claim}-{key}.json"
 
 
 def save(finding: Finding, folder: Path) -> None:
     """Keep a finding."""
-    path = path_of(find(finding.claim.id), finding.scale, finding.seed, folder)
-    write_file(path, written(finding))
+    write_file(path_of(finding.claim.id, finding.run, folder), written(finding))
 
 
-def load(study: Study, scale: Scale, seed: int, folder: Path, *, tell: Tell = lambda _: None) -> Finding | None:
-    """The kept finding of a run, or None; one that cannot be read, or is not as it was written, is told and not taken.
+def load(
+    experiment: Experiment, scale: Scale, seed: int, folder: Path, *, tell: Tell = lambda _: None
+) -> Finding | None:
+    """The kept finding of a claim, or None; one that cannot be read, or is not as it was written, is told and not taken.
 
-    The claim is the study's own: a file has the outcome only.
+    The claim is the ledger's: a file has the outcome only.
     """
-    path = path_of(study, scale, seed, folder)
-    asked = (study.identity(scale, seed), scale, seed)
+    claim, key = experiment.claim, cache_key(experiment, scale, seed)
+    path = path_of(claim.id, key, folder)
     try:
         if path.exists() and not path.is_file():
             raise OutputError(f"{str(path)!r} stands where a finding is kept and is no file; remove it.")
-        finding = read(study.claim, path.read_bytes())
+        finding = read(claim, path.read_bytes(), origin=reachable(experiment.measure).origin)
     except FileNotFoundError:
         return None
     except OSError as error:
-        tell(f"The finding of {study.claim.id} in {str(path)!r} cannot be read ({error.strerror})")
+        tell(f"The finding of {claim.id} in {str(path)!r} cannot be read ({error.strerror})")
         return None
     except DataError:
         finding = None
-    if finding is None or (finding.run, finding.scale, finding.seed) != asked:
-        tell(f"The finding of {study.claim.id} in {str(path)!r} is not as it was written")
+    if finding is None or (finding.run, finding.scale, finding.seed) != (key, scale, seed):
+        tell(f"The finding of {claim.id} in {str(path)!r} is not as it was written")
         return None
     return finding
-
-
-def versions() -> dict[str, str]:
-    """What the numbers were computed with."""
-    packages = {name: version(name) for name in ("numpy", "scipy")}
-    return {"keyhole": __version__, "python": platform.python_version(), **packages, "machine": platform.machine()}

@@ -1,6 +1,5 @@
 """`keyhole reproduce` and `keyhole claims`: the ledger run, and the ledger read."""
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -39,10 +38,9 @@ def reproduce_command(
 
       keyhole reproduce --scale paper
     """
-    from keyhole.claims.ledger import NOT_COVERED
-    from keyhole.claims.run import kept, reproduce
+    from keyhole.claims.findings import reproduce
     from keyhole.cli.reproduce_table import show, watched
-    from keyhole.show.report import findings_json, write_report
+    from keyhole.show.report import findings_json
 
     chosen = tuple(name.strip() for name in only.split(",") if name.strip())
 
@@ -50,22 +48,14 @@ def reproduce_command(
         typer.echo(f"keyhole: {line}", err=True)
 
     with watched() as watch:
-        findings = reproduce(
-            chosen,
-            scale=scale.value,
-            seed=seed,
-            folder=out,
-            workers=workers or os.cpu_count() or 1,
-            watch=watch,
-            tell=told,
+        found = reproduce(
+            chosen, scale=scale.value, seed=seed, folder=out, workers=workers or None, watch=watch, tell=told
         )
-    shown = kept(scale.value, seed, out, tell=told)
-    page = write_report(shown, NOT_COVERED, out)
     if json:
-        typer.echo(findings_json(shown))
+        typer.echo(findings_json(found.kept))
     else:
-        show(findings)
-        typer.echo(f"\npage: {page}")
+        show(found.findings)
+        typer.echo(f"\npage: {found.page}")
 
 
 def claims_command(
@@ -81,12 +71,12 @@ def claims_command(
     """
     from dataclasses import asdict
 
-    from keyhole.claims.ledger import NOT_COVERED, STUDIES
+    from keyhole.claims.ledger import NOT_COVERED, experiments
     from keyhole.cli.reproduce_table import show_claims
     from keyhole.files.record import to_json
 
     if json:
-        claims = [asdict(study.claim) for study in STUDIES]
+        claims = [asdict(experiment.claim) for experiment in experiments()]
         typer.echo(to_json("claims/1", {"claims": claims, "not_covered": [list(row) for row in NOT_COVERED]}))
     else:
-        show_claims([study.claim for study in STUDIES], NOT_COVERED)
+        show_claims([experiment.claim for experiment in experiments()], NOT_COVERED)

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from keyhole.claims.finding import Claim, Finding
-from keyhole.claims.run import Watch
 from keyhole.cli.waiting import counted
+from keyhole.progress import Watch
 
 TONES = {"holds": "green", "holds with a caveat": "yellow", "fails here": "red"}
 
@@ -19,7 +19,7 @@ TONES = {"holds": "green", "holds with a caveat": "yellow", "fails here": "red"}
 def watched() -> Iterator[Watch]:
     """A progress bar with the time left, on stderr; nothing where stderr is no terminal."""
     with counted("looking") as told:
-        yield lambda step: told(step.done, step.of, step.claim)
+        yield lambda step: told(step.done, step.of or 0, step.what)
 
 
 def show(findings: Sequence[Finding]) -> None:
@@ -37,7 +37,7 @@ def show(findings: Sequence[Finding]) -> None:
 
 
 def show_claims(claims: Sequence[Claim], not_covered: Sequence[tuple[str, str]]) -> None:
-    """Each claim with its prediction, then what no study covers."""
+    """Each claim with its prediction, then what no claim covers."""
     console = Console(highlight=False)
     for claim in claims:
         console.print(claim.id, style="bold", markup=False)

@@ -7,38 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, Figure
 from keyhole.kernels.families import sphere_kernel
 from keyhole.latent.inference.attentions import Settings, make_estimator
 from keyhole.latent.inference.bias import energies, ridge_bias, softmax_floor
-from keyhole.latent.inference.measure import measure
+from keyhole.latent.inference.measure import measure as measure_errors
 from keyhole.latent.inference.problem import ask
 from keyhole.latent.inference.rates import Slope, fit_slope, slope
 from keyhole.latent.inference.schedules import Rule, vanishing_bandwidth, vanishing_rate
 from keyhole.latent.inference.smoothers import Smoother, cme_smoother, expected_error, softmax_smoother
 from keyhole.latent.models.registry import find_model
 from keyhole.latent.models.regression import SphereFunction, draw_sphere_function, uniform_on_sphere
-from keyhole.papers import ZHANG_2022, ZHANG_2023
 
-CLAIM = Claim(
-    id="inference-rates",
-    title="Attention's error to the conditional mean falls with the length as its exact expectation says",
-    statement=(
-        "For one fixed function on the sphere and common draws, the squared error of conditional-mean and softmax attention is, given the keys, an exact sum of bias and variance. "
-        "Conditional-mean attention with a constant ridge falls nearly like 1/T; softmax with γ_T = ½T^(−1/3) near T^(−2/3); softmax at fixed γ stalls at its floor; "
-        "the ridge T^(3/4) of the proof is ruled by the bias Σ_ℓ (ε/(μ_ℓ+ε))²E‖f_ℓ‖², ε = T^(−1/4), whose exponent −½ is out of reach. Without keys, the mean of a Gaussian location's tokens is off the posterior mean by (λ/(T+λ))²(τ²+σ²/T)."
-    ),
-    formula=r"E\|\hat f(q)-f(q)\|^2=\|w^\top f(K)-f(q)\|^2+k\sigma^2\|w\|^2",
-    kind="measurement",
-    source="keyhole, with proof; an error decreasing in the input size is claimed by Zhang et al. (2022). The ridge T^(3/4) follows Zhang et al. (2023), from memory",
-    prediction=(
-        "Measured over exact errors average 1, and every fitted slope's 99.9 % interval holds the exact slope. At the largest length the proof ridge is within 10 % of the bias formula "
-        "and the fixed temperature within 25 % of its floor. Exact slopes: constant ridge below −0.75, γ_T between −0.85 and −0.55, fixed γ and the proof ridge above −0.3."
-    ),
-    could_fail="A ratio or slope outside its 99.9 % interval, a formula missed by more than stated, or an exact slope outside its range.",
-    papers=(ZHANG_2022, ZHANG_2023),
-)
 NOISE, TEMPERATURE = 0.09, 0.5
 CONFIDENCE = 0.999
 QUERIES = 300  # of each draw: enough that the function's energy at them is its energy on the sphere
@@ -81,7 +62,7 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """Measure all estimators on common draws of keys and noise, one function for all, and compare with the exact law."""
     sizes, repeats = ([64, 128, 256, 512], 12) if scale == "quick" else ([128, 256, 512, 1024, 2048], 32)
     rng = np.random.default_rng(seed)
@@ -141,7 +122,9 @@ def location(scale: Scale, seed: int) -> Comparison:
     """The mean of the tokens against the posterior mean of a Gaussian location, on the same lengths."""
     sizes, repeats = ([64, 128, 256, 512], 100) if scale == "quick" else ([128, 256, 512, 1024, 2048], 300)
     question = ask("gaussian", find_model("gaussian"))
-    curve = measure(question, [make_estimator("softmax", question, Settings())], sizes, repeats=repeats, seed=seed)[0]
+    curve = measure_errors(
+        question, [make_estimator("softmax", question, Settings())], sizes, repeats=repeats, seed=seed
+    )[0]
     return Comparison(curve.gaps, curve.expected_gaps)
 
 
@@ -179,6 +162,3 @@ def picture(curves: dict[str, Comparison], sizes: list[int]) -> Figure:
         low="low",
         high="high",
     )
-
-
-STUDY = Study(CLAIM, look)
