@@ -6,7 +6,7 @@ changed docstring, comment or line break measures nothing again, and a changed e
 that can reach it. Installed packages count by their versions, and only those which these modules import: a new jax
 measures again what trains, and nothing else. The text of the claim, the scale and the seed complete the key.
 
-`keyhole.show` is not followed, nor are the packages that only it imports: it renders, and decides no number.
+`keyhole.show` and `keyhole.papers` are not followed: they render and cite, and decide no number.
 
 This key is apart from what *seeds* a run of the laboratory. The draws of a run follow from its own record (task,
 learner, context, sample size, seed) and the version of the numerics, and stay what they are when code here changes; a
@@ -17,6 +17,7 @@ import ast
 import hashlib
 import json
 import platform
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -33,9 +34,11 @@ from keyhole.errors import ArgumentError
 from keyhole.files.versions import versions
 
 PACKAGE = Path(keyhole.__file__).parent
-RENDERING = "keyhole.show"
+WORDS = ("keyhole.show", "keyhole.papers")  # they render and cite, and decide no number
 INSTALLED = {"site-packages", "dist-packages"}  # folders of packages that are known by their version
 DISTRIBUTIONS = {"flint": "python-flint", "sklearn": "scikit-learn"}  # packages imported by another name
+COMPANIONS = {"jax": "jaxlib"}  # where the arithmetic of a package is
+DOTTED = re.compile(r"[a-zA-Z_]\w*(\.\w+)*\.?")  # a module's name, or the beginning of one
 PLAIN = (str, int, float, bool, type(None))
 
 Import = tuple[str, str]  # a module, and the name that is imported from it, or "" for the module itself
@@ -101,6 +104,7 @@ def reachable(measure: Measure) -> Reach:
                 waiting += find_sources(name, imported)
             elif distribution := find_distribution(top):
                 packages.add(distribution)
+    packages |= {COMPANIONS[name] for name in packages & set(COMPANIONS)}
     known = {name: number for name, number in versions(sorted(packages)).items() if name in packages}
     return Reach(function, start, code, known)
 
@@ -135,7 +139,7 @@ def locate(measure: Measure) -> tuple[str, str, Path]:
 def find_sources(module: str, name: str = "") -> list[tuple[str, Path]]:
     """The modules behind `from module import name`, or `import module`: re-exports are followed to where they lead."""
     files = sources(module.partition(".")[0])
-    if (module, name) == ("keyhole", "__version__") or f"{module}.".startswith(f"{RENDERING}."):
+    if (module, name) == ("keyhole", "__version__") or f"{module}.".startswith(tuple(f"{words}." for words in WORDS)):
         return []
     if f"{module}.{name}" in files:
         return find_sources(f"{module}.{name}")
@@ -201,6 +205,8 @@ def read_module(path: Path) -> Module:
     tree = ast.parse(path.read_bytes())
     package = _package(path)
     run = [each for node in _imports(tree, type_checking=False) for each in _named(node, package)]
+    if ("importlib", "import_module") in run:  # names of modules are texts there
+        run += [(text.rstrip("."), "") for text in _texts(tree) if DOTTED.fullmatch(text)]
     every = {bound: each for node in _imports(tree, type_checking=True) for bound, each in _bindings(node, package)}
     return Module(digest_code(tree), tuple(dict.fromkeys(run)), every, frozenset(_definitions(tree)))
 
@@ -248,6 +254,12 @@ def _imports(tree: ast.AST, *, type_checking: bool) -> Iterator[ast.Import | ast
             waiting += node.orelse
         elif isinstance(node, ast.stmt | ast.Module | ast.ExceptHandler | ast.match_case):
             waiting += ast.iter_child_nodes(node)
+
+
+def _texts(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 def _is_type_checking(test: ast.expr) -> bool:
