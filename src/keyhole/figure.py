@@ -1,9 +1,9 @@
 """A figure as a value: what is shown, not how it is drawn.
 
-Rooms return figures; `page/chart` draws them. A figure is always also a table: its rows hold every number shown.
+Results have figures; `show.chart` draws them. A figure is always also a table: its rows hold every number shown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,3 +63,22 @@ class Figure:
         """The columns that are shown."""
         axes = (self.x, self.y, *([self.colour] if self.colour else []))
         return tuple(dict.fromkeys([*(axis.column for axis in axes), *filter(None, (self.low, self.high))]))
+
+
+def line_figure(
+    title: str,
+    rows: Sequence[Row],
+    x: Axis,
+    y: Axis,
+    colour: Axis | None = None,
+    *,
+    subtitle: str = "",
+    band: bool = False,
+) -> Figure:
+    """Lines through the rows, one per colour; with a band, between the columns `low` and `high`.
+
+    >>> line_figure("Growth", [{"T": 1, "m": 2, "low": 1, "high": 3}], Axis("T", "T"), Axis("m", "m"), band=True).low
+    'low'
+    """
+    low, high = ("low", "high") if band else (None, None)
+    return Figure(title, "lines", tuple(rows), x, y, colour, low, high, subtitle)

@@ -8,7 +8,7 @@ from keyhole.bounds.finite.occam import monotone_conjunctions, samples_for_error
 from keyhole.bounds.theorems.guarantee import guarantee
 from keyhole.bounds.theorems.theorems import PATH, SCALAR, TABULATED, Route
 from keyhole.claims.finding import Outcome, Scale
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 
 GAP, DELTA, SPARSITY = 0.2, 0.01, 3
 ROUNDING = 1e-3  # m is a whole number near 2·10⁴, so √m is known to a few parts in 10⁵
@@ -46,14 +46,13 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is dr
         },
         interval="None: computed, not sampled.",
         figures=(
-            Figure(
-                title="Samples a bound asks for",
+            line_figure(
+                "Samples a bound asks for",
+                rows,
+                Axis("T", "context length T", "log"),
+                Axis("m", "samples m", "log"),
+                Axis("bound", "bound", "category"),
                 subtitle="exact 3-way AND, γ = ½: two-sided gap 0.2, δ = 0.01; Occam for error 0.1",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("T", "context length T", "log"),
-                y=Axis("m", "samples m", "log"),
-                colour=Axis("bound", "bound", "category"),
             ),
         ),
         caveats=("The cover route is vacuous at any sample size a laboratory has; its growth is what it shows.",),

@@ -8,7 +8,7 @@ from keyhole.bounds.construction_norms import matrix
 from keyhole.bounds.covers.deep import deep_cover
 from keyhole.bounds.theorems.tabulated import one_position_rate, spread_price
 from keyhole.claims.finding import Outcome, Scale
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 from keyhole.profile import BlockNorms, HeadNorms, NormProfile
 
 SAMPLES, ROWS = 1000, 17
@@ -39,15 +39,12 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is dr
         },
         interval="None: computed, not sampled.",
         figures=(
-            Figure(
-                title="Capacity against depth",
+            line_figure(
+                "Capacity against depth",
+                [{"layers": depth, "capacity": value} for depth, value in zip(layers, capacities, strict=True)],
+                Axis("layers", "layers L"),
+                Axis("capacity", "capacity C", "log"),
                 subtitle="all spectral norms 1, (2,1) norms 3, Frobenius 2; m = 1000, 17 rows",
-                kind="lines",
-                rows=tuple(
-                    {"layers": depth, "capacity": value} for depth, value in zip(layers, capacities, strict=True)
-                ),
-                x=Axis("layers", "layers L"),
-                y=Axis("capacity", "capacity C", "log"),
             ),
         ),
         caveats=("Deep bounds are for a projection in place of LayerNorm, and are vacuous at any depth above one.",),

@@ -9,7 +9,7 @@ from keyhole.bounds.finite.binomial import clopper_pearson
 from keyhole.bounds.finite.floor import first_moment_size, information_floor
 from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.errors import AssumptionError
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 
 P = 2 ** (-1 / 3)
 WORD = 64  # negative samples are the bits of one word
@@ -55,16 +55,14 @@ def measure(scale: Scale, seed: int) -> Outcome:
         numbers=numbers,
         interval=f"99.9 % Clopper–Pearson over {draws} draws; at T = 100: {numbers['lower end at T = 100']:.3f} to {numbers['upper end at T = 100']:.3f}.",
         figures=(
-            Figure(
-                title="Picking a random consistent 3-way AND",
+            line_figure(
+                "Picking a random consistent 3-way AND",
+                rows,
+                Axis("m", "samples m"),
+                Axis("rate", "picked"),
+                Axis("T", "T", "category"),
                 subtitle="share of draws in which the hidden set is picked, balanced bits",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("m", "samples m"),
-                y=Axis("rate", "picked"),
-                colour=Axis("T", "T", "category"),
-                low="low",
-                high="high",
+                band=True,
             ),
         ),
     )

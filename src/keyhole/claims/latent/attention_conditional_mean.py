@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.claims.finding import Outcome, Scale
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 from keyhole.kernels.conditional_mean import embed_mean
 from keyhole.kernels.families import Features, linear_kernel
 from keyhole.latent.inference.bias import energies, softmax_floor
@@ -53,14 +53,13 @@ def measure(scale: Scale, seed: int) -> Outcome:
         },
         interval="None: identities, and limits taken over evenly spread keys, whose own error is below 0.1 %.",
         figures=(
-            Figure(
-                title="What softmax attention does to each harmonic degree",
+            line_figure(
+                "What softmax attention does to each harmonic degree",
+                rows,
+                Axis("degree", "harmonic degree"),
+                Axis("multiplier", "multiplied by"),
+                Axis("curve", "", "category"),
                 subtitle="share of the degree that is left as the context grows; keys uniform on the sphere, d = 3",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("degree", "harmonic degree"),
-                y=Axis("multiplier", "multiplied by"),
-                colour=Axis("curve", "", "category"),
             ),
         ),
         caveats=(

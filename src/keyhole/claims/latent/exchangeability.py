@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.claims.finding import Outcome, Scale
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 from keyhole.latent.exchangeability.definetti import (
     ASSUMPTION,
     finite_de_finetti_bound,
@@ -60,23 +60,21 @@ def measure(scale: Scale, seed: int) -> Outcome:
         },
         interval="None: exact distances; every sequence of positions has the same pair counts, so the eigenvalue has no noise.",
         figures=(
-            Figure(
-                title="Urns without replacement against independent draws",
+            line_figure(
+                "Urns without replacement against independent draws",
+                rows,
+                Axis("n", "letters in the urn n", "log"),
+                Axis("distance", "total variation", "log"),
+                Axis("what", "draws", "category"),
                 subtitle="largest total variation over all urns of n letters, two kinds",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("n", "letters in the urn n", "log"),
-                y=Axis("distance", "total variation", "log"),
-                colour=Axis("what", "draws", "category"),
             ),
-            Figure(
-                title="Positioned tokens against every latent model",
+            line_figure(
+                "Positioned tokens against every latent model",
+                floors,
+                Axis("k", "tokens looked at k", "log"),
+                Axis("distance", "total variation"),
+                Axis("what", "curve", "category"),
                 subtitle="k tokens of a sentence of T = 128: at k near T nothing is left of the theorem",
-                kind="lines",
-                rows=floors,
-                x=Axis("k", "tokens looked at k", "log"),
-                y=Axis("distance", "total variation"),
-                colour=Axis("what", "curve", "category"),
             ),
         ),
         caveats=(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.claims.finding import Outcome, Scale
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, Figure, line_figure
 from keyhole.kernels.families import sphere_kernel
 from keyhole.latent.inference.attentions import Settings, make_estimator
 from keyhole.latent.inference.bias import energies, ridge_bias, softmax_floor
@@ -151,14 +151,12 @@ def picture(curves: dict[str, Comparison], sizes: list[int]) -> Figure:
             rows.append(
                 {"T": size, "error": float(mean), "low": low, "high": high, "exact": float(exact), "attention": name}
             )
-    return Figure(
-        title="Error of attention against the length of the context",
+    return line_figure(
+        "Error of attention against the length of the context",
+        rows,
+        Axis("T", "length of the context T", "log"),
+        Axis("error", "squared error", "log"),
+        Axis("attention", "", "category"),
         subtitle="squared distance from f at fresh queries; one f, σ² = .09, d = 3; band of two standard errors",
-        kind="lines",
-        rows=tuple(rows),
-        x=Axis("T", "length of the context T", "log"),
-        y=Axis("error", "squared error", "log"),
-        colour=Axis("attention", "", "category"),
-        low="low",
-        high="high",
+        band=True,
     )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.claims.finding import Outcome, Scale
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 from keyhole.latent.exchangeability.contraction import contraction_rate, cumulative_regret, regret_ceiling
 from keyhole.latent.models.finite import FiniteModel
 
@@ -50,23 +50,21 @@ def measure(scale: Scale, seed: int) -> Outcome:
         },
         interval="None: the log loss is summed over all counts; the regret bound holds on every sequence.",
         figures=(
-            Figure(
-                title="Local rate of contraction",
+            line_figure(
+                "Local rate of contraction",
+                rows,
+                Axis("T", "tokens T", "log"),
+                Axis("rate", "nats per token"),
+                Axis("curve", "curve", "category"),
                 subtitle="log loss of the posterior between T and 2T tokens, two coins of 0.6 and 0.4",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("T", "tokens T", "log"),
-                y=Axis("rate", "nats per token"),
-                colour=Axis("curve", "curve", "category"),
             ),
-            Figure(
-                title="Cumulative regret of eight latents",
+            line_figure(
+                "Cumulative regret of eight latents",
+                regrets,
+                Axis("T", "tokens T", "log"),
+                Axis("regret", "nats"),
+                Axis("sequences", "sequences", "category"),
                 subtitle="mean over 200 sequences, against the best latent in hindsight; log 8 is the ceiling",
-                kind="lines",
-                rows=regrets,
-                x=Axis("T", "tokens T", "log"),
-                y=Axis("regret", "nats"),
-                colour=Axis("sequences", "sequences", "category"),
             ),
         ),
     )

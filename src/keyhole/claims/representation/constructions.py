@@ -11,7 +11,7 @@ from keyhole.claims.finding import Outcome, Scale
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.constructions.plan import Plan
 from keyhole.compiler.proof import prove
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 
 CONTEXT, GAMMA = 1024, 0.5
 
@@ -42,14 +42,13 @@ def measure(scale: Scale, seed: int) -> Outcome:
         numbers={"largest proved error": worst, "largest excess over the formula": off},
         interval="None: enclosures of every input, not samples.",
         figures=(
-            Figure(
-                title="Path norm of exact weights",
+            line_figure(
+                "Path norm of exact weights",
+                rows,
+                Axis("s", "sparsity s", "log"),
+                Axis("P", "P_∞", "log"),
+                Axis("family", "function", "category"),
                 subtitle=f"T = {CONTEXT}, γ = {GAMMA}, outputs ±1",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("s", "sparsity s", "log"),
-                y=Axis("P", "P_∞", "log"),
-                colour=Axis("family", "function", "category"),
             ),
         ),
     )

@@ -9,7 +9,7 @@ from keyhole.bounds.theorems.tabulated import compiled_path_inf, joined_samples
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.proof import prove
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 
 SPARSITY, ERROR, DELTA, GAMMA = 3, 0.1, 0.01, 0.01
 STATED = {100: 4.5e6, 1000: 6.4e6, 10_000: 8.4e6}
@@ -40,14 +40,13 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is dr
         numbers={**{f"m at T = {context}": value for context, value in found.items()}, "change of m/ln(2T+2)": drifted},
         interval="None: computed, not sampled.",
         figures=(
-            Figure(
-                title="Samples that suffice, and samples that are necessary",
+            line_figure(
+                "Samples that suffice, and samples that are necessary",
+                rows,
+                Axis("T", "context length T", "log"),
+                Axis("m", "samples m", "log"),
+                Axis("what", "", "category"),
                 subtitle=f"any function of {SPARSITY} of T bits, error {ERROR}, δ = {DELTA}",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("T", "context length T", "log"),
-                y=Axis("m", "samples m", "log"),
-                colour=Axis("what", "", "category"),
             ),
         ),
         caveats=("Four orders of magnitude lie between this bound and the finite-class one.",),

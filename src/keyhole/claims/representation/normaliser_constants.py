@@ -6,7 +6,7 @@ import numpy as np
 
 from keyhole.attention.normalisers import Entmax15, Linear, Normaliser, Sigmoid, Softmax, Sparsemax, Uniform
 from keyhole.claims.finding import Outcome, Scale
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 
 SLOPES: dict[str, float] = {
     "softmax": 0.0,
@@ -49,14 +49,13 @@ def measure(scale: Scale, seed: int) -> Outcome:
         numbers={f"slope of {name}": value for name, value in slopes.items()},
         interval="None: constants with a proof; the slopes are fitted to exact stretches.",
         figures=(
-            Figure(
-                title="Stretch of a normaliser against length",
+            line_figure(
+                "Stretch of a normaliser against length",
+                [row for row in rows if row["normaliser"] != "uniform"],
+                Axis("T", "number of scores T", "log"),
+                Axis("stretch", "ℓ1 move per ℓ∞ move", "log"),
+                Axis("normaliser", "normaliser", "category"),
                 subtitle="largest ‖ΔN‖₁ / ‖Δu‖∞ found at small moves",
-                kind="lines",
-                rows=tuple(row for row in rows if row["normaliser"] != "uniform"),
-                x=Axis("T", "number of scores T", "log"),
-                y=Axis("stretch", "ℓ1 move per ℓ∞ move", "log"),
-                colour=Axis("normaliser", "normaliser", "category"),
             ),
         ),
         caveats=("Uniform weights never move; they have no place on a logarithmic axis.",),

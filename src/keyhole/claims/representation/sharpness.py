@@ -8,7 +8,7 @@ from keyhole.bounds.finite.necessity import logit_range_floor
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.proof import prove
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 
 SPARSITY = 3
 
@@ -44,14 +44,13 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is dr
         numbers={"largest proved error": worst, "least logit above the floor": tightest, "read-out at γ = ½": flat[0]},
         interval="None: enclosures of every input, not samples.",
         figures=(
-            Figure(
-                title="The price of blunt attention",
+            line_figure(
+                "The price of blunt attention",
+                rows,
+                Axis("T", "context length T", "log"),
+                Axis("readout", "read-out weight", "log"),
+                Axis("mass", "attention off the relevant positions", "category"),
                 subtitle="read-out weight of an exact 3-way AND",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("T", "context length T", "log"),
-                y=Axis("readout", "read-out weight", "log"),
-                colour=Axis("mass", "attention off the relevant positions", "category"),
             ),
         ),
     )

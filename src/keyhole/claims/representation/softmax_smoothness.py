@@ -7,7 +7,7 @@ import numpy as np
 from keyhole.attention.normalisers import Softmax
 from keyhole.bounds.softmax import drift
 from keyhole.claims.finding import Outcome, Scale
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 
 ROUNDING = 1e-9  # both sides are sums of up to 10^4 rounded terms near 1
 
@@ -37,14 +37,13 @@ def measure(scale: Scale, seed: int) -> Outcome:
         numbers={"largest ratio": largest, "ratio of two opposite scores": attained},
         interval="None: an inequality with a proof. The slack is 1 minus the ratio.",
         figures=(
-            Figure(
-                title="How much of the bound is used",
+            line_figure(
+                "How much of the bound is used",
+                rows,
+                Axis("T", "number of scores T", "log"),
+                Axis("ratio", "move / bound"),
+                Axis("moves", "moves", "category"),
                 subtitle="largest ‖Δp‖₁ / 2 tanh(Δ/2) found; 1 is the bound",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("T", "number of scores T", "log"),
-                y=Axis("ratio", "move / bound"),
-                colour=Axis("moves", "moves", "category"),
             ),
         ),
     )

@@ -7,7 +7,7 @@ from typing import Any
 from keyhole.bounds.finite.binomial import clopper_pearson
 from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.claims.training.sweeps import read_runs, train
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, Figure, line_figure
 from keyhole.lab.laws.figures import grokking_figure
 from keyhole.lab.learners.presets import preset
 from keyhole.lab.runs.run import Result
@@ -87,16 +87,14 @@ def _delay(result: Result) -> float | None:
 
 
 def _success(rows: list[dict[str, Any]]) -> Figure:
-    return Figure(
-        title=f"A parity of three among {CONTEXT} bits from a fixed set",
+    return line_figure(
+        f"A parity of three among {CONTEXT} bits from a fixed set",
+        rows,
+        Axis("m", "samples m", "log"),
+        Axis("rate", "share of runs"),
+        Axis("learner", "", "category"),
         subtitle="share of runs that generalise, 95 % intervals",
-        kind="lines",
-        rows=tuple(rows),
-        x=Axis("m", "samples m", "log"),
-        y=Axis("rate", "share of runs"),
-        colour=Axis("learner", "", "category"),
-        low="low",
-        high="high",
+        band=True,
     )
 
 
