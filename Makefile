@@ -46,10 +46,10 @@ test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is o
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --extras
 
 bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the machine's own limit
-	@for part in bench/*.py; do $(BIN)/python $$part || exit 1; done
+	@for part in $(filter-out bench/tune.py,$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done
 
 tune: install  ## how the laboratory's presets were chosen: the rule, run again (about 10 minutes)
-	$(QUIET) $(BIN)/python -m keyhole.claims.training.tuning
+	$(QUIET) $(BIN)/python bench/tune.py
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

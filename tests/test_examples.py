@@ -124,6 +124,18 @@ def test_own_learner():
     ]
 
 
+def test_own_claim():
+    """A claim of a user's own is measured, judged by its prediction, and put on a page; a wrong bound fails it."""
+    run = subprocess.run([sys.executable, str(EXAMPLES / "own_claim.py")], capture_output=True, text=True, check=True)
+    assert "verdict: holds" in run.stdout
+    assert "page: index.html" in run.stdout
+    example = runpy.run_path(str(EXAMPLES / "own_claim.py"))
+    measure = example["measure"]
+    assert measure("quick", 1).verdict == "holds"
+    measure.__globals__["drift"] = lambda move: 1.1 * example["drift"](move)
+    assert measure("quick", 1).verdict == "fails here"
+
+
 @pytest.mark.extra("torch")
 def test_certify_pytorch():
     """A model trained in PyTorch (a smaller one) is proved to compute the hidden conjunction, and identified."""

@@ -3,7 +3,7 @@
 Results have figures; `show.chart` draws them. A figure is always also a table: its rows hold every number shown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -70,3 +70,22 @@ def figure_from(record: Mapping[str, Any]) -> Figure:
     axes = {name: Axis(**record[name]) for name in ("x", "y", "colour") if record[name] is not None}
     over = tuple(figure_from(each) for each in record["over"])
     return Figure(**{**record, **axes, "rows": tuple(record["rows"]), "over": over})
+
+
+def line_figure(
+    title: str,
+    rows: Sequence[Row],
+    x: Axis,
+    y: Axis,
+    colour: Axis | None = None,
+    *,
+    subtitle: str = "",
+    band: bool = False,
+) -> Figure:
+    """Lines through the rows, one per colour; with a band, between the columns `low` and `high`.
+
+    >>> line_figure("Growth", [{"T": 1, "m": 2, "low": 1, "high": 3}], Axis("T", "T"), Axis("m", "m"), band=True).low
+    'low'
+    """
+    low, high = ("low", "high") if band else (None, None)
+    return Figure(title, "lines", tuple(rows), x, y, colour, low, high, subtitle)

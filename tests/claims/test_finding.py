@@ -1,32 +1,33 @@
-"""Findings are values: they go to JSON and come back, and their runs are named by everything that decides them."""
+"""Findings are values: they go to JSON and come back; claims say all they must, and one's own join the ledger."""
 
 from dataclasses import replace
 
 import pytest
 
-from keyhole.claims.finding import Finding, Outcome, Study
+from keyhole.claims import ledger
+from keyhole.claims.finding import Claim, Experiment, Outcome
 from keyhole.claims.keeping import read, written
-from keyhole.claims.ledger import NOT_COVERED, STUDIES, find
-from keyhole.claims.run import computed_with
+from keyhole.claims.ledger import LIBRARY, NOT_COVERED, choose, experiments, find, register
+from keyhole.claims.run import run_experiment
 from keyhole.errors import ArgumentError, AssumptionError
 
 
-@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.claim.id)
-def test_claims_say_all_they_must(study):
+@pytest.mark.parametrize("experiment", LIBRARY, ids=lambda experiment: experiment.claim.id)
+def test_claims_say_all_they_must(experiment):
     """Every claim states itself, a prediction, a way to fail and a source."""
-    claim = study.claim
+    claim = experiment.claim
     assert all([claim.title, claim.statement, claim.formula, claim.prediction, claim.could_fail, claim.source])
-    assert find(claim.id) is study
+    assert find(claim.id) is experiment
 
 
 def test_ids_are_unique():
     """No two claims share a name."""
-    assert len({study.claim.id for study in STUDIES}) == len(STUDIES)
+    assert len({experiment.claim.id for experiment in LIBRARY}) == len(LIBRARY)
 
 
 def test_the_ledger_tells_proof_from_evidence():
     """There are claims of both sorts, and what is not covered is listed."""
-    assert {study.claim.proved for study in STUDIES} == {True, False}
+    assert {experiment.claim.proved for experiment in LIBRARY} == {True, False}
     assert NOT_COVERED
 
 
@@ -38,9 +39,8 @@ def test_unknown_claims_are_refused():
 
 def test_findings_survive_json():
     """A finding read back from its kept JSON, with the ledger's claim, equals the one written, figures included."""
-    study = find("sharpness")
-    finding = Finding(study.claim, study.look("quick", 0), study.identity("quick", 0), "quick", 0, 1.5, computed_with())
-    assert read(study.claim, written(finding)) == finding
+    finding = run_experiment(find("sharpness"), "quick", 0)
+    assert read(finding.claim, written(finding)) == finding
 
 
 @pytest.mark.parametrize(
@@ -49,21 +49,56 @@ def test_findings_survive_json():
 def test_a_claims_name_is_no_path(name):
     """An id names files and places on a page, so it is small letters, digits and single hyphens."""
     with pytest.raises(AssumptionError, match="small letters, digits and single hyphens"):
-        replace(STUDIES[0].claim, id=name)
+        replace(LIBRARY[0].claim, id=name)
 
 
-def test_identity_follows_everything_that_decides_a_run():
-    """Another scale, seed or claim is another run; the same is the same."""
-    study = STUDIES[0]
-    other = Study(replace(study.claim, prediction="something else"), study.look)
-    names = [
-        study.identity("quick", 0),
-        study.identity("paper", 0),
-        study.identity("quick", 1),
-        other.identity("quick", 0),
-    ]
-    assert len(set(names)) == len(names)
-    assert study.identity("quick", 0) == names[0]
+def measure_nothing(scale, seed):
+    """An outcome without a measurement."""
+    return Outcome("holds", f"{scale}, {seed}", {"x": 1.0}, "none")
+
+
+OWN = Claim(
+    id="own",
+    title="A claim of one's own",
+    statement="It is so.",
+    formula="a=b",
+    kind="measurement",
+    source="a test",
+    prediction="it holds",
+    could_fail="if not",
+)
+
+
+@pytest.fixture
+def own_ledger(monkeypatch):
+    """A ledger in which nothing is registered, before and after."""
+    monkeypatch.setattr(ledger, "_registered", {})
+
+
+@pytest.mark.usefixtures("own_ledger")
+def test_a_claim_of_ones_own_joins_the_ledger():
+    """A registered claim is found, chosen and listed after the library's; the same id again replaces it."""
+    first, second = Experiment(OWN, measure_nothing), Experiment(replace(OWN, title="Another"), measure_nothing)
+    assert register(first) is first
+    assert find("own") is first
+    register(second)
+    assert experiments() == (*LIBRARY, second)
+    assert choose(["own", "sharpness", "own"]) == (second, find("sharpness"))
+
+
+@pytest.mark.usefixtures("own_ledger")
+def test_the_librarys_claims_are_not_replaced():
+    """The id of a library's claim is refused for one's own."""
+    with pytest.raises(ArgumentError, match="The claim 'sharpness' is one of the library's; give your own another id"):
+        register(Experiment(replace(OWN, id="sharpness"), measure_nothing))
+
+
+def test_the_command_of_a_finding_names_what_makes_it():
+    """A finding of the library is made by the command line, one of a user's claim by the user's file."""
+    library, own = (run_experiment(one, "quick", 3) for one in (find("bound-shape"), Experiment(OWN, measure_nothing)))
+    assert library.command == "keyhole reproduce --only bound-shape --scale quick --seed 3"
+    assert own.command == f"python {__file__}"
+    assert "origin" not in library.record()
 
 
 def test_outcomes_compare_by_value():

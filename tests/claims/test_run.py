@@ -7,31 +7,43 @@ from dataclasses import asdict
 
 import pytest
 
-from keyhole.claims import run
+from keyhole.claims import ledger, run
+from keyhole.claims.cache_key import cache_key
+from keyhole.claims.finding import Claim, Experiment, Outcome
+from keyhole.claims.findings import reproduce as reproduce_page
 from keyhole.claims.keeping import digest
-from keyhole.claims.ledger import find
+from keyhole.claims.ledger import find, register
 from keyhole.errors import ArgumentError, OutputError
-from keyhole.show.report import write_report
-from keyhole.errors import ArgumentError
 from keyhole.progress import ignore
+from keyhole.show import report
 
 QUICK = ("sharpness", "bound-shape", "joined")
 
 
 def reproduce(folder, names=QUICK, workers=1, watch=ignore):
-    """The chosen studies at quick scale."""
-    return run.run_studies(names, scale="quick", seed=0, folder=folder, workers=workers, watch=watch)
+    """The findings of the chosen claims at quick scale."""
+    return chosen(run.run_experiments(names, scale="quick", seed=0, folder=folder, workers=workers, watch=watch), names)
+
+
+def chosen(found, names):
+    """The findings of these claims."""
+    return tuple(found[name] for name in names)
+
+
+def finished(steps):
+    """Of the steps told, those that end with a finding: whether each was made now."""
+    return [step.detail.fresh for step in steps if step.detail is not None]
 
 
 def test_a_second_run_runs_nothing(tmp_path):
     """Findings of the second run are the first's, and every step says it was found done."""
-    heard = []
-    first = reproduce(tmp_path, watch=heard.append)
-    assert [step.detail.fresh for step in heard if step.detail] == [True] * 3
-    heard.clear()
-    assert reproduce(tmp_path, watch=heard.append) == first
-    assert [step.detail.fresh for step in heard] == [False] * 3
-    assert [step.done for step in heard] == [1, 2, 3]
+    steps = []
+    first = reproduce(tmp_path, watch=steps.append)
+    assert finished(steps) == [True] * 3
+    steps.clear()
+    assert reproduce(tmp_path, watch=steps.append) == first
+    assert finished(steps) == [False] * 3
+    assert [(step.done, step.of) for step in steps] == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_a_run_is_never_silent_for_long(tmp_path, monkeypatch):
@@ -56,15 +68,15 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         reproduce(tmp_path, watch=stop)
-    heard = []
-    reproduce(tmp_path, watch=heard.append)
-    assert [step.detail.fresh for step in heard if step.detail] == [False, False, True]
+    steps = []
+    reproduce(tmp_path, watch=steps.append)
+    assert finished(steps) == [False, False, True]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"claim": 3}'])
 def test_a_damaged_finding_is_looked_at_again(tmp_path, content):
     """A kept file that cannot be read is replaced, not trusted."""
-    path = run.path_of(find("sharpness"), "quick", 0, tmp_path)
+    path = kept_at(tmp_path)
     path.parent.mkdir(parents=True)
     path.write_text(content)
     (finding,) = reproduce(tmp_path, ("sharpness",))
@@ -87,7 +99,7 @@ def test_no_workers_are_refused(tmp_path):
 
 def kept_at(folder, name="sharpness"):
     """Where the quick finding of a claim is kept."""
-    return run.path_of(find(name), "quick", 0, folder)
+    return run.path_of(name, cache_key(find(name), "quick", 0), folder)
 
 
 def changed(path, change):
@@ -105,8 +117,9 @@ def redigested(path, change):
 def again(folder, names=("sharpness",)):
     """Reproduce once more: the findings, whether each was made now, and the lines that were told."""
     steps, told = [], []
-    found = run.reproduce(names, scale="quick", seed=0, folder=folder, workers=1, watch=steps.append, tell=told.append)
-    return found, [step.fresh for step in steps], told
+    told_of = {"workers": 1, "watch": steps.append, "tell": told.append}
+    found = run.run_experiments(names, scale="quick", seed=0, folder=folder, **told_of)
+    return chosen(found, names), finished(steps), told
 
 
 def at(*names):
@@ -181,7 +194,7 @@ WRONG = {
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_an_outcome_that_is_none_is_looked_at_again(tmp_path, wrong):
-    """A digest made to fit does not help what no study writes."""
+    """A digest made to fit does not help what no experiment writes."""
     (first,) = reproduce(tmp_path, ("sharpness",))
     redigested(kept_at(tmp_path), WRONG[wrong])
     (second,), fresh, told = again(tmp_path)
@@ -198,7 +211,7 @@ def test_the_claim_is_the_ledgers(tmp_path):
     redigested(kept_at(folder), at("claim", forged))
     (finding,), _, _ = again(folder)
     assert finding.claim == find("sharpness").claim
-    write_report(run.kept("quick", 0, folder), [], folder)
+    reproduce_page(("sharpness",), folder=folder, workers=1)
     assert "Forged" not in (folder / "index.html").read_text()
     assert not [path for path in tmp_path.rglob("*") if "ESCAPED" in path.name]
 
@@ -234,14 +247,15 @@ def test_a_pipe_among_the_findings_is_not_waited_for(tmp_path):
         run.load(find("sharpness"), "quick", 0, tmp_path)
 
 
-def test_strangers_in_the_folder_stay_off_the_page(tmp_path):
+def test_unknown_files_in_the_folder_stay_off_the_page(tmp_path):
     """A file that belongs to no claim of the ledger is not read, whatever it says; nor is one that was changed."""
     reproduce(tmp_path, ("sharpness", "joined"))
-    stranger = json.loads(kept_at(tmp_path).read_text())
-    (tmp_path / "findings" / "stranger-0123456789abcdef.json").write_text(json.dumps(stranger))
+    unknown = json.loads(kept_at(tmp_path).read_text())
+    (tmp_path / "findings" / "unknown-0123456789abcdef.json").write_text(json.dumps(unknown))
     changed(kept_at(tmp_path, "joined"), EDITS["measurement"])
     told = []
-    assert [finding.claim.id for finding in run.kept("quick", 0, tmp_path, tell=told.append)] == ["sharpness"]
+    found = run.run_experiments(("sharpness",), scale="quick", seed=0, folder=tmp_path, workers=1, tell=told.append)
+    assert list(found) == ["sharpness"]
     assert len(told) == 1
     assert "joined" in told[0]
 
@@ -253,3 +267,64 @@ def test_a_number_too_large_to_read_is_no_outcome(tmp_path):
     redigested(path, at("outcome", "numbers", {"x": math.inf}))
     path.write_text(path.read_text().replace("Infinity", "1e999"))
     assert run.load(find("sharpness"), "quick", 0, tmp_path) is None
+
+
+OWN = Claim(
+    id="own",
+    title="A claim in a test",
+    statement="It is so.",
+    formula="a=b",
+    kind="measurement",
+    source="a test",
+    prediction="x = 1",
+    could_fail="another x",
+)
+
+
+def measure_one(scale, seed):  # noqa: ARG001  (nothing is drawn)
+    """One is one."""
+    return Outcome("holds", "x = 1", {"x": 1.0}, "none")
+
+
+@pytest.fixture
+def own(monkeypatch):
+    """A claim of one's own in the ledger, for one test."""
+    monkeypatch.setattr(ledger, "_registered", {})
+    return register(Experiment(OWN, measure_one))
+
+
+def test_a_claim_of_ones_own_is_measured_kept_and_shown(tmp_path, own):
+    """A registered claim has its finding, found done the second time, and stands on the page beside the library's."""
+    steps = []
+    found = reproduce_page(("own", "sharpness", "joined"), folder=tmp_path, workers=2, watch=steps.append)
+    assert [finding.claim.id for finding in found.findings] == ["own", "sharpness", "joined"]
+    assert [finding.claim.id for finding in found.kept] == ["joined", "sharpness", "own"]
+    assert finished(steps) == [True] * 3
+    assert all(text in found.page.read_text() for text in (own.claim.title, own.claim.prediction))
+    steps.clear()
+    again = reproduce_page(("own",), folder=tmp_path, watch=steps.append)
+    assert again.findings == found.findings[:1]
+    assert finished(steps) == [False]
+
+
+@pytest.mark.usefixtures("own")
+def test_one_command_reads_each_finding_once(tmp_path, monkeypatch):
+    """A run reads every kept finding once, and draws the specification of every figure once."""
+    reads, specifications = [], []
+    read, make = run.read, report.to_spec
+    monkeypatch.setattr(run, "read", lambda claim, *rest, **more: reads.append(claim.id) or read(claim, *rest, **more))
+    reproduce_page(("own", "sharpness", "joined"), folder=tmp_path, workers=1)
+    assert reads == []
+    monkeypatch.setattr(report, "to_spec", lambda figure: specifications.append(figure.title) or make(figure))
+    reproduce_page(("own", "sharpness"), folder=tmp_path, workers=1)
+    assert sorted(reads) == ["joined", "own", "sharpness"]
+    assert specifications == []
+
+
+def test_workers_are_as_many_as_the_cores_one_may_use(tmp_path, monkeypatch):
+    """Without a number of workers there are as many as the laboratory counts, be the machine's cores more."""
+    counts = []
+    monkeypatch.setattr("keyhole.lab.runs.engine.core_count", lambda: counts.append(1) or 1)
+    monkeypatch.setattr(os, "cpu_count", lambda: pytest.fail("the machine's cores were counted"))
+    reproduce(tmp_path, workers=None)
+    assert counts == [1]

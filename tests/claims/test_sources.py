@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import keyhole
-from keyhole.claims.ledger import STUDIES
+from keyhole.claims.ledger import LIBRARY
 from keyhole.papers import ZHANG_2022, ZHANG_2023
 
 HOUSE = Path(keyhole.__file__).parent
@@ -27,9 +27,9 @@ def test_a_module_cites_what_a_reader_can_find(path):
         assert "recalled" not in line.split(";")[0], line
 
 
-@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.claim.id)
-def test_a_study_lists_the_papers_it_names(study):
+@pytest.mark.parametrize("experiment", LIBRARY, ids=lambda experiment: experiment.claim.id)
+def test_a_claim_lists_the_papers_it_names(experiment):
     """Zhang et al. of either year is named in a source exactly where the paper is listed."""
     for name, paper in (("Zhang et al. (2022", ZHANG_2022), ("Zhang et al. (2023", ZHANG_2023)):
-        if name in study.claim.source:
-            assert paper in study.claim.papers
+        if name in experiment.claim.source:
+            assert paper in experiment.claim.papers

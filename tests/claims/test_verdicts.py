@@ -1,4 +1,4 @@
-"""Every study holds as it stands, and turns when its physics is broken."""
+"""Every claim holds as it stands, and turns when its physics is broken."""
 
 import math
 from dataclasses import replace
@@ -15,7 +15,7 @@ from keyhole.claims.latent import (
     inference_rates,
     posterior_contraction,
 )
-from keyhole.claims.ledger import STUDIES, TRAINED
+from keyhole.claims.ledger import LIBRARY, TRAINING, find
 from keyhole.claims.representation import constructions as representation
 from keyhole.claims.representation import joined, sharpness, softmax_smoothness
 from keyhole.latent.exchangeability.balance import balance_p_value
@@ -25,13 +25,13 @@ from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.models.finite import FiniteLatent, FiniteModel
 from keyhole.latent.models.not_exchangeable import MarkovChain
 
-COMPUTED = [study for study in STUDIES if study not in TRAINED]  # test_trained.py looks at the others
+COMPUTED = [experiment for experiment in LIBRARY if experiment not in TRAINING]  # test_trained.py has the others
 
 
-@pytest.mark.parametrize("study", COMPUTED, ids=lambda study: study.claim.id)
-def test_every_claim_holds_at_quick_scale(study):
+@pytest.mark.parametrize("experiment", COMPUTED, ids=lambda experiment: experiment.claim.id)
+def test_every_claim_holds_at_quick_scale(experiment):
     """The quick scale decides every claim, on a seed that no text was written from."""
-    outcome = study.look("quick", 20)
+    outcome = experiment.measure("quick", 20)
     assert outcome.verdict == "holds", outcome.measurement
     assert outcome.figures
     assert all(math.isfinite(value) for value in outcome.numbers.values())
@@ -193,8 +193,7 @@ ORIGINAL_PAIR = bound_growth.pair_construction
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_physics_turns_the_verdict(name, monkeypatch):
-    """With one fact replaced by a wrong one the study no longer holds."""
+    """With one fact replaced by a wrong one the claim no longer holds."""
     owner, fact, wrong = BREAKS[name]
     monkeypatch.setattr(owner, fact, wrong)
-    study = next(study for study in STUDIES if study.claim.id == name.split(":")[0])
-    assert study.look("quick", 0).verdict in ("fails here", "undecided at this scale")
+    assert find(name.split(":")[0]).measure("quick", 0).verdict in ("fails here", "undecided at this scale")

@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from keyhole.claims.ledger import NOT_COVERED, STUDIES
+from keyhole.claims.ledger import LIBRARY, NOT_COVERED
 from keyhole.cli.app import app
 
 
@@ -18,8 +18,8 @@ def test_claims_lists_the_ledger_without_running():
     """Every claim with its prediction, and what is not covered; nothing is written."""
     answer = run("claims")
     assert answer.exit_code == 0
-    for study in STUDIES:
-        assert study.claim.id in answer.stdout
+    for experiment in LIBRARY:
+        assert experiment.claim.id in answer.stdout
     assert all(name in answer.stdout for name, _ in NOT_COVERED)
 
 

@@ -7,10 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from keyhole.claims.ledger import NOT_COVERED
-from keyhole.claims.run import look
+from keyhole.claims.findings import reproduce
 from keyhole.figure import Axis, Figure
-from keyhole.show.report import write_report
 from keyhole.show.site import save_figure
 
 BARS = "svg path[aria-roledescription=bar]"
@@ -79,8 +77,7 @@ def test_a_figure_draws_and_answers_hover(browser, tmp_path, width):
 def report(tmp_path_factory):
     """A report of three claims, one of them measured."""
     folder = tmp_path_factory.mktemp("report")
-    findings = [look(name, "quick", 0) for name in ("theorem-t", "sharpness", "bound-shape")]
-    write_report([finding.record() for finding in findings], NOT_COVERED, {}, folder)
+    reproduce(("theorem-t", "sharpness", "bound-shape"), folder=folder, workers=1)
     return folder
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Axis, Figure
+from keyhole.show import chart
 from keyhole.show.chart import to_html, to_png, to_spec, to_svg
 from keyhole.show.site import save_figure
 from keyhole.show.tree import lay_out
@@ -170,3 +171,21 @@ def test_tree_refuses_what_hangs_on_nothing(nodes):
     """A cycle, or a parent that is not there, is refused."""
     with pytest.raises(AssumptionError, match="hangs on nothing"):
         lay_out(nodes)
+
+
+def test_a_figure_is_specified_and_drawn_once(monkeypatch):
+    """Equal figures share one specification in all formats, and one drawing; one that differs in a cell has its own."""
+    made = []
+    make = chart._flat
+    monkeypatch.setattr(chart, "_flat", lambda figure, *rest: made.append(figure.title) or make(figure, *rest))
+    rows = [{"k": "a", "w": 0.125}, {"k": "b", "w": 0.25}]
+    axes = (Axis("k", "degree", "category"), Axis("w", "weight"))
+    same, again = (Figure("drawn once", "bars", tuple(map(dict, rows)), *axes) for _ in range(2))
+    other = Figure("drawn once", "bars", ({**rows[0], "w": 0.126}, rows[1]), *axes)
+    drawings = [to_svg(same), to_svg(again)]
+    assert to_png(again)
+    assert to_spec(same) is to_spec(again)
+    assert made == ["drawn once"]
+    assert drawings[0] is drawings[1]
+    assert to_svg(other) != drawings[0]
+    assert made == ["drawn once"] * 2

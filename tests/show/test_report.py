@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from keyhole.claims.finding import Claim, Finding, Outcome
-from keyhole.claims.ledger import STUDIES
+from keyhole.claims.ledger import LIBRARY
 from keyhole.figure import Axis, Figure
 from keyhole.papers import EDELMAN_2022
 from keyhole.show.mathml import to_mathml
@@ -71,10 +71,10 @@ def test_page_names_nothing_outside():
     assert all(f'id="{link[1:]}"' in outside for link in links)
 
 
-@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.claim.id)
-def test_every_formula_is_mathml(study):
+@pytest.mark.parametrize("experiment", LIBRARY, ids=lambda experiment: experiment.claim.id)
+def test_every_formula_is_mathml(experiment):
     """The ledger's formulas convert to well-formed MathML with nothing left of LaTeX."""
-    text = "".join(ET.fromstring(to_mathml(study.claim.formula)).itertext())  # noqa: S314  (our own)
+    text = "".join(ET.fromstring(to_mathml(experiment.claim.formula)).itertext())  # noqa: S314  (our own)
     assert text.strip()
     assert "\\" not in text
 

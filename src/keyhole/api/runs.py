@@ -8,11 +8,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
-from keyhole.errors import StoreError
 from keyhole.api.result import Result
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
-from keyhole.files.looking import is_there
 from keyhole.files.paths import home
 from keyhole.lab.laws.figures import course_figure
 from keyhole.lab.runs.store import RunSummary, Store, StoredRun
@@ -131,12 +129,12 @@ def store_folder(store: Path | None = None) -> Path:
     return home(store)
 
 
-def show_run(name: str, *, store: Path | None = None) -> StoredRun:
+def show_run(name: str, *, store: Path | None = None) -> RunInFull:
     """One run in full, by its identity or a beginning of it."""
     with Store(home(store), create=False) as kept:
         run = kept.run(name)
         path = kept.weights_path(run.row.identity)
-    return StoredRun(run, path if path.exists() else None)
+    return RunInFull(run, path if is_there(path, StoreError) else None)
 
 
 def forget_runs(runs: Runs) -> None:

@@ -4,20 +4,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.certify_runs import Settled, shares
 from keyhole.api.result import Result
+from keyhole.api.run_certificate import RunCertificate, shares
 from keyhole.boolean.distribution import balanced
 from keyhole.boolean.text import read_function
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
 from keyhole.lab.laws.figures import learners_figure, steps_figure, success_figure
 from keyhole.lab.laws.floors import trivial_accuracy
-from keyhole.lab.laws.selection import Verdict, beside_floor
+from keyhole.lab.laws.selection import slope_beside_floor
+from keyhole.lab.laws.verdict import LawVerdict
 from keyhole.lab.runs.run import SUCCESS
 from keyhole.lab.task import SparseTask, Task
-from keyhole.lab.thresholds.design import Threshold
-from keyhole.lab.thresholds.schedule import Schedule
 from keyhole.lab.thresholds.sweep import Sweep
+from keyhole.lab.thresholds.threshold import Threshold
 from keyhole.show.document import Document
 from keyhole.show.sample_complexity import sample_complexity_document
 from keyhole.show.site import save_figure
@@ -37,8 +37,8 @@ class SampleComplexity(Result):
     sweep: Sweep
     thresholds: tuple[Threshold, ...]
     floors: dict[int, float | None]
-    verdict: Verdict | None  # of the laws of growth, where there are contexts enough
-    settled: tuple[Settled, ...] = ()  # certificates of the successful runs, where they were asked for
+    verdict: LawVerdict | None  # of the laws of growth, where there are contexts enough
+    settled: tuple[RunCertificate, ...] = ()  # certificates of the successful runs, where they were asked for
     beside: tuple["SampleComplexity", ...] = ()  # the same question put to other learners
 
     @property
@@ -157,13 +157,8 @@ class SampleComplexity(Result):
             "what": self.what,
             "by": self.by,
             "remarks": self.remarks,
-            "other_versions": dict(self.sweep.strangers),
+            "other_versions": dict(self.sweep.other_versions),
         }
-
-
-def _settings(schedule: Schedule) -> dict[str, Any]:
-    names = getattr(schedule, "__dataclass_fields__", {})
-    return {name: getattr(schedule, name) for name in names}
 
 
 def _slope(answer: SampleComplexity) -> list[str]:

@@ -1,1 +1,29 @@
-"""One question of the field per file: rooms and verbs in, a Finding out; together the claims ledger."""
+"""Claims of the field, each stated before it is measured, and the verdicts that follow.
+
+A claim of one's own is an `Experiment`: a `Claim` and a function that measures it. `register` adds it to those of the
+library, and `reproduce` measures, keeps and shows it like any other.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from keyhole.claims.finding import Claim as Claim
+from keyhole.claims.finding import Experiment as Experiment
+from keyhole.claims.finding import Finding as Finding
+from keyhole.claims.finding import Outcome as Outcome
+from keyhole.claims.finding import Scale as Scale
+from keyhole.claims.ledger import experiments as experiments
+from keyhole.claims.ledger import register as register
+
+if TYPE_CHECKING:
+    from keyhole.claims.findings import Findings as Findings
+    from keyhole.claims.findings import reproduce as reproduce
+
+LAZY = ("Findings", "reproduce")  # imported when first used
+
+
+def __getattr__(name: str) -> object:
+    """Import what measures and draws when it is first named."""
+    if name in LAZY:
+        return getattr(import_module("keyhole.claims.findings"), name)
+    raise AttributeError(f"module 'keyhole.claims' has no attribute {name!r}")

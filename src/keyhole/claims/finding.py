@@ -1,21 +1,17 @@
-"""A claim stated before it is looked at, and the finding that came of looking.
+"""A claim stated before it is measured, the experiment that measures it, and the finding that came of it.
 
 What is proved and checked (an identity, an inequality) and what is evidence (a measurement, a replication) are told
 apart by the claim's kind, everywhere.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any, Literal
+from importlib import import_module
+from typing import Any, Literal, cast
 
 from keyhole.errors import AssumptionError
-from keyhole.figure import Figure, figure_from
+from keyhole.figure import Figure
 from keyhole.papers import Paper
 
 Kind = Literal["identity", "inequality", "measurement", "replication"]
@@ -48,13 +44,13 @@ class Claim:
 
     @property
     def proved(self) -> bool:
-        """Whether the claim has a proof, so that looking can only check it."""
+        """Whether the claim has a proof, so that measuring can only check it."""
         return self.kind in PROVED
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a study saw."""
+    """What an experiment saw, and the verdict that follows."""
 
     verdict: Verdict
     measurement: str
@@ -64,27 +60,31 @@ class Outcome:
     caveats: tuple[str, ...] = ()
 
 
+Measure = Callable[[Scale, int], Outcome]  # scale and seed in, an outcome out
+
+
 @dataclass(frozen=True)
-class Study:
-    """A claim and the way to look at it: seed and scale in, an outcome out."""
+class NamedFunction:
+    """A function by the names of its module and its own, imported when it is called: stating a claim imports no code.
+
+    >>> NamedFunction("keyhole.claims.representation.joined").name
+    'measure'
+    """
+
+    module: str
+    name: str = "measure"
+
+    def __call__(self, scale: Scale, seed: int) -> Outcome:
+        """Import the function, and call it."""
+        return cast("Outcome", getattr(import_module(self.module), self.name)(scale, seed))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A claim and the function that measures it."""
 
     claim: Claim
-    look: Callable[[Scale, int], Outcome]
-
-    def identity(self, scale: Scale, seed: int) -> str:
-        """The name of a run: a hash of everything that decides its numbers."""
-        fields = {"claim": asdict(self.claim), "scale": scale, "seed": seed, "sources": sources_digest()}
-        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
-
-
-@cache
-def sources_digest() -> str:
-    """A hash of the package's own sources and of numpy's version: what is computed, and with what."""
-    digest = hashlib.sha256(version("numpy").encode())
-    house = Path(__file__).parent.parent
-    for path in sorted(house.rglob("*.py")):
-        digest.update(str(path.relative_to(house)).encode() + path.read_bytes())
-    return digest.hexdigest()
+    measure: Measure
 
 
 @dataclass(frozen=True)
@@ -93,17 +93,21 @@ class Finding:
 
     claim: Claim
     outcome: Outcome
-    run: str  # the run's identity
+    run: str  # the cache key
     scale: Scale
     seed: int
     seconds: float
     versions: Mapping[str, str]
+    origin: str = ""  # the file of a claim that is not the library's own
 
     @property
     def command(self) -> str:
-        """The command that makes this finding alone."""
+        """The command that makes this finding: alone, if the claim is the library's own."""
+        if self.origin:
+            return f"python {self.origin}"
         return f"keyhole reproduce --only {self.claim.id} --scale {self.scale} --seed {self.seed}"
 
     def record(self) -> dict[str, Any]:
         """The finding as plain values."""
-        return {**asdict(self), "command": self.command, "proved": self.claim.proved}
+        plain = {name: value for name, value in asdict(self).items() if name != "origin" or value}
+        return {**plain, "command": self.command, "proved": self.claim.proved}

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, overload
 
 from keyhole.api.result import Result
 from keyhole.claims.finding import Claim, Finding, Scale
-from keyhole.claims.ledger import NOT_COVERED, STUDIES
-from keyhole.claims.run import kept, run_studies
-from keyhole.lab.runs.engine import core_count
+from keyhole.claims.ledger import NOT_COVERED, choose, experiments
+from keyhole.claims.run import Tell, run_experiments
 from keyhole.progress import Watch, ignore
 from keyhole.show.claims import claims_document, findings_document
 from keyhole.show.document import Document
@@ -104,7 +103,7 @@ def list_claims() -> Claims:
     >>> list_claims()[0].kind
     'measurement'
     """
-    return Claims(tuple(study.claim for study in STUDIES), NOT_COVERED)
+    return Claims(tuple(experiment.claim for experiment in experiments()), NOT_COVERED)
 
 
 def reproduce(
@@ -115,17 +114,16 @@ def reproduce(
     folder: str | Path = "report",
     workers: int | None = None,
     watch: Watch = ignore,
+    tell: Tell = lambda _: None,
 ) -> Findings:
-    """Look at every claim, or at those named, and write a page with a verdict for each into the folder.
+    """Measure every claim, or those named, and write a page with a verdict for each into the folder.
 
-    What the folder holds already at this scale and seed is not done again. `workers` are processes, one per core if
-    not said.
+    What the folder holds already at this scale and seed is not measured again; what is in it and not as it was written
+    is, and `tell` is told so. `workers` are processes, one per core where None is given.
     """
     folder = Path(folder)
-    chosen = run_studies(
-        only, scale=scale, seed=seed, folder=folder, workers=core_count() if workers is None else workers, watch=watch
-    )
-    findings = kept(scale, seed, folder)
-    references = {paper.key: paper.bibtex for finding in findings for paper in finding.claim.papers}
-    page = write_report([finding.record() for finding in findings], NOT_COVERED, references, folder)
-    return Findings(chosen, findings, page)
+    found = run_experiments(only, scale=scale, seed=seed, folder=folder, workers=workers, watch=watch, tell=tell)
+    kept = tuple(found.values())
+    references = {paper.key: paper.bibtex for finding in kept for paper in finding.claim.papers}
+    page = write_report([finding.record() for finding in kept], NOT_COVERED, references, folder)
+    return Findings(tuple(found[experiment.claim.id] for experiment in choose(only)), kept, page)

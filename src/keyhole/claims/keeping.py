@@ -1,9 +1,12 @@
-"""A finding on disk: its outcome under a digest, and back; what is claimed is never read from a file."""
+"""A finding on disk: its outcome under a digest, and back; what is claimed is never read from a file.
+
+Which file it is, `cache_key` says: the code that decides a finding, and not what seeds the runs it may be made of.
+"""
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from math import isfinite
 from typing import Any, get_args
 
@@ -11,7 +14,7 @@ from keyhole import figure as shown
 from keyhole.claims.finding import Claim, Finding, Outcome, Scale, Verdict
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure
-from keyhole.files.record import to_json
+from keyhole.files.record import to_record
 
 COVERED = ("run", "scale", "seed", "seconds", "versions", "outcome")  # by the digest
 NO_RECORD = (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)  # what misreading raises
@@ -19,9 +22,8 @@ NO_RECORD = (ArithmeticError, AttributeError, KeyError, RecursionError, TypeErro
 
 def written(finding: Finding) -> bytes:
     """The finding as it is kept: all but the claim, which the ledger has, and a digest over it."""
-    record = json.loads(
-        to_json("finding/2", {name: value for name, value in asdict(finding).items() if name != "claim"})
-    )
+    fields = {name: value for name, value in asdict(finding).items() if name not in {"claim", "origin"}}
+    record = to_record("finding/2", fields)
     return f"{json.dumps({**record, 'digest': digest(record)}, indent=2, ensure_ascii=False)}\n".encode()
 
 
@@ -31,13 +33,13 @@ def digest(record: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(plain, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-def read(claim: Claim, content: bytes) -> Finding:
+def read(claim: Claim, content: bytes, *, origin: str = "") -> Finding:
     """The finding of this claim that the content was written of; DataError where it is not as it was written."""
     try:
         record = json.loads(content.decode(), parse_constant=_refuse)
         _demand(isinstance(record, dict), "it is no record")
         _demand(record["digest"] == digest(record), "its digest does not hold")
-        return _finding(claim, record)
+        return replace(_finding(claim, record), origin=origin)
     except (*NO_RECORD, AssumptionError) as error:  # that of a figure without rows
         raise DataError("The finding is not the JSON that a finding is.") from error
 

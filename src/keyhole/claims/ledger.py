@@ -1,51 +1,19 @@
-"""The claims ledger: every study there is, in the order a reader meets them; and what no study covers yet."""
+"""The claims ledger: every claim there is, in the order a reader meets them; and what no claim covers yet.
 
-from keyhole.claims.finding import Study
-from keyhole.claims.generalization import bound_growth, bound_rivals, bound_shape, floor, theorem_t
-from keyhole.claims.latent import (
-    attention_conditional_mean,
-    exchangeability,
-    exchangeability_tests,
-    inference_rates,
-    minimality,
-    posterior_contraction,
-    sufficiency,
-)
-from keyhole.claims.representation import constructions as representation
-from keyhole.claims.representation import joined, normaliser_constants, sharpness, softmax_smoothness
-from keyhole.claims.training import certified_runs as settled
-from keyhole.claims.training import conjunctions, grokking, parity, sparse_heads
+The library's claims are stated in `training/statements.py` and its three siblings; importing them imports none of the
+code that measures. A claim of one's own joins them by `register`.
+"""
+
+from collections.abc import Sequence
+
+from keyhole.claims.finding import Experiment
+from keyhole.claims.generalization.statements import EXPERIMENTS as GENERALIZATION
+from keyhole.claims.latent.statements import EXPERIMENTS as LATENT
+from keyhole.claims.representation.statements import EXPERIMENTS as REPRESENTATION
+from keyhole.claims.training.statements import EXPERIMENTS as TRAINING
 from keyhole.errors import ArgumentError
 
-TRAINED: tuple[Study, ...] = (  # these train networks: minutes, not seconds
-    conjunctions.UNIFORM_STUDY,
-    conjunctions.BALANCED_STUDY,
-    parity.STUDY,
-    grokking.STUDY,
-    settled.STUDY,
-    sparse_heads.STUDY,
-)
-
-STUDIES: tuple[Study, ...] = (
-    *TRAINED,
-    joined.STUDY,
-    floor.STUDY,
-    theorem_t.STUDY,
-    softmax_smoothness.STUDY,
-    normaliser_constants.STUDY,
-    sharpness.STUDY,
-    representation.STUDY,
-    bound_growth.STUDY,
-    bound_rivals.STUDY,
-    bound_shape.STUDY,
-    exchangeability.STUDY,
-    exchangeability_tests.STUDY,
-    sufficiency.STUDY,
-    minimality.STUDY,
-    posterior_contraction.STUDY,
-    attention_conditional_mean.STUDY,
-    inference_rates.STUDY,
-)
+LIBRARY: tuple[Experiment, ...] = (*TRAINING, *REPRESENTATION, *GENERALIZATION, *LATENT)
 
 NOT_COVERED: tuple[tuple[str, str], ...] = (
     ("pretraining", "Generalization independent of length, and the condition number of downstream tasks."),
@@ -53,11 +21,36 @@ NOT_COVERED: tuple[tuple[str, str], ...] = (
     ("published heads", "Heads of real checkpoints."),
 )
 
+_registered: dict[str, Experiment] = {}  # of this process, by the id of the claim
 
-def find(name: str) -> Study:
-    """The study of a claim, by its id."""
-    for study in STUDIES:
-        if study.claim.id == name:
-            return study
-    known = ", ".join(study.claim.id for study in STUDIES)
+
+def register(experiment: Experiment) -> Experiment:
+    """Add a claim of one's own to the ledger of this process, and return it; the same id again replaces it.
+
+    The claim is then measured, kept, listed and put on the page as the library's are. Its measurement is a function at
+    the top of a file: a finding is kept under what that file and its imports say.
+    """
+    name = experiment.claim.id
+    if any(own.claim.id == name for own in LIBRARY):
+        raise ArgumentError(f"The claim {name!r} is one of the library's; give your own another id.")
+    _registered[name] = experiment
+    return experiment
+
+
+def experiments() -> tuple[Experiment, ...]:
+    """The library's experiments, then those that were registered."""
+    return (*LIBRARY, *_registered.values())
+
+
+def find(name: str) -> Experiment:
+    """The experiment of a claim, by its id."""
+    for experiment in experiments():
+        if experiment.claim.id == name:
+            return experiment
+    known = ", ".join(experiment.claim.id for experiment in experiments())
     raise ArgumentError(f"There is no claim {name!r}; there are {known}.")
+
+
+def choose(names: Sequence[str]) -> tuple[Experiment, ...]:
+    """The experiments of these claims, or all of them where none is named."""
+    return tuple(find(name) for name in dict.fromkeys(names)) if names else experiments()

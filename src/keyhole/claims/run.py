@@ -1,83 +1,125 @@
-"""Running the ledger: each study once, kept as it finishes, so that a second run finds it done."""
+"""Running experiments: each once, kept as it finishes, so that a second run finds it done."""
 
-import json
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
-from importlib.metadata import version
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from keyhole import __version__
-from keyhole.claims.finding import Finding, Scale, Study, from_record
-from keyhole.claims.ledger import STUDIES, find
-from keyhole.errors import ArgumentError, KeyholeError
+from keyhole.claims.cache_key import cache_key, reachable
+from keyhole.claims.finding import Experiment, Finding, NamedFunction, Scale
+from keyhole.claims.keeping import read, written
+from keyhole.claims.ledger import choose, experiments
+from keyhole.errors import ArgumentError, DataError, OutputError
 from keyhole.files.atomic import write_file
-from keyhole.files.record import to_json
+from keyhole.files.versions import versions
 from keyhole.progress import Progress, Watch, ignore
 
-HEARTBEAT = 15.0  # seconds after which the studies under way are named, where none has finished
+HEARTBEAT = 15.0  # seconds after which the experiments under way are named, where none has finished
+
+Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Step:
-    """A study that has just finished, or was found done."""
+    """A claim whose finding has just been made, or was found done."""
 
     claim: str
-    fresh: bool  # whether it was run now
+    fresh: bool  # whether it was measured now
 
 
-def run_studies(
-    only: Sequence[str], *, scale: Scale, seed: int, folder: Path, workers: int, watch: Watch = ignore
-) -> tuple[Finding, ...]:
-    """The findings of the chosen studies, in the ledger's order; those already in the folder are not run again."""
-    if workers < 1:
-        raise ArgumentError(f"{workers} workers were asked for; at least one is needed.")
-    studies = [find(name) for name in only] if only else list(STUDIES)
+def run_experiments(
+    only: Sequence[str],
+    *,
+    scale: Scale,
+    seed: int,
+    folder: Path,
+    workers: int | None = None,
+    watch: Watch = ignore,
+    tell: Tell = lambda _: None,
+) -> dict[str, Finding]:
+    """Every finding that the folder holds at this scale and seed, once it has those of the chosen claims, by claim.
+
+    Claims come in the ledger's order, and none that is in the folder is measured again; one in the folder that is not
+    as it was written is, and `tell` is told so in a line. `workers` are processes, one per core where None is given.
+    """
+    chosen = [experiment.claim.id for experiment in choose(only)]
     found: dict[str, Finding] = {}
-    for study in studies:
-        kept = load(study, scale, seed, folder)
-        if kept is not None:
-            found[study.claim.id] = kept
-            watch(Progress(len(found), len(studies), study.claim.id, detail=Step(study.claim.id, fresh=False)))
-    missing = [study.claim.id for study in studies if study.claim.id not in found]
+    for experiment in experiments():
+        wanted = experiment.claim.id in chosen
+        rest = "the claim is looked at again" if wanted else "it is left off the page until it is looked at again"
+        finding = load(experiment, scale, seed, folder, tell=partial(_tell_with, tell, rest))
+        if finding is not None:
+            found[finding.claim.id] = finding
+    done = [name for name in chosen if name in found]
+    for number, name in enumerate(done, 1):
+        watch(Progress(number, len(chosen), name, detail=Step(name, fresh=False)))
+    missing = [experiment for experiment in choose(only) if experiment.claim.id not in found]
 
     def name_those_under_way(names: Sequence[str]) -> None:
-        watch(Progress(len(found), len(studies), f"looking at {', '.join(names)}"))
+        watch(Progress(len(done), len(chosen), f"looking at {', '.join(names)}"))
 
     if missing:
-        words = f"claims (to be looked at: {len(missing)}, processes: {min(workers, len(missing))})"
-        watch(Progress(len(found), len(studies), words, milestone=True))
+        count = core_count() if workers is None else workers
+        words = f"claims (to be looked at: {len(missing)}, processes: {min(count, len(missing))})"
+        watch(Progress(len(done), len(chosen), words, milestone=True))
     for finding in _run(missing, scale, seed, workers, name_those_under_way):
-        found[finding.claim.id] = finding
+        name = finding.claim.id
+        found[name] = finding
+        done.append(name)
         save(finding, folder)
-        step = Step(finding.claim.id, fresh=True)
-        words = f"claims ({finding.claim.id}: {finding.outcome.verdict})"
-        watch(Progress(len(found), len(studies), words, detail=step, milestone=True))
-    return tuple(found[study.claim.id] for study in studies)
+        words = f"claims ({name}: {finding.outcome.verdict})"
+        watch(Progress(len(done), len(chosen), words, detail=Step(name, fresh=True), milestone=True))
+    return {name: found[name] for experiment in experiments() if (name := experiment.claim.id) in found}
 
 
-def look(name: str, scale: Scale, seed: int) -> Finding:
-    """Run one study now."""
-    study, began = find(name), time.perf_counter()
-    outcome = study.look(scale, seed)
+def _tell_with(tell: Tell, rest: str, why: str) -> None:
+    tell(f"{why}; {rest}.")
+
+
+def run_experiment(experiment: Experiment, scale: Scale, seed: int) -> Finding:
+    """Measure one claim now."""
+    reach, key = reachable(experiment.measure), cache_key(experiment, scale, seed)
+    began = time.perf_counter()
+    outcome = experiment.measure(scale, seed)
     seconds = time.perf_counter() - began
-    return Finding(study.claim, outcome, study.identity(scale, seed), scale, seed, seconds, versions())
+    computed = {**versions(reach.versions), "machine": platform.machine()}
+    return Finding(experiment.claim, outcome, key, scale, seed, seconds, computed, reach.origin)
 
 
 def _run(
-    names: list[str], scale: Scale, seed: int, workers: int, tell: Callable[[Sequence[str]], None]
+    missing: Sequence[Experiment],
+    scale: Scale,
+    seed: int,
+    workers: int | None,
+    tell: Callable[[Sequence[str]], None],
 ) -> Iterator[Finding]:
-    """Findings as they finish: in this process, or in several spawned ones; `tell` hears what is under way."""
-    if workers == 1 or len(names) < 2:
-        for name in names:
-            tell([name])
-            yield look(name, scale, seed)
-        return
-    with ProcessPoolExecutor(min(workers, len(names)), mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(look, name, scale, seed): name for name in names}
+    """Findings as they finish; `tell` hears what is under way.
+
+    The library's claims are measured in spawned processes where there are several, a user's own always in this one:
+    a spawned process has not registered them.
+    """
+    if workers is not None and workers < 1:
+        raise ArgumentError(f"{workers} workers were asked for; at least one is needed.")
+    spawned = [experiment for experiment in missing if isinstance(experiment.measure, NamedFunction)]
+    if len(spawned) < 2 or (count := core_count() if workers is None else workers) == 1:
+        spawned = []
+    for experiment in missing:
+        if experiment not in spawned:
+            tell([experiment.claim.id])
+            yield run_experiment(experiment, scale, seed)
+    if spawned:
+        yield from _run_in_processes(spawned, scale, seed, count, tell)
+
+
+def _run_in_processes(
+    spawned: Sequence[Experiment], scale: Scale, seed: int, workers: int, tell: Callable[[Sequence[str]], None]
+) -> Iterator[Finding]:
+    with ProcessPoolExecutor(min(workers, len(spawned)), mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(run_experiment, experiment, scale, seed): experiment for experiment in spawned}
         try:
             while waiting:
                 finished, _ = wait(waiting, HEARTBEAT, FIRST_COMPLETED)
@@ -85,40 +127,49 @@ def _run(
                     del waiting[future]
                     yield future.result()
                 if not finished:
-                    tell([name for future, name in waiting.items() if future.running()])
+                    tell([experiment.claim.id for future, experiment in waiting.items() if future.running()])
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def kept(scale: Scale, seed: int, folder: Path) -> tuple[Finding, ...]:
-    """Every finding the folder holds for this scale and seed, in the ledger's order."""
-    found = (load(study, scale, seed, folder) for study in STUDIES)
-    return tuple(finding for finding in found if finding is not None)
+def core_count() -> int:
+    """The cores this process may use, as the laboratory counts them."""
+    from keyhole.lab.runs.engine import core_count as count  # noqa: PLC0415  (imported where something is run)
+
+    return count()
 
 
-def path_of(study: Study, scale: Scale, seed: int, folder: Path) -> Path:
-    """Where a run is kept: named by its claim and its identity."""
-    return folder / "findings" / f"{study.claim.id}-{study.identity(scale, seed)}.json"
+def path_of(claim: str, key: str, folder: Path) -> Path:
+    """Where a finding is kept: named by its claim and its cache key."""
+    return folder / "findings" / f"{claim}-{key}.json"
 
 
 def save(finding: Finding, folder: Path) -> None:
     """Keep a finding."""
-    path = path_of(find(finding.claim.id), finding.scale, finding.seed, folder)
-    write_file(path, to_json("finding/1", finding.record()).encode())
+    write_file(path_of(finding.claim.id, finding.run, folder), written(finding))
 
 
-def load(study: Study, scale: Scale, seed: int, folder: Path) -> Finding | None:
-    """The kept finding of a run, or None; one that cannot be read is run again."""
-    path = path_of(study, scale, seed, folder)
+def load(
+    experiment: Experiment, scale: Scale, seed: int, folder: Path, *, tell: Tell = lambda _: None
+) -> Finding | None:
+    """The kept finding of a claim, or None; one that cannot be read, or is not as it was written, is told and not taken.
+
+    The claim is the ledger's: a file has the outcome only.
+    """
+    claim, key = experiment.claim, cache_key(experiment, scale, seed)
+    path = path_of(claim.id, key, folder)
     try:
-        return from_record(json.loads(path.read_text("utf8")))
+        if path.exists() and not path.is_file():
+            raise OutputError(f"{str(path)!r} stands where a finding is kept and is no file; remove it.")
+        finding = read(claim, path.read_bytes(), origin=reachable(experiment.measure).origin)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, KeyholeError):
+    except OSError as error:
+        tell(f"The finding of {claim.id} in {str(path)!r} cannot be read ({error.strerror})")
         return None
-
-
-def versions() -> dict[str, str]:
-    """What the numbers were computed with."""
-    packages = {name: version(name) for name in ("numpy", "scipy")}
-    return {"keyhole": __version__, "python": platform.python_version(), **packages, "machine": platform.machine()}
+    except DataError:
+        finding = None
+    if finding is None or (finding.run, finding.scale, finding.seed) != (key, scale, seed):
+        tell(f"The finding of {claim.id} in {str(path)!r} is not as it was written")
+        return None
+    return finding

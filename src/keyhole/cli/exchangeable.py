@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from keyhole.cli.arguments import count
-from keyhole.decimals import at_most
 
 EXAMPLES = """
 Examples:

@@ -43,8 +43,14 @@ def reproduce_command(
     from keyhole.show.progress_view import viewing
 
     chosen = tuple(name.strip() for name in only.split(",") if name.strip())
+
+    def tell(line: str) -> None:
+        typer.echo(f"keyhole: {line}", err=True)
+
     with viewing("looking") as watch:
-        findings = reproduce(chosen, scale=scale.value, seed=seed, folder=out, workers=workers or None, watch=watch)
+        findings = reproduce(
+            chosen, scale=scale.value, seed=seed, folder=out, workers=workers or None, watch=watch, tell=tell
+        )
     if json:
         typer.echo(findings.to_json())
     else:

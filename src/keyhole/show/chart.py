@@ -1,7 +1,8 @@
 """A Figure drawn with Altair: as SVG, as PNG, and as a page that needs neither a browser plug-in nor a network."""
 
 import json
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from html import escape
 from typing import Any
 
@@ -42,10 +43,24 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def to_spec(figure: Figure) -> dict[str, Any]:
-    """The figure as a Vega-Lite specification."""
-    import altair as alt  # noqa: PLC0415  (drawing wakes it, nothing else does)
+@dataclass(frozen=True)
+class Content:
+    """A figure that is told from others by what it shows: its rows are dictionaries, which have no hash."""
 
+    text: str
+    figure: Figure = field(compare=False)
+
+
+def to_spec(figure: Figure) -> dict[str, Any]:
+    """The figure as a Vega-Lite specification, made once for all formats; read it, and do not change it."""
+    return _make_spec(Content(repr(figure), figure))
+
+
+@lru_cache(maxsize=64)
+def _make_spec(content: Content) -> dict[str, Any]:
+    import altair as alt  # noqa: PLC0415  (imported for drawing only)
+
+    figure = content.figure
     spans = _spans(figure)
     drawn = _tree(figure, alt) if figure.kind == "tree" else _flat(figure, alt, spans)
     if figure.over:
@@ -59,10 +74,15 @@ def to_spec(figure: Figure) -> dict[str, Any]:
 
 
 def to_svg(figure: Figure) -> str:
-    """The figure as a scalable drawing."""
+    """The figure as a scalable drawing, drawn once for its file and the page."""
+    return _draw_svg(Content(repr(figure), figure))
+
+
+@lru_cache(maxsize=64)
+def _draw_svg(content: Content) -> str:
     import vl_convert  # noqa: PLC0415
 
-    return str(vl_convert.vegalite_to_svg(to_spec(figure)))
+    return str(vl_convert.vegalite_to_svg(_make_spec(content)))
 
 
 def to_png(figure: Figure, scale: float = 2.0) -> bytes:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from keyhole.decimals import at_least
 from keyhole.show.document import Bars, Document, Facts, Gap
 from keyhole.show.folding import shorten
 
@@ -44,7 +45,7 @@ def facts(record: Record) -> list[tuple[str, str]]:
         ("training", f"{training['says']}\n[{training['source']}]"),
     ]
     if record["context"] is not None:
-        floor = f"{record['information_floor']:.4g} samples: fewer cannot name a random set of s positions"
+        floor = f"{at_least(record['information_floor'], 4)} samples: fewer cannot name a random set of s positions"
         rows.append(("information floor", f"{floor} (T = {record['context']})"))
         rows.append(("sensitivity / T", f"{record['sensitivity_per_position']:.4g}"))
     return rows

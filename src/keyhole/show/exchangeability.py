@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from keyhole.decimals import at_most
 from keyhole.show.document import Document, Facts
 
 Record = Mapping[str, Any]
@@ -15,7 +16,8 @@ def exchangeability_document(record: Record) -> Document:
     data = f"{record['sequences']} sequences of {length} tokens; {many}{record['kind']}"
     rows = [("answer", record["answer"]), ("data", data)]
     rows += [
-        (test["name"], f"p = {test['p_value']:.4g}, {_seen(test, length)}; null: {test['null']}") for test in tests
+        (test["name"], f"p = {at_most(test['p_value'], 4)}, {_seen(test, length)}; null: {test['null']}")
+        for test in tests
     ]
     if record["sequences"] < 4:
         rows.append(("extendible", "not asked: it needs at least four sequences"))
@@ -34,5 +36,5 @@ def _seen(test: Record, length: int) -> str:
         return "half of the sequences show nothing to look along"
     return (
         f"{test['statistic']:.0f} of {test['sequences']} sequences have {test['least']} to {test['most']} of their "
-        f"{length} tokens on one side, and a latent variable gives each a chance of at most {test['ceiling']:.3f}"
+        f"{length} tokens on one side, and a latent variable gives each a chance of at most {at_most(test['ceiling'], places=3)}"
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import Any
 
+from keyhole.decimals import at_least, at_most
 from keyhole.show.document import Column, Document, Element, Gap, Grid, Lines
 
 Record = Mapping[str, Any]
@@ -91,7 +92,7 @@ def _thresholds(record: Record) -> list[Element]:
         (
             str(one["context"]),
             *_place(one),
-            "–" if one["floor"] is None else f"{one['floor']:.1f}",
+            "–" if one["floor"] is None else at_least(one["floor"], places=1),
             str(one["trials"]),
             "" if one["unfitted"] is None else f"{100 * one['unfitted']:.0f} %",
         )
@@ -176,7 +177,7 @@ def _certified(record: Record) -> list[Element]:
             str(row["context"]),
             str(row["samples"] or "fresh"),
             *(str(row[name]) for name in ("settled", "clean", "proved", "counterexamples", "identified")),
-            "–" if row["error_bound"] is None else f"{row['error_bound']:.3f}",
+            "–" if row["error_bound"] is None else at_most(row["error_bound"], places=3),
             f"{row['seconds']:.1f}",
         )
         for row in record["certified"]

@@ -1,4 +1,4 @@
-"""Studies that train networks: what they conclude from given runs, clause by clause, and one of them in earnest."""
+"""Claims about trained networks: what is concluded from given runs, clause by clause, and one of them in earnest."""
 
 from dataclasses import replace
 from statistics import NormalDist
@@ -8,7 +8,7 @@ import pytest
 
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.claims.training import certified_runs as settled
-from keyhole.claims.training import conjunctions, grokking, parity, sparse_heads, trained
+from keyhole.claims.training import conjunctions, grokking, parity, sparse_heads, sweeps
 from keyhole.claims.training.conjunctions import Growth
 from keyhole.lab.laws.selection import compare_laws
 from keyhole.lab.runs.run import RunResult
@@ -40,7 +40,7 @@ def grown(law, width=0.1):
 )
 def test_conjunctions(law, width, verdict):
     """Slow growth holds, linear growth fails, and wide intervals decide nothing."""
-    outcome = conjunctions.judge((grown(law, width),), "uniform")
+    outcome = conjunctions.conclude((grown(law, width),), "uniform")
     assert outcome.verdict == verdict
     assert outcome.caveats  # 25 to 800 does not separate the laws, and the page says so
 
@@ -48,7 +48,7 @@ def test_conjunctions(law, width, verdict):
 def test_conjunctions_need_every_setting():
     """One setting without thresholds leaves the claim open."""
     none = Growth("another", (), {}, None)
-    assert conjunctions.judge((grown(lambda T: 20 * T**0.1), none), "uniform").verdict == "undecided at this scale"
+    assert conjunctions.conclude((grown(lambda T: 20 * T**0.1), none), "uniform").verdict == "undecided at this scale"
 
 
 def test_censored_thresholds_decide_nothing():
@@ -56,7 +56,7 @@ def test_censored_thresholds_decide_nothing():
     one = grown(lambda T: 20 * T**0.1)
     last = replace(one.thresholds[-1], m=None, high=None, censored="above")
     cut = replace(one, thresholds=(*one.thresholds[:-1], last))
-    assert conjunctions.judge((cut,), "uniform").verdict == "undecided at this scale"
+    assert conjunctions.conclude((cut,), "uniform").verdict == "undecided at this scale"
 
 
 def result(*, success=True, steps=100, readings=(), numbers=None, accuracy=None, fitted=True):
@@ -67,7 +67,7 @@ def result(*, success=True, steps=100, readings=(), numbers=None, accuracy=None,
 
 
 def reading(step, accuracy, fourier):
-    """What the parity study reads."""
+    """What the parity experiment reads."""
     return {"step": float(step), "accuracy": accuracy, "fourier": fourier, "mass_best": 0.1}
 
 
@@ -94,14 +94,14 @@ BLIP = [reading(10, 0.5, 0.1), reading(90, 0.5, 0.001), reading(100, 0.7, 0.4), 
 def test_parity_online(readings, wins, verdict):
     """Nine in ten must succeed, suddenly, and with the Fourier weight moving first and for good."""
     runs = [(15 if i % 2 else 20, result(success=i < wins, readings=readings)) for i in range(20)]
-    assert parity.judge(runs).verdict == verdict
+    assert parity.conclude(runs).verdict == verdict
 
 
 def test_parity_medians_count_every_run():
     """A run that never succeeds is later than any that does: of three, one success has no median."""
     runs = [(15, result(success=i < 2, steps=100 * (i + 1), readings=SUDDEN)) for i in range(3)]
     runs += [(40, result(success=i < 1, steps=100, readings=SUDDEN)) for i in range(3)]
-    found = parity.judge(runs)
+    found = parity.conclude(runs)
     assert found.numbers["median steps at T = 15"] == 200
     assert "median steps at T = 40" not in found.numbers
     assert "T = 40: 1 of 3, no median" in found.measurement
@@ -123,7 +123,7 @@ def test_a_network_that_does_not_fit_memorises_nothing():
     curve = [{"step": 100.0, "train_accuracy": 0.7, "accuracy": 0.5}]
     network = {m: [result(success=m == 1000, readings=curve, fitted=m > 40) for _ in range(6)] for m in grokking.SIZES}
     exact = {m: [result() for _ in range(60)] for m in grokking.SIZES}
-    assert grokking.judge({"network": network, "elimination over GF(2)": exact}).verdict == "fails here"
+    assert grokking.conclude({"network": network, "elimination over GF(2)": exact}).verdict == "fails here"
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_parity_from_a_fixed_set(algebra, few, many, verdict):
     wins = {40: few, 150: 0, 300: 3, 1000: many}
     network = {m: [result(success=i < n, readings=curve) for i in range(6)] for m, n in wins.items()}
     exact = {m: [result(success=i < algebra) for i in range(60)] for m in wins}
-    outcome = grokking.judge({"network": network, "elimination over GF(2)": exact})
+    outcome = grokking.conclude({"network": network, "elimination over GF(2)": exact})
     assert outcome.verdict == verdict
     assert outcome.numbers["longest delay"] == 800
 
@@ -164,7 +164,7 @@ def test_sparse_heads(won, lost, verdict):
     """Generalising runs must look at the relevant positions, more than the others do."""
     runs = [result(success=False, numbers={"mass_best": mass}) for mass in lost]
     runs += [result(numbers={"mass_best": mass}) for mass in won]
-    assert sparse_heads.judge(runs).verdict == verdict
+    assert sparse_heads.conclude(runs).verdict == verdict
 
 
 GOOD = RunCertificate(
@@ -208,7 +208,7 @@ def test_settled(others, verdict):
     """Clean models must be proved at m = 2 m*, and no promise may lie below the measured error, at any sample size."""
     groups = [settled.Group("twice", 50, 140, (GOOD,) * 12)]
     groups += [settled.Group(why, 50, 140, tuple(runs)) for why, runs in others.items()]
-    assert settled.judge(groups).verdict == verdict
+    assert settled.conclude(groups).verdict == verdict
 
 
 def test_settled_tells_every_share():
@@ -216,7 +216,7 @@ def test_settled_tells_every_share():
     wrong = replace(GOOD, right=False, true_error=0.25, error_bound=0.6, trivial_error=0.25, held_out_bound=0.17)
     vacuous = replace(GOOD, error_bound=0.3)
     refuted = replace(GOOD, status="COUNTEREXAMPLE")
-    found = settled.judge(
+    found = settled.conclude(
         [
             settled.Group("twice", 50, 140, (GOOD, refuted)),
             settled.Group("above", 400, 300, (GOOD, GOOD, vacuous, refuted)),
@@ -231,18 +231,18 @@ def test_settled_tells_every_share():
     assert found.numbers["slack of the trivial error, T = 400, m = 300"] == pytest.approx(0.125)
 
 
-def test_a_study_in_earnest(tmp_path, monkeypatch):
-    """A miniature of the settled study trains, certifies and concludes; its runs are kept and found again."""
+def test_an_experiment_in_earnest(tmp_path, monkeypatch):
+    """A miniature of the settled experiment trains, certifies and concludes; its runs are kept and found again."""
     monkeypatch.setenv("KEYHOLE_HOME", str(tmp_path))
     monkeypatch.setitem(settled.CONTEXTS, "quick", (8,))
     monkeypatch.setitem(settled.BUDGET, "quick", (24, 0))
     monkeypatch.setitem(settled.SEEDS, "quick", (1, 2, 1))
-    monkeypatch.setattr(trained, "core_count", lambda: 1)
-    outcome = settled.look("quick", 0)
+    monkeypatch.setattr(sweeps, "core_count", lambda: 1)
+    outcome = settled.measure("quick", 0)
     assert outcome.numbers["runs below the threshold"] == 1
     assert outcome.numbers["models without a mistake"] <= 2
     assert outcome.numbers["bounds below the measured error"] == 0
-    again = settled.look("quick", 0)
+    again = settled.measure("quick", 0)
     timeless = {name for name in outcome.numbers if "seconds" not in name}
     assert {name: again.numbers[name] for name in timeless} == {name: outcome.numbers[name] for name in timeless}
     assert again.measurement == outcome.measurement

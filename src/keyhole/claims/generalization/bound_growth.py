@@ -7,33 +7,15 @@ from keyhole.bounds.construction_norms import pair_construction
 from keyhole.bounds.finite.occam import monotone_conjunctions, samples_for_error
 from keyhole.bounds.theorems.guarantee import guarantee
 from keyhole.bounds.theorems.theorems import PATH, SCALAR, TABULATED, Route
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
-from keyhole.figure import Axis, Figure
-from keyhole.papers import EDELMAN_2022
+from keyhole.claims.finding import Outcome, Scale
+from keyhole.figure import Axis, line_figure
 
-CLAIM = Claim(
-    id="bound-growth",
-    title="Theorem T grows like log T end to end; the cover route faster, up to log³T, and is vacuous in a laboratory",
-    statement=(
-        "Samples that bring the two-sided gap of an exact 3-way AND to 0.2. Covers pay for the logit scale, which is "
-        "itself log T; the tabulated head does not. Occam's bound for the finite class is smaller than both."
-    ),
-    formula=r"m_{\mathrm{cover}}=O(\log^3 T),\qquad m_{\mathrm{T}}=O(\log T)",
-    kind="identity",
-    source="keyhole, with proof (Theorems S, P, T); the log T law of the gap: Edelman et al. (2022)",
-    prediction=(
-        "For Theorem T, gap·√m less the confidence term √(ln(2/δ)/2) is proportional to √ln(2T+2), to the rounding of m; the cover "
-        "route has a local exponent of log(2T+2) between 2 and 3. At T = 100 covers are vacuous at 10⁶ samples."
-    ),
-    could_fail="A law that varies by more than rounding, an exponent outside its range, or a cover bound that is not vacuous at 10⁶ samples.",
-    papers=(EDELMAN_2022,),
-)
 GAP, DELTA, SPARSITY = 0.2, 0.01, 3
 ROUNDING = 1e-3  # m is a whole number near 2·10⁴, so √m is known to a few parts in 10⁵
 ROUTES: tuple[Route, ...] = (TABULATED, SCALAR, PATH)
 
 
-def look(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
+def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
     """Samples for the gap along T, and the local exponent of log(2T+2) at the far end."""
     contexts = [10**power for power in range(2, 7 if scale == "quick" else 10)]
     rows: list[dict[str, Any]] = []
@@ -64,14 +46,13 @@ def look(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn
         },
         interval="None: computed, not sampled.",
         figures=(
-            Figure(
-                title="Samples a bound asks for",
+            line_figure(
+                "Samples a bound asks for",
+                rows,
+                Axis("T", "context length T", "log"),
+                Axis("m", "samples m", "log"),
+                Axis("bound", "bound", "category"),
                 subtitle="exact 3-way AND, γ = ½: two-sided gap 0.2, δ = 0.01; Occam for error 0.1",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("T", "context length T", "log"),
-                y=Axis("m", "samples m", "log"),
-                colour=Axis("bound", "bound", "category"),
             ),
         ),
         caveats=("The cover route is vacuous at any sample size a laboratory has; its growth is what it shows.",),
@@ -82,6 +63,3 @@ def exponent(rows: list[dict[str, Any]]) -> float:
     """The slope of log m against log log(2T+2), between the last two lengths."""
     (near, few), (far, many) = ((row["T"], row["m"]) for row in rows[-2:])
     return (log(many) - log(few)) / (log(log(2 * far + 2)) - log(log(2 * near + 2)))
-
-
-STUDY = Study(CLAIM, look)

@@ -9,29 +9,14 @@ from keyhole.bounds.construction_norms import hypothetical, pair_construction
 from keyhole.bounds.theorems.guarantee import guarantee
 from keyhole.bounds.theorems.rivals import RECALLED_CONSTANTS, rivals
 from keyhole.bounds.theorems.theorems import SCALAR, TABULATED
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, Figure
-from keyhole.papers import EDELMAN_2022
 from keyhole.profile import NormProfile
 
-CLAIM = Claim(
-    id="bound-rivals",
-    title="The cover bound here is never above the same calculus with the recalled constants",
-    statement=(
-        "With softmax constant 1 instead of 2 and the Frobenius instead of the (2,1) norm of the score matrix, every term "
-        "of the cover bound is at most as large. Other published bounds stand beside it on one profile."
-    ),
-    formula=r"C(c_N=1,\|M\|_F)\;\le\;C(c_N=2,\|M\|_{2,1})",
-    kind="inequality",
-    source="keyhole, with proof (term by term); the constants compared with follow Edelman et al. (2022), from memory",
-    prediction="The ratio of the two capacities never exceeds 1 on random norms.",
-    could_fail="One profile whose ratio exceeds 1.",
-    papers=(EDELMAN_2022,),
-)
 SAMPLES = 10**6
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """The ratio of sample sizes on random norms; and every rival's number on one compiled AND."""
     rng = np.random.default_rng(seed)
     ratios = []
@@ -85,6 +70,3 @@ def with_larger_columns(profile: NormProfile, factor: float) -> NormProfile:
     head = block.heads[0]
     score = replace(head.score, columns21=factor * head.score.frobenius)
     return replace(profile, blocks=(replace(block, heads=(replace(head, score=score),)),))
-
-
-STUDY = Study(CLAIM, look)

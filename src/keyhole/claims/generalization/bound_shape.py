@@ -7,32 +7,14 @@ from math import e, log
 from keyhole.bounds.construction_norms import matrix
 from keyhole.bounds.covers.deep import deep_cover
 from keyhole.bounds.theorems.tabulated import one_position_rate, spread_price
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
-from keyhole.figure import Axis, Figure
-from keyhole.papers import EDELMAN_2022
+from keyhole.claims.finding import Outcome, Scale
+from keyhole.figure import Axis, line_figure
 from keyhole.profile import BlockNorms, HeadNorms, NormProfile
 
-CLAIM = Claim(
-    id="bound-shape",
-    title="Free of the dimension, √log T at fixed norms, exponential in depth and in the spread of scores",
-    statement=(
-        "At fixed norms the capacity does not move when the embedding dimension grows, beyond the log of a width; Theorem T "
-        "is exactly √log(2T+2); each further layer multiplies the capacity; content-dependent scores cost up to e^R."
-    ),
-    formula=r"R_m\le 2P_\infty\,\Phi(R)\sqrt{2\ln(2T+2)/m},\qquad C_L\propto\prod_{\ell}\mathrm{Lip}_\ell^2",
-    kind="identity",
-    source="keyhole, with proof (Theorems T and D); independence of d up to logarithms: Edelman et al. (2022)",
-    prediction=(
-        "Capacity ratio at d = 10⁶ over d = 8 below 2 (a logarithm); R_m/√ln(2T+2) constant to rounding; capacity per layer "
-        "growing by at least the squared Lipschitz constant 9; Φ(0) = 1 and Φ(R) e^−R below 3."
-    ),
-    could_fail="Any of the four numbers outside its range.",
-    papers=(EDELMAN_2022,),
-)
 SAMPLES, ROWS = 1000, 17
 
 
-def look(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
+def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
     """Vary one thing at a time: dimension, length, depth, spread."""
     wide = capacity(1, 10**6) / capacity(1, 8)
     rates = [one_position_rate(10**power, SAMPLES) / log(2 * 10**power + 2) ** 0.5 for power in range(1, 9)]
@@ -57,15 +39,12 @@ def look(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn
         },
         interval="None: computed, not sampled.",
         figures=(
-            Figure(
-                title="Capacity against depth",
+            line_figure(
+                "Capacity against depth",
+                [{"layers": depth, "capacity": value} for depth, value in zip(layers, capacities, strict=True)],
+                Axis("layers", "layers L"),
+                Axis("capacity", "capacity C", "log"),
                 subtitle="all spectral norms 1, (2,1) norms 3, Frobenius 2; m = 1000, 17 rows",
-                kind="lines",
-                rows=tuple(
-                    {"layers": depth, "capacity": value} for depth, value in zip(layers, capacities, strict=True)
-                ),
-                x=Axis("layers", "layers L"),
-                y=Axis("capacity", "capacity C", "log"),
             ),
         ),
         caveats=("Deep bounds are for a projection in place of LayerNorm, and are vacuous at any depth above one.",),
@@ -81,6 +60,3 @@ def capacity(depth: int, dimension: int) -> float:
         blocks=(block,) * depth, tokens=ROWS, readout=1.0, token_radius=1.0, query_radius=1.0, projected=True
     )
     return deep_cover(profile, SAMPLES, every_query=True).capacity
-
-
-STUDY = Study(CLAIM, look)

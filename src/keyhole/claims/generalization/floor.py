@@ -7,33 +7,15 @@ import numpy as np
 
 from keyhole.bounds.finite.binomial import clopper_pearson
 from keyhole.bounds.finite.floor import first_moment_size, information_floor
-from keyhole.claims.finding import Claim, Outcome, Scale, Study, Verdict
+from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.errors import AssumptionError
-from keyhole.figure import Axis, Figure
-from keyhole.papers import EDELMAN_2022
+from keyhole.figure import Axis, line_figure
 
-CLAIM = Claim(
-    id="floor",
-    title="log₂ C(T, s) samples are necessary, and search succeeds at a size of the same growth",
-    statement=(
-        "From m one-bit labels no learner names a random 3-set with probability above 2^m/C(T,3). For a balanced 3-way AND the "
-        "hidden set is the only consistent one at least half of the time once the expected number of rivals is ½."
-    ),
-    formula=r"m\ge\log_2\binom{T}{s},\qquad \sum_{j<3}\binom{3}{j}\binom{T-3}{3-j}\left(2p^{6-j}\right)^m\le\tfrac{1}{2}",
-    kind="measurement",
-    source="keyhole, with proof (Lemma N3, first moment); optimality of log T is also claimed by Edelman et al. (2022)",
-    prediction=(
-        "At the first-moment size (28 samples at T = 100, 34 at T = 400) the target is alone with probability at least ½; "
-        "picking a random consistent AND never beats 2^m/C(T,3)."
-    ),
-    could_fail="An upper end of the interval below ½, or a success rate whose lower end exceeds 2^m/C(T,3).",
-    papers=(EDELMAN_2022,),
-)
 P = 2 ** (-1 / 3)
 WORD = 64  # negative samples are the bits of one word
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """Draw samples of a hidden 3-way AND, count the consistent ones, and see when the target is alone or picked."""
     rng = np.random.default_rng(seed)
     draws = 400 if scale == "quick" else 4000
@@ -73,16 +55,14 @@ def look(scale: Scale, seed: int) -> Outcome:
         numbers=numbers,
         interval=f"99.9 % Clopper–Pearson over {draws} draws; at T = 100: {numbers['lower end at T = 100']:.3f} to {numbers['upper end at T = 100']:.3f}.",
         figures=(
-            Figure(
-                title="Picking a random consistent 3-way AND",
+            line_figure(
+                "Picking a random consistent 3-way AND",
+                rows,
+                Axis("m", "samples m"),
+                Axis("rate", "picked"),
+                Axis("T", "T", "category"),
                 subtitle="share of draws in which the hidden set is picked, balanced bits",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("m", "samples m"),
-                y=Axis("rate", "picked"),
-                colour=Axis("T", "T", "category"),
-                low="low",
-                high="high",
+                band=True,
             ),
         ),
     )
@@ -108,6 +88,3 @@ def count_covering_triples(masks: np.ndarray, everything: np.uint64) -> int:
         covered = (masks[first] | later[:, None] | later[None, :]) == everything
         found += int(np.triu(covered, 1).sum())
     return found
-
-
-STUDY = Study(CLAIM, look)

@@ -5,26 +5,13 @@ from typing import Any
 import numpy as np
 
 from keyhole.bounds.theorems.tabulated import one_position_rate
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, Figure
 
-CLAIM = Claim(
-    id="theorem-t",
-    title="A head whose scores ignore the symbol is no richer than 2T + 2 one-position functions",
-    statement=(
-        "With spread R = 0 a head is a convex combination of functions of one position each, so its Rademacher complexity is "
-        "that of 2T + 2 signs, whatever its logits and positions. Measured here by drawing bits and signs."
-    ),
-    formula=r"R_m(G)=\mathbb{E}\max_{t,\,e}\frac{1}{m}\sum_i\xi_i\,e(b_{i,t})\;\le\;\sqrt{\frac{2\ln(2T+2)}{m}}",
-    kind="measurement",
-    source="keyhole, with proof (Theorem T at R = 0); the measured values are new draws",
-    prediction="The measured complexity is below the bound at every (T, m), and within a factor 2 of it.",
-    could_fail="A lower end of the interval above the bound, or an upper end below half of it.",
-)
 CASES = ((10, 20), (30, 60), (100, 50), (300, 100), (1000, 200))
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """The mean over draws of the largest correlation with signs, with its 99.9 % interval."""
     rng = np.random.default_rng(seed)
     draws = 300 if scale == "quick" else 3000
@@ -72,6 +59,3 @@ def largest_correlation(rng: np.random.Generator, context: int, samples: int) ->
     ones = signs @ bits
     zeros = signs.sum() - ones
     return float((np.abs(ones) + np.abs(zeros)).max()) / samples
-
-
-STUDY = Study(CLAIM, look)

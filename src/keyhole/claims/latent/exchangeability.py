@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.decimals import at_least, at_most
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 from keyhole.latent.exchangeability.definetti import (
     ASSUMPTION,
     finite_de_finetti_bound,
@@ -19,33 +19,11 @@ from keyhole.latent.exchangeability.definetti import (
 from keyhole.latent.exchangeability.extendibility import least_eigenvalue
 from keyhole.latent.models.base import letter_counts
 from keyhole.latent.models.not_exchangeable import Urn
-from keyhole.papers import DIACONIS_1980, ZHANG_2022
 
-CLAIM = Claim(
-    id="exchangeability",
-    title="Part of a long exchangeable sequence is near a latent model; a whole positioned sentence is not",
-    statement=(
-        "Exchangeable tokens that could go on for ever are independent given a latent variable. Of n exchangeable letters, k are "
-        "within c·k/n of that. Positioned tokens are exchangeable in random order, yet k of T are at distance at least "
-        "1 − T(T−1)…(T−k+1)/T^k from every such law: O(k²/T) and no better. Over a whole sentence the latent model is an assumption."
-    ),
-    formula=r"\mathrm{TV}\le\min\left(\tfrac{ck}{n},\tfrac{k(k-1)}{2n}\right),\qquad \mathrm{TV}(k\text{ positions})\ge 1-\frac{T(T-1)\cdots(T-k+1)}{T^k}",
-    kind="inequality",
-    source=(
-        "claim (a) of Zhang et al. (2022, abstract) derives a latent variable from exchangeable positioned tokens; the finite form follows Diaconis and Freedman (1980), "
-        "constants recalled; the statement on positions is keyhole's, with proof"
-    ),
-    prediction=(
-        "Urns without replacement stay below the bound and their distance falls with slope −1 in n at fixed k. For positions, counting "
-        "gives the floor exactly; it passes 0.99 for whole sentences of 8 tokens or more; the least eigenvalue of pairs is −1/(T(T−1))."
-    ),
-    could_fail="An urn above the bound, a slope off −1 by more than 0.02, a count that is not the floor, or a non-negative eigenvalue.",
-    papers=(ZHANG_2022, DIACONIS_1980),
-)
 ROUNDING = 1e-12  # sums of at most 10⁵ terms below 1
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """Exact distances of urns by n and k; positions counted out for short sentences; pairs of positions from data."""
     sizes = (20, 40, 80, 160, 320) if scale == "quick" else (20, 40, 80, 160, 320, 640, 1280)
     rows: list[dict[str, Any]] = []
@@ -83,23 +61,21 @@ def look(scale: Scale, seed: int) -> Outcome:
         },
         interval="None: exact distances; every sequence of positions has the same pair counts, so the eigenvalue has no noise.",
         figures=(
-            Figure(
-                title="Urns without replacement against independent draws",
+            line_figure(
+                "Urns without replacement against independent draws",
+                rows,
+                Axis("n", "letters in the urn n", "log"),
+                Axis("distance", "total variation", "log"),
+                Axis("what", "draws", "category"),
                 subtitle="largest total variation over all urns of n letters, two kinds",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("n", "letters in the urn n", "log"),
-                y=Axis("distance", "total variation", "log"),
-                colour=Axis("what", "draws", "category"),
             ),
-            Figure(
-                title="Positioned tokens against every latent model",
+            line_figure(
+                "Positioned tokens against every latent model",
+                floors,
+                Axis("k", "tokens looked at k", "log"),
+                Axis("distance", "total variation"),
+                Axis("what", "curve", "category"),
                 subtitle="k tokens of a sentence of T = 128: at k near T nothing is left of the theorem",
-                kind="lines",
-                rows=floors,
-                x=Axis("k", "tokens looked at k", "log"),
-                y=Axis("distance", "total variation"),
-                colour=Axis("what", "curve", "category"),
             ),
         ),
         caveats=(
@@ -113,6 +89,3 @@ def counted_positions(T: int, k: int) -> float:
     """The distance of k distinct positions from uniform independent ones, sequence by sequence."""
     chance = 1 / perm(T, k)
     return sum(max((len(set(places)) == k) * chance - float(T) ** -k, 0.0) for places in product(range(T), repeat=k))
-
-
-STUDY = Study(CLAIM, look)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, Figure
 from keyhole.latent.exchangeability.extendibility import extendibility_test
 from keyhole.latent.exchangeability.order import neighbours_test
@@ -15,25 +15,6 @@ from keyhole.latent.models.conjugate import GaussianLocation, Polya
 from keyhole.latent.models.finite import FiniteModel
 from keyhole.latent.models.not_exchangeable import MarkovChain, Urn
 
-CLAIM = Claim(
-    id="exchangeability-tests",
-    title="Tests of exchangeability keep their level and see the contrasts",
-    statement=(
-        "Reordering tokens within sequences gives a test of exchangeability that is exact for every exchangeable law. No latent "
-        "variable lets tokens of two kinds divide evenly too often; splitting the sample and counting such sequences gives a test of a latent "
-        "variable that keeps its level for every mixture and any number of sequences, and sees urns without replacement, which no reordering can."
-    ),
-    formula=r"P(p\le\alpha)\le\alpha,\qquad P(a\le K\le b)\le\max_p P(a\le\mathrm{Bin}(T,p)\le b)",
-    kind="measurement",
-    source="keyhole; permutation tests are textbook",
-    prediction=(
-        "At nominal 5 %, 99 permutations: rejections among 1,000 null data sets at most 73, the one-sided 99.9 % binomial limit, for each of "
-        "six nulls; among them a latent whose rare value (1 in 20, or 1 in 50) alone has spread, and one that moves a direction by 0.24 and "
-        "leaves the others at the boundary. Power at least 0.95 against a chain that stays with chance 0.4 (20 sequences of 12 letters, 4 kinds), and against an urn "
-        "of 4 copies of each of 4 letters (400 sequences of 8)."
-    ),
-    could_fail="One null rejected more than 73 times in 1,000, or a power below 0.95.",
-)
 LEVEL, RUNS = 0.05, 1000
 Test = Callable[[np.ndarray, np.random.Generator], float]
 
@@ -65,7 +46,7 @@ NULLS: dict[str, tuple[Test, Sampler, int, int]] = {  # a test, a law it should 
 }
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """Share of rejections among null data sets, and along two families that leave the null."""
     streams = np.random.default_rng(seed).spawn(len(NULLS) + 2)
     sizes = {
@@ -129,6 +110,3 @@ def look(scale: Scale, seed: int) -> Outcome:
             "The test of a latent variable looks at how tokens of two kinds divide: negative dependence that shows otherwise, or in few sequences, is not seen.",
         ),
     )
-
-
-STUDY = Study(CLAIM, look)

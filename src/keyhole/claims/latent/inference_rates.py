@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
-from keyhole.figure import Axis, Figure
+from keyhole.claims.finding import Outcome, Scale
+from keyhole.figure import Axis, Figure, line_figure
 from keyhole.kernels.families import sphere_kernel
 from keyhole.latent.inference.attentions import make_attention
 from keyhole.latent.inference.bias import ridge_bias, softmax_floor
@@ -18,26 +18,7 @@ from keyhole.latent.inference.schedules import PowerOfT, vanishing_bandwidth, va
 from keyhole.latent.inference.smoothers import Smoother, cme_smoother, expected_error, softmax_smoother
 from keyhole.latent.models.registry import find_model
 from keyhole.latent.models.sphere import SphereFunction, draw_sphere_function, uniform_on_sphere
-from keyhole.papers import ZHANG_2022, ZHANG_2023
 
-CLAIM = Claim(
-    id="inference-rates",
-    title="Attention's error to the conditional mean falls with the length as its exact expectation says",
-    statement=(
-        "For one fixed function on the sphere and common draws, the squared error of conditional-mean and softmax attention is, given the keys, an exact sum of bias and variance. "
-        "Conditional-mean attention with a constant ridge falls nearly like 1/T; softmax with γ_T = ½T^(−1/3) near T^(−2/3); softmax at fixed γ stalls at its floor; "
-        "the ridge T^(3/4) of the proof is ruled by the bias Σ_ℓ (ε/(μ_ℓ+ε))²E‖f_ℓ‖², ε = T^(−1/4), whose exponent −½ is out of reach. Without keys, the mean of a Gaussian location's tokens is off the posterior mean by (λ/(T+λ))²(τ²+σ²/T)."
-    ),
-    formula=r"E\|\hat f(q)-f(q)\|^2=\|w^\top f(K)-f(q)\|^2+k\sigma^2\|w\|^2",
-    kind="measurement",
-    source="keyhole, with proof; an error decreasing in the input size is claimed by Zhang et al. (2022). The ridge T^(3/4) follows Zhang et al. (2023), from memory",
-    prediction=(
-        "Measured over exact errors average 1, and every fitted slope's 99.9 % interval holds the exact slope. At the largest length the proof ridge is within 10 % of the bias formula "
-        "and the fixed temperature within 25 % of its floor. Exact slopes: constant ridge below −0.75, γ_T between −0.85 and −0.55, fixed γ and the proof ridge above −0.3."
-    ),
-    could_fail="A ratio or slope outside its 99.9 % interval, a formula missed by more than stated, or an exact slope outside its range.",
-    papers=(ZHANG_2022, ZHANG_2023),
-)
 NOISE, TEMPERATURE = 0.09, 0.5
 CONFIDENCE = 0.999
 QUERIES = 300  # of each draw: enough that the function's energy at them is its energy on the sphere
@@ -80,7 +61,7 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """Measure all estimators on common draws of keys and noise, one function for all, and compare with the exact law."""
     sizes, repeats = ([64, 128, 256, 512], 12) if scale == "quick" else ([128, 256, 512, 1024, 2048], 32)
     rng = np.random.default_rng(seed)
@@ -167,17 +148,12 @@ def picture(curves: dict[str, Comparison], sizes: list[int]) -> Figure:
             rows.append(
                 {"T": size, "error": float(mean), "low": low, "high": high, "exact": float(exact), "attention": name}
             )
-    return Figure(
-        title="Error of attention against the length of the context",
+    return line_figure(
+        "Error of attention against the length of the context",
+        rows,
+        Axis("T", "length of the context T", "log"),
+        Axis("error", "squared error", "log"),
+        Axis("attention", "", "category"),
         subtitle="squared distance from f at fresh queries; one f, σ² = .09, d = 3; band of two standard errors",
-        kind="lines",
-        rows=tuple(rows),
-        x=Axis("T", "length of the context T", "log"),
-        y=Axis("error", "squared error", "log"),
-        colour=Axis("attention", "", "category"),
-        low="low",
-        high="high",
+        band=True,
     )
-
-
-STUDY = Study(CLAIM, look)

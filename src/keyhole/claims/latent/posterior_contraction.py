@@ -5,35 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
-from keyhole.figure import Axis, Figure
+from keyhole.claims.finding import Outcome, Scale
+from keyhole.figure import Axis, line_figure
 from keyhole.latent.exchangeability.contraction import contraction_rate, cumulative_regret, regret_ceiling
 from keyhole.latent.models.finite import FiniteModel
-from keyhole.papers import ZHANG_2022
 
-CLAIM = Claim(
-    id="posterior-contraction",
-    title="Posteriors contract at the Chernoff rate, and their regret never exceeds log of the number of latents",
-    statement=(
-        "With finitely many latents the expected log loss of the posterior falls exponentially in T, at the Chernoff information and not at "
-        "the larger Kullback–Leibler divergence. Predicting by the posterior loses at most log m to the best latent, on every sequence."
-    ),
-    formula=r"\mathbb E[-\log\pi_X(z)]=e^{-CT+o(T)},\quad C=\max_s-\log\sum_v A_{v1}^sA_{v2}^{1-s};\qquad \mathrm{regret}\le\log m",
-    kind="inequality",
-    source="textbook, in the spirit of Zhang et al. (2022), whose claim (b) speaks of an error falling in the input size",
-    prediction=(
-        "Two coins of 0.6 and 0.4: C = 0.0204110. What is lost is lost at near ties, whose chance has a factor 1/√T, so between T and 2T the "
-        "local rate is C + (1 − b/T) log 2/(2T), b some tens: ties count as near within about ten letters. So the rates fall to C from above, "
-        "and at T = 2560 the excess is within 5 % of log 2/(2T). No regret above log 8 among eight latents."
-    ),
-    could_fail="Local rates that rise, pass below C or miss the excess; one sequence whose regret exceeds log 8.",
-    papers=(ZHANG_2022,),
-)
 COINS = FiniteModel(np.array([[0.6, 0.4], [0.4, 0.6]]), np.array([0.5, 0.5]))
 ROUNDING = 1e-10  # of a sum of 400 logarithms
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """Exact log loss at doubling T, and the regret of every sequence drawn from eight random latents, or from none."""
     lengths = [20 * 2**step for step in range(9 if scale == "quick" else 10)]
     losses = [COINS.bayes_risk(T).value for T in lengths]
@@ -69,26 +50,21 @@ def look(scale: Scale, seed: int) -> Outcome:
         },
         interval="None: the log loss is summed over all counts; the regret bound holds on every sequence.",
         figures=(
-            Figure(
-                title="Local rate of contraction",
+            line_figure(
+                "Local rate of contraction",
+                rows,
+                Axis("T", "tokens T", "log"),
+                Axis("rate", "nats per token"),
+                Axis("curve", "curve", "category"),
                 subtitle="log loss of the posterior between T and 2T tokens, two coins of 0.6 and 0.4",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("T", "tokens T", "log"),
-                y=Axis("rate", "nats per token"),
-                colour=Axis("curve", "curve", "category"),
             ),
-            Figure(
-                title="Cumulative regret of eight latents",
+            line_figure(
+                "Cumulative regret of eight latents",
+                regrets,
+                Axis("T", "tokens T", "log"),
+                Axis("regret", "nats"),
+                Axis("sequences", "sequences", "category"),
                 subtitle="mean over 200 sequences, against the best latent in hindsight; log 8 is the ceiling",
-                kind="lines",
-                rows=regrets,
-                x=Axis("T", "tokens T", "log"),
-                y=Axis("regret", "nats"),
-                colour=Axis("sequences", "sequences", "category"),
             ),
         ),
     )
-
-
-STUDY = Study(CLAIM, look)

@@ -7,32 +7,17 @@ import numpy as np
 from keyhole.boolean.families import majority, parity, random_junta
 from keyhole.boolean.function import SparseFunction
 from keyhole.bounds.theorems.tabulated import compiled_path_inf
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.constructions.plan import Plan
 from keyhole.compiler.proof import prove
 from keyhole.decimals import at_most
-from keyhole.figure import Axis, Figure
-from keyhole.papers import EDELMAN_2022
+from keyhole.figure import Axis, line_figure
 
-CLAIM = Claim(
-    id="representation",
-    title="Every s-sparse function has exact weights: norms 2^O(s), symmetric ones poly(s)",
-    statement=(
-        "One head represents any function of s of T bits exactly. For a table the path norm P_∞ is 2^s max(1, s−1)/(1−γ), "
-        "for a symmetric function at most 4s²/(1−γ); neither grows with T."
-    ),
-    formula=r"P_\infty=\frac{2^s\max(1,s-1)}{1-\gamma},\qquad P_\infty\le\frac{4s^2}{1-\gamma}\ \text{(symmetric)}",
-    kind="identity",
-    source="Exactness with norms 2^O(s) and poly(s): Edelman et al. (2022). These constants: keyhole's own, with proof",
-    prediction="Every compiled function is proved exact (error ≤ 10⁻⁹) on all 2^T inputs, with exactly these path norms.",
-    could_fail="A function whose proof leaves an error above 10⁻⁹, or a path norm off the formula.",
-    papers=(EDELMAN_2022,),
-)
 CONTEXT, GAMMA = 1024, 0.5
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """Random tables, majorities and parities of growing s, each compiled and proved at T = 1024."""
     rng = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
@@ -58,14 +43,13 @@ def look(scale: Scale, seed: int) -> Outcome:
         numbers={"largest proved error": worst, "largest excess over the formula": off},
         interval="None: enclosures of every input, not samples.",
         figures=(
-            Figure(
-                title="Path norm of exact weights",
+            line_figure(
+                "Path norm of exact weights",
+                rows,
+                Axis("s", "sparsity s", "log"),
+                Axis("P", "P_∞", "log"),
+                Axis("family", "function", "category"),
                 subtitle=f"T = {CONTEXT}, γ = {GAMMA}, outputs ±1",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("s", "sparsity s", "log"),
-                y=Axis("P", "P_∞", "log"),
-                colour=Axis("family", "function", "category"),
             ),
         ),
     )
@@ -79,6 +63,3 @@ def named(function: SparseFunction, target: str) -> Plan:
 def places(s: int, rng: np.random.Generator) -> tuple[int, ...]:
     """A random set of s positions."""
     return tuple(sorted(rng.choice(CONTEXT, s, replace=False).tolist()))
-
-
-STUDY = Study(CLAIM, look)

@@ -6,35 +6,17 @@ from keyhole.boolean.families import parity
 from keyhole.bounds.finite.floor import information_floor
 from keyhole.bounds.finite.occam import juntas, samples_for_error
 from keyhole.bounds.theorems.tabulated import compiled_path_inf, joined_samples
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.proof import prove
 from keyhole.decimals import at_least
-from keyhole.figure import Axis, Figure
-from keyhole.papers import EDELMAN_2022
+from keyhole.figure import Axis, line_figure
 
-CLAIM = Claim(
-    id="joined",
-    title="Representation and generalization joined: 2^O(s) log T samples suffice",
-    statement=(
-        "The class of one-layer heads with P_∞ ≤ P contains every s-sparse function with margin 1, and generalizes from "
-        "O(P² log T / ε²) samples under every law of the bits. The information floor has the same growth in T."
-    ),
-    formula=r"m\;\ge\;\frac{\left(4P\sqrt{2\ln(2T+2)}+\sqrt{\ln(1/\delta)/2}\right)^2}{\varepsilon^2},\quad P=\frac{2^s\max(1,s-1)}{1-\gamma}",
-    kind="inequality",
-    source="keyhole, with proof (Corollary J); about minimisers of the ramp loss, not about gradient descent",
-    prediction=(
-        "m/ln(2T+2) falls to a constant, so that from T = 10² to 10⁸ it changes by less than 1 %; m = 4.5·10⁶, 6.4·10⁶ and "
-        "8.4·10⁶ at T = 100, 1000, 10000 for s = 3, ε = .1, δ = .01, γ = .01; the compiled member has margin 1."
-    ),
-    could_fail="Growth faster than ln T, other numbers, or a compiled function outside the class.",
-    papers=(EDELMAN_2022,),
-)
 SPARSITY, ERROR, DELTA, GAMMA = 3, 0.1, 0.01, 0.01
 STATED = {100: 4.5e6, 1000: 6.4e6, 10_000: 8.4e6}
 
 
-def look(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
+def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
     """The sample size along T beside Occam's and the floor; and one member of the class, compiled and proved."""
     rows, steadiness = [], []
     for context in [10**power for power in range(2, 9)]:
@@ -59,18 +41,14 @@ def look(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn
         numbers={**{f"m at T = {context}": value for context, value in found.items()}, "change of m/ln(2T+2)": drifted},
         interval="None: computed, not sampled.",
         figures=(
-            Figure(
-                title="Samples that suffice, and samples that are necessary",
+            line_figure(
+                "Samples that suffice, and samples that are necessary",
+                rows,
+                Axis("T", "context length T", "log"),
+                Axis("m", "samples m", "log"),
+                Axis("what", "", "category"),
                 subtitle=f"any function of {SPARSITY} of T bits, error {ERROR}, δ = {DELTA}",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("T", "context length T", "log"),
-                y=Axis("m", "samples m", "log"),
-                colour=Axis("what", "", "category"),
             ),
         ),
         caveats=("Four orders of magnitude lie between this bound and the finite-class one.",),
     )
-
-
-STUDY = Study(CLAIM, look)

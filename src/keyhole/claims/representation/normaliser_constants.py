@@ -5,24 +5,9 @@ from typing import Any
 import numpy as np
 
 from keyhole.attention.normalisers import Entmax15, Linear, Normaliser, Sigmoid, Softmax, Sparsemax, Uniform
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
-from keyhole.figure import Axis, Figure
-from keyhole.papers import EDELMAN_2022
+from keyhole.claims.finding import Outcome, Scale
+from keyhole.figure import Axis, line_figure
 
-CLAIM = Claim(
-    id="normaliser-constants",
-    title="Softmax keeps its constant as T grows; sparsemax, entmax and sigmoid do not",
-    statement=(
-        "The ℓ∞→ℓ1 constant is 1 for softmax at every T. It grows like T for sparsemax, like √T for entmax-1.5, like T/4 "
-        "for sigmoid gates and like T for linear attention, so the log T argument is not theirs."
-    ),
-    formula=r"\sup_{u\ne u'}\frac{\|N(u)-N(u')\|_1}{\|u-u'\|_\infty}\in\left\{1,\;T,\;\sqrt{T},\;\tfrac{T}{4},\;T\right\}",
-    kind="inequality",
-    source="keyhole, with proof (even T)",
-    prediction="Slopes of the constant against T on log axes: softmax 0, sparsemax 1, entmax-1.5 ½, sigmoid 1, linear 1.",
-    could_fail="A stretch above the stated constant, or a slope off by more than 0.02.",
-    papers=(EDELMAN_2022,),
-)
 SLOPES: dict[str, float] = {
     "softmax": 0.0,
     "sparsemax": 1.0,
@@ -42,7 +27,7 @@ NORMALISERS: dict[str, Normaliser] = {
 STEP = 1e-4  # a small move; the stretch of a smooth map differs from its limit by O(STEP²)
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """The stretch of each normaliser at even scores, moved up on one half and down on the other, and at random."""
     rng = np.random.default_rng(seed)
     lengths = [2**power for power in range(1, 9 if scale == "quick" else 13)]
@@ -64,14 +49,13 @@ def look(scale: Scale, seed: int) -> Outcome:
         numbers={f"slope of {name}": value for name, value in slopes.items()},
         interval="None: constants with a proof; the slopes are fitted to exact stretches.",
         figures=(
-            Figure(
-                title="Stretch of a normaliser against length",
+            line_figure(
+                "Stretch of a normaliser against length",
+                [row for row in rows if row["normaliser"] != "uniform"],
+                Axis("T", "number of scores T", "log"),
+                Axis("stretch", "ℓ1 move per ℓ∞ move", "log"),
+                Axis("normaliser", "normaliser", "category"),
                 subtitle="largest ‖ΔN‖₁ / ‖Δu‖∞ found at small moves",
-                kind="lines",
-                rows=tuple(row for row in rows if row["normaliser"] != "uniform"),
-                x=Axis("T", "number of scores T", "log"),
-                y=Axis("stretch", "ℓ1 move per ℓ∞ move", "log"),
-                colour=Axis("normaliser", "normaliser", "category"),
             ),
         ),
         caveats=("Uniform weights never move; they have no place on a logarithmic axis.",),
@@ -91,6 +75,3 @@ def slope(rows: list[dict[str, Any]]) -> float:
         return 0.0
     lengths, stretches = (np.log([row[name] for row in upper]) for name in ("T", "stretch"))
     return float(np.polyfit(lengths, stretches, 1)[0])
-
-
-STUDY = Study(CLAIM, look)

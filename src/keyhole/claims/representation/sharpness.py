@@ -5,32 +5,16 @@ from typing import Any
 
 from keyhole.boolean.families import conjunction
 from keyhole.bounds.finite.necessity import logit_range_floor
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.proof import prove
 from keyhole.decimals import at_least, at_most
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, line_figure
 
-CLAIM = Claim(
-    id="sharpness",
-    title="Sharp attention buys norms free of T, not exactness",
-    statement=(
-        "A 3-way AND is represented exactly at every attention mass, uniform attention included; what large logits buy is "
-        "a read-out that does not grow with T. At fixed output norms a logit range of log T − O(1) is necessary."
-    ),
-    formula=r"2B\;\ge\;\log\frac{\mu T}{4\,\Lambda_{\mathrm{out}}V}",
-    kind="identity",
-    source="keyhole, with proof (Construction A, Lemma N1)",
-    prediction=(
-        "Proved error below 10⁻⁹ at every mass and every T; with uniform attention the read-out is T + 1; the logit range "
-        "used always exceeds the necessary one."
-    ),
-    could_fail="A mass at which the proof's error exceeds 10⁻⁹, or a logit range below the floor.",
-)
 SPARSITY = 3
 
 
-def look(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
+def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn)
     """Compile the AND at several masses and lengths, prove each, and compare its logits with the floor."""
     function = conjunction(tuple(range(SPARSITY)))
     rows: list[dict[str, Any]] = []
@@ -61,17 +45,13 @@ def look(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is drawn
         numbers={"largest proved error": worst, "least logit above the floor": tightest, "read-out at γ = ½": flat[0]},
         interval="None: enclosures of every input, not samples.",
         figures=(
-            Figure(
-                title="The price of blunt attention",
+            line_figure(
+                "The price of blunt attention",
+                rows,
+                Axis("T", "context length T", "log"),
+                Axis("readout", "read-out weight", "log"),
+                Axis("mass", "attention off the relevant positions", "category"),
                 subtitle="read-out weight of an exact 3-way AND",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("T", "context length T", "log"),
-                y=Axis("readout", "read-out weight", "log"),
-                colour=Axis("mass", "attention off the relevant positions", "category"),
             ),
         ),
     )
-
-
-STUDY = Study(CLAIM, look)

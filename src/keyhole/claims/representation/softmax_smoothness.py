@@ -6,28 +6,13 @@ import numpy as np
 
 from keyhole.attention.normalisers import Softmax
 from keyhole.bounds.softmax import drift
-from keyhole.claims.finding import Claim, Outcome, Scale, Study
-from keyhole.figure import Axis, Figure
-from keyhole.papers import EDELMAN_2022
+from keyhole.claims.finding import Outcome, Scale
+from keyhole.figure import Axis, line_figure
 
-CLAIM = Claim(
-    id="softmax-smoothness",
-    title="Softmax is smooth from ℓ∞ to ℓ1, with a constant free of T",
-    statement=(
-        "However many scores there are, moving each by at most Δ moves the attention weights by at most 2 tanh(Δ/2) in "
-        "ℓ1. This is why capacity grows only with log T."
-    ),
-    formula=r"\|\mathrm{softmax}(u)-\mathrm{softmax}(u')\|_1\le 2\tanh\left(\tfrac{1}{2}\|u-u'\|_\infty\right)",
-    kind="inequality",
-    source="keyhole, with proof; the smoothness is the key fact of Edelman et al. (2022), whose constant is recalled as 2",
-    prediction="The ratio of move to bound never exceeds 1, at any T, and is 1 for two opposite scores.",
-    could_fail="One pair of score vectors whose ratio exceeds 1 by more than rounding, or a best ratio that stays below 1.",
-    papers=(EDELMAN_2022,),
-)
 ROUNDING = 1e-9  # both sides are sums of up to 10^4 rounded terms near 1
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """The largest ratio over random scores and moves, and over the worst moves: a sign for every score."""
     rng = np.random.default_rng(seed)
     draws = 400 if scale == "quick" else 10_000
@@ -52,14 +37,13 @@ def look(scale: Scale, seed: int) -> Outcome:
         numbers={"largest ratio": largest, "ratio of two opposite scores": attained},
         interval="None: an inequality with a proof. The slack is 1 minus the ratio.",
         figures=(
-            Figure(
-                title="How much of the bound is used",
+            line_figure(
+                "How much of the bound is used",
+                rows,
+                Axis("T", "number of scores T", "log"),
+                Axis("ratio", "move / bound"),
+                Axis("moves", "moves", "category"),
                 subtitle="largest ‖Δp‖₁ / 2 tanh(Δ/2) found; 1 is the bound",
-                kind="lines",
-                rows=tuple(rows),
-                x=Axis("T", "number of scores T", "log"),
-                y=Axis("ratio", "move / bound"),
-                colour=Axis("moves", "moves", "category"),
             ),
         ),
     )
@@ -79,6 +63,3 @@ def split_signs(scores: np.ndarray) -> np.ndarray:
         signs[i] = 1.0 if side <= 0 else -1.0
         side += signs[i] * mass[i]
     return signs
-
-
-STUDY = Study(CLAIM, look)

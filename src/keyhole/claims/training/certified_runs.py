@@ -8,33 +8,14 @@ from typing import Any
 from keyhole.api.certify_runs import certify_runs
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.bounds.finite.binomial import clopper_pearson
-from keyhole.claims.finding import Claim, Outcome, Scale, Study, Verdict
+from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.claims.training.conjunctions import BUDGET, PRECISION
-from keyhole.claims.training.trained import study_workers, trained
+from keyhole.claims.training.sweeps import train, worker_count
 from keyhole.figure import Axis, Figure
 from keyhole.files.paths import home
 from keyhole.lab.runs.run import FRESH
 from keyhole.lab.task import SparseTask
-from keyhole.papers import EDELMAN_2022, GROSS_2024
 
-CLAIM = Claim(
-    id="trained-heads-settled",
-    title="Trained heads can be read back, proved equal to a sparse function on all inputs, and promised an error",
-    statement=(
-        "From the weights of a one-layer transformer trained on a 3-way AND the function it computes is read off and proved equal to the "
-        "model on all 2^T inputs; its training set alone then bounds the error, below the trivial 1/8 once m is a few hundred."
-    ),
-    formula=r"\forall b\in\{0,1\}^T:\ \operatorname{sign} f(b)=g(b_I),\qquad \Pr[f\ne y]\le 1-\exp\!\left(-\tfrac{\text{nats}}{m}\right)",
-    kind="measurement",
-    source="keyhole (extraction, verification and the Occam bound are proved; how often they succeed is measured). All-input proofs for trained attention: Gross et al. (2024)",
-    prediction=(
-        "At T up to 400 and m = 2 m*(T), twice the measured threshold, at least 85 % of the runs without an error on 100,000 fresh inputs are "
-        "proved; every promised bound, above and below the threshold, is at least the lower end of the measured error. Longer contexts, and "
-        "the share that ends proved with a promise below 1/8 at m = 300, are reported."
-    ),
-    could_fail="Fewer than 85 % proved beyond the interval, or a single bound below the error measured.",
-    papers=(EDELMAN_2022, GROSS_2024),
-)
 TASK = SparseTask("and:3")
 CONTEXTS = {"quick": (50, 200), "paper": (50, 100, 200, 400)}
 REPORTED = {"quick": (), "paper": (1000,)}  # too long to be predicted
@@ -80,16 +61,16 @@ class Group:
         return f"T = {self.context}, m = {self.samples}"
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """Find the threshold, train below it and above it, and certify every run that came out."""
-    return judge(measure(scale, seed))
+    return conclude(certify_groups(scale, seed))
 
 
-def measure(scale: Scale, seed: int) -> tuple[Group, ...]:
+def certify_groups(scale: Scale, seed: int) -> tuple[Group, ...]:
     """The runs in their groups, each certified."""
     judged, longer = CONTEXTS[scale], REPORTED[scale]
     below, twice, above = SEEDS[scale]
-    sought = trained(TASK, (*judged, *longer), seed, precision=PRECISION[scale], budget=BUDGET[scale][0])
+    sought = train(TASK, (*judged, *longer), seed, precision=PRECISION[scale], budget=BUDGET[scale][0])
     doubled = {one.context: round(2 * one.m) for one in sought.thresholds if one.m is not None}
     wanted = [("below", context, BELOW, below) for context in judged]
     wanted += [("twice", context, doubled[context], twice) for context in judged if context in doubled]
@@ -97,13 +78,13 @@ def measure(scale: Scale, seed: int) -> tuple[Group, ...]:
     wanted += [("longer", context, doubled[context], twice) for context in longer if context in doubled]
     groups = []
     for why, context, samples, seeds in wanted:
-        rows = trained(TASK, (context,), seed, samples=(samples,), seeds=seeds, keep_weights=True).sweep.rows
-        settled = certify_runs(rows, home(), assume_junta=3, workers=study_workers())
+        rows = train(TASK, (context,), seed, samples=(samples,), seeds=seeds, keep_weights=True).sweep.rows
+        settled = certify_runs(rows, home(), assume_junta=3, workers=worker_count())
         groups.append(Group(why, context, samples, settled))
     return tuple(groups)
 
 
-def judge(groups: Sequence[Group]) -> Outcome:
+def conclude(groups: Sequence[Group]) -> Outcome:
     """The share proved among models without a mistake, and every bound against the measured error."""
     twice = [group for group in groups if group.why == "twice"]
     clean, proved = sum(len(group.clean) for group in twice), sum(group.proved for group in twice)
@@ -189,4 +170,3 @@ def _figure(groups: Sequence[Group]) -> Figure:
 
 
 KINDS = {"below": f"m = {BELOW}", "twice": "m = 2 m*", "above": f"m = {ABOVE}", "longer": "m = 2 m*, longer"}
-STUDY = Study(CLAIM, look)

@@ -1,18 +1,16 @@
 """As the context grows, how many samples does a trained attention layer need for a 3-way AND?"""
 
 from dataclasses import dataclass
-from functools import partial
 
 from keyhole.api.sample_complexity import SampleComplexity
-from keyhole.claims.finding import Claim, Outcome, Scale, Study, Verdict
-from keyhole.claims.training.trained import trained
+from keyhole.claims.finding import Outcome, Scale, Verdict
+from keyhole.claims.training.sweeps import train
 from keyhole.figure import Figure
 from keyhole.lab.laws.figures import learners_figure
 from keyhole.lab.laws.verdict import LawVerdict
 from keyhole.lab.learners.transformer import transformer_with_preset
 from keyhole.lab.task import SparseTask
 from keyhole.lab.thresholds.threshold import Threshold
-from keyhole.papers import EDELMAN_2022
 
 LONG = {"quick": (25, 50, 100, 200, 400, 800), "paper": (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)}
 SHORT = {"quick": (25, 50, 100, 200), "paper": (10, 20, 40, 80, 160, 320, 640)}
@@ -56,40 +54,24 @@ class Growth:
         return next((law.weight for law in self.laws.laws if law.name == "linear"), 0.0) if self.laws else 1.0
 
 
-def claim(law: str, bits: str) -> Claim:
-    """The claim for one law of the input bits."""
-    return Claim(
-        id=f"conjunctions-{law}",
-        title=f"A trained head learns a 3-way AND on {bits} bits from few samples, slowly growing in T",
-        statement=(
-            "The sample size m*(T) at which a one-layer transformer trained by gradient descent generalises in half of the runs "
-            "grows at most half as fast as the context over the range measured."
-        ),
-        formula=r"m^{*}(T)=\min\{m:\Pr[\text{accuracy}\ge .99]\ge\tfrac12\},\qquad \frac{m^{*}(T_2)}{m^{*}(T_1)}\le\frac12\cdot\frac{T_2}{T_1}",
-        kind="measurement",
-        source="Following the experiment of Edelman et al. (2022); log T is the theory's growth at fixed norms, not proved for an optimiser",
-        prediction=(
-            "For each learner setting the threshold grows at least twice as slowly as T over the range measured (the whole interval of the "
-            "ratio), and a law linear in T has an Akaike weight below 5 %. Which sublinear law leads is reported, not predicted."
-        ),
-        could_fail="A ratio of thresholds whose lower end exceeds half the ratio of contexts, or a linear law with 95 % of the weight.",
-        papers=(EDELMAN_2022,),
-    )
+def measure_uniform(scale: Scale, seed: int) -> Outcome:
+    """On uniform bits: m* over T for the default settings, over a shorter range for the paper's, and growth laws."""
+    return conclude(find_growth("uniform", scale, seed), "uniform")
 
 
-def look(law: str, scale: Scale, seed: int) -> Outcome:
-    """Find m* over T for the default settings, and over a shorter range for the paper's, and compare growth laws."""
-    return judge(measure(law, scale, seed), law)
+def measure_balanced(scale: Scale, seed: int) -> Outcome:
+    """The same on bits under which the conjunction is true half of the time."""
+    return conclude(find_growth("balanced", scale, seed), "balanced")
 
 
-def measure(law: str, scale: Scale, seed: int) -> tuple[Growth, ...]:
+def find_growth(law: str, scale: Scale, seed: int) -> tuple[Growth, ...]:
     """Thresholds and laws of both learner settings."""
     task = SparseTask("and:3", law)
     followed = SparseTask("and:3", law, balanced_sets=law == "balanced")
     long, short = BUDGET[scale]
     precision = PRECISION[scale]
-    default = trained(task, LONG[scale], seed, precision=precision, budget=long)
-    paper = trained(
+    default = train(task, LONG[scale], seed, precision=precision, budget=long)
+    paper = train(
         followed, SHORT[scale], seed, learner=transformer_with_preset("paper"), precision=precision, budget=short
     )
     return (growth("default settings", default), growth("the public reproduction's protocol", paper))
@@ -100,7 +82,7 @@ def growth(setting: str, learned: SampleComplexity) -> Growth:
     return Growth(setting, learned.thresholds, learned.floors, learned.verdict)
 
 
-def judge(measured: tuple[Growth, ...], law: str) -> Outcome:
+def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
     """Sublinear in every setting, or not, or not to be told."""
     told = [one for one in measured if len(one.known) >= 2]
     numbers: dict[str, float] = {}
@@ -147,7 +129,3 @@ def _figure(measured: tuple[Growth, ...], law: str) -> Figure:
     floors = {context: floor for one in measured for context, floor in one.floors.items()}
     settings = {one.setting: one.thresholds for one in measured if one.thresholds}
     return learners_figure(f"Samples a 3-way AND takes on {law} bits", settings, floors=floors)
-
-
-UNIFORM_STUDY = Study(claim("uniform", "uniform"), partial(look, "uniform"))
-BALANCED_STUDY = Study(claim("balanced", "balanced"), partial(look, "balanced"))

@@ -5,33 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 from keyhole.bounds.finite.binomial import clopper_pearson
-from keyhole.claims.finding import Claim, Outcome, Scale, Study, Verdict
-from keyhole.claims.training.trained import in_full, trained
-from keyhole.figure import Axis, Figure
+from keyhole.claims.finding import Outcome, Scale, Verdict
+from keyhole.claims.training.sweeps import read_runs, train
+from keyhole.figure import Axis, Figure, line_figure
 from keyhole.lab.laws.figures import grokking_figure
 from keyhole.lab.learners.presets import preset
 from keyhole.lab.learners.transformer import TransformerLearner
 from keyhole.lab.runs.run import RunResult
 from keyhole.lab.task import SparseTask
-from keyhole.papers import EDELMAN_2022
 
-CLAIM = Claim(
-    id="parity-fixed-set",
-    title="From a fixed set a network memorises a parity's samples where elimination already finds the parity",
-    statement=(
-        "Gaussian elimination over GF(2) finds a parity from a few samples more than T. A one-layer transformer fits a set of that size "
-        "without generalising, and needs many more samples to generalise. How long after fitting it generalises is reported, not claimed."
-    ),
-    formula=r"m^{*}_{\mathrm{SGD}}(T)\gg T+O(1)",
-    kind="measurement",
-    source="keyhole; the question is that of Edelman et al. (2022), the delay is known as grokking",
-    prediction=(
-        "At T = 15 and m = 40 elimination succeeds in at least 95 % of the runs; the network fits its set in at least 80 % of them and "
-        "generalises in at most a quarter. At m = 1000 the network generalises in at least half."
-    ),
-    could_fail="A network that generalises at m = 40, or does not even fit; or one that fails at m = 1000.",
-    papers=(EDELMAN_2022,),
-)
 TASK = SparseTask("parity:3")
 CONTEXT = 15
 SIZES = (40, 150, 300, 1000)
@@ -40,19 +22,19 @@ SEEDS = {"quick": 6, "paper": 30}
 NETWORK = TransformerLearner(replace(preset("parity"), batch=128, steps=5000, tolerance=0.0, decay=0.03, every=100))
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """Train both learners at each size."""
     seeds = SEEDS[scale]
-    network = in_full(trained(TASK, (CONTEXT,), seed, learner=NETWORK, samples=SIZES, seeds=seeds))
-    algebra = in_full(trained(TASK, (CONTEXT,), seed, learner="gf2", samples=SIZES, seeds=10 * seeds))
-    return judge({"network": _by_size(network), "elimination over GF(2)": _by_size(algebra)})
+    network = read_runs(train(TASK, (CONTEXT,), seed, learner=NETWORK, samples=SIZES, seeds=seeds))
+    algebra = read_runs(train(TASK, (CONTEXT,), seed, learner="gf2", samples=SIZES, seeds=10 * seeds))
+    return conclude({"network": _by_size(network), "elimination over GF(2)": _by_size(algebra)})
 
 
 def _by_size(runs: Sequence[tuple[Any, RunResult]]) -> dict[int, list[RunResult]]:
     return {size: [result for row, result in runs if row.samples == size] for size in SIZES}
 
 
-def judge(measured: Mapping[str, Mapping[int, Sequence[RunResult]]]) -> Outcome:
+def conclude(measured: Mapping[str, Mapping[int, Sequence[RunResult]]]) -> Outcome:
     """Success by size for both learners, and the delay between fitting and generalising."""
     network, algebra = measured["network"], measured["elimination over GF(2)"]
     least, most = min(network), max(network)
@@ -106,16 +88,14 @@ def _delay(result: RunResult) -> float | None:
 
 
 def _success(rows: list[dict[str, Any]]) -> Figure:
-    return Figure(
-        title=f"A parity of three among {CONTEXT} bits from a fixed set",
+    return line_figure(
+        f"A parity of three among {CONTEXT} bits from a fixed set",
+        rows,
+        Axis("m", "samples m", "log"),
+        Axis("rate", "share of runs"),
+        Axis("learner", "", "category"),
         subtitle="share of runs that generalise, 95 % intervals",
-        kind="lines",
-        rows=tuple(rows),
-        x=Axis("m", "samples m", "log"),
-        y=Axis("rate", "share of runs"),
-        colour=Axis("learner", "", "category"),
-        low="low",
-        high="high",
+        band=True,
     )
 
 
@@ -124,6 +104,3 @@ def _curve(network: Mapping[int, Sequence[RunResult]]) -> Figure:
     every = [(size, result) for size, results in network.items() for result in results]
     size, chosen = max(every, key=lambda one: (_delay(one[1]) or -1.0, one[0]))
     return grokking_figure(f"Fitting and understanding, m = {size}: the longest delay", {"run": chosen.readings})
-
-
-STUDY = Study(CLAIM, look)

@@ -8,8 +8,8 @@ from statistics import median
 import numpy as np
 
 from keyhole.bounds.finite.binomial import clopper_pearson
-from keyhole.claims.finding import Claim, Outcome, Scale, Study, Verdict
-from keyhole.claims.training.trained import in_full, trained
+from keyhole.claims.finding import Outcome, Scale, Verdict
+from keyhole.claims.training.sweeps import read_runs, train
 from keyhole.figure import Figure
 from keyhole.lab.laws.figures import course_figure
 from keyhole.lab.learners.presets import preset
@@ -17,26 +17,7 @@ from keyhole.lab.learners.transformer import TransformerLearner
 from keyhole.lab.observation import PROBE
 from keyhole.lab.runs.run import RunResult
 from keyhole.lab.task import SparseTask
-from keyhole.papers import EDELMAN_2022
 
-CLAIM = Claim(
-    id="parity-online",
-    title="Sparse parity is learned suddenly, after a plateau in which Fourier weight already moves",
-    statement=(
-        "From fresh samples a one-layer transformer learns a 3-way parity: accuracy stays at chance, then jumps to 1. Before the jump "
-        "the Fourier weight of the network on the hidden set has already left its noise level."
-    ),
-    formula=r"y=b_{i_1}\oplus b_{i_2}\oplus b_{i_3},\qquad \widehat{f}(\{i_1,i_2,i_3\})^2/\operatorname{Var} f",
-    kind="measurement",
-    source="Following Edelman et al. (2022) and, for hidden progress, Barak et al. (2022); no theorem explains the optimiser",
-    prediction=(
-        "With the parity preset at least 90 % of the runs at T = 15 and 20 pooled succeed within 20,000 steps. In most of them accuracy "
-        "goes from .6 to .95 within half the time it took to reach .6, and the Fourier share leaves its noise for good before accuracy leaves "
-        "its own, by at least a tenth of that time; both marks are √5 standard deviations of a network that knows nothing."
-    ),
-    could_fail="A pooled success rate whose upper end is below .9, a slow rise, or Fourier weight that moves only after the accuracy.",
-    papers=(EDELMAN_2022,),
-)
 TASK = SparseTask("parity:3")
 NETWORK = TransformerLearner(replace(preset("parity"), every=10))  # readings close enough to tell what moves first
 SEEDS = {"quick": {10: 6, 15: 10, 20: 10}, "paper": {10: 20, 15: 20, 20: 20, 30: 20, 40: 20}}
@@ -75,16 +56,16 @@ class Transition:
         return self.progress is not None and self.stirs is not None and self.progress <= (1 - EARLIER) * self.stirs
 
 
-def look(scale: Scale, seed: int) -> Outcome:
+def measure(scale: Scale, seed: int) -> Outcome:
     """Train on fresh samples at several T and read the transition of every run."""
     runs = []
     for context, seeds in SEEDS[scale].items():
-        learned = trained(TASK, (context,), seed, learner=NETWORK, online=True, seeds=seeds)
-        runs += [(context, result) for _, result in in_full(learned)]
-    return judge(runs)
+        learned = train(TASK, (context,), seed, learner=NETWORK, online=True, seeds=seeds)
+        runs += [(context, result) for _, result in read_runs(learned)]
+    return conclude(runs)
 
 
-def judge(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
+def conclude(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
     """Success pooled, suddenness and hidden progress in the median run."""
     read = [transition(context, result) for context, result in runs]
     pooled = [one for one in read if one.context in POOLED]
@@ -156,6 +137,3 @@ def _curves(runs: Sequence[tuple[int, RunResult]]) -> Figure:
         ("accuracy", "fourier", "mass_best"),
         subtitle="runs from fresh samples, parity of three bits",
     )
-
-
-STUDY = Study(CLAIM, look)

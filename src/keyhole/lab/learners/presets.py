@@ -1,7 +1,7 @@
 """Settings with a name.
 
-`default` and `parity` were chosen by the rule of `keyhole.claims.training.tuning` (`make tune` runs it again). There
-are two: no candidate served both tasks. Conjunctions want a rate of 3e-3, at which parities mostly stay at chance;
+`default` and `parity` were chosen by the rule of bench/tune.py (`make tune` runs it again). There are two: no
+candidate served both tasks. Conjunctions want a rate of 3e-3, at which parities mostly stay at chance;
 parities want a smaller rate and no decay, at which conjunctions are learned from the same samples less than half as
 often. Among the settings equal at conjunctions `default` is the one whose trained models are most often proved to be
 what they seem; its dropout, with which as many conjunctions are learned, is there for that alone.

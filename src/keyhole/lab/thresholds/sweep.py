@@ -90,7 +90,7 @@ class SweepState:
     def progress(self, what: str, *, milestone: bool = False) -> Progress:
         """The state as an event: the runs that are there, and about how many there will be."""
         runs = sum(one.runs for one in self.standings)
-        ahead = sum(one.round_size - one.round_done + one.left for one in self.standings)
+        ahead = sum(one.round_size - one.round_done + one.remaining for one in self.standings)
         return Progress(runs, runs + ahead, what, self.seconds_left, self, milestone)
 
     def record(self) -> dict[str, Any]:

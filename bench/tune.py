@@ -12,7 +12,7 @@ with m = 250, twenty seeds, runs without an error on fresh inputs certified; tie
 Last, `default` is tried with a dropout of .1, and keeps it if its conjunction score stays within ten runs of the best
 and a larger share is proved, at T = 350 with m = 200 on sixty seeds.
 
-Seeds count from one million, those of studies and of the keyboard from less; T = 18, 70 and 350 are in no study.
+Seeds count from one million, those of claims and of the keyboard from less; no claim is measured at T = 18, 70 or 350.
 Run it with `make tune`.
 """
 
@@ -55,8 +55,8 @@ class Score:
     def __str__(self) -> str:
         one = self.settings
         return (
-            f"scale {one.embedding_scale:<4} rate {one.rate:<6} decay {one.decay:<4} and:3 {self.conjunctions:>3}/100   "
-            f"parity:3 {self.parities}/{PARITY_SEEDS}, mean {self.steps:.0f} steps"
+            f"scale {one.embedding_scale:<4} rate {one.rate:<6} decay {one.decay:<4} and:3 {self.conjunctions:>3}/100"
+            f"   parity:3 {self.parities}/{PARITY_SEEDS}, mean {self.steps:.0f} steps"
         )
 
 
@@ -107,7 +107,7 @@ def with_dropout(settings: TransformerSettings, best: int, folder: Path) -> Tran
     learned = conjunctions(dropped)
     found = [proved(one, folder, DROPOUT_SAMPLES, DROPOUT_SEEDS) for one in (settings, dropped)]
     (won, clean), (won_dropped, clean_dropped) = found
-    print(  # noqa: T201
+    print(
         f"dropout {DROPOUT}: and:3 {learned}/100; proved {won_dropped} of {clean_dropped}, without it {won} of {clean}",
         flush=True,
     )
@@ -141,17 +141,17 @@ def main() -> None:
             scores = []
             for one in found:
                 scores.append(one)
-                print(one, flush=True)  # noqa: T201  (a program of its own)
+                print(one, flush=True)
         left, parity = kept(scores)
         shares = {}
         for one in left:
             won, clean = proved(one.settings, folder)
             shares[one.settings] = won / max(1, clean)
-            print(f"proved {won} of {clean}: {one}", flush=True)  # noqa: T201
+            print(f"proved {won} of {clean}: {one}", flush=True)
         chosen = max(left, key=lambda one: (shares[one.settings], one.conjunctions)).settings
         default = with_dropout(chosen, max(one.conjunctions for one in scores), folder)
-    print(f"default: {default}")  # noqa: T201
-    print("parity:", chosen if parity is None else online(parity.settings))  # noqa: T201
+    print(f"default: {default}")
+    print("parity:", chosen if parity is None else online(parity.settings))
 
 
 if __name__ == "__main__":

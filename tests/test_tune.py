@@ -1,10 +1,17 @@
 """The rule by which presets were chosen."""
 
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
 import pytest
 
 from keyhole.claims.training import certified_runs as settled
-from keyhole.claims.training import conjunctions, grokking, parity, sparse_heads, trained, tuning
-from keyhole.claims.training.tuning import PARITY_BATCH, Score, candidates, kept, online
+from keyhole.claims.training import conjunctions, grokking, parity, sparse_heads, sweeps
+
+SPEC = spec_from_file_location("tune", Path(__file__).parent.parent / "bench" / "tune.py")
+tune = module_from_spec(SPEC)
+SPEC.loader.exec_module(tune)
+Score, candidates, kept, online = tune.Score, tune.candidates, tune.kept, tune.online
 
 
 def test_one_preset_if_some_candidate_serves_both():
@@ -26,12 +33,12 @@ def test_ties_of_parities_go_to_the_quicker():
     slow, quick, *_ = candidates()
     _, own = kept([Score(slow, 40, 5, 900.0), Score(quick, 10, 5, 800.0)])
     assert own.settings == quick
-    assert online(quick).batch == PARITY_BATCH
+    assert online(quick).batch == tune.PARITY_BATCH
 
 
 def test_tuning_contexts_and_seeds_are_not_reported():
-    """No study trains at a context of the tuning, and the studies' seeds at their usual seed are others."""
-    tuned = {tuning.CONJUNCTION_CONTEXT, tuning.PARITY_CONTEXT, tuning.PROOF_CONTEXT}
+    """No claim is measured at a context of the tuning, and the seeds of claims at their usual seed are others."""
+    tuned = {tune.CONJUNCTION_CONTEXT, tune.PARITY_CONTEXT, tune.PROOF_CONTEXT}
     contexts = {grokking.CONTEXT, sparse_heads.CONTEXT}
     for scale in ("quick", "paper"):
         contexts |= {
@@ -42,7 +49,7 @@ def test_tuning_contexts_and_seeds_are_not_reported():
             *settled.REPORTED[scale],
         }
     assert not tuned & contexts
-    assert 2 * trained.FIRST_SEED < tuning.FIRST_SEED
+    assert 2 * sweeps.FIRST_SEED < tune.FIRST_SEED
 
 
 @pytest.mark.parametrize(
@@ -57,7 +64,7 @@ def test_tuning_contexts_and_seeds_are_not_reported():
 )
 def test_dropout_must_learn_as_well_and_prove_more(monkeypatch, tmp_path, learned, dropped, kept_it):
     """The last step of the rule: within ten conjunctions of the best, and a larger share proved."""
-    monkeypatch.setattr(tuning, "conjunctions", lambda _: learned)
-    monkeypatch.setattr(tuning, "proved", lambda one, *_: dropped if one.dropout else (18, 20))
-    found = tuning.with_dropout(candidates()[0], 34, tmp_path)
+    monkeypatch.setattr(tune, "conjunctions", lambda _: learned)
+    monkeypatch.setattr(tune, "proved", lambda one, *_: dropped if one.dropout else (18, 20))
+    found = tune.with_dropout(candidates()[0], 34, tmp_path)
     assert (found.dropout > 0) == kept_it

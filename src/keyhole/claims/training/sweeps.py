@@ -1,6 +1,6 @@
-"""Training on behalf of a study: runs are kept in keyhole's folder, so that a second look finds them done.
+"""Training on behalf of a claim: runs are kept in keyhole's folder, so that a second measurement finds them done.
 
-A study that runs alone uses every core; beside other studies, in a process of its own, it uses one.
+An experiment that runs alone uses every core; beside others, in a process of its own, it uses one.
 """
 
 from collections.abc import Sequence
@@ -18,17 +18,17 @@ from keyhole.lab.task import SparseTask
 FIRST_SEED = 10_000  # seeds below belong to the keyboard, seeds from a million on to the tuning of presets
 
 
-def trained(task: SparseTask, contexts: Sequence[int], seed: int, **options: Any) -> SampleComplexity:
-    """Learn on seeds of the study's own."""
-    return learn(task, contexts, seed=FIRST_SEED * (1 + seed), workers=study_workers(), **options)
+def train(task: SparseTask, contexts: Sequence[int], seed: int, **options: Any) -> SampleComplexity:
+    """Learn on seeds that are kept for experiments."""
+    return learn(task, contexts, seed=FIRST_SEED * (1 + seed), workers=worker_count(), **options)
 
 
-def study_workers() -> int:
-    """Every core for a study that runs alone; one beside others, in a process of its own."""
+def worker_count() -> int:
+    """Every core for an experiment that runs alone; one beside others, in a process of its own."""
     return core_count() if parent_process() is None else 1
 
 
-def in_full(learned: SampleComplexity) -> list[tuple[RunSummary, RunResult]]:
+def read_runs(learned: SampleComplexity) -> list[tuple[RunSummary, RunResult]]:
     """Every run of a sweep with its readings."""
     with Store(home()) as store:
         return [(row, store.run(row.identity).result) for row in learned.sweep.rows]
