@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar, overload
 
 from keyhole.api.result import Result
+from keyhole.errors import StoreError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
+from keyhole.files.looking import is_there
 from keyhole.files.paths import home
 from keyhole.lab.laws.figures import course_figure
 from keyhole.lab.runs.store import RunSummary, Store, StoredRun

@@ -12,8 +12,7 @@ from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
 from keyhole.lab.laws.figures import learners_figure, steps_figure, success_figure
 from keyhole.lab.laws.floors import trivial_accuracy
-from keyhole.lab.laws.selection import slope_beside_floor
-from keyhole.lab.laws.verdict import LawVerdict
+from keyhole.lab.laws.verdict import LawVerdict, slope_beside_floor
 from keyhole.lab.runs.run import SUCCESS
 from keyhole.lab.task import SparseTask, Task
 from keyhole.lab.thresholds.sweep import Sweep

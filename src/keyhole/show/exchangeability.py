@@ -36,5 +36,6 @@ def _seen(test: Record, length: int) -> str:
         return "half of the sequences show nothing to look along"
     return (
         f"{test['statistic']:.0f} of {test['sequences']} sequences have {test['least']} to {test['most']} of their "
-        f"{length} tokens on one side, and a latent variable gives each a chance of at most {at_most(test['ceiling'], places=3)}"
+        f"{length} tokens on one side, and a latent variable gives each a chance of at most "
+        f"{at_most(test['ceiling'], places=3)}"
     )
