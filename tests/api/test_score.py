@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import keyhole
-from keyhole.api.suite import make_suite, write_suite
 from keyhole.errors import DataError
+from keyhole.suite.members import make_suite, write_suite
 
 MEMBERS = make_suite(3, 12)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from keyhole.api.suite import make_suite, write_suite
 from keyhole.cli.app import app
+from keyhole.suite.members import make_suite, write_suite
 
 MODEL_KEYS = ["file", "formula", "construction", "positions", "score"]  # golden: fields are only ever added
 SCORE_KEYS = ["precision", "recall", "auc", "auc_per_input", "top", "inputs", "resamples", "seed"]

@@ -10,9 +10,10 @@ from keyhole.attention import profile
 from keyhole.boolean.families import majority, parity, random_junta
 from keyhole.boolean.text import read_function
 from keyhole.compiler.assembly import to_model
+from keyhole.compiler.constructions.base import TheoremNorm
 from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.constructions.theorem_norms import StatedNorm, named_norms, theorem_figures
-from keyhole.compiler.norms import logit_range, plan_profile, value_radius
+from keyhole.compiler.constructions.registry import construction_of
+from keyhole.compiler.norms import logit_range, named_norms, plan_profile, theorem_norms, value_radius
 
 FORMULAS = [
     "x0", "~x1", "x1 & x3", "x1 | ~x3", "x0 ^ x2", "maj(x0, x1, x4)", "table(01100010; x0, x2, x5)", "parity:4",
@@ -59,7 +60,7 @@ def test_as_the_theorems_state(formula, output):
     for context in (7, 50):
         for plan in every_plan(function, context, output, 0.4):
             norms = named_norms(plan_profile(plan))
-            for name, figure in theorem_figures(plan).items():
+            for name, figure in theorem_norms(plan, construction_of(plan.construction)).items():
                 assert figure.holds(norms[name]), (plan.construction, name, norms[name], figure)
 
 
@@ -91,7 +92,7 @@ def test_range_and_radius():
 
 def test_a_figure_can_fail():
     """An equality fails on both sides, a bound above only."""
-    assert not StatedNorm("=", 2.0).holds(1.9)
-    assert not StatedNorm("=", 2.0).holds(2.1)
-    assert StatedNorm("≤", 2.0).holds(1.9)
-    assert not StatedNorm("≤", 2.0).holds(2.1)
+    assert not TheoremNorm("=", 2.0).holds(1.9)
+    assert not TheoremNorm("=", 2.0).holds(2.1)
+    assert TheoremNorm("≤", 2.0).holds(1.9)
+    assert not TheoremNorm("≤", 2.0).holds(2.1)

@@ -116,21 +116,17 @@ compile_command.__doc__ = f"{compile_command.__doc__}\n{EXAMPLES}"
 
 def save_as(compiled: "Compiled", text: str, out: Path) -> Path:
     """Write the model or its record, as the file's ending asks."""
-    from keyhole.errors import OutputError
-
     if out.suffix.lower() == ".json":
         from keyhole.files.atomic import write_file
 
         return write_file(out, f"{text}\n".encode())
-    if out.suffix.lower() == ".py":
-        from keyhole.compiler.export.torch_source import write_torch
+    if out.suffix.lower() not in {".py", ".safetensors"}:
+        from keyhole.errors import OutputError
 
-        return write_torch(compiled.plan, compiled.proof, out)
-    if out.suffix.lower() != ".safetensors":
         raise OutputError(f"{str(out)!r} ends in none of .safetensors, .py and .json; use one of them.")
-    from keyhole.compiler.export.stored import save
+    from keyhole.compiler.export.save import save_model
 
-    return save(compiled, out)
+    return save_model(compiled, out)
 
 
 def draw(compiled: "Compiled", folder: Path) -> None:

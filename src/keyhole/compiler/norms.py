@@ -1,30 +1,27 @@
 """The norms of a plan, from the few rows of its matrices that are not zero: a million positions cost nothing."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from math import sqrt
 
 import numpy as np
 
 from keyhole.attention.matrices import matrix_norms
-from keyhole.attention.positions import SignCodes
-from keyhole.compiler.constructions.additive import TOKENS, relevant_products
+from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.compiler.unread import count_unread_heads
 from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
-
-PAIRS = 2048  # vectors up to which the distances of random codes are looked at
 
 
 def plan_profile(plan: Plan) -> NormProfile:
     """What the theorems read off the plan's weights; equal to measuring the dense matrices."""
-    pair = plan.paired
     reach = sum(np.linalg.norm(value_rows(plan, head), axis=0) for head in plan.heads)
     return NormProfile(
         blocks=(BlockNorms(heads=tuple(_head_norms(plan, head) for head in plan.heads)),),
         tokens=plan.context + 1,
         readout=float(np.linalg.norm(plan.readout)),
-        token_radius=1.0 if pair else sqrt(2),
+        token_radius=plan.layout.radius,
         query_radius=1.0,
-        token_diameter=sqrt(2) if pair else _additive_diameter(plan),
+        token_diameter=plan.layout.diameter(),
         path=float(np.abs(plan.readout) @ reach),
         path_inf=plan.path_inf,
         spread=0.0,  # logits do not depend on symbols
@@ -32,20 +29,29 @@ def plan_profile(plan: Plan) -> NormProfile:
     )
 
 
-def key_entries(plan: Plan, head: HeadPlan) -> np.ndarray:
-    """The entries of the key vector q that can differ from zero."""
-    if plan.paired:
-        return np.repeat(head.focus, 2)
-    if plan.codes_seed is None:
-        return head.focus
-    codes = SignCodes(plan.context, plan.dimension - TOKENS, plan.codes_seed)
-    relevant = np.concatenate([codes.rows(i, i + 1, np.zeros(())) for i in plan.function.positions])
-    return np.asarray(np.linalg.solve(relevant_products(codes, plan.function.positions), head.focus) @ relevant)
+def named_norms(profile: NormProfile) -> dict[str, float]:
+    """The norms that the theorems speak of, by name; of several heads the largest."""
+    heads = profile.blocks[0].heads
+    named = {
+        "score_frobenius": max(head.score.frobenius for head in heads),
+        "score_21": max(head.score.columns21 for head in heads),
+        "score_transposed_21": max(head.score.rows21 for head in heads),
+        "value_spectral": max(head.value.spectral for head in heads),
+        "value_21": max(head.value.columns21 for head in heads),
+        "value_frobenius": max(head.value.frobenius for head in heads),
+        "readout": profile.readout,
+    }
+    return named | {"path": profile.path or 0.0, "path_inf": profile.path_inf or 0.0}
+
+
+def theorem_norms(plan: Plan, construction: Construction) -> Mapping[str, TheoremNorm]:
+    """The construction's own figure for each norm it speaks of; of a plan with distractors none speaks."""
+    return {} if count_unread_heads(plan) else construction.theorem_norms(plan)
 
 
 def value_rows(plan: Plan, head: HeadPlan) -> np.ndarray:
-    """The rows of W_V that can differ from zero: of the relevant pairs, or of the two tokens."""
-    return head.values.reshape(-1, plan.width) if plan.paired else head.rest_values
+    """The rows of W_V that can differ from zero."""
+    return plan.layout.value_rows(head.values, head.rest_values)
 
 
 def value_radius(plan: Plan) -> float:
@@ -61,20 +67,7 @@ def logit_range(plan: Plan) -> float:
 
 def _head_norms(plan: Plan, head: HeadPlan) -> HeadNorms:
     """M = q x_CLSᵀ has rank one, and x_CLS is a unit vector."""
-    q = key_entries(plan, head)
+    q = plan.layout.key_entries(plan.function.positions, head.focus)
     size, absolute = float(np.linalg.norm(q)), float(np.abs(q).sum())
     score = MatrixNorms(plan.dimension, plan.dimension, size, size, size, absolute, absolute)
     return HeadNorms(score, replace(matrix_norms(value_rows(plan, head)), rows=plan.dimension), query=size)
-
-
-def _additive_diameter(plan: Plan) -> float | None:
-    """D_X of x_t = p_t + e_(b_t): two tokens of unlike symbols, or one of them and [CLS]."""
-    if plan.context == 1:
-        return sqrt(3)
-    if plan.codes_seed is None:
-        return 2.0
-    if 2 * plan.context + 1 > PAIRS:
-        return None
-    codes = SignCodes(plan.context, plan.dimension - TOKENS, plan.codes_seed)
-    rows = codes.rows(0, plan.context, np.zeros(()))
-    return sqrt(max(3.0, 4.0 - 2.0 * float((rows @ rows.T).min())))

@@ -15,7 +15,7 @@ import numpy as np
 from keyhole.boolean.function import decide
 from keyhole.boolean.rules import Levels
 from keyhole.compiler.constructions.plan import HeadPlan, Plan, half_gap, wanted
-from keyhole.compiler.distractors import live
+from keyhole.compiler.unread import remove_unread
 from keyhole.errors import CompileError
 from keyhole.rigorous.interval import Enclosure, exactly, exponentials, reading, relu, total, weighted_sum
 
@@ -44,7 +44,7 @@ class Masses:
 
 def prove(plan: Plan) -> Proof:
     """Enclose the output on every input, by whichever argument the numbers allow; what nothing reads is left out."""
-    plan = live(plan)
+    plan = remove_unread(plan)
     if not plan.heads:
         raise CompileError("Nothing reaches the output: every read-out weight or every value is 0.")
     if len(plan.heads) > max(1, plan.function.sparsity):

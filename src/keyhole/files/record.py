@@ -14,7 +14,12 @@ def to_json(schema: str, fields: Mapping[str, Any]) -> str:
     >>> to_json("example/1", {"bound": float("inf")}).splitlines()[-3:]
     ['  "bound": null,', '  "bound_reason": "infinite"', '}']
     """
-    return json.dumps({"keyhole": __version__, "schema": schema, **_plain(fields)}, indent=2, ensure_ascii=False)
+    return json.dumps(to_record(schema, fields), indent=2, ensure_ascii=False)
+
+
+def to_record(schema: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The envelope as plain values, as reading its JSON gives them back."""
+    return {"keyhole": __version__, "schema": schema, **_plain(fields)}
 
 
 def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,8 @@ import pytest
 
 from compiled_plans import all_inputs, every_plan, targets
 from keyhole.boolean.families import conjunction, majority, parity, random_junta
-from keyhole.compiler.constructions.additive import additive_plan, coded_plan
+from keyhole.compiler.constructions.additive import additive_plan
+from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.precision.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64
 from keyhole.compiler.precision.rounding import (

@@ -5,8 +5,8 @@ from jaxtyping import Float
 
 from keyhole.compiler.assembly import logits
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
-from keyhole.compiler.distractors import live
 from keyhole.compiler.export.residual import to_residual
+from keyhole.compiler.unread import remove_unread
 from keyhole.figure import Axis, Cell, Figure, Row
 
 BARS = 20  # tokens, directions or units shown one by one
@@ -47,7 +47,7 @@ def query_figure(plan: Plan) -> Figure:
 
     Among random codes no coordinate means anything by itself, so the products with the positions' codes are shown.
     """
-    if plan.codes_seed is None:
+    if plan.layout.orthogonal:
         block = to_residual(plan)
         entries, every = block.key[:, :, 0], list(block.directions)
         value, noun = "entry of q", "directions"
@@ -67,7 +67,7 @@ def query_figure(plan: Plan) -> Figure:
 
 def value_figure(plan: Plan) -> Figure:
     """W_V by named direction and unit: what each unit is given of each token attended to; without distractors."""
-    plan = live(plan)
+    plan = remove_unread(plan)
     block = to_residual(plan)
     several = len(plan.heads) > 1
     entries = [
