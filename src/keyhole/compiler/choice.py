@@ -94,12 +94,14 @@ def _check_request(function: SparseFunction, output: str) -> None:
 
 
 def _check_made(plan: Plan, maker: Construction) -> Plan:
-    """Refuse a plan that its construction does not announce, so that no file of it could be found again."""
+    """Refuse a plan that its construction does not announce, or that has no matrices in its layout."""
     if plan.construction not in maker.targets or not isinstance(plan.layout, maker.layout):
         raise CompileError(
             f"The construction {maker.name!r} made a plan {plan.construction!r} of {type(plan.layout).__name__}, and "
             f"announces {', '.join(map(repr, maker.targets))} of {maker.layout.__name__}; let them agree."
         )
+    for head in plan.heads:
+        plan.layout.check_head(plan.function.positions, head.focus, head.rest_logits, head.values, head.rest_values)
     return plan
 
 

@@ -78,6 +78,21 @@ class PositionLayout(Layout):
         matrix[-TOKENS:-1] = rest
         return matrix
 
+    def check_head(
+        self,
+        places: Places,  # noqa: ARG002
+        focus: np.ndarray,  # noqa: ARG002
+        rest_logits: np.ndarray | float,  # noqa: ARG002
+        values: np.ndarray,
+        rest: np.ndarray,
+    ) -> None:
+        """Values read the symbol alone, so they are alike at every position."""
+        if not np.array_equal(values, np.broadcast_to(rest, values.shape)):
+            raise CompileError(
+                "The values of a head depend on the position, and tokens of a symbol plus a position are read by their "
+                "symbol alone; use pairs of position and symbol."
+            )
+
     def vocabulary(self) -> list[str]:
         """Two symbols and [CLS]."""
         return ["bit 0", "bit 1", "[CLS]"]

@@ -31,6 +31,7 @@ from keyhole.errors import CheckpointError, CompileError
 CODE_TRIES = 20
 BLOCK_BITS = 2**26  # of codes held at once: 8 MB
 CODE_FAILURE = 0.01  # chance that one draw of codes is too coherent
+SOLVED = 1e-9  # relative, of logits that linear equations give
 MAX_VECTORS = 2048  # up to which the distances of random codes are looked at
 
 
@@ -79,6 +80,25 @@ class CodeLayout(PositionLayout):
         q = np.zeros(self.dimension)
         q[: self.width] = self.key_entries(places, focus)
         return q
+
+    def check_head(
+        self,
+        places: Places,
+        focus: np.ndarray,
+        rest_logits: np.ndarray | float,
+        values: np.ndarray,
+        rest: np.ndarray,
+    ) -> None:
+        """The logits off the relevant positions are what the codes make of those on them."""
+        super().check_head(places, focus, rest_logits, values, rest)
+        products = code_products(self.codes, places)
+        combined = np.linalg.solve(products[list(places)], focus)
+        made = np.delete(products, list(places), axis=0) @ combined
+        if not np.allclose(made, rest_logits, rtol=SOLVED, atol=SOLVED):
+            raise CompileError(
+                "The logits off the relevant positions are not those that the random codes give; take them from the "
+                "codes, or use one coordinate per position."
+            )
 
     def directions(self) -> list[str]:
         """The coordinates of the codes, none of which means anything by itself, then the tokens."""

@@ -68,6 +68,16 @@ class Layout(ABC):
     ) -> Float[np.ndarray, "d k"]:
         """W_V."""
 
+    def check_head(  # noqa: B027  (where every position has its own coordinates there is nothing to refuse)
+        self,
+        places: Places,
+        focus: Float[np.ndarray, "s"],
+        rest_logits: np.ndarray | float,
+        values: Float[np.ndarray, "s 2 k"],
+        rest: Float[np.ndarray, "2 k"],
+    ) -> None:
+        """Refuse a head that no matrices have in this layout: what is proved of tables would not hold of the model."""
+
     @abstractmethod
     def vocabulary(self) -> list[str]:
         """The names of the tokens, [CLS] last."""
