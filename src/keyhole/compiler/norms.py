@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import hypot, sqrt
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
 
 def plan_profile(plan: Plan) -> NormProfile:
     """What the theorems read off the plan's weights; equal to measuring the dense matrices."""
-    reach = sum(np.linalg.norm(value_rows(plan, head), axis=0) for head in plan.heads)
+    reach = sum(np.linalg.norm(_rows_by_length(plan, head), axis=0) for head in plan.heads)
     return NormProfile(
         blocks=(BlockNorms(heads=tuple(_head_norms(plan, head) for head in plan.heads)),),
         tokens=plan.context + 1,
@@ -49,14 +50,10 @@ def theorem_norms(plan: Plan, construction: Construction) -> Mapping[str, Theore
     return {} if count_unread_heads(plan) else construction.theorem_norms(plan)
 
 
-def value_rows(plan: Plan, head: HeadPlan) -> np.ndarray:
-    """The rows of W_V that can differ from zero."""
-    return plan.layout.value_rows(head.values, head.rest_values)
-
-
 def value_radius(plan: Plan) -> float:
     """V, the largest ‖W_Vᵀx‖₂ of a token, added over the heads."""
-    return float(sum(np.linalg.norm(value_rows(plan, head), axis=1).max() for head in plan.heads))
+    rows = [np.concatenate([_own_rows(plan, head), _shared_rows(plan, head)]) for head in plan.heads]
+    return float(sum(np.linalg.norm(values, axis=1).max() for values in rows))
 
 
 def logit_range(plan: Plan) -> float:
@@ -67,7 +64,53 @@ def logit_range(plan: Plan) -> float:
 
 def _head_norms(plan: Plan, head: HeadPlan) -> HeadNorms:
     """M = q x_CLSᵀ has rank one, and x_CLS is a unit vector."""
+    size, absolute = _key_norms(plan, head)
+    score = MatrixNorms(plan.dimension, plan.dimension, size, size, size, absolute, absolute)
+    return HeadNorms(score, _value_norms(plan, head), query=size)
+
+
+def _key_norms(plan: Plan, head: HeadPlan) -> tuple[float, float]:
+    """‖q‖₂ and ‖q‖₁; logits off the relevant positions count once for every coordinate that holds them."""
     q = plan.layout.key_entries(plan.function.positions, head.focus)
     size, absolute = float(np.linalg.norm(q)), float(np.abs(q).sum())
-    score = MatrixNorms(plan.dimension, plan.dimension, size, size, size, absolute, absolute)
-    return HeadNorms(score, replace(matrix_norms(value_rows(plan, head)), rows=plan.dimension), query=size)
+    rest = np.ravel(head.rest_logits)
+    if not plan.layout.orthogonal or not rest.any():  # codes: what other positions get follows from q
+        return size, absolute
+    each = 1 if isinstance(head.rest_logits, np.ndarray) else _others(plan)
+    count = each * (2 if plan.layout.names_position else 1)
+    return hypot(size, sqrt(count) * float(np.linalg.norm(rest))), absolute + count * float(np.abs(rest).sum())
+
+
+def _value_norms(plan: Plan, head: HeadPlan) -> MatrixNorms:
+    """The norms of W_V, from its rows of the relevant positions and those that all the others share."""
+    shared, norms = _shared_rows(plan, head), matrix_norms(_rows_by_length(plan, head))
+    if len(shared):
+        own, others = matrix_norms(_own_rows(plan, head)), matrix_norms(shared)
+        rows21 = own.rows21 + _others(plan) * others.rows21
+        norms = replace(norms, rows21=rows21, entries11=own.entries11 + _others(plan) * others.entries11)
+    return replace(norms, rows=plan.dimension)
+
+
+def _rows_by_length(plan: Plan, head: HeadPlan) -> np.ndarray:
+    """Few rows that give W_V's spectral norm and the length of each of its columns.
+
+    Statement  n copies of a row r can be replaced by one row √n r.
+    Proof      Both add n r rᵀ to W_VᵀW_V, which decides those norms.
+    """
+    own, shared = _own_rows(plan, head), _shared_rows(plan, head)
+    return np.concatenate([own, sqrt(_others(plan)) * shared]) if len(shared) else own
+
+
+def _own_rows(plan: Plan, head: HeadPlan) -> np.ndarray:
+    """The rows of W_V that can differ from zero, those apart that every other position has alike."""
+    return plan.layout.value_rows(head.values, head.rest_values)
+
+
+def _shared_rows(plan: Plan, head: HeadPlan) -> np.ndarray:
+    """The rows other than zero that W_V has once for every position off the relevant ones."""
+    copied = plan.layout.names_position and _others(plan) > 0
+    return head.rest_values[head.rest_values.any(axis=1)] if copied else np.zeros((0, plan.width))
+
+
+def _others(plan: Plan) -> int:
+    return plan.context - plan.function.sparsity
