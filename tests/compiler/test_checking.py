@@ -153,11 +153,11 @@ def counting(function, counts):
 def test_what_is_shown_is_shown_once(tmp_path, monkeypatch):
     """One check proves once, settles the formats once and takes the norms once."""
     path = save_model(MADE["pair"](), tmp_path / "a.safetensors")
-    counts = dict.fromkeys(("prove", "judge", "plan_profile"), 0)
+    counts = dict.fromkeys(("prove", "judge_formats", "plan_profile"), 0)
     for name in counts:
         monkeypatch.setattr(checking, name, counting(getattr(checking, name), counts))
     assert keyhole.check(path).holds
-    assert counts == {"prove": 1, "judge": 1, "plan_profile": 1}
+    assert counts == {"prove": 1, "judge_formats": 1, "plan_profile": 1}
 
 
 ASKED = {

@@ -58,7 +58,7 @@ def test_path_inf_asks_for_little_mass():
 def test_a_charge_with_logits_has_its_least_inside():
     """The cover route's C charges ‖w‖ and ‖M‖_F: the γ found is that of a fine grid."""
 
-    def cover(profile):  # (S33) without its logarithm, which γ does not touch
+    def cover(profile):  # the cover's capacity without its logarithm, which γ does not touch
         head = profile.blocks[0].heads[0]
         inner = head.value.spectral ** (2 / 3) + (sqrt(2) * head.value.columns21) ** (2 / 3)
         inner += (head.value.spectral * head.score.frobenius) ** (2 / 3)

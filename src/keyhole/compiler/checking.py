@@ -22,7 +22,7 @@ from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.distractors import add_distractor, read_distractors, remove_distractors
 from keyhole.compiler.export.stored import dense_matrices, description_of, load_plan, tables
 from keyhole.compiler.norms import named_norms, plan_profile, theorem_norms
-from keyhole.compiler.precision.verdicts import FormatVerdict, judge
+from keyhole.compiler.precision.verdicts import FormatVerdict, judge_formats
 from keyhole.compiler.proof import Proof, prove
 from keyhole.errors import CheckpointError, KeyholeError
 from keyhole.files.model import StoredModel, description_digest, digest
@@ -74,7 +74,7 @@ class _Evidence:
     @cached_property
     def formats(self) -> dict[str, FormatVerdict]:
         """Each number format's verdict."""
-        return judge(self.plan, self.proof.margin)
+        return judge_formats(self.plan, self.proof.margin)
 
     @cached_property
     def theorem(self) -> Mapping[str, TheoremNorm]:

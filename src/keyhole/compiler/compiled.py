@@ -16,7 +16,7 @@ from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import Plan, half_gap
 from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.norms import logit_range, named_norms, plan_profile, theorem_norms, value_radius
-from keyhole.compiler.precision.verdicts import ORDER, FormatVerdict, judge
+from keyhole.compiler.precision.verdicts import ORDER, FormatVerdict, judge_formats
 from keyhole.compiler.proof import Proof, prove
 from keyhole.errors import CompileError
 from keyhole.files.notebook import to_table
@@ -138,4 +138,4 @@ def compile_choice(choice: Choice, carry: str | None = None) -> Compiled:
 def assess_plan(plan: Plan, proof: Proof, why: str, construction: Construction | None = None) -> Compiled:
     """A plan and its proof with all else that is shown of it; the construction is the registered one if not given."""
     maker = construction_of(plan.construction) if construction is None else construction
-    return Compiled(plan, proof, plan_profile(plan), judge(plan, proof.margin), theorem_norms(plan, maker), why)
+    return Compiled(plan, proof, plan_profile(plan), judge_formats(plan, proof.margin), theorem_norms(plan, maker), why)

@@ -48,7 +48,7 @@ def test_exact_on_every_input(formula, output):
 
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_the_general_pass_is_the_formula(formula):
-    """The house's forward pass and the matrices by hand agree at [CLS]; every other query stays finite."""
+    """The library's forward pass and the matrices by hand agree at [CLS]; every other query stays finite."""
     for plan in all_plans(formula):
         block = to_residual(plan)
         model = residual_model(block)

@@ -174,9 +174,9 @@ def _targets(function: SparseFunction, output: Output) -> Iterator[tuple[str, Un
     """The targets A1–A5 that fit the function, each with its units."""
     s, false = function.sparsity, wanted(truth=False, output=output)
     if (pattern := conjunction_pattern(function.rule)) is not None:
-        yield "A2", _kept([("pattern", _pattern(pattern), 1 - false), ("constant", _constant(s), false)])
+        yield "A2", _drop_zero([("pattern", _pattern(pattern), 1 - false), ("constant", _constant(s), false)])
     if (pattern := conjunction_pattern((~function).rule)) is not None:
-        yield "A3", _kept([("constant", _constant(s), 1.0), ("pattern", _pattern(pattern), false - 1)])
+        yield "A3", _drop_zero([("constant", _constant(s), 1.0), ("pattern", _pattern(pattern), false - 1)])
     if isinstance(function.rule, Levels):
         levels = [wanted(level, output) for level in function.rule.levels]
         jumps = [j for j in range(1, s + 1) if levels[j] != levels[j - 1]]
@@ -189,7 +189,7 @@ def _targets(function: SparseFunction, output: Output) -> Iterator[tuple[str, Un
         patterns = [tuple(bool(code >> i & 1) for i in range(s)) for code in range(1 << s)]
         yield (
             "A1",
-            _kept(
+            _drop_zero(
                 [
                     (f"pattern {''.join(str(int(bit)) for bit in pattern)}", _pattern(pattern), wanted(truth, output))
                     for pattern, truth in zip(patterns, truths, strict=True)
@@ -201,7 +201,7 @@ def _targets(function: SparseFunction, output: Output) -> Iterator[tuple[str, Un
 def _threshold(rule: Levels, levels: list[float], count: int) -> Units:
     """1[S ≥ k] = ReLU(S − (k−1)) − ReLU(S − k), scaled by the jump and moved by the level below it."""
     jump = levels[count] - levels[count - 1]
-    return _kept(
+    return _drop_zero(
         [
             ("constant", _constant(len(rule.negated)), levels[0]),
             (f"count above {count - 1}", _line(rule, count - 1), jump),
@@ -224,10 +224,10 @@ def _symmetric(rule: Levels, levels: list[float]) -> Units:
     s = len(rule.negated)
     bends = [levels[1] - levels[0]] + [levels[j + 1] - 2 * levels[j] + levels[j - 1] for j in range(1, s)]
     ramps = [(f"count above {j}", _line(rule, j), bend) for j, bend in enumerate(bends)]
-    return _kept([("constant", _constant(s), levels[0]), *ramps])
+    return _drop_zero([("constant", _constant(s), levels[0]), *ramps])
 
 
-def _kept(units: Units) -> Units:
+def _drop_zero(units: Units) -> Units:
     """The units with a coefficient."""
     return [unit for unit in units if unit[2] != 0]
 
