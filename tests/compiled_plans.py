@@ -4,9 +4,10 @@ import numpy as np
 
 from keyhole.boolean.function import SparseFunction, from_table
 from keyhole.boolean.text import read_function
-from keyhole.compiler.constructions.additive import additive_plan, coded_plan
+from keyhole.compiler.constructions.additive import additive_plan
+from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.constructions.per_position import separate_plan
+from keyhole.compiler.constructions.per_position import head_per_position_plan
 
 FORMULAS = ("x3", "x1 & ~x4", "x0 | x2 | x5", "x1 ^ x5", "maj(x1, x2, x5)", "x1 & ~x4 | x2", "table(0110; x0, x4)")
 CONTEXT = 6
@@ -23,7 +24,7 @@ def every_plan(function, context, output="signs", mass=0.5):
         *pair_plans(function, context, mass, output),
         additive_plan(function, context, mass, output),
         coded_plan(function, context, mass, output, 0),
-        separate_plan(function, context, mass, output),
+        head_per_position_plan(function, context, mass, output),
     ]
 
 

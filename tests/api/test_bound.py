@@ -14,7 +14,7 @@ from keyhole.boolean.families import conjunction
 from keyhole.bounds import DEEP, ROUTES, TABULATED, guarantee, pair_construction
 from keyhole.bounds.theorems.norm_fields import Dial
 from keyhole.compiler.constructions.additive import additive_plan
-from keyhole.compiler.export.stored import save
+from keyhole.compiler.export.save import save_model
 from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, CheckpointError, DataError
 from keyhole.files.model import read_model, write_model
@@ -105,7 +105,7 @@ def test_other_models_are_refused():
 
 def test_a_compiled_file_has_the_bound_of_its_norms(tmp_path):
     """A model on disk, the plan it holds and the closed form say the same gap."""
-    path = save(keyhole.compile("x3 & x17 & x40", 1000, output="bits"), tmp_path / "and.safetensors")
+    path = save_model(keyhole.compile("x3 & x17 & x40", 1000, output="bits"), tmp_path / "and.safetensors")
     stored, closed = bound(path, 1e6), bound("and:3", 1e6, 1000)
     for ours, theirs in zip(stored.guarantees, closed.guarantees, strict=True):
         assert ours.value == pytest.approx(theirs.value, rel=1e-9)  # logarithms and square roots round differently
@@ -147,7 +147,7 @@ def test_the_additive_construction_in_the_table_of_sizes(context, samples):
 
 def test_a_file_that_is_not_as_written_has_no_bound(tmp_path):
     """A flipped byte, or a context that is not the file's, is refused with what to do."""
-    path = save(keyhole.compile("x3 & x5", 16), tmp_path / "and.safetensors")
+    path = save_model(keyhole.compile("x3 & x5", 16), tmp_path / "and.safetensors")
     with pytest.raises(DataError, match="is a model of context 16, and --context 100 was given"):
         bound(path, 1e6, 100)
     content = bytearray(path.read_bytes())
@@ -179,7 +179,7 @@ FORGED = {
 @pytest.mark.parametrize("claim", FORGED)
 def test_a_forged_file_has_no_bound(claim, tmp_path):
     """With every digest made anew an edited claim is found all the same, and the line that fails is named."""
-    path = save(keyhole.compile("x3 & x5", 100), tmp_path / "and.safetensors")
+    path = save_model(keyhole.compile("x3 & x5", 100), tmp_path / "and.safetensors")
     stored = read_model(path)
     assert bound(path, 1e6).guarantees
     kept = {name: value for name, value in stored.description.items() if name not in {"digest", "digests"}}
@@ -190,7 +190,7 @@ def test_a_forged_file_has_no_bound(claim, tmp_path):
 
 def test_a_forged_table_has_no_bound(tmp_path):
     """An entry of 1e308 is no entry of the construction; nothing is computed with it, and nothing is warned of."""
-    path = save(keyhole.compile("x3 & x5", 100), tmp_path / "and.safetensors")
+    path = save_model(keyhole.compile("x3 & x5", 100), tmp_path / "and.safetensors")
     stored = read_model(path)
     kept = {name: value for name, value in stored.description.items() if name not in {"digest", "digests"}}
     for name in ("tables.readout", "tables.head0.focus", "tables.head0.values", "dense.head0.key"):

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keyhole
-from keyhole.compiler.export.stored import dense_matrices, load_plan, save, tables
+from keyhole.compiler.export.save import save_model
+from keyhole.compiler.export.stored import dense_matrices, load_plan, tables
 from keyhole.errors import CheckpointError
 from keyhole.files.model import read_model, write_model
 
@@ -28,7 +29,7 @@ def written(case, path):
     """A compiled model and its file."""
     formula, options = CASES[case]
     compiled = keyhole.compile(formula, 2 if case == "no others" else 9, **options)
-    return compiled, save(compiled, path)
+    return compiled, save_model(compiled, path)
 
 
 def failures(path):
@@ -54,7 +55,7 @@ def test_what_was_written_holds(case, tmp_path):
 
 def test_too_large_for_dense(tmp_path):
     """Where dense matrices would not fit, tables alone are written and checked: a million positions in a few kB."""
-    path = save(keyhole.compile("x3 & x17 & x40", 10**6), tmp_path / "a.safetensors")
+    path = save_model(keyhole.compile("x3 & x17 & x40", 10**6), tmp_path / "a.safetensors")
     assert path.stat().st_size < 20_000
     assert failures(path) == ""
     assert not any(name.startswith("dense") for name in read_model(path).tensors)
@@ -141,7 +142,7 @@ def made():
     import tempfile
 
     with tempfile.TemporaryDirectory() as name:
-        return save(keyhole.compile("x1 & ~x4", 6), Path(name) / "a.safetensors").read_bytes()
+        return save_model(keyhole.compile("x1 & ~x4", 6), Path(name) / "a.safetensors").read_bytes()
 
 
 FILE = made()
@@ -211,7 +212,7 @@ EDITS = {
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edited_description_fails_though_its_digests_were_made_anew(name, tmp_path):
     """Whatever the description says is compared with what the tables give; nothing is taken on trust."""
-    path = save(keyhole.compile("x1 & x3", 6), tmp_path / "a.safetensors")
+    path = save_model(keyhole.compile("x1 & x3", 6), tmp_path / "a.safetensors")
     stored = read_model(path)
     kept = {
         key: value for key, value in stored.description.items() if key not in ("digest", "digests", "keyhole", "schema")
@@ -223,7 +224,7 @@ def test_an_edited_description_fails_though_its_digests_were_made_anew(name, tmp
 @pytest.mark.parametrize("name", ["tables.readout", "tables.head0.values", "dense.head0.value"])
 def test_zeroed_arrays_fail_with_a_reason(name, tmp_path):
     """Nothing left to read is no proof, and a dense matrix must follow from the tables to the last bit."""
-    path = save(keyhole.compile("x1 & x3", 6), tmp_path / "a.safetensors")
+    path = save_model(keyhole.compile("x1 & x3", 6), tmp_path / "a.safetensors")
     stored = read_model(path)
     kept = {
         key: value for key, value in stored.description.items() if key not in ("digest", "digests", "keyhole", "schema")

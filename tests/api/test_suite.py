@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 import keyhole
-from keyhole.api.suite import CONSTRUCTIONS, FAMILIES, LEAKS, make_suite
+from keyhole.api.suite import make_suite
 from keyhole.attention.evaluation import evaluate
 from keyhole.boolean.distribution import UNIFORM, sample
 from keyhole.boolean.formula import parse
 from keyhole.compiler.assembly import logits, to_tabulated
-from keyhole.compiler.distractors import live
+from keyhole.compiler.constructions.registry import construction_of
+from keyhole.compiler.unread import remove_unread
 from keyhole.errors import AssumptionError
+from keyhole.suite.members import CONSTRUCTIONS, FAMILIES, LEAKS
 
 SUITE = make_suite(28, 16)
 
@@ -29,18 +31,9 @@ def test_every_model_computes_its_function():
         assert member.proof.margin > 0.99
 
 
-def kind(construction):
-    """Which of the four constructions a plan's own name stands for."""
-    if construction.startswith("A"):
-        return "pairs"
-    if construction.startswith("B′"):
-        return "separate"
-    return "codes" if "codes" in construction else "positions"
-
-
 def test_families_and_constructions_are_varied():
     """In 7 × 4 models every family meets every construction once."""
-    met = Counter((member.family, kind(member.plan.construction)) for member in SUITE)
+    met = Counter((member.family, construction_of(member.plan.construction).name) for member in SUITE)
     assert set(met) == set(product(FAMILIES, CONSTRUCTIONS))
     assert set(met.values()) == {1}
     assert {len(member.distractors) for member in SUITE} == {0, 1, 2, 3}
@@ -49,7 +42,7 @@ def test_families_and_constructions_are_varied():
 def test_distractors_are_as_the_key_says():
     """Each distracting head puts 1 − leak on its decoys, none of which is relevant."""
     for member in SUITE:
-        kept = len(live(member.plan).heads)
+        kept = len(remove_unread(member.plan).heads)
         for head, distractor in zip(member.plan.heads[kept:], member.distractors, strict=True):
             mass = np.exp(np.append(logits(member.plan, head), 0.0))
             on = mass[list(distractor.decoys)].sum() / mass.sum()

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import keyhole
 from keyhole.certifier.wording import record
 from keyhole.cli.app import app
-from keyhole.compiler.export.stored import save
+from keyhole.compiler.export.save import save_model
 from keyhole.errors import ArgumentError, CheckpointError
 from keyhole.files.model import read_model, write_model
 from keyhole.pretrained.keyhole_tables import save_tabulated
@@ -155,7 +155,7 @@ def test_compiled_models_of_both_outputs(tmp_path):
     """A compiled model certifies as its own function, whether it answers in signs or in bits; damage is refused."""
     for output in ("signs", "bits"):
         path = tmp_path / f"{output}.safetensors"
-        save(keyhole.compile("x1 & ~x4 | x2", 20, output=output), path)
+        save_model(keyhole.compile("x1 & ~x4 | x2", 20, output=output), path)
         found = keyhole.certify(path)
         assert (found.status, found.function) == ("PROVED", "x1 & ~x4 | x2")
     content = path.read_bytes()
@@ -167,7 +167,7 @@ def test_compiled_models_of_both_outputs(tmp_path):
 @pytest.mark.parametrize("change", ["an entry", "a matrix too many", "a matrix too few"])
 def test_dense_matrices_that_contradict_the_tables(tmp_path, change):
     """A file whose digests are right and whose dense matrices are another model's: refused, as `check` finds it."""
-    path = save(keyhole.compile("x1 & ~x4 | x2", 20), tmp_path / "a.safetensors")
+    path = save_model(keyhole.compile("x1 & ~x4 | x2", 20), tmp_path / "a.safetensors")
     stored = read_model(path)
     tensors = {name: array.copy() for name, array in stored.tensors.items()}
     name = next(name for name in sorted(tensors) if name.startswith("dense.") and tensors[name].size)

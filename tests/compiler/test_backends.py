@@ -10,7 +10,7 @@ from keyhole.boolean.text import read_function
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.constructions.per_position import separate_plan
+from keyhole.compiler.constructions.per_position import head_per_position_plan
 
 AND = read_function("x3 & x117 & ~x400")
 LONG, INPUTS = 512, 10_000
@@ -33,7 +33,7 @@ def in_jax(tabulated, jnp):
     [
         pair_plans(AND, LONG, 0.5, "signs")[0],
         additive_plan(AND, LONG, 0.5, "signs"),
-        separate_plan(AND, LONG, 0.5, "signs"),
+        head_per_position_plan(AND, LONG, 0.5, "signs"),
     ],
     ids=lambda plan: plan.construction,
 )

@@ -8,10 +8,10 @@ import pytest
 
 import keyhole
 from keyhole.compiler import checking
-from keyhole.compiler.choice import Choice
-from keyhole.compiler.compiled import certified
-from keyhole.compiler.distractors import with_distractor
-from keyhole.compiler.export.stored import save
+from keyhole.compiler.compiled import assess_plan
+from keyhole.compiler.distractors import Distractor, add_distractor
+from keyhole.compiler.export.save import save_model
+from keyhole.compiler.proof import prove
 from keyhole.files.model import FORMAT, read_model, write_model
 
 OTHER = "proved optimal among all transformers, and secure"
@@ -20,7 +20,9 @@ OTHER = "proved optimal among all transformers, and secure"
 def distracted():
     """A pair construction with two distractors."""
     plan = keyhole.compile("x1 & x3", 9).plan
-    return certified(Choice(with_distractor(with_distractor(plan, (0, 5), 0.2), (7,), 0.5), ""))
+    for distractor in (Distractor((0, 5), 0.2), Distractor((7,), 0.5)):
+        plan = add_distractor(plan, distractor)
+    return assess_plan(plan, prove(plan), "")
 
 
 MADE = {
@@ -36,7 +38,7 @@ MADE = {
 @pytest.fixture(scope="module", params=MADE)
 def stored(request, tmp_path_factory):
     """A file of every construction, as read."""
-    return read_model(save(MADE[request.param](), tmp_path_factory.mktemp("made") / "a.safetensors"))
+    return read_model(save_model(MADE[request.param](), tmp_path_factory.mktemp("made") / "a.safetensors"))
 
 
 def refused(stored, path, description=None, tensors=None):
@@ -111,7 +113,7 @@ def test_every_array_is_derived(stored, tmp_path):
 @pytest.mark.parametrize("case", MADE)
 def test_names_of_other_constructions(case, tmp_path):
     """A file that calls itself by another construction's name, or by none's, is refused."""
-    stored = read_model(save(MADE[case](), tmp_path / "a.safetensors"))
+    stored = read_model(save_model(MADE[case](), tmp_path / "a.safetensors"))
     own = stored.description["construction"]
     names = {"A1", "A2", "A3", "A4", "A5", "A6", "B1", "B2", "B′", "B1 with codes", "B2 with codes", "Z9", "", "A"}
     names |= {f"{own} with 1 distractor", f"{own} with codes", "Bogus: optimal, minimal width", "A2 with 2 distractor"}
@@ -121,7 +123,7 @@ def test_names_of_other_constructions(case, tmp_path):
 
 def test_a_claim_that_is_stated_twice(tmp_path):
     """Of two values under one name readers choose differently, so such a header is damage; so is a further note."""
-    path = save(MADE["pair"](), tmp_path / "a.safetensors")
+    path = save_model(MADE["pair"](), tmp_path / "a.safetensors")
     content = path.read_bytes()
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])
@@ -150,12 +152,12 @@ def counting(function, counts):
 
 def test_what_is_shown_is_shown_once(tmp_path, monkeypatch):
     """One check proves once, settles the formats once and takes the norms once."""
-    path = save(MADE["pair"](), tmp_path / "a.safetensors")
-    counts = dict.fromkeys(("prove", "judge", "plan_profile"), 0)
+    path = save_model(MADE["pair"](), tmp_path / "a.safetensors")
+    counts = dict.fromkeys(("prove", "judge_formats", "plan_profile"), 0)
     for name in counts:
         monkeypatch.setattr(checking, name, counting(getattr(checking, name), counts))
     assert keyhole.check(path).holds
-    assert counts == {"prove": 1, "judge": 1, "plan_profile": 1}
+    assert counts == {"prove": 1, "judge_formats": 1, "plan_profile": 1}
 
 
 ASKED = {
@@ -172,7 +174,7 @@ ASKED = {
 def test_why_is_derived_where_a_file_says_it(asked, tmp_path):
     """A file may say why its construction was chosen, in the words of that choice and no other."""
     compiled = keyhole.compile("x0 & x5", 9, **ASKED[asked])
-    stored = read_model(save(compiled, tmp_path / "a.safetensors"))
+    stored = read_model(save_model(compiled, tmp_path / "a.safetensors"))
     assert "why" not in stored.description
     path = tmp_path / "b.safetensors"
     assert refused(stored, path, {**stored.description, "why": compiled.why}) == ""
@@ -183,7 +185,7 @@ def test_why_is_derived_where_a_file_says_it(asked, tmp_path):
 
 def test_a_file_of_another_version(tmp_path):
     """It is refused, with what to do: what another version proves, this one cannot say."""
-    stored = read_model(save(MADE["pair"](), tmp_path / "a.safetensors"))
+    stored = read_model(save_model(MADE["pair"](), tmp_path / "a.safetensors"))
     said = refused(stored, tmp_path / "b.safetensors", {**stored.description, "keyhole": "0.0.1"})
     assert "compile it again, or check it with that version" in said
 
@@ -191,7 +193,7 @@ def test_a_file_of_another_version(tmp_path):
 def test_a_margin_above_the_proved_one(tmp_path):
     """The next number above the proved margin is not proved, nor the next below the error; a weaker claim holds."""
     compiled = MADE["pair"]()
-    stored = read_model(save(compiled, tmp_path / "a.safetensors"))
+    stored = read_model(save_model(compiled, tmp_path / "a.safetensors"))
     for name, claimed in (
         ("margin", np.nextafter(compiled.proof.margin, 2)),
         ("margin", compiled.proof.margin + 9e-10),

@@ -9,9 +9,10 @@ from keyhole.attention.tokens import embed_tokens
 from keyhole.boolean.families import conjunction, majority, parity, random_junta
 from keyhole.boolean.text import read_function
 from keyhole.compiler.assembly import to_model, to_tabulated
-from keyhole.compiler.constructions.additive import additive_plan, coded_plan
+from keyhole.compiler.constructions.additive import additive_plan
+from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.constructions.per_position import separate_plan
+from keyhole.compiler.constructions.per_position import head_per_position_plan
 from keyhole.compiler.proof import prove
 from keyhole.errors import AssumptionError, CompileError
 
@@ -102,7 +103,7 @@ def test_refuses_a_mass_that_is_none(mass):
     function = conjunction((0, 1))
     with pytest.raises(AssumptionError, match="0 < γ < 1"):
         pair_plans(function, 5, mass, "signs")
-    for make in (additive_plan, separate_plan):
+    for make in (additive_plan, head_per_position_plan):
         with pytest.raises(AssumptionError, match="0 < ρ < 1"):
             make(function, 5, mass, "signs")
 
@@ -110,7 +111,7 @@ def test_refuses_a_mass_that_is_none(mass):
 def test_refuses_codes_that_stay_coherent(monkeypatch):
     """Codes of two coordinates are never nearly orthogonal; after twenty draws that is said."""
     monkeypatch.setattr(
-        "keyhole.compiler.constructions.additive.CODE_FAILURE", 79.0
+        "keyhole.compiler.constructions.codes.CODE_FAILURE", 79.0
     )  # of 2sT = 80: hardly any width is asked for
     with pytest.raises(CompileError, match="20 draws of codes of width 1 were all more coherent than 1/6"):
         coded_plan(conjunction((0, 1)), 20, 0.5, "signs", 0)
@@ -125,4 +126,4 @@ def test_refuses_what_needs_too_many_units():
         with pytest.raises(CompileError, match="need 2\\^11 levels"):
             make(random_junta(tuple(range(11)), rng), 20, 0.5, "signs")
     with pytest.raises(CompileError, match="needs 2\\^9 patterns"):
-        separate_plan(random_junta(tuple(range(9)), rng), 20, 0.5, "signs")
+        head_per_position_plan(random_junta(tuple(range(9)), rng), 20, 0.5, "signs")

@@ -4,15 +4,21 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compiled_plans import every_plan
 from keyhole.attention import profile
 from keyhole.boolean.families import majority, parity, random_junta
 from keyhole.boolean.text import read_function
 from keyhole.compiler.assembly import to_model
-from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.constructions.theorem_norms import StatedNorm, named_norms, theorem_figures
-from keyhole.compiler.norms import logit_range, plan_profile, value_radius
+from keyhole.compiler.constructions.additive import PositionLayout
+from keyhole.compiler.constructions.base import TheoremNorm
+from keyhole.compiler.constructions.pairs import PairLayout, pair_plans
+from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.compiler.constructions.registry import construction_of
+from keyhole.compiler.distractors import Distractor, add_distractor
+from keyhole.compiler.norms import logit_range, named_norms, plan_profile, theorem_norms, value_radius
 
 FORMULAS = [
     "x0", "~x1", "x1 & x3", "x1 | ~x3", "x0 ^ x2", "maj(x0, x1, x4)", "table(01100010; x0, x2, x5)", "parity:4",
@@ -32,6 +38,20 @@ def leaves(record, name=""):
         yield name, record
 
 
+def assert_measured(plan):
+    """The profile of the plan is that of its dense model, number by number."""
+    dense, quick = (dict(leaves(asdict(found))) for found in (profile(to_model(plan)), plan_profile(plan)))
+    assert dense.keys() == quick.keys()
+    for name, value in dense.items():
+        # sums of at most a few thousand doubles: 1e-11 is generous, and far below any entry
+        same = (
+            value == quick[name]
+            if not isinstance(value, float)
+            else abs(value - quick[name]) <= 1e-11 * (1 + abs(value))
+        )
+        assert same, (plan.construction, name, value, quick[name])
+
+
 @pytest.mark.parametrize("output", ["signs", "bits"])
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_equal_to_the_dense_measure(formula, output):
@@ -39,16 +59,32 @@ def test_equal_to_the_dense_measure(formula, output):
     function = read_function(formula)
     for context in {function.positions[-1] + 1, 7}:
         for plan in every_plan(function, context, output, 0.3):
-            dense, quick = (dict(leaves(asdict(found))) for found in (profile(to_model(plan)), plan_profile(plan)))
-            assert dense.keys() == quick.keys()
-            for name, value in dense.items():
-                # sums of at most a few thousand doubles: 1e-11 is generous, and far below any entry
-                same = (
-                    value == quick[name]
-                    if not isinstance(value, float)
-                    else abs(value - quick[name]) <= 1e-11 * (1 + abs(value))
-                )
-                assert same, (plan.construction, name, value, quick[name])
+            assert_measured(plan)
+
+
+@pytest.mark.parametrize("formula", ["x1 & x3", "x0 ^ x2", "maj(x0, x1, x4)", "random:3"])
+def test_equal_to_the_dense_measure_with_distractors(formula):
+    """A head that nothing reads has norms too: its logits at the decoys, and its values at every position."""
+    function = read_function(formula)
+    for plan in every_plan(function, 9, "signs", 0.3):
+        if plan.layout.orthogonal:
+            distracted = add_distractor(add_distractor(plan, Distractor((5, 8), 0.05)), Distractor((7,), 0.5))
+            assert_measured(distracted)
+
+
+@given(
+    st.floats(-3, 3),
+    st.one_of(st.floats(-2, 2), st.lists(st.floats(-2, 2), min_size=5, max_size=5).map(np.array)),
+    st.sampled_from([PairLayout, PositionLayout]),
+)
+def test_equal_to_the_dense_measure_of_any_head(focus, rest, layout):
+    """Logits and values off the relevant positions count, one number for all of them or one each."""
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(2, 3))
+    values = rng.normal(size=(2, 2, 3)) if layout is PairLayout else np.tile(shared, (2, 1, 1))
+    head = HeadPlan(np.array([focus, 1.0]), values, rest, shared)
+    plan = Plan(read_function("x1 & x3"), layout(7), "signs", "any", (head,), rng.normal(size=3), ("unit",) * 3, {})
+    assert_measured(plan)
 
 
 @pytest.mark.parametrize("output", ["signs", "bits"])
@@ -59,7 +95,7 @@ def test_as_the_theorems_state(formula, output):
     for context in (7, 50):
         for plan in every_plan(function, context, output, 0.4):
             norms = named_norms(plan_profile(plan))
-            for name, figure in theorem_figures(plan).items():
+            for name, figure in theorem_norms(plan, construction_of(plan.construction)).items():
                 assert figure.holds(norms[name]), (plan.construction, name, norms[name], figure)
 
 
@@ -91,7 +127,7 @@ def test_range_and_radius():
 
 def test_a_figure_can_fail():
     """An equality fails on both sides, a bound above only."""
-    assert not StatedNorm("=", 2.0).holds(1.9)
-    assert not StatedNorm("=", 2.0).holds(2.1)
-    assert StatedNorm("≤", 2.0).holds(1.9)
-    assert not StatedNorm("≤", 2.0).holds(2.1)
+    assert not TheoremNorm("=", 2.0).holds(1.9)
+    assert not TheoremNorm("=", 2.0).holds(2.1)
+    assert TheoremNorm("≤", 2.0).holds(1.9)
+    assert not TheoremNorm("≤", 2.0).holds(2.1)

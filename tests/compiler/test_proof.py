@@ -12,9 +12,10 @@ from keyhole.attention import evaluate
 from keyhole.boolean.families import conjunction, majority, parity, random_junta
 from keyhole.boolean.text import read_function
 from keyhole.compiler.assembly import to_tabulated
-from keyhole.compiler.constructions.additive import additive_plan, coded_plan
+from keyhole.compiler.constructions.additive import additive_plan
+from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.constructions.per_position import separate_plan
+from keyhole.compiler.constructions.per_position import head_per_position_plan
 from keyhole.compiler.proof import _step, prove
 from keyhole.errors import CompileError
 from keyhole.rigorous.interval import Enclosure
@@ -139,7 +140,7 @@ def test_a_wrong_function_is_not_proved():
 
 def test_steps_that_turn_round_are_enclosed():
     """With the two units of a pair exchanged a step falls instead of rising: the box still holds every output."""
-    plan = separate_plan(random_junta((0, 1), np.random.default_rng(3)), 5, 0.5, "signs")
+    plan = head_per_position_plan(random_junta((0, 1), np.random.default_rng(3)), 5, 0.5, "signs")
     order = np.arange(plan.width).reshape(-1, 2)[:, ::-1].ravel()
     heads = tuple(
         replace(head, values=head.values[:, :, order], rest_values=head.rest_values[:, order]) for head in plan.heads
@@ -177,7 +178,7 @@ def test_no_argument_fits():
         prove(split)
 
 
-@pytest.mark.parametrize("make", [additive_plan, lambda *a: coded_plan(*a, 1), separate_plan])
+@pytest.mark.parametrize("make", [additive_plan, lambda *a: coded_plan(*a, 1), head_per_position_plan])
 def test_the_leak_is_what_attention_gives(make):
     """The stated leak is the attention off the relevant positions, [CLS] included, and no less."""
     plan = make(majority((0, 3, 4)), 9, 0.3, "signs")
@@ -218,7 +219,7 @@ def test_a_bump_inside_a_level_shows():
 @pytest.mark.parametrize("bluntness", [0.0, 0.3, 0.6])
 def test_blunt_heads_are_bounded_from_above(formula, bluntness):
     """With attention spread over other relevant positions too, no input is further off than the proof says."""
-    plan = separate_plan(read_function(formula), 5, 0.5, "signs")
+    plan = head_per_position_plan(read_function(formula), 5, 0.5, "signs")
     plan = replace(plan, heads=tuple(replace(head, focus=bluntness * head.focus) for head in plan.heads))
     bits = all_inputs(5)
     off = np.abs(evaluate(to_tabulated(plan), bits) - targets(plan, bits)).max()

@@ -9,10 +9,10 @@ from compiled_plans import all_inputs
 from keyhole.attention import evaluate, forward
 from keyhole.boolean.families import conjunction, parity
 from keyhole.compiler.assembly import key_vector, to_model, to_tabulated
-from keyhole.compiler.constructions.additive import additive_plan, coded_plan
+from keyhole.compiler.constructions.additive import additive_plan
+from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.constructions.theorem_norms import named_norms
-from keyhole.compiler.norms import logit_range, plan_profile
+from keyhole.compiler.norms import logit_range, named_norms, plan_profile
 
 
 def target(plans, name):

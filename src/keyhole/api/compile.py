@@ -3,8 +3,9 @@
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.text import read_function
 from keyhole.bounds.covers.heads import scalar_model_cover
-from keyhole.compiler.choice import Charge, Wish, cheapest, choose, path_inf
-from keyhole.compiler.compiled import Compiled, certified
+from keyhole.compiler.choice import Charge, cheapest, choose, path_inf
+from keyhole.compiler.compiled import Compiled, compile_choice
+from keyhole.compiler.constructions.base import Construction
 from keyhole.errors import ArgumentError
 from keyhole.profile import NormProfile
 
@@ -23,7 +24,7 @@ def compile(  # noqa: A001  (the verb's own name)
     function: str | SparseFunction,
     context: int,
     *,
-    construction: str = "auto",
+    construction: str | Construction = "auto",
     gamma: float = 0.5,
     rho: float = 0.5,
     output: str = "signs",
@@ -33,6 +34,8 @@ def compile(  # noqa: A001  (the verb's own name)
 ) -> Compiled:
     """Exact weights of one attention layer for a function of T bits, certified on all 2^T inputs.
 
+    A construction is "auto" (the cheapest), "pair", "additive", "codes", "heads", the name of a registered one, or a
+    Construction of your own.
     `gamma` is the attention mass off the relevant positions (pair construction), `rho` the leak ratio of the others.
     With `minimise` that mass is chosen instead, so that a charge is least: "path_inf", or any function of the norms,
     such as a bound's capacity ("cover": that of Theorem S). With `carry` a number format must be proved to keep
@@ -43,10 +46,10 @@ def compile(  # noqa: A001  (the verb's own name)
     """
     if isinstance(function, str):
         function = read_function(function, seed)
-    wish = Wish(function, context, output, construction, seed)
     if minimise is None:
-        return certified(choose(wish, gamma, rho), carry)
+        choice = choose(function, context, construction, output=output, seed=seed, gamma=gamma, rho=rho)
+        return compile_choice(choice, carry)
     if isinstance(minimise, str) and minimise not in CHARGES:
         raise ArgumentError(f"There is no charge {minimise!r} to minimise; use {', '.join(CHARGES)}, or a function.")
     charge = CHARGES[minimise] if isinstance(minimise, str) else minimise
-    return certified(cheapest(wish, charge), carry)
+    return compile_choice(cheapest(charge, function, context, construction, output=output, seed=seed), carry)

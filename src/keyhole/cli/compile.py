@@ -85,7 +85,6 @@ def compile_command(
     if formula is None:
         raise ArgumentError("Nothing to compile was given; name a FORMULA, or ask for a --suite.")
     from keyhole.api.compile import compile as compile_function
-    from keyhole.files.record import to_json
 
     compiled = compile_function(
         formula,
@@ -98,15 +97,14 @@ def compile_command(
         minimise=minimise,
         carry=carry,
     )
-    text = to_json("compile/1", compiled.record())
     if json:
-        typer.echo(text)
+        typer.echo(to_text(compiled))
     else:
         from keyhole.cli.compile_table import show
 
         show(compiled)
     if out is not None:
-        typer.echo(f"wrote {save_as(compiled, text, out)}", err=True)
+        typer.echo(f"wrote {save_as(compiled, out)}", err=True)
     if pictures is not None:
         draw(compiled, pictures)
 
@@ -114,23 +112,26 @@ def compile_command(
 compile_command.__doc__ = f"{compile_command.__doc__}\n{EXAMPLES}"
 
 
-def save_as(compiled: "Compiled", text: str, out: Path) -> Path:
-    """Write the model or its record, as the file's ending asks."""
-    from keyhole.errors import OutputError
+def to_text(compiled: "Compiled") -> str:
+    """The record as JSON."""
+    from keyhole.files.record import to_json
 
+    return to_json("compile/1", compiled.record())
+
+
+def save_as(compiled: "Compiled", out: Path) -> Path:
+    """Write the model or its record, as the file's ending asks."""
     if out.suffix.lower() == ".json":
         from keyhole.files.atomic import write_file
 
-        return write_file(out, f"{text}\n".encode())
-    if out.suffix.lower() == ".py":
-        from keyhole.compiler.export.torch_source import write_torch
+        return write_file(out, f"{to_text(compiled)}\n".encode())
+    if out.suffix.lower() not in {".py", ".safetensors"}:
+        from keyhole.errors import OutputError
 
-        return write_torch(compiled.plan, compiled.proof, out)
-    if out.suffix.lower() != ".safetensors":
         raise OutputError(f"{str(out)!r} ends in none of .safetensors, .py and .json; use one of them.")
-    from keyhole.compiler.export.stored import save
+    from keyhole.compiler.export.save import save_model
 
-    return save(compiled, out)
+    return save_model(compiled, out)
 
 
 def draw(compiled: "Compiled", folder: Path) -> None:

@@ -1,16 +1,13 @@
-"""A plan as weights: the tables that every room speaks, and the model they are tables of."""
+"""A plan as weights: tables of logits and values, and the model they are tables of."""
 
 import numpy as np
 from jaxtyping import Float
 
 from keyhole.attention.activations import Identity, ReLU
 from keyhole.attention.layers import Affine, FeedForward
-from keyhole.attention.positions import OneHotPositions, SignCodes
 from keyhole.attention.score import FactoredScore
 from keyhole.attention.tables import Tabulated, TabulatedHead
-from keyhole.attention.tokens import AdditiveEmbedding, Embedding, OneHotPairs
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
-from keyhole.compiler.constructions.additive import TOKENS, relevant_products
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 
 
@@ -19,7 +16,7 @@ def to_tabulated(plan: Plan) -> Tabulated:
     listed = not any(isinstance(head.rest_logits, np.ndarray) for head in plan.heads)
     return Tabulated(
         tokens=plan.context,
-        heads=tuple(_tables(head, plan, listed=listed) for head in plan.heads),
+        heads=tuple(_tabulate_head(head, plan, listed=listed) for head in plan.heads),
         stream=np.zeros(1),
         wiring=_wiring(plan),
         readout=ReadOut(plan.readout),
@@ -29,11 +26,11 @@ def to_tabulated(plan: Plan) -> Tabulated:
 
 def to_model(plan: Plan) -> Model:
     """The plan as embedding, query–key and value matrices: T rows of the plan's own dimension."""
-    embedding = embedding_of(plan)
+    embedding = plan.layout.embedding()
     heads = tuple(
         Head(
             score=FactoredScore(query=embedding.cls[:, None], key=key_vector(plan, head)[:, None]),
-            value=Affine(_value_matrix(plan, head)),
+            value=Affine(plan.layout.value_matrix(plan.function.positions, head.values, head.rest_values)),
             activation=_activation(plan),
         )
         for head in plan.heads
@@ -43,17 +40,7 @@ def to_model(plan: Plan) -> Model:
 
 def key_vector(plan: Plan, head: HeadPlan) -> np.ndarray:
     """The vector q whose product with a token is its logit: M = q x_CLSᵀ."""
-    q = np.zeros(plan.dimension)
-    if plan.codes_seed is not None:
-        codes = SignCodes(plan.context, plan.dimension - TOKENS, plan.codes_seed)
-        own = relevant_products(codes, plan.function.positions)
-        relevant = np.concatenate([codes.rows(i, i + 1, np.zeros(())) for i in plan.function.positions])
-        q[: codes.width] = np.linalg.solve(own, head.focus) @ relevant
-    elif plan.paired:
-        q[:-1] = np.repeat(logits(plan, head), 2)
-    else:
-        q[: plan.context] = logits(plan, head)
-    return q
+    return plan.layout.key_vector(plan.function.positions, head.focus, logits(plan, head))
 
 
 def logits(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "T"]:
@@ -64,33 +51,7 @@ def logits(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "T"]:
     return every
 
 
-def embedding_of(plan: Plan) -> Embedding:
-    """One-hot pairs, or tokens with position codes."""
-    if plan.paired:
-        return OneHotPairs(plan.context, 2, np.zeros(()))
-    width = plan.dimension - TOKENS
-    codes = (
-        OneHotPositions(plan.context, width)
-        if plan.codes_seed is None
-        else SignCodes(plan.context, width, plan.codes_seed)
-    )
-    tokens = np.eye(TOKENS, plan.dimension, width)
-    return AdditiveEmbedding(tokens[:2], codes, tokens[2])
-
-
-def _value_matrix(plan: Plan, head: HeadPlan) -> np.ndarray:
-    """W_V: a row for every pair, or for the two token coordinates."""
-    matrix = np.zeros((plan.dimension, plan.width))
-    if plan.paired:
-        places = np.array(plan.function.positions)
-        matrix[0:-1:2], matrix[1:-1:2] = head.rest_values
-        matrix[2 * places], matrix[2 * places + 1] = head.values[:, 0], head.values[:, 1]
-    else:
-        matrix[plan.dimension - TOKENS : plan.dimension - 1] = head.rest_values
-    return matrix
-
-
-def _tables(head: HeadPlan, plan: Plan, *, listed: bool) -> TabulatedHead:
+def _tabulate_head(head: HeadPlan, plan: Plan, *, listed: bool) -> TabulatedHead:
     """The relevant rows and one for the rest where the rest is alike; otherwise a row for every position."""
     if listed:
         every = np.append(head.focus, head.rest_logits)

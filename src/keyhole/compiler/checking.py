@@ -5,11 +5,9 @@ rounding of other libraries, and a proved number only on its safe side. What can
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +16,24 @@ import numpy as np
 from keyhole.boolean.function import check_context
 from keyhole.compiler.choice import reasons
 from keyhole.compiler.compiled import Compiled
-from keyhole.compiler.constructions.additive import additive_plan, coded_plan
-from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.constructions.per_position import separate_plan
+from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import Plan
-from keyhole.compiler.constructions.theorem_norms import named_norms, theorem_figures
-from keyhole.compiler.distractors import with_distractor, without_distractors
+from keyhole.compiler.constructions.registry import construction_of
+from keyhole.compiler.distractors import add_distractor, read_distractors, remove_distractors
 from keyhole.compiler.export.stored import dense_matrices, description_of, load_plan, tables
-from keyhole.compiler.norms import plan_profile
-from keyhole.compiler.precision.verdicts import FormatVerdict, judge
+from keyhole.compiler.norms import named_norms, plan_profile, theorem_norms
+from keyhole.compiler.precision.verdicts import FormatVerdict, judge_formats
 from keyhole.compiler.proof import Proof, prove
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import CheckpointError, KeyholeError
 from keyhole.files.model import StoredModel, description_digest, digest
-from keyhole.files.record import to_json
+from keyhole.files.record import to_record
 from keyhole.profile import NormProfile
 
-CLOSE = 1e-7  # random codes end their bisection at a relative 1e-9, which other libraries may cut elsewhere
+CLOSE = 1e-7  # of a norm and the theorem's figure for it
 SAME = 1e-12  # equal numbers, added up in another order by another library
 BELOW = ("margin",)  # may be claimed smaller than proved
 ABOVE = ("error", "leak", "bound")  # may be claimed larger than proved
-DECOYS = re.compile(r"read by nothing: ones at (x\d+(?:, x\d+)*)")
 
 
 @dataclass(frozen=True)
@@ -51,8 +46,8 @@ class Inspection:
 
 
 @dataclass(frozen=True, eq=False)
-class _Anew:
-    """A stored plan, and all that is shown of it, each thing once."""
+class _Evidence:
+    """A stored plan, and all that is shown of it anew, each thing once."""
 
     stored: StoredModel
     plan: Plan
@@ -61,6 +56,11 @@ class _Anew:
     def described(self) -> Mapping[str, Any]:
         """What the file says."""
         return self.stored.description
+
+    @cached_property
+    def construction(self) -> Construction:
+        """The construction that the file names."""
+        return construction_of(self.plan.construction)
 
     @cached_property
     def proof(self) -> Proof:
@@ -75,21 +75,26 @@ class _Anew:
     @cached_property
     def formats(self) -> dict[str, FormatVerdict]:
         """Each number format's verdict."""
-        return judge(self.plan, self.proof.margin)
+        return judge_formats(self.plan, self.proof.margin)
+
+    @cached_property
+    def theorem(self) -> Mapping[str, TheoremNorm]:
+        """The construction's own figure for each norm it speaks of."""
+        return theorem_norms(self.plan, self.construction)
 
 
 def inspect(stored: StoredModel) -> list[Inspection]:
     """Everything a file claims, looked at in the order in which later claims rest on earlier ones."""
     if stored.damage is not None:
         return [Inspection("whole file", holds=False, says=stored.damage)]
-    looked = [Inspection("whole file", holds=True, says=f"{len(stored.tensors)} arrays"), *_digests(stored)]
+    inspections = [Inspection("whole file", holds=True, says=f"{len(stored.tensors)} arrays"), *_digests(stored)]
     try:
         plan = load_plan(stored)
         check_context(plan.function, plan.context)
-        looked.append(Inspection("tables", holds=True, says="shapes and finite numbers as described"))
+        inspections.append(Inspection("tables", holds=True, says="shapes and finite numbers as described"))
     except KeyholeError as refusal:
-        return [*looked, Inspection("tables", holds=False, says=str(refusal))]
-    anew = _Anew(stored, plan)
+        return [*inspections, Inspection("tables", holds=False, says=str(refusal))]
+    evidence = _Evidence(stored, plan)
     for name, look in (
         ("construction", _construction),
         ("proof", _proof),
@@ -100,21 +105,21 @@ def inspect(stored: StoredModel) -> list[Inspection]:
     ):
         try:
             with np.errstate(all="ignore"):  # a damaged number may be huge; what is lost fails its comparison
-                fault, says = look(anew)
-            looked.append(Inspection(name, holds=fault is None, says=fault or says))
+                fault, says = look(evidence)
+            inspections.append(Inspection(name, holds=fault is None, says=fault or says))
         except KeyholeError as refusal:
-            looked.append(Inspection(name, holds=False, says=str(refusal)))
+            inspections.append(Inspection(name, holds=False, says=str(refusal)))
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            looked.append(Inspection(name, holds=False, says=f"the description cannot be read there ({error!r})"))
-    return looked
+            inspections.append(Inspection(name, holds=False, says=f"the description cannot be read there ({error!r})"))
+    return inspections
 
 
 def load_checked(stored: StoredModel, path: Path) -> Plan:
     """The plan of a file of which everything is as claimed; others are refused, with the first thing that is not."""
-    for looked in inspect(stored):
-        if not looked.holds:
+    for inspection in inspect(stored):
+        if not inspection.holds:
             raise CheckpointError(
-                f"{path} is not as it was written ({looked.name}: {looked.says.rstrip('.')}), so nothing is "
+                f"{path} is not as it was written ({inspection.name}: {inspection.says.rstrip('.')}), so nothing is "
                 f"guaranteed of it; `keyhole check {path}` says more. Compile it again."
             )
     return load_plan(stored)
@@ -122,7 +127,7 @@ def load_checked(stored: StoredModel, path: Path) -> Plan:
 
 def load_undamaged(stored: StoredModel, path: Path) -> Plan:
     """The plan of a file whose every array and description are as they were when written; others are refused."""
-    if stored.damage is not None or not all(looked.holds for looked in _digests(stored)):
+    if stored.damage is not None or not all(inspection.holds for inspection in _digests(stored)):
         raise CheckpointError(f"{path} is not as it was written; `keyhole check {path}` says where. Compile it again.")
     return load_plan(stored)
 
@@ -139,10 +144,10 @@ def _digests(stored: StoredModel) -> Iterator[Inspection]:
     yield Inspection("digests", holds=not says, says=says or "every array and the description as written")
 
 
-def _construction(anew: _Anew) -> tuple[str | None, str]:
+def _construction(evidence: _Evidence) -> tuple[str | None, str]:
     """Every entry, name and parameter against the construction made anew, its distractors included."""
-    plan, again = anew.plan, _again(anew.plan)
-    slack = SAME if plan.codes_seed is None else CLOSE
+    plan, construction = evidence.plan, evidence.construction
+    again, slack = _rebuild(plan, construction), construction.rebuild_slack
     for name in ("construction", "units", "dimension", "codes_seed"):
         stated, made = getattr(plan, name), getattr(again, name)
         if stated != made:
@@ -156,64 +161,25 @@ def _construction(anew: _Anew) -> tuple[str | None, str]:
             at = tuple(int(i) for i in np.argwhere(off)[0])
             entry = f"{name}{list(at) if at else ''}"
             return f"{entry} is {array[at]:.17g}, and {plan.construction} has {fresh[name][at]:.17g} there", ""
-    for parameters, allowed in ((again.parameters, slack), (_coded_parameters(plan) or again.parameters, SAME)):
+    own = construction.read_parameters(plan) or again.parameters
+    for parameters, allowed in ((again.parameters, slack), (own, SAME)):
         if not _alike(dict(parameters), dict(plan.parameters), allowed):
             stated, made = _short(dict(plan.parameters)), _short(dict(parameters))
             return f"the parameters are stated {stated}, and {again.construction} has {made}", ""
     return None, f"every entry as {plan.construction} makes it"
 
 
-def _again(plan: Plan) -> Plan:
-    """The plan that the named construction makes of the same function with the same parameters and distractors."""
-    base = without_distractors(plan)
-    again = _base_again(base)
-    for head, unit in zip(plan.heads[len(base.heads) :], plan.units[base.width :], strict=True):
-        named = DECOYS.fullmatch(unit)
-        if named is None:
-            raise CheckpointError(f"The unit {_short(unit)} is read by nothing, and does not name its decoys.")
-        decoys = tuple(int(place[1:]) for place in named[1].split(", "))
-        again = with_distractor(again, decoys, _distractor_leak(plan, decoys, np.ravel(head.rest_logits)))
+def _rebuild(plan: Plan, construction: Construction) -> Plan:
+    """The plan that the construction makes of the same function with the same parameters and distractors."""
+    again = construction.rebuild(remove_distractors(plan))
+    for distractor in read_distractors(plan):
+        again = add_distractor(again, distractor)
     return again
 
 
-def _base_again(plan: Plan) -> Plan:
-    """The plan without distractors, made anew."""
-    function, context, output, name = plan.function, plan.context, plan.output, plan.construction
-    if name.startswith("A"):
-        plans = {made.construction: made for made in pair_plans(function, context, plan.parameters["gamma"], output)}
-        if name not in plans:
-            raise CheckpointError(f"There is no construction {name} of this function; {', '.join(plans)} are.")
-        return plans[name]
-    rho = plan.parameters["target"]
-    if name == "B′":
-        return separate_plan(function, context, rho, output)
-    if plan.codes_seed is None:
-        return additive_plan(function, context, rho, output)
-    if not all(isinstance(head.rest_logits, np.ndarray) for head in plan.heads):
-        raise CheckpointError("Random codes give every position its own logit, and the tables hold one for all.")
-    return coded_plan(function, context, rho, output, plan.codes_seed)
-
-
-def _coded_parameters(plan: Plan) -> dict[str, float] | None:
-    """β, ρ and a of a head with random codes, from its own logits; None where no codes are drawn."""
-    if plan.codes_seed is None:
-        return None
-    head, beta = plan.heads[0], float(plan.heads[0].focus[0])
-    leak = float(np.exp(np.ravel(head.rest_logits) - beta).sum())
-    attention = 1 / (float(np.exp(head.focus - beta).sum()) + leak + exp(-beta))
-    return {"beta": beta, "attention": attention, "rho": leak, "target": plan.parameters["target"]}
-
-
-def _distractor_leak(plan: Plan, decoys: tuple[int, ...], logits: np.ndarray) -> float:
-    """The attention that a distractor leaves to others, from the logit of its first decoy."""
-    others = np.delete(np.arange(plan.context), list(plan.function.positions))
-    n, beta = len(decoys), float(logits[others == decoys[0]].max(initial=-np.inf))
-    return (plan.context + 1 - n) / (plan.context + 1 - n + n * exp(beta))
-
-
-def _proof(anew: _Anew) -> tuple[str | None, str]:
+def _proof(evidence: _Evidence) -> tuple[str | None, str]:
     """The certificate's inequalities on the stored numbers."""
-    proof, plan, described = anew.proof, anew.plan, anew.described
+    proof, plan, described = evidence.proof, evidence.plan, evidence.described
     if not proof.margin > 0:
         return f"margin > 0 fails: on some input the output may be off by {at_most(proof.error, 6)}", ""
     for name in ("margin", "error", "leak"):
@@ -229,40 +195,40 @@ def _proof(anew: _Anew) -> tuple[str | None, str]:
     return None, f"margin {at_least(proof.margin, 9)} on all 2^{plan.context} inputs ({proof.method})"
 
 
-def _norms(anew: _Anew) -> tuple[str | None, str]:
+def _norms(evidence: _Evidence) -> tuple[str | None, str]:
     """Each stated norm against the stored numbers, and against the theorem's figure."""
-    found = named_norms(anew.profile)
+    found = named_norms(evidence.profile)
     for name, value in found.items():
-        stated = float(anew.described["norms"][name])
+        stated = float(evidence.described["norms"][name])
         if not _close(value, stated):
             claim, shown = _apart(stated, value)
             return f"{name} = {claim} fails: the stored numbers give {shown}", ""
-    for name, figure in theorem_figures(anew.plan).items():
+    for name, figure in evidence.theorem.items():
         if not figure.holds(found[name], CLOSE):
             return f"{name} {figure.relation} {figure.value:.12g} fails: it is {found[name]:.12g}", ""
     return None, f"{len(found)} norms as stated, and as the theorems have them"
 
 
-def _formats(anew: _Anew) -> tuple[str | None, str]:
-    """Each number format's verdict, settled anew."""
-    stated = anew.described["formats"]
-    for name, verdict in anew.formats.items():
+def _formats(evidence: _Evidence) -> tuple[str | None, str]:
+    """Each number format's verdict, settled evidence."""
+    stated = evidence.described["formats"]
+    for name, verdict in evidence.formats.items():
         if stated.get(name) != verdict.outcome:
             return f"{name} is stated {stated.get(name)}, and is {verdict.outcome}", ""
-    return None, ", ".join(f"{name} {verdict.outcome}" for name, verdict in anew.formats.items())
+    return None, ", ".join(f"{name} {verdict.outcome}" for name, verdict in evidence.formats.items())
 
 
-def _description(anew: _Anew) -> tuple[str | None, str]:
+def _description(evidence: _Evidence) -> tuple[str | None, str]:
     """Every entry of the description against the record that the stored numbers give; no entry beside those."""
-    made = Compiled(anew.plan, anew.proof, anew.profile, anew.formats, why="")
-    plain = json.loads(to_json("model/1", description_of(made)))
-    described = {name: value for name, value in anew.described.items() if name not in {"digest", "digests"}}
+    made = Compiled(evidence.plan, evidence.proof, evidence.profile, evidence.formats, evidence.theorem, why="")
+    plain = to_record("model/1", description_of(made))
+    described = {name: value for name, value in evidence.described.items() if name not in {"digest", "digests"}}
     if described.get("keyhole") != plain["keyhole"]:
         return (
             f"the file is of keyhole {_short(described.get('keyhole'))}, and this is {_short(plain['keyhole'])}; "
             "compile it again, or check it with that version"
         ), ""
-    if "why" in described and described.pop("why") not in reasons(anew.plan):
+    if "why" in described and described.pop("why") not in reasons(evidence.plan):
         return "why is no sentence that choosing this construction gives; make the file again, which leaves it out", ""
     for name in sorted(plain.keys() | described.keys()):
         if name not in plain:
@@ -313,9 +279,9 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _dense(anew: _Anew) -> tuple[str | None, str]:
+def _dense(evidence: _Evidence) -> tuple[str | None, str]:
     """No array but the tables and what follows from them: to the bit, or, where codes are solved for, to rounding."""
-    stored, plan = anew.stored, anew.plan
+    stored, plan = evidence.stored, evidence.plan
     fresh = dense_matrices(plan)
     odd = sorted(stored.tensors.keys() ^ (fresh.keys() | tables(plan).keys()))
     if odd:
@@ -324,7 +290,7 @@ def _dense(anew: _Anew) -> tuple[str | None, str]:
         array = stored.tensors[name]
         if array.shape != made.shape:
             return f"{name} has shape {array.shape}, and the tables give {made.shape}", ""
-        slack = 0.0 if plan.codes_seed is None else SAME * (1 + np.abs(made))
+        slack = 0.0 if plan.layout.orthogonal else SAME * (1 + np.abs(made))
         off = ~(np.abs(array - made) <= slack)
         if np.any(off):
             at = [int(i) for i in np.argwhere(off)[0]]
@@ -335,7 +301,7 @@ def _dense(anew: _Anew) -> tuple[str | None, str]:
 def require_dense(plan: Plan, stored: StoredModel, path: Path) -> None:
     """Refuse a file whose dense matrices, which other programs load, are not those of its tables."""
     with np.errstate(all="ignore"):  # a damaged number may be huge; what is lost fails its comparison
-        fault, _ = _dense(_Anew(stored, plan))
+        fault, _ = _dense(_Evidence(stored, plan))
     if fault is not None:
         raise CheckpointError(
             f"{path} contradicts itself: {fault}. `keyhole check {path}` looks at the rest; compile it again."

@@ -6,15 +6,19 @@ from math import exp, log
 from typing import cast
 
 from keyhole.boolean.function import SparseFunction, check_context
-from keyhole.compiler.constructions.additive import additive_plan, check_leak, coded_plan
-from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.constructions.per_position import separate_plan
+from keyhole.compiler.constructions.additive import check_leak
+from keyhole.compiler.constructions.base import Construction
 from keyhole.compiler.constructions.plan import MAX_POSITIONS, Output, Plan
+from keyhole.compiler.constructions.registry import (
+    AUTO,
+    construction_of,
+    find_construction,
+    registered_constructions,
+)
 from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, CompileError
 from keyhole.profile import NormProfile
 
-CONSTRUCTIONS = ("auto", "pair", "additive", "codes", "heads")
 DEFAULT = 0.5  # the attention mass off the relevant positions where none is asked for
 LEAST = 1e-3  # that mass is searched for between this and one minus this
 GOLDEN = 0.6180339887498949
@@ -23,89 +27,105 @@ Charge = Callable[[NormProfile], float]
 
 @dataclass(frozen=True)
 class Choice:
-    """A plan, and why it was taken."""
+    """A plan, the construction that made it, and why it was taken."""
 
     plan: Plan
+    construction: Construction
     why: str
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What was asked for, the attention mass aside."""
+def choose(
+    function: SparseFunction,
+    context: int,
+    construction: str | Construction = AUTO,
+    *,
+    output: str = "signs",  # or "bits"
+    seed: int = 0,
+    gamma: float = DEFAULT,
+    rho: float = DEFAULT,
+) -> Choice:
+    """The cheapest plan of the construction, by P_∞ and then by width; or a refusal that says why.
 
-    function: SparseFunction
-    context: int
-    output: str = "signs"  # or "bits"
-    construction: str = "auto"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_context(self.function, self.context)
-        if self.construction not in CONSTRUCTIONS:
-            raise CompileError(
-                f"There is no construction {self.construction!r}; choose one of {', '.join(CONSTRUCTIONS)}."
-            )
-        if self.output not in ("signs", "bits"):
-            raise CompileError(f"There is no output {self.output!r}; choose signs (1 and −1) or bits (1 and 0).")
-        if self.function.sparsity > MAX_POSITIONS:
-            raise CompileError(
-                f"The function reads {self.function.sparsity} positions; at most {MAX_POSITIONS} relevant ones are "
-                "compiled. Use fewer."
-            )
-        if not self.function.sparsity:
-            raise CompileError(
-                "The function is constant, and no head is needed for it; compile one that reads at least one position."
-            )
-
-
-def choose(wish: Wish, gamma: float = DEFAULT, rho: float = DEFAULT) -> Choice:
-    """The cheapest plan of the wished construction, by P_∞ and then by width; or a refusal that says why.
-
-    With `auto` the pair, additive and one-head-per-position constructions compete. Random codes are taken only by
-    name: they cost what the additive construction costs, and save dimension.
+    With "auto" those constructions compete that say so; the others are taken only by name.
     """
-    if not 0 < gamma < 1:  # also where the pair construction is not tried
+    check_context(function, context)
+    makers = _read_constructions(construction)
+    _check_request(function, output)
+    if not 0 < gamma < 1:  # also where no construction reads it
         raise AssumptionError(f"γ is the attention mass off the relevant positions, so 0 < γ < 1; got {gamma}.")
     check_leak(rho, 1.0)
-    names = ("pair", "additive", "heads") if wish.construction == "auto" else (wish.construction,)
-    plans: list[Plan] = []
+    masses = {"gamma": gamma, "rho": rho}
+    plans: list[tuple[Plan, Construction]] = []
     refusals: list[CompileError] = []
-    for name in names:
+    for maker in makers:
         try:
-            plans += candidates(wish, name, gamma, rho)
+            made = maker.plans(function, context, masses[maker.mass], cast("Output", output), seed)
         except CompileError as refusal:
             refusals.append(refusal)
+        else:
+            plans += [(_check_made(plan, maker), maker) for plan in made]
     if not plans:
-        raise refusals[0]
-    best, *rivals = sorted(plans, key=lambda plan: (plan.path_inf, plan.width))
-    return Choice(best, _why(best, rivals, asked=wish.construction != "auto"))
+        raise refusals[0] if refusals else CompileError(f"The construction {makers[0].name!r} made no plan.")
+    plans.sort(key=lambda pair: (pair[0].path_inf, pair[0].width))
+    best, maker = plans[0]
+    return Choice(best, maker, _compare(best, [plan for plan, _ in plans[1:]], asked=construction != AUTO))
 
 
-def candidates(wish: Wish, name: str, gamma: float, rho: float) -> list[Plan]:
-    """Every plan of one construction."""
-    function, context, output = wish.function, wish.context, cast("Output", wish.output)
-    if name == "pair":
-        return pair_plans(function, context, gamma, output)
-    if name == "additive":
-        return [additive_plan(function, context, rho, output)]
-    if name == "heads":
-        return [separate_plan(function, context, rho, output)]
-    return [coded_plan(function, context, rho, output, wish.seed)]
+def _read_constructions(construction: str | Construction) -> tuple[Construction, ...]:
+    """The constructions to try: all that compete, the one of that name, or the one that is given."""
+    if construction == AUTO:
+        return tuple(known for known in registered_constructions() if known.competes)
+    return (find_construction(construction) if isinstance(construction, str) else construction,)
 
 
-def cheapest(wish: Wish, charge: Charge) -> Choice:
+def _check_request(function: SparseFunction, output: str) -> None:
+    """Refuse an output that is none, and functions of no position or of too many."""
+    if output not in ("signs", "bits"):
+        raise CompileError(f"There is no output {output!r}; choose signs (1 and −1) or bits (1 and 0).")
+    if function.sparsity > MAX_POSITIONS:
+        raise CompileError(
+            f"The function reads {function.sparsity} positions; at most {MAX_POSITIONS} relevant ones are "
+            "compiled. Use fewer."
+        )
+    if not function.sparsity:
+        raise CompileError(
+            "The function is constant, and no head is needed for it; compile one that reads at least one position."
+        )
+
+
+def _check_made(plan: Plan, maker: Construction) -> Plan:
+    """Refuse a plan that its construction does not announce, or that has no matrices in its layout."""
+    if plan.construction not in maker.targets or not isinstance(plan.layout, maker.layout):
+        raise CompileError(
+            f"The construction {maker.name!r} made a plan {plan.construction!r} of {type(plan.layout).__name__}, and "
+            f"announces {', '.join(map(repr, maker.targets))} of {maker.layout.__name__}; let them agree."
+        )
+    for head in plan.heads:
+        plan.layout.check_head(plan.function.positions, head.focus, head.rest_logits, head.values, head.rest_values)
+    return plan
+
+
+def cheapest(
+    charge: Charge,
+    function: SparseFunction,
+    context: int,
+    construction: str | Construction = AUTO,
+    *,
+    output: str = "signs",
+    seed: int = 0,
+) -> Choice:
     """The attention mass and the construction for which a bound's own charge is least.
 
     γ and ρ are one number here, searched for by golden section in its log-odds: exact where the charge falls and then
     rises, as products of a logit scale log(1/γ) and read-outs 1/(1 − γ) do.
     """
 
-    def price(mass: float) -> float:
-        return charge(plan_profile(choose(wish, mass, mass).plan))
+    def choose_at(mass: float) -> Choice:
+        return choose(function, context, construction, output=output, seed=seed, gamma=mass, rho=mass)
 
-    mass = _golden(price)
-    choice = choose(wish, mass, mass)
-    return Choice(choice.plan, f"{choice.why} {_searched(mass)}")
+    mass = _golden_section(lambda mass: charge(plan_profile(choose_at(mass).plan)))
+    choice = choose_at(mass)
+    return Choice(choice.plan, choice.construction, f"{choice.why} {_searched(mass)}")
 
 
 def reasons(plan: Plan) -> Iterator[str]:
@@ -114,13 +134,11 @@ def reasons(plan: Plan) -> Iterator[str]:
     Of the two masses only the plan's own is known. The other one is taken to be equal to it, or as it is where none is
     asked for.
     """
-    mass = plan.parameters["gamma" if plan.paired else "target"]
-    kinds = (("pair", plan.paired), ("heads", plan.construction == "B′"), ("codes", plan.codes_seed is not None))
-    named = next((name for name, holds in kinds if holds), "additive")
-    for construction in ("auto", named):
-        wish = Wish(plan.function, plan.context, plan.output, construction, plan.codes_seed or 0)
+    maker, seed = construction_of(plan.construction), plan.codes_seed or 0
+    mass = plan.parameters[maker.parameter]
+    for asked in (AUTO, maker.name):
         for gamma, rho in {(mass, mass), (mass, DEFAULT), (DEFAULT, mass)}:
-            choice = choose(wish, gamma, rho)
+            choice = choose(plan.function, plan.context, asked, output=plan.output, seed=seed, gamma=gamma, rho=rho)
             if choice.plan.construction == plan.construction:
                 yield choice.why
                 if gamma == rho:
@@ -139,7 +157,7 @@ def path_inf(profile: NormProfile) -> float:
     return profile.path_inf if profile.path_inf is not None else float("inf")
 
 
-def _golden(price: Callable[[float], float]) -> float:
+def _golden_section(price: Callable[[float], float]) -> float:
     """The argument between LEAST and 1 − LEAST of the least price."""
     low, high = log(LEAST / (1 - LEAST)), log((1 - LEAST) / LEAST)
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
@@ -160,7 +178,7 @@ def _mass(odds: float) -> float:
     return 1 / (1 + exp(-odds))
 
 
-def _why(best: Plan, rivals: list[Plan], *, asked: bool) -> str:
+def _compare(best: Plan, rivals: list[Plan], *, asked: bool) -> str:
     """One sentence with the figures of the chosen plan and of its rivals."""
     chosen = f"{best.construction} has P_∞ = {best.path_inf:.4g} with {_units(best)}"
     if not rivals:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from keyhole.attention.weights import Model
 from keyhole.bounds.finite.necessity import logit_range_floor
 from keyhole.compiler.assembly import to_model, to_tabulated
 from keyhole.compiler.choice import Choice
+from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import Plan, half_gap
-from keyhole.compiler.constructions.theorem_norms import StatedNorm, named_norms, theorem_figures
-from keyhole.compiler.norms import logit_range, plan_profile, value_radius
-from keyhole.compiler.precision.verdicts import ORDER, FormatVerdict, judge
+from keyhole.compiler.constructions.registry import construction_of
+from keyhole.compiler.norms import logit_range, named_norms, plan_profile, theorem_norms, value_radius
+from keyhole.compiler.precision.verdicts import ORDER, FormatVerdict, judge_formats
 from keyhole.compiler.proof import Proof, prove
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import CompileError
@@ -30,31 +32,27 @@ class Compiled:
     proof: Proof
     profile: NormProfile
     formats: Mapping[str, FormatVerdict]
-    why: str
+    theorem: Mapping[str, TheoremNorm]  # the construction's own figure for each norm it speaks of
+    why: str  # this construction was taken
 
     @property
     def exact(self) -> bool:
         """Whether every one of the 2^T inputs is proved to come out on its right side."""
         return self.proof.margin > 0
 
-    @property
+    @cached_property
     def norms(self) -> dict[str, float]:
         """The norms that the theorems speak of, by name."""
         return named_norms(self.profile)
 
-    @property
-    def theorem(self) -> Mapping[str, StatedNorm]:
-        """The construction's own figure for each norm it speaks of."""
-        return theorem_figures(self.plan)
-
-    @property
+    @cached_property
     def logit_scale(self) -> float:
         """The length of the interval that holds the logits."""
         return logit_range(self.plan)
 
-    @property
+    @cached_property
     def logit_floor(self) -> float:
-        """What Lemma N1 asks of the logit scale, given these output norms; 0 where it says nothing."""
+        """The least logit scale of any model with these output norms (Lemma N1); 0 where the lemma says nothing."""
         change = 2 * self.proof.margin  # some flip carries the output from one side to the other
         radius = value_radius(self.plan)
         return logit_range_floor(change, self.plan.context, float(np.linalg.norm(self.plan.readout)), radius)
@@ -116,7 +114,7 @@ class Compiled:
         )
 
 
-def certified(choice: Choice, carry: str | None = None) -> Compiled:
+def compile_choice(choice: Choice, carry: str | None = None) -> Compiled:
     """Prove the chosen plan, or refuse it; with `carry` also where that format is not proved to keep the signs."""
     plan = choice.plan
     proof = prove(plan)
@@ -126,7 +124,8 @@ def certified(choice: Choice, carry: str | None = None) -> Compiled:
             "distance to the threshold: double precision does not carry its weights. Use fewer positions, or another "
             "construction."
         )
-    formats = judge(plan, proof.margin)
+    compiled = assess_plan(plan, proof, choice.why, choice.construction)
+    formats = compiled.formats
     if carry is not None and carry not in formats:
         raise CompileError(f"There is no number format {carry!r}; choose one of {', '.join(formats)}.")
     if carry is not None and formats[carry].outcome != "proved":
@@ -134,4 +133,10 @@ def certified(choice: Choice, carry: str | None = None) -> Compiled:
             f"The margin was to be carried by {carry}, and that is not proved ({formats[carry]}). Use a wider format "
             "or fewer positions."
         )
-    return Compiled(plan, proof, plan_profile(plan), formats, choice.why)
+    return compiled
+
+
+def assess_plan(plan: Plan, proof: Proof, why: str, construction: Construction | None = None) -> Compiled:
+    """A plan and its proof with all else that is shown of it; the construction is the registered one if not given."""
+    maker = construction_of(plan.construction) if construction is None else construction
+    return Compiled(plan, proof, plan_profile(plan), judge_formats(plan, proof.margin), theorem_norms(plan, maker), why)

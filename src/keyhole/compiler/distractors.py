@@ -3,16 +3,28 @@
 They mislead whoever takes attention, or activity, for relevance; the function read at the output does not change.
 """
 
-from dataclasses import replace
-from math import log
+import re
+from dataclasses import dataclass, replace
+from math import exp, log
 
 import numpy as np
 
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
-from keyhole.errors import AssumptionError, CompileError
+from keyhole.compiler.unread import count_unread_heads, remove_unread
+from keyhole.errors import AssumptionError, CheckpointError, CompileError
+
+_UNIT = re.compile(r"read by nothing: ones at (x\d+(?:, x\d+)*)")  # what add_distractor names its unit
 
 
-def with_distractor(plan: Plan, decoys: tuple[int, ...], leak: float) -> Plan:
+@dataclass(frozen=True)
+class Distractor:
+    """Which positions a distracting head attends to, and how much of its attention it leaves to the others."""
+
+    decoys: tuple[int, ...]
+    leak: float
+
+
+def add_distractor(plan: Plan, distractor: Distractor) -> Plan:
     """The plan with one more head, on decoy positions, and one more unit, which gathers their ones and is not read.
 
     Statement  The head puts attention (1 − leak)/|decoys| on each decoy; the output is the same on every input.
@@ -20,62 +32,63 @@ def with_distractor(plan: Plan, decoys: tuple[int, ...], leak: float) -> Plan:
                are read, the other heads' values are 0 in the new unit, and the new unit's read-out weight is 0.
     Source     Ours.
     """
-    _check(plan, decoys, leak)
-    others = _others(plan)
+    decoys, leak = distractor.decoys, distractor.leak
+    _check_distractor(plan, decoys, leak)
+    others = np.delete(np.arange(plan.context), list(plan.function.positions))
     n = len(decoys)
     beta = log((plan.context + 1 - n) * (1 - leak) / (n * leak))
     values = np.zeros((2, plan.width + 1))
     values[1, -1] = 1.0
-    distractor = HeadPlan(
+    head = HeadPlan(
         focus=np.zeros(plan.function.sparsity),
         values=np.tile(values, (plan.function.sparsity, 1, 1)),
         rest_logits=np.where(np.isin(others, decoys), beta, 0.0),
         rest_values=values,
     )
+    count = count_unread_heads(plan) + 1
     return replace(
         plan,
-        construction=_named(plan.construction, _count(plan) + 1),
-        heads=(*(_widened(head, len(others)) for head in plan.heads), distractor),
+        construction=f"{plan.target} with {count} distractor{'s' * (count > 1)}",
+        heads=(*(_widen(read, len(others)) for read in plan.heads), head),
         readout=np.append(plan.readout, 0.0),
         units=(*plan.units, f"read by nothing: ones at {', '.join(f'x{place}' for place in decoys)}"),
     )
 
 
-def live(plan: Plan) -> Plan:
-    """The plan without what cannot reach the output: units of read-out weight 0, and heads that write to no other.
-
-    Statement  Both plans have the same output on every input, in exact arithmetic.
-    Proof      f = Σ_j w_j ReLU(Σ_h head_h[j]): a unit with w_j = 0 adds nothing, and a head whose values are 0 in
-               every unit with w_j ≠ 0 adds 0 to each of their pre-activations.
-    Source     Ours.
-    """
-    read = np.flatnonzero(plan.readout)
-    heads = tuple(
-        replace(head, values=head.values[:, :, read], rest_values=head.rest_values[:, read])
-        for head in plan.heads
-        if head.values[:, :, read].any() or head.rest_values[:, read].any()
-    )
-    if len(read) == plan.width and len(heads) == len(plan.heads):
+def remove_distractors(plan: Plan) -> Plan:
+    """The plan as it was before any distractor was added: what is read, one logit for all others, its own name."""
+    if not count_unread_heads(plan):
         return plan
-    return replace(plan, heads=heads, readout=plan.readout[read], units=tuple(plan.units[j] for j in read))
-
-
-def without_distractors(plan: Plan) -> Plan:
-    """The plan as it was before any distractor was added: live parts, one logit for all others, its own name."""
-    if not _count(plan):
-        return plan
-    kept = live(plan)
+    kept = remove_unread(plan)
     heads = tuple(
         replace(head, rest_logits=float(rest[0]) if len(rest) and (rest == rest[0]).all() else rest)
         for head, rest in ((head, np.atleast_1d(head.rest_logits)) for head in kept.heads)
     )
-    return replace(kept, heads=heads, construction=plan.construction.partition(" with ")[0])
+    return replace(kept, heads=heads, construction=plan.target)
 
 
-def _check(plan: Plan, decoys: tuple[int, ...], leak: float) -> None:
+def read_distractors(plan: Plan) -> tuple[Distractor, ...]:
+    """The distractors of a plan, from the names of the units that nothing reads and the logits of their heads."""
+    bare = remove_distractors(plan)
+    units_of_heads = zip(plan.heads[len(bare.heads) :], plan.units[bare.width :], strict=True)
+    return tuple(_read_distractor(plan, head, unit) for head, unit in units_of_heads)
+
+
+def _read_distractor(plan: Plan, head: HeadPlan, unit: str) -> Distractor:
+    """The decoys that the unit names, and the leak that the logit of the first one leaves."""
+    named = _UNIT.fullmatch(unit)
+    if named is None:
+        raise CheckpointError(f"The unit {unit[:57]!r} is read by nothing, and does not name its decoys.")
+    decoys = tuple(int(place[1:]) for place in named[1].split(", "))
+    others = np.delete(np.arange(plan.context), list(plan.function.positions))
+    n, beta = len(decoys), float(np.ravel(head.rest_logits)[others == decoys[0]].max(initial=-np.inf))
+    return Distractor(decoys, (plan.context + 1 - n) / (plan.context + 1 - n + n * exp(beta)))
+
+
+def _check_distractor(plan: Plan, decoys: tuple[int, ...], leak: float) -> None:
     if not 0 < leak < 1:
         raise AssumptionError(f"A distractor's leak is its attention off the decoys, so 0 < leak < 1; got {leak}.")
-    if plan.codes_seed is not None:
+    if not plan.layout.orthogonal:
         raise CompileError("Distractors were asked for random codes; use one coordinate per position or per pair.")
     if not decoys or len(set(decoys)) < len(decoys):
         raise AssumptionError(f"Decoys are distinct positions, at least one; got {decoys}.")
@@ -87,16 +100,7 @@ def _check(plan: Plan, decoys: tuple[int, ...], leak: float) -> None:
         )
 
 
-def _others(plan: Plan) -> np.ndarray:
-    return np.delete(np.arange(plan.context), list(plan.function.positions))
-
-
-def _count(plan: Plan) -> int:
-    """How many distractors the plan has: heads without a unit that is read."""
-    return len(plan.heads) - len(live(plan).heads)
-
-
-def _widened(head: HeadPlan, others: int) -> HeadPlan:
+def _widen(head: HeadPlan, others: int) -> HeadPlan:
     """The head with 0 in one more unit, and a logit for each other position, as its neighbours have."""
     return HeadPlan(
         focus=head.focus,
@@ -104,7 +108,3 @@ def _widened(head: HeadPlan, others: int) -> HeadPlan:
         rest_logits=np.array(np.broadcast_to(np.asarray(head.rest_logits, dtype=np.float64), (others,))),
         rest_values=np.concatenate([head.rest_values, np.zeros((2, 1))], axis=1),
     )
-
-
-def _named(construction: str, count: int) -> str:
-    return f"{construction.partition(' with ')[0]} with {count} distractor{'s' * (count > 1)}"

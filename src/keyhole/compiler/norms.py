@@ -1,30 +1,28 @@
 """The norms of a plan, from the few rows of its matrices that are not zero: a million positions cost nothing."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from math import sqrt
+from math import hypot, sqrt
 
 import numpy as np
 
 from keyhole.attention.matrices import matrix_norms
-from keyhole.attention.positions import SignCodes
-from keyhole.compiler.constructions.additive import TOKENS, relevant_products
+from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.compiler.unread import count_unread_heads
 from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
-
-PAIRS = 2048  # vectors up to which the distances of random codes are looked at
 
 
 def plan_profile(plan: Plan) -> NormProfile:
     """What the theorems read off the plan's weights; equal to measuring the dense matrices."""
-    pair = plan.paired
-    reach = sum(np.linalg.norm(value_rows(plan, head), axis=0) for head in plan.heads)
+    reach = sum(np.linalg.norm(_rows_by_length(plan, head), axis=0) for head in plan.heads)
     return NormProfile(
         blocks=(BlockNorms(heads=tuple(_head_norms(plan, head) for head in plan.heads)),),
         tokens=plan.context + 1,
         readout=float(np.linalg.norm(plan.readout)),
-        token_radius=1.0 if pair else sqrt(2),
+        token_radius=plan.layout.radius,
         query_radius=1.0,
-        token_diameter=sqrt(2) if pair else _additive_diameter(plan),
+        token_diameter=plan.layout.diameter(),
         path=float(np.abs(plan.readout) @ reach),
         path_inf=plan.path_inf,
         spread=0.0,  # logits do not depend on symbols
@@ -32,25 +30,30 @@ def plan_profile(plan: Plan) -> NormProfile:
     )
 
 
-def key_entries(plan: Plan, head: HeadPlan) -> np.ndarray:
-    """The entries of the key vector q that can differ from zero."""
-    if plan.paired:
-        return np.repeat(head.focus, 2)
-    if plan.codes_seed is None:
-        return head.focus
-    codes = SignCodes(plan.context, plan.dimension - TOKENS, plan.codes_seed)
-    relevant = np.concatenate([codes.rows(i, i + 1, np.zeros(())) for i in plan.function.positions])
-    return np.asarray(np.linalg.solve(relevant_products(codes, plan.function.positions), head.focus) @ relevant)
+def named_norms(profile: NormProfile) -> dict[str, float]:
+    """The norms that the theorems speak of, by name; of several heads the largest."""
+    heads = profile.blocks[0].heads
+    named = {
+        "score_frobenius": max(head.score.frobenius for head in heads),
+        "score_21": max(head.score.columns21 for head in heads),
+        "score_transposed_21": max(head.score.rows21 for head in heads),
+        "value_spectral": max(head.value.spectral for head in heads),
+        "value_21": max(head.value.columns21 for head in heads),
+        "value_frobenius": max(head.value.frobenius for head in heads),
+        "readout": profile.readout,
+    }
+    return named | {"path": profile.path or 0.0, "path_inf": profile.path_inf or 0.0}
 
 
-def value_rows(plan: Plan, head: HeadPlan) -> np.ndarray:
-    """The rows of W_V that can differ from zero: of the relevant pairs, or of the two tokens."""
-    return head.values.reshape(-1, plan.width) if plan.paired else head.rest_values
+def theorem_norms(plan: Plan, construction: Construction) -> Mapping[str, TheoremNorm]:
+    """The construction's own figure for each norm it speaks of; of a plan with distractors none speaks."""
+    return {} if count_unread_heads(plan) else construction.theorem_norms(plan)
 
 
 def value_radius(plan: Plan) -> float:
     """V, the largest ‖W_Vᵀx‖₂ of a token, added over the heads."""
-    return float(sum(np.linalg.norm(value_rows(plan, head), axis=1).max() for head in plan.heads))
+    rows = [np.concatenate([_own_rows(plan, head), _shared_rows(plan, head)]) for head in plan.heads]
+    return float(sum(np.linalg.norm(values, axis=1).max() for values in rows))
 
 
 def logit_range(plan: Plan) -> float:
@@ -61,20 +64,53 @@ def logit_range(plan: Plan) -> float:
 
 def _head_norms(plan: Plan, head: HeadPlan) -> HeadNorms:
     """M = q x_CLSᵀ has rank one, and x_CLS is a unit vector."""
-    q = key_entries(plan, head)
-    size, absolute = float(np.linalg.norm(q)), float(np.abs(q).sum())
+    size, absolute = _key_norms(plan, head)
     score = MatrixNorms(plan.dimension, plan.dimension, size, size, size, absolute, absolute)
-    return HeadNorms(score, replace(matrix_norms(value_rows(plan, head)), rows=plan.dimension), query=size)
+    return HeadNorms(score, _value_norms(plan, head), query=size)
 
 
-def _additive_diameter(plan: Plan) -> float | None:
-    """D_X of x_t = p_t + e_(b_t): two tokens of unlike symbols, or one of them and [CLS]."""
-    if plan.context == 1:
-        return sqrt(3)
-    if plan.codes_seed is None:
-        return 2.0
-    if 2 * plan.context + 1 > PAIRS:
-        return None
-    codes = SignCodes(plan.context, plan.dimension - TOKENS, plan.codes_seed)
-    rows = codes.rows(0, plan.context, np.zeros(()))
-    return sqrt(max(3.0, 4.0 - 2.0 * float((rows @ rows.T).min())))
+def _key_norms(plan: Plan, head: HeadPlan) -> tuple[float, float]:
+    """‖q‖₂ and ‖q‖₁; logits off the relevant positions count once for every coordinate that holds them."""
+    q = plan.layout.key_entries(plan.function.positions, head.focus)
+    size, absolute = float(np.linalg.norm(q)), float(np.abs(q).sum())
+    rest = np.ravel(head.rest_logits)
+    if not plan.layout.orthogonal or not rest.any():  # codes: what other positions get follows from q
+        return size, absolute
+    each = 1 if isinstance(head.rest_logits, np.ndarray) else _others(plan)
+    count = each * (2 if plan.layout.names_position else 1)
+    return hypot(size, sqrt(count) * float(np.linalg.norm(rest))), absolute + count * float(np.abs(rest).sum())
+
+
+def _value_norms(plan: Plan, head: HeadPlan) -> MatrixNorms:
+    """The norms of W_V, from its rows of the relevant positions and those that all the others share."""
+    shared, norms = _shared_rows(plan, head), matrix_norms(_rows_by_length(plan, head))
+    if len(shared):
+        own, others = matrix_norms(_own_rows(plan, head)), matrix_norms(shared)
+        rows21 = own.rows21 + _others(plan) * others.rows21
+        norms = replace(norms, rows21=rows21, entries11=own.entries11 + _others(plan) * others.entries11)
+    return replace(norms, rows=plan.dimension)
+
+
+def _rows_by_length(plan: Plan, head: HeadPlan) -> np.ndarray:
+    """Few rows that give W_V's spectral norm and the length of each of its columns.
+
+    Statement  n copies of a row r can be replaced by one row √n r.
+    Proof      Both add n r rᵀ to W_VᵀW_V, which decides those norms.
+    """
+    own, shared = _own_rows(plan, head), _shared_rows(plan, head)
+    return np.concatenate([own, sqrt(_others(plan)) * shared]) if len(shared) else own
+
+
+def _own_rows(plan: Plan, head: HeadPlan) -> np.ndarray:
+    """The rows of W_V that can differ from zero, those apart that every other position has alike."""
+    return plan.layout.value_rows(head.values, head.rest_values)
+
+
+def _shared_rows(plan: Plan, head: HeadPlan) -> np.ndarray:
+    """The rows other than zero that W_V has once for every position off the relevant ones."""
+    copied = plan.layout.names_position and _others(plan) > 0
+    return head.rest_values[head.rest_values.any(axis=1)] if copied else np.zeros((0, plan.width))
+
+
+def _others(plan: Plan) -> int:
+    return plan.context - plan.function.sparsity

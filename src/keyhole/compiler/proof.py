@@ -15,7 +15,7 @@ import numpy as np
 from keyhole.boolean.function import decide
 from keyhole.boolean.rules import Levels
 from keyhole.compiler.constructions.plan import HeadPlan, Plan, half_gap, wanted
-from keyhole.compiler.distractors import live
+from keyhole.compiler.unread import remove_unread
 from keyhole.errors import CompileError
 from keyhole.rigorous.interval import Enclosure, exactly, exponentials, reading, relu, total, weighted_sum
 
@@ -44,7 +44,7 @@ class Masses:
 
 def prove(plan: Plan) -> Proof:
     """Enclose the output on every input, by whichever argument the numbers allow; what nothing reads is left out."""
-    plan = live(plan)
+    plan = remove_unread(plan)
     if not plan.heads:
         raise CompileError("Nothing reaches the output: every read-out weight or every value is 0.")
     if len(plan.heads) > max(1, plan.function.sparsity):
@@ -87,7 +87,7 @@ def _by_patterns(plan: Plan, masses: Masses) -> tuple[float, str]:
         chosen = np.zeros((len(bits), s, 2))
         np.put_along_axis(chosen, bits[:, :, None].astype(np.int64), 1.0, axis=2)
         output = _read_out(plan, relu(weighted_sum(chosen.reshape(len(bits), 2 * s), flat)))
-        worst = max(worst, _worst(output, _wanted(plan, bits)))
+        worst = max(worst, _largest_error(output, _wanted(plan, bits)))
     return worst, "every count of true literals" if by_count else "every pattern of the relevant bits"
 
 
@@ -132,7 +132,7 @@ def _wanted(plan: Plan, bits: np.ndarray) -> np.ndarray:
     return np.where(decide(plan.function.rule, bits), 1.0, wanted(truth=False, output=plan.output))
 
 
-def _worst(output: Enclosure, target: np.ndarray) -> float:
+def _largest_error(output: Enclosure, target: np.ndarray) -> float:
     """The largest distance of an enclosed output from its target, rounded up; infinite where a number was lost."""
     worst = float((output - exactly(target)).size.max())
     return worst if isfinite(worst) else inf  # NaN would be smaller than nothing
@@ -160,14 +160,14 @@ def _by_gathered_mass(plan: Plan, masses: Masses) -> float:
     count = len(targets)
     worst = 0.0
     for part in (slice(0, count), slice(count, 2 * count)):
-        worst = max(worst, _worst(Enclosure(low[part], high[part]), targets))
+        worst = max(worst, _largest_error(Enclosure(low[part], high[part]), targets))
     order = np.argsort(lows.low)
     for x_low, x_high, f_low, f_high in zip(inside.low, inside.high, low[2 * count :], high[2 * count :], strict=True):
         # a bend matters to every level whose range it may touch
         touched = order[: np.searchsorted(lows.low[order], x_high, side="right")]
         touched = touched[highs.high[touched] >= x_low]
         if len(touched):
-            worst = max(worst, _worst(exactly([[f_low], [f_high]]), targets[touched][None, :]))
+            worst = max(worst, _largest_error(exactly([[f_low], [f_high]]), targets[touched][None, :]))
     return worst
 
 
@@ -232,9 +232,9 @@ def _by_boxes(plan: Plan, masses: list[Masses]) -> float:
             everything = total(mass.focus) + mass.rest
             one, zero = head.rest_values[1], head.rest_values[0]
             rising += _affine(x, everything, exactly(one[pair]), exactly(zero[pair]))
-            gap += _affine(x, everything, _moved(one, pair), _moved(zero, pair))
+            gap += _affine(x, everything, _unit_gaps(one, pair), _unit_gaps(zero, pair))
         step = _step(rising, gap)
-        worst = max(worst, _worst(reading(step, plan.readout[pair]), _wanted(plan, block)))
+        worst = max(worst, _largest_error(reading(step, plan.readout[pair]), _wanted(plan, block)))
     return worst
 
 
@@ -266,7 +266,7 @@ def _own_range(bits: np.ndarray, index: int, mass: Masses) -> Enclosure:
     return Enclosure(low[:, None], high[:, None])
 
 
-def _moved(values: np.ndarray, pair: np.ndarray) -> Enclosure:
+def _unit_gaps(values: np.ndarray, pair: np.ndarray) -> Enclosure:
     """How the second unit of each pair differs from the first."""
     return exactly(values[pair + 1]) - exactly(values[pair])
 

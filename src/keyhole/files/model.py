@@ -15,7 +15,7 @@ import numpy as np
 
 from keyhole.errors import CheckpointError
 from keyhole.files.atomic import write_file
-from keyhole.files.record import to_json
+from keyhole.files.record import to_record
 
 FORMAT = "keyhole-model/1"
 LONGEST_HEADER = 10**8  # bytes; no header of ours comes near
@@ -35,7 +35,7 @@ def write_model(path: Path, tensors: Mapping[str, np.ndarray], description: Mapp
     from safetensors.numpy import save  # noqa: PLC0415  (woken when something is written)
 
     arrays = {name: np.asarray(array, dtype=np.float64, order="C") for name, array in tensors.items()}
-    plain = json.loads(to_json("model/1", {**description, "digests": {name: digest(arrays[name]) for name in arrays}}))
+    plain = to_record("model/1", {**description, "digests": {name: digest(arrays[name]) for name in arrays}})
     plain["digest"] = description_digest(plain)
     metadata = {"format": FORMAT, "description": json.dumps(plain, ensure_ascii=False)}
     return write_file(path, save(arrays, metadata))

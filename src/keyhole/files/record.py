@@ -18,7 +18,7 @@ def to_json(schema: str, fields: Mapping[str, Any]) -> str:
 
 
 def to_record(schema: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The same envelope as plain values: what reading the JSON gives."""
+    """The envelope as plain values, as reading its JSON gives them back."""
     return {"keyhole": __version__, "schema": schema, **_plain(fields)}
 
 

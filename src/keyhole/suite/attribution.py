@@ -48,11 +48,11 @@ def score_attribution(
 
     Without `top` as many positions are taken as are relevant; precision and recall are then equal.
 
-    >>> found = score_attribution(np.array([[0.0, -2.0, 0.0, 1.0], [0.0, 1.0, 0.0, 3.0]]), (1, 3))
-    >>> found.precision.value, found.auc.value
+    >>> score = score_attribution(np.array([[0.0, -2.0, 0.0, 1.0], [0.0, 1.0, 0.0, 3.0]]), (1, 3))
+    >>> score.precision.value, score.auc.value
     (1.0, 1.0)
     """
-    sizes, relevant = _checked(attributions, positions)
+    sizes, relevant = _check_attributions(attributions, positions)
     taken = len(positions) if top is None else top
     if not 1 <= taken <= sizes.shape[1]:
         raise DataError(f"The top {taken} positions were asked for; a context of {sizes.shape[1]} has 1 to that many.")
@@ -80,7 +80,7 @@ def auc(sizes: Float[np.ndarray, "n T"], relevant: Shaped[np.ndarray, "T"]) -> F
                within I contribute s(s−1)/2 in all.
     Source     Standard: the statistic of Mann and Whitney.
     """
-    from scipy.stats import rankdata  # noqa: PLC0415  (woken by scoring alone)
+    from scipy.stats import rankdata  # noqa: PLC0415  (imported by scoring alone)
 
     s, others = int(relevant.sum()), int((~relevant).sum())
     ranks = rankdata(sizes, axis=1)[:, relevant].sum(axis=1)
@@ -97,8 +97,8 @@ def hits(sizes: Float[np.ndarray, "n T"], relevant: Shaped[np.ndarray, "T"], top
 
 def _measures(sizes: np.ndarray, relevant: np.ndarray, top: int) -> np.ndarray:
     """Rows precision, recall and AUC, a column per ranking."""
-    found = hits(sizes, relevant, top)
-    return np.stack([found / top, found / relevant.sum(), auc(sizes, relevant)])
+    taken = hits(sizes, relevant, top)
+    return np.stack([taken / top, taken / relevant.sum(), auc(sizes, relevant)])
 
 
 def _resamples(n: int, context: int, seed: int) -> Iterator[np.ndarray]:
@@ -109,7 +109,7 @@ def _resamples(n: int, context: int, seed: int) -> Iterator[np.ndarray]:
         yield rng.multinomial(n, np.full(n, 1 / n), size=min(step, RESAMPLES - start)).astype(np.float64)
 
 
-def _checked(attributions: np.ndarray, positions: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+def _check_attributions(attributions: np.ndarray, positions: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """The sizes and which positions are relevant; refuses what cannot be ranked."""
     if attributions.dtype.kind not in "fiub" or attributions.size == 0:
         raise DataError(

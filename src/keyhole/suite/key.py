@@ -20,7 +20,7 @@ def read_key(path: Path) -> tuple[dict[str, Any], ...]:
         text = ""
     try:
         key = json.loads(text)
-        models = tuple({**_answer(model), "context": int(key["context"])} for model in key["models"])
+        models = tuple({**_read_answer(model), "context": int(key["context"])} for model in key["models"])
     except KeyholeError:  # already a sentence
         raise
     except (ValueError, KeyError, TypeError):
@@ -39,7 +39,7 @@ def read_attributions(path: Path) -> np.ndarray:
     return array
 
 
-def _answer(model: dict[str, Any]) -> dict[str, Any]:
+def _read_answer(model: dict[str, Any]) -> dict[str, Any]:
     """A model with what scoring needs: a file's name and whole numbers as positions."""
     if not isinstance(model["file"], str) or not all(isinstance(place, int) for place in model["positions"]):
         raise TypeError(model["file"])

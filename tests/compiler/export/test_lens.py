@@ -11,7 +11,7 @@ from keyhole.boolean.text import read_function
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.distractors import with_distractor
+from keyhole.compiler.distractors import Distractor, add_distractor
 from keyhole.compiler.export.lens import lens_config, lens_state, to_lens
 from keyhole.compiler.export.residual import to_residual, token_ids
 from keyhole.compiler.proof import prove
@@ -70,7 +70,7 @@ def test_every_construction_on_every_input():
 
     bits = all_inputs(CONTEXT)
     plans = all_plans("x1 & ~x4 | x2")
-    plans.append(with_distractor(plans[0], (0, 5), 0.2))
+    plans.append(add_distractor(plans[0], Distractor((0, 5), 0.2)))
     for plan in plans:
         block = to_residual(plan)
         model = to_lens(block)

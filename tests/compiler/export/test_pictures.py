@@ -7,7 +7,7 @@ from compiled_plans import CONTEXT, FORMULAS, all_plans, targets
 from keyhole.boolean.text import read_function
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.distractors import with_distractor
+from keyhole.compiler.distractors import Distractor, add_distractor
 from keyhole.compiler.export.pictures import (
     BARS,
     attention_figure,
@@ -73,7 +73,7 @@ def test_query_and_values_are_the_plans():
 
 def test_values_leave_distractors_out():
     """A distractor's unit is read by nothing, and is not shown."""
-    plan = with_distractor(pair_plans(read_function("x1 & ~x4"), CONTEXT, 0.5, "signs")[0], (0,), 0.1)
+    plan = add_distractor(pair_plans(read_function("x1 & ~x4"), CONTEXT, 0.5, "signs")[0], Distractor((0,), 0.1))
     assert {row["unit"] for row in value_figure(plan).rows} == {"pattern", "constant"}
 
 

@@ -13,7 +13,7 @@ from keyhole.boolean.text import read_function
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.distractors import with_distractor
+from keyhole.compiler.distractors import Distractor, add_distractor
 from keyhole.compiler.export.residual import residual_model, to_residual, token_ids
 from keyhole.errors import CompileError
 
@@ -40,7 +40,7 @@ def test_exact_on_every_input(formula, output):
     bits = all_inputs(CONTEXT)
     for plan in all_plans(formula, output=output):
         spare = next(t for t in range(CONTEXT) if t not in plan.function.positions)
-        distracted = [] if plan.codes_seed is not None else [with_distractor(plan, (spare,), 0.2)]
+        distracted = [] if plan.codes_seed is not None else [add_distractor(plan, Distractor((spare,), 0.2))]
         for built in (plan, *distracted):
             block = to_residual(built)
             assert np.abs(forward(residual_model(block), bits) - targets(built, bits)).max() < EXACT
@@ -48,7 +48,7 @@ def test_exact_on_every_input(formula, output):
 
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_the_general_pass_is_the_formula(formula):
-    """The house's forward pass and the matrices by hand agree at [CLS]; every other query stays finite."""
+    """The library's forward pass and the matrices by hand agree at [CLS]; every other query stays finite."""
     for plan in all_plans(formula):
         block = to_residual(plan)
         model = residual_model(block)

@@ -13,8 +13,8 @@ from keyhole.boolean.text import read_function
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.constructions.per_position import separate_plan
-from keyhole.compiler.distractors import with_distractor
+from keyhole.compiler.constructions.per_position import head_per_position_plan
+from keyhole.compiler.distractors import Distractor, add_distractor
 from keyhole.compiler.export.torch_source import torch_source, write_torch
 from keyhole.compiler.proof import prove
 from keyhole.errors import OutputError
@@ -65,7 +65,7 @@ def module_of(plan):
     [
         pair_plans(AND, LONG, 0.5, "signs")[0],
         additive_plan(AND, LONG, 0.5, "signs"),
-        separate_plan(AND, LONG, 0.5, "signs"),
+        head_per_position_plan(AND, LONG, 0.5, "signs"),
     ],
     ids=lambda plan: plan.construction,
 )
@@ -92,7 +92,7 @@ def test_every_construction_on_every_input():
 
     bits = all_inputs(CONTEXT)
     plans = all_plans("x1 & ~x4 | x2")
-    plans.append(with_distractor(plans[0], (0, 5), 0.2))
+    plans.append(add_distractor(plans[0], Distractor((0, 5), 0.2)))
     for plan in plans:
         read = module_of(plan)(torch.from_numpy(bits)).detach().numpy()
         assert np.abs(read - targets(plan, bits)).max() < 1e-9

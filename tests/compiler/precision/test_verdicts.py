@@ -7,21 +7,19 @@ import pytest
 
 from compiled_plans import all_inputs, every_plan, targets
 from keyhole.boolean.families import conjunction, majority, parity, random_junta
-from keyhole.compiler.constructions.additive import additive_plan, coded_plan
+from keyhole.compiler.constructions.additive import additive_plan
+from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.precision.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64
 from keyhole.compiler.precision.rounding import (
     _moves,
     growth,
-    logit_allowance,
-    moved_output,
     normaliser_error,
     output_error,
 )
-from keyhole.compiler.precision.simulation import runs, simulate
-from keyhole.compiler.precision.verdicts import FORMATS, candidates, judge, judge_format
+from keyhole.compiler.precision.simulation import position_runs, simulate
+from keyhole.compiler.precision.verdicts import FORMATS, inputs_to_try, judge_format, judge_formats
 from keyhole.compiler.proof import prove
-from keyhole.errors import AssumptionError
 
 
 def slow_output(plan, bits, storage, accumulation):
@@ -60,7 +58,7 @@ def test_the_simulation_is_the_plain_loop(name):
     storage, accumulation = FORMATS[name]
     rng = np.random.default_rng(5)
     for plan in every_plan(random_junta((2, 7, 30), rng), 40):
-        relevant, others = candidates(plan)
+        relevant, others = inputs_to_try(plan)
         chosen = rng.choice(len(relevant), size=4, replace=False)
         found = simulate(plan, relevant[chosen], others[chosen], storage, accumulation)
         for row, bit, output in zip(relevant[chosen], others[chosen], found, strict=True):
@@ -108,17 +106,6 @@ def test_theta_by_hand():
     assert growth(2**11, u) == inf
 
 
-def test_allowance_vector():
-    """A2, s = 3, γ = ½ (K = 6 · 1.290994), threshold ½: logits alone may move by 0.0645721."""
-    scale = 6 * np.sqrt(5 / 3)
-    allowance = logit_allowance(0.5, scale)
-    assert allowance == pytest.approx(0.0645721, abs=5e-8)
-    assert moved_output(scale, allowance) == pytest.approx(0.5, rel=1e-12)
-    assert logit_allowance(3.0, 1.0) == inf
-    with pytest.raises(AssumptionError, match="above 0"):
-        logit_allowance(0.0, 1.0)
-
-
 def test_the_bound_holds_in_one_format_after_another():
     """|Δf| ≤ Lemma R's bound on simulated inputs, 0/1 outputs, and it is not more than 10⁴ times too large."""
     rng = np.random.default_rng(8)
@@ -126,7 +113,7 @@ def test_the_bound_holds_in_one_format_after_another():
         *pair_plans(random_junta((0, 5, 9), rng), 60, 0.5, "bits"),
         additive_plan(majority((0, 5, 9)), 60, 0.5, "bits"),
     ]:
-        relevant, others = candidates(plan)
+        relevant, others = inputs_to_try(plan)
         exact = np.where(plan.function.table[relevant @ [1, 2, 4]], 1.0, 0.0)
         for storage, accumulation in ((FLOAT32, FLOAT32), (FLOAT16, FLOAT32), (BFLOAT16, FLOAT32), (FLOAT16, FLOAT16)):
             bound = output_error(plan, storage, accumulation)
@@ -156,7 +143,7 @@ def test_a_long_float16_sum_loses_the_normaliser_but_not_the_sign():
 def test_a_refutation_is_an_input():
     """B1 parity, T = 100, bfloat16: the named input, run token by token, has the wrong sign."""
     plan = additive_plan(parity((0, 1, 2)), 100, 0.5, "signs")
-    verdict = judge(plan, prove(plan).margin)["bfloat16"]
+    verdict = judge_formats(plan, prove(plan).margin)["bfloat16"]
     assert verdict.outcome == "refuted"
     assert "relevant bits 110" in verdict.counterexample
     assert verdict.counterexample.endswith("all other bits 1")
@@ -169,7 +156,7 @@ def test_a_refutation_is_an_input():
 def test_formats_are_stated():
     """Each verdict names storage and accumulation; float64 is proved for every construction of a small function."""
     for plan in every_plan(conjunction((0, 4)), 30):
-        verdicts = judge(plan, prove(plan).margin)
+        verdicts = judge_formats(plan, prove(plan).margin)
         assert {name: (v.storage, v.accumulation) for name, v in verdicts.items()} == {
             name: (storage.name, accumulation.name) for name, (storage, accumulation) in FORMATS.items()
         }
@@ -189,13 +176,13 @@ def test_long_codes_are_not_simulated():
 def test_order_of_positions():
     """Stretches of others stand between the relevant positions, in order."""
     plan = pair_plans(conjunction((2, 3, 9)), 12, 0.5, "signs")[0]
-    assert runs(plan) == [(2, 0), (0, 1), (5, 2), (2, None)]
+    assert position_runs(plan) == [(2, 0), (0, 1), (5, 2), (2, None)]
 
 
 def test_many_positions_are_sampled():
     """A function of 40 positions is tried at neighbouring counts and at random, never at 2^40 patterns."""
     plan = pair_plans(parity(tuple(range(40))), 50, 0.5, "signs")[0]
-    relevant, others = candidates(plan)
+    relevant, others = inputs_to_try(plan)
     assert 2 <= len(relevant) <= 256
     assert set(others.tolist()) == {False, True}
 

@@ -1,6 +1,6 @@
 """Construction B: token plus position, one head, weights that read only the token.
 
-x_t = p_t + e_(b_t), with orthonormal (or random) position codes p_t orthogonal to the token vectors. The head adds up
+x_t = p_t + e_(b_t), with orthonormal position codes p_t orthogonal to the token vectors. The head adds up
 r = Σ_{i∈I} ω_i b_i + δ, where the leak δ of the other positions lies in [0, ρ]; because ρ < 1 a ramp between k − 1 + ρ
 and k tells whether the whole part of r has reached k, exactly.
 
@@ -8,106 +8,171 @@ Source: ours, following Edelman et al. (2022).
 """
 
 from dataclasses import dataclass
-from math import ceil, exp, log
+from math import exp, log, sqrt
+from typing import ClassVar
 
 import numpy as np
 
-from keyhole.attention.positions import SignCodes
+from keyhole.attention.positions import OneHotPositions, Positions
+from keyhole.attention.tokens import AdditiveEmbedding, Embedding
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.rules import Levels, tabulate
 from keyhole.boolean.shape import is_symmetric
+from keyhole.compiler.constructions.base import Construction, TheoremNorm
+from keyhole.compiler.constructions.layout import Layout, Places
 from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, fits, wanted
 from keyhole.errors import AssumptionError, CompileError
 
 MAX_BINARY = 10  # relevant positions with binary weights: 2^10 levels
 TOKENS = 3  # coordinates e_0, e_1, e_CLS beside the position codes
-CODE_TRIES = 20
-BLOCK_BITS = 2**26  # of codes held at once: 8 MB
-CODE_FAILURE = 0.01  # chance that one draw of codes is too coherent
+
+
+@dataclass(frozen=True)
+class PositionLayout(Layout):
+    """x_t = p_t + e_(b_t) with p_t = e_t: a coordinate per position, then the two symbols and [CLS]."""
+
+    names_position: ClassVar[bool] = False
+    radius: ClassVar[float] = sqrt(2)
+
+    @classmethod
+    def stored(cls, context: int, dimension: int, codes_seed: int | None) -> "PositionLayout":  # noqa: ARG003
+        """The context says all."""
+        return cls(context)
+
+    @property
+    def dimension(self) -> int:
+        """The coordinates of a position code, and three tokens'."""
+        return self.codes.width + TOKENS
+
+    @property
+    def codes(self) -> Positions:
+        """The position codes p_t."""
+        return OneHotPositions(self.context, self.context)
+
+    def embedding(self) -> Embedding:
+        """Codes and tokens side by side."""
+        tokens = np.eye(TOKENS, self.dimension, self.codes.width)
+        return AdditiveEmbedding(tokens[:2], self.codes, tokens[2])
+
+    def diameter(self) -> float | None:
+        """Two tokens of unlike symbols and positions, or one of them and [CLS]."""
+        return sqrt(3) if self.context == 1 else 2.0
+
+    def key_entries(self, places: Places, focus: np.ndarray) -> np.ndarray:  # noqa: ARG002  (wherever they are)
+        """The logits themselves."""
+        return focus
+
+    def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:  # noqa: ARG002
+        """Each position's logit at its coordinate."""
+        q = np.zeros(self.dimension)
+        q[: self.context] = logits
+        return q
+
+    def value_rows(self, values: np.ndarray, rest: np.ndarray) -> np.ndarray:  # noqa: ARG002  (alike everywhere)
+        """The rows of the two symbols."""
+        return rest
+
+    def value_matrix(self, places: Places, values: np.ndarray, rest: np.ndarray) -> np.ndarray:  # noqa: ARG002
+        """A row for each of the two symbols."""
+        matrix = np.zeros((self.dimension, rest.shape[1]))
+        matrix[-TOKENS:-1] = rest
+        return matrix
+
+    def check_head(
+        self,
+        places: Places,  # noqa: ARG002
+        focus: np.ndarray,  # noqa: ARG002
+        rest_logits: np.ndarray | float,  # noqa: ARG002
+        values: np.ndarray,
+        rest: np.ndarray,
+    ) -> None:
+        """Values read the symbol alone, so they are alike at every position."""
+        if not np.array_equal(values, np.broadcast_to(rest, values.shape)):
+            raise CompileError(
+                "The values of a head depend on the position, and tokens of a symbol plus a position are read by their "
+                "symbol alone; use pairs of position and symbol."
+            )
+
+    def vocabulary(self) -> list[str]:
+        """Two symbols and [CLS]."""
+        return ["bit 0", "bit 1", "[CLS]"]
+
+    def directions(self) -> list[str]:
+        """The coordinates of the position codes, then the tokens."""
+        return [*(f"position {j}" for j in range(self.codes.width)), *self.vocabulary()]
+
+    def symbol_columns(self) -> np.ndarray:
+        """The symbol's own coordinate."""
+        columns = np.zeros((self.dimension, 2))
+        columns[-TOKENS:-1] = np.eye(2)
+        return columns
+
+
+class AdditiveConstruction(Construction):
+    """Construction B with one coordinate per position: one head whose values read only the symbol."""
+
+    name = "additive"
+    targets: ClassVar[tuple[str, ...]] = ("B1", "B2")
+    layout: ClassVar[type[Layout]] = PositionLayout
+    mass = "rho"
+    parameter = "target"
+    competes: ClassVar[bool] = True
+
+    def plans(
+        self,
+        function: SparseFunction,
+        context: int,
+        mass: float,
+        output: Output,
+        seed: int = 0,  # noqa: ARG002  (nothing is drawn)
+    ) -> list[Plan]:
+        """B1 for symmetric functions, B2 for any of few positions."""
+        return [additive_plan(function, context, mass, output)]
+
+    def theorem_norms(self, plan: Plan) -> dict[str, TheoremNorm]:
+        """‖M‖_F = (Σ(β + log ω_i)²)^½ for one-hot codes; ‖W_V‖ and ‖w‖ by the number n of steps between levels.
+
+        Source     Ours: the exact norms of Construction B, as its statements give them.
+        """
+        rho, beta, share = (plan.parameters[name] for name in ("rho", "beta", "attention"))
+        weights, levels = level_weights(plan.function, plan.output)
+        kappa = 1 / (sum(weights.tolist()) + rho)
+        score = sqrt(sum((beta + log(weight)) ** 2 for weight in weights.tolist()))
+        first = levels[0] != 0
+        steps = (plan.width - first) // 2
+        gap = 1 - wanted(truth=False, output=plan.output)
+        return {
+            "score_frobenius": TheoremNorm("=", score),
+            "score_21": TheoremNorm("=", score),
+            "value_21": TheoremNorm("≤", 2 * steps + sqrt(2) * kappa),
+            "value_spectral": TheoremNorm("≤", sqrt(2 * steps + 2 * kappa**2)),
+            "readout": TheoremNorm("=", sqrt(first + 2 * steps * gap**2 / (1 - rho) ** 2) / share),
+        }
 
 
 @dataclass(frozen=True)
 class Gathering:
     """How much attention a head gives: the logits, and the true leak ratio ρ in units of the focus e^β."""
 
+    layout: Layout
     beta: float
     focus: np.ndarray
     rest: np.ndarray | float
     leak: float
     target: float  # the leak ratio that was asked for
-    dimension: int
-    seed: int | None = None
 
 
 def additive_plan(function: SparseFunction, context: int, rho: float, output: Output) -> Plan:
     """Construction B with one coordinate per position: B1 for symmetric functions, B2 for any of few positions."""
     check_leak(rho, 1.0)
-    weights, levels = _levels(function, output)
-    s, others = function.sparsity, context - function.sparsity
+    weights, _ = level_weights(function, output)
+    others = context - function.sparsity
     beta = log(others / rho) if others else 0.0
-    gathering = Gathering(beta, beta + np.log(weights), 0.0, rho if others else 0.0, rho, context + TOKENS)
-    return _ramps(
-        function, context, output, levels, float(weights.sum()), gathering, "B1" if s == weights.sum() else "B2"
-    )
+    leak = rho if others else 0.0
+    return ramp_plan(function, output, Gathering(PositionLayout(context), beta, beta + np.log(weights), 0.0, leak, rho))
 
 
-def coded_plan(function: SparseFunction, context: int, rho: float, output: Output, seed: int) -> Plan:
-    """Construction B with random sign codes, of dimension O(s² log T).
-
-    Statement  Codes in {±1/√d_p}^{d_p} with d_p ≥ (2/Δ²) log(2sT/δ') have |⟨p_i, p_t⟩| ≤ Δ for every relevant i and
-               every other t with probability ≥ 1 − δ'. With sΔ ≤ 1/3 logits off the relevant set are at most half of
-               those on it, so that some β has leak ≤ ρ.
-    Proof      Hoeffding, and a union bound over sT pairs: no other inner products occur in the head.
-    Source     Ours, following Edelman et al. (2022).
-    """
-    check_leak(rho, 1.0)
-    weights, levels = _levels(function, output)
-    s = function.sparsity
-    coherence = 1 / (3 * s)
-    width = ceil(2 / coherence**2 * log(2 * s * context / CODE_FAILURE))
-    for attempt in range(seed, seed + CODE_TRIES):
-        products = code_products(SignCodes(context, width, attempt), function.positions)
-        own = products[list(function.positions)]
-        off = np.delete(products, list(function.positions), axis=0)
-        if max(np.abs(off).max(initial=0.0), np.abs(own - np.eye(s)).max()) <= coherence:
-            gathering = _focus(own, off, weights, rho, width, attempt)
-            name = "B1" if s == weights.sum() else "B2"
-            return _ramps(function, context, output, levels, float(weights.sum()), gathering, f"{name} with codes")
-    raise CompileError(
-        f"{CODE_TRIES} draws of codes of width {width} were all more coherent than 1/{3 * s}; try another seed."
-    )
-
-
-def code_products(codes: SignCodes, positions: tuple[int, ...]) -> np.ndarray:
-    """⟨p_t, p_i⟩ for every t and every relevant i, a block of codes at a time."""
-    step = max(1, BLOCK_BITS // codes.width)
-    starts = range(0, codes.tokens, step)
-    return np.concatenate([codes.products(t, min(t + step, codes.tokens), positions) for t in starts])
-
-
-def relevant_products(codes: SignCodes, positions: tuple[int, ...]) -> np.ndarray:
-    """⟨p_i, p_j⟩ of the relevant positions alone."""
-    return np.concatenate([codes.products(i, i + 1, positions) for i in positions])
-
-
-def _focus(own: np.ndarray, off: np.ndarray, weights: np.ndarray, rho: float, width: int, seed: int) -> Gathering:
-    """The smallest β, to the last few digits, whose leak is at most ρ: it falls with β, since off slopes are < 1."""
-    slope, start = (np.linalg.solve(own, target) for target in (np.ones(len(weights)), np.log(weights)))
-
-    def leak(beta: float) -> float:
-        return float(np.exp(off @ (beta * slope + start) - beta).sum())
-
-    low, high = 0.0, 1.0
-    while leak(high) > rho:
-        low, high = high, 2 * high
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if leak(middle) > rho else (low, middle)
-    combined = high * slope + start
-    return Gathering(high, own @ combined, off @ combined, leak(high), rho, width + TOKENS, seed)
-
-
-def _levels(function: SparseFunction, output: Output) -> tuple[np.ndarray, list[float]]:
+def level_weights(function: SparseFunction, output: Output) -> tuple[np.ndarray, list[float]]:
     """The whole-number weights ω of the relevant positions, and the value wanted at each level Σ ω_i b_i."""
     s = function.sparsity
     if is_symmetric(function) and isinstance(function.rule, Levels):
@@ -120,22 +185,16 @@ def _levels(function: SparseFunction, output: Output) -> tuple[np.ndarray, list[
     return 2.0 ** np.arange(s), [wanted(truth, output) for truth in tabulate(function.rule).tolist()]
 
 
-def _ramps(
-    function: SparseFunction,
-    context: int,
-    output: Output,
-    levels: list[float],
-    total: float,
-    gathering: Gathering,
-    name: str,
-) -> Plan:
+def ramp_plan(function: SparseFunction, output: Output, gathering: Gathering, suffix: str = "") -> Plan:
     """A constant for the lowest level, and two ramps for every step between levels.
 
     Statement  With a = 1/(Ω + ρ + e^{−β}) and κ = 1/(Ω + ρ) the unit (e_0: −κτ, e_1: 1 − κτ) has pre-activation
                a(r − τ), and [ReLU(unit(k−1+ρ)) − ReLU(unit(k))]/((1−ρ)a) = 1[⌊r⌋ ≥ k].
     Proof      A level n puts r into [n, n + ρ], where the ramp is 0 for n ≤ k − 1 and 1 for n ≥ k.
     """
-    leak = gathering.leak
+    weights, levels = level_weights(function, output)
+    total, leak = float(weights.sum()), gathering.leak
+    name = "B1" if total == function.sparsity else "B2"
     attention = 1 / (total + leak + exp(-gathering.beta))
     share = 1 / (total + leak)
     columns, readout, units = [], [], []
@@ -157,10 +216,7 @@ def _ramps(
     values = np.array(columns).T  # (symbol, unit)
     head = HeadPlan(gathering.focus, np.tile(values, (function.sparsity, 1, 1)), gathering.rest, values)
     parameters = {"beta": gathering.beta, "attention": attention, "rho": leak, "target": gathering.target}
-    return Plan(
-        function, context, output, name, (head,), np.array(readout), tuple(units), gathering.dimension, parameters,
-        gathering.seed,
-    )  # fmt: skip
+    return Plan(function, gathering.layout, output, name + suffix, (head,), np.array(readout), tuple(units), parameters)
 
 
 def check_leak(rho: float, limit: float) -> None:

@@ -7,17 +7,125 @@ Source: ours, following Edelman et al. (2022); exactness with norms 2^O(s), symm
 """
 
 from collections.abc import Iterator
-from math import log
+from dataclasses import dataclass
+from math import log, sqrt
+from typing import ClassVar
 
 import numpy as np
 
+from keyhole.attention.tokens import Embedding, OneHotPairs
 from keyhole.boolean.function import SparseFunction, conjunction_pattern
 from keyhole.boolean.rules import Levels
+from keyhole.compiler.constructions.base import Construction, TheoremNorm
+from keyhole.compiler.constructions.layout import Layout, Places
 from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, fits, wanted
 from keyhole.errors import AssumptionError, CompileError
 
 MAX_PATTERNS = 12  # relevant positions of a table: 2^12 units
 Units = list[tuple[str, np.ndarray, float]]  # name, column of shape (s, 2), coefficient in units of 1/a
+
+
+@dataclass(frozen=True)
+class PairLayout(Layout):
+    """x_t = e_(2t + b_t), x_CLS = e_(2T): one coordinate per (position, symbol)."""
+
+    names_position: ClassVar[bool] = True
+    radius: ClassVar[float] = 1.0
+
+    @classmethod
+    def stored(cls, context: int, dimension: int, codes_seed: int | None) -> "PairLayout":  # noqa: ARG003  (as 2T + 1)
+        """The context says all."""
+        return cls(context)
+
+    @property
+    def dimension(self) -> int:
+        """2T + 1."""
+        return 2 * self.context + 1
+
+    def embedding(self) -> Embedding:
+        """Orthonormal pairs, none of them kept."""
+        return OneHotPairs(self.context, 2, np.zeros(()))
+
+    def diameter(self) -> float:
+        """√2, between any two tokens."""
+        return sqrt(2)
+
+    def key_entries(self, places: Places, focus: np.ndarray) -> np.ndarray:  # noqa: ARG002  (wherever they are)
+        """Each logit twice, for the two symbols."""
+        return np.repeat(focus, 2)
+
+    def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:  # noqa: ARG002
+        """Each position's logit at its two pairs."""
+        q = np.zeros(self.dimension)
+        q[:-1] = np.repeat(logits, 2)
+        return q
+
+    def value_rows(self, values: np.ndarray, rest: np.ndarray) -> np.ndarray:  # noqa: ARG002  (0 in the constructions)
+        """The rows of the relevant pairs."""
+        return values.reshape(-1, values.shape[-1])
+
+    def value_matrix(self, places: Places, values: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        """A row for every pair."""
+        matrix, at = np.zeros((self.dimension, rest.shape[1])), np.array(places)
+        matrix[0:-1:2], matrix[1:-1:2] = rest
+        matrix[2 * at], matrix[2 * at + 1] = values[:, 0], values[:, 1]
+        return matrix
+
+    def vocabulary(self) -> list[str]:
+        """A token for every pair."""
+        return [*(f"x{t}={symbol}" for t in range(self.context) for symbol in range(2)), "[CLS]"]
+
+    def directions(self) -> list[str]:
+        """A direction for every token."""
+        return self.vocabulary()
+
+    def symbol_columns(self) -> np.ndarray:
+        """Every second coordinate."""
+        columns = np.zeros((self.dimension, 2))
+        columns[0:-1:2, 0] = columns[1:-1:2, 1] = 1.0
+        return columns
+
+
+class PairConstruction(Construction):
+    """Construction A: one head that reads pairs of position and symbol; exact for every γ."""
+
+    name = "pair"
+    targets = ("A1", "A2", "A3", "A4", "A5")
+    layout = PairLayout
+    competes = True
+
+    def plans(
+        self,
+        function: SparseFunction,
+        context: int,
+        mass: float,
+        output: Output,
+        seed: int = 0,  # noqa: ARG002  (nothing is drawn)
+    ) -> list[Plan]:
+        """The targets A1–A5 that fit the function."""
+        return pair_plans(function, context, mass, output)
+
+    def theorem_norms(self, plan: Plan) -> dict[str, TheoremNorm]:
+        """‖M‖_F = |β|√(2s), ‖Mᵀ‖_{2,1} = 2s|β|; then by target, in units of s/(1−γ) for the read-out.
+
+        Source     Ours: the exact norms of Construction A, as its statements give them.
+        """
+        s, beta = plan.function.sparsity, abs(plan.parameters["beta"])
+        scale = s / (1 - plan.parameters["gamma"])
+        size = sqrt(2 * s) * beta
+        figures = {
+            "score_frobenius": TheoremNorm("=", size),
+            "score_21": TheoremNorm("=", size),
+            "score_transposed_21": TheoremNorm("=", 2 * s * beta),
+        }
+        target_norms = {
+            "A1": _table_norms,
+            "A2": _conjunction_norms,
+            "A3": _disjunction_norms,
+            "A4": _threshold_norms,
+            "A5": _symmetric_norms,
+        }
+        return figures | target_norms[plan.target](plan, scale)
 
 
 def pair_plans(function: SparseFunction, context: int, gamma: float, output: Output) -> list[Plan]:
@@ -34,7 +142,7 @@ def pair_plans(function: SparseFunction, context: int, gamma: float, output: Out
     plans = [
         Plan(
             function=function,
-            context=context,
+            layout=PairLayout(context),
             output=output,
             construction=name,
             heads=(
@@ -47,7 +155,6 @@ def pair_plans(function: SparseFunction, context: int, gamma: float, output: Out
             ),
             readout=np.array([coefficient for _, _, coefficient in units]) / attention,
             units=tuple(unit for unit, _, _ in units),
-            dimension=2 * context + 1,
             parameters={"beta": beta, "attention": attention, "gamma": gamma},
         )
         for name, units in _targets(function, output)
@@ -67,9 +174,9 @@ def _targets(function: SparseFunction, output: Output) -> Iterator[tuple[str, Un
     """The targets A1–A5 that fit the function, each with its units."""
     s, false = function.sparsity, wanted(truth=False, output=output)
     if (pattern := conjunction_pattern(function.rule)) is not None:
-        yield "A2", _kept([("pattern", _pattern(pattern), 1 - false), ("constant", _constant(s), false)])
+        yield "A2", _drop_zero([("pattern", _pattern(pattern), 1 - false), ("constant", _constant(s), false)])
     if (pattern := conjunction_pattern((~function).rule)) is not None:
-        yield "A3", _kept([("constant", _constant(s), 1.0), ("pattern", _pattern(pattern), false - 1)])
+        yield "A3", _drop_zero([("constant", _constant(s), 1.0), ("pattern", _pattern(pattern), false - 1)])
     if isinstance(function.rule, Levels):
         levels = [wanted(level, output) for level in function.rule.levels]
         jumps = [j for j in range(1, s + 1) if levels[j] != levels[j - 1]]
@@ -82,7 +189,7 @@ def _targets(function: SparseFunction, output: Output) -> Iterator[tuple[str, Un
         patterns = [tuple(bool(code >> i & 1) for i in range(s)) for code in range(1 << s)]
         yield (
             "A1",
-            _kept(
+            _drop_zero(
                 [
                     (f"pattern {''.join(str(int(bit)) for bit in pattern)}", _pattern(pattern), wanted(truth, output))
                     for pattern, truth in zip(patterns, truths, strict=True)
@@ -94,7 +201,7 @@ def _targets(function: SparseFunction, output: Output) -> Iterator[tuple[str, Un
 def _threshold(rule: Levels, levels: list[float], count: int) -> Units:
     """1[S ≥ k] = ReLU(S − (k−1)) − ReLU(S − k), scaled by the jump and moved by the level below it."""
     jump = levels[count] - levels[count - 1]
-    return _kept(
+    return _drop_zero(
         [
             ("constant", _constant(len(rule.negated)), levels[0]),
             (f"count above {count - 1}", _line(rule, count - 1), jump),
@@ -117,10 +224,10 @@ def _symmetric(rule: Levels, levels: list[float]) -> Units:
     s = len(rule.negated)
     bends = [levels[1] - levels[0]] + [levels[j + 1] - 2 * levels[j] + levels[j - 1] for j in range(1, s)]
     ramps = [(f"count above {j}", _line(rule, j), bend) for j, bend in enumerate(bends)]
-    return _kept([("constant", _constant(s), levels[0]), *ramps])
+    return _drop_zero([("constant", _constant(s), levels[0]), *ramps])
 
 
-def _kept(units: Units) -> Units:
+def _drop_zero(units: Units) -> Units:
     """The units with a coefficient."""
     return [unit for unit in units if unit[2] != 0]
 
@@ -146,3 +253,67 @@ def _pattern(bits: tuple[bool, ...]) -> np.ndarray:
     column = np.full((s, 2), -(s - 1) / s)
     column[np.arange(s), np.array(bits, dtype=int)] = 1 / s
     return column
+
+
+def _table_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
+    """A1: a unit for every pattern whose value is not 0."""
+    s, pattern = plan.function.sparsity, _pattern_norm(plan)
+    full = plan.width == 1 << s
+    spectral = sqrt(2.0**s) * max(1 / sqrt(2), abs(s - 2) / sqrt(2 * s))
+    return {
+        "value_21": TheoremNorm("=", plan.width * pattern),
+        "value_spectral": TheoremNorm("=" if full else "≤", spectral),
+        "readout": TheoremNorm("=", scale * sqrt(plan.width)),
+        "path": TheoremNorm("=", scale * plan.width * pattern),
+        "path_inf": TheoremNorm("=", plan.width * max(1, s - 1) * scale / s),
+    }
+
+
+def _conjunction_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
+    """A2: one pattern, and a constant for the value where it does not occur."""
+    return _pattern_and_constant_norms(plan, scale, abs(wanted(truth=False, output=plan.output)))
+
+
+def _disjunction_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
+    """A3: a constant 1, less one pattern."""
+    return _pattern_and_constant_norms(plan, scale, 1.0)
+
+
+def _pattern_and_constant_norms(plan: Plan, scale: float, level: float) -> dict[str, TheoremNorm]:
+    s, pattern = plan.function.sparsity, _pattern_norm(plan)
+    gap = 1 - wanted(truth=False, output=plan.output)
+    constants = sqrt(2 / s) if level else 0.0
+    return {
+        "value_21": TheoremNorm("=", pattern + constants),
+        "readout": TheoremNorm("=", scale * sqrt(gap**2 + level**2)),
+        "path": TheoremNorm("=", scale * (gap * pattern + level * constants)),
+        "path_inf": TheoremNorm("=", scale / s * (gap * max(1, s - 1) + level)),
+    }
+
+
+def _threshold_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
+    """A4: two ramps and a constant, columns ≤ √s."""
+    s = plan.function.sparsity
+    gap = 1 - wanted(truth=False, output=plan.output)
+    return {
+        "value_21": TheoremNorm("≤", 2 * sqrt(s) + sqrt(2 / s)),
+        "readout": TheoremNorm("≤", scale * sqrt(2 * gap**2 + 1)),
+        "path_inf": TheoremNorm("≤", 4 * s * scale),
+    }
+
+
+def _symmetric_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
+    """A5: s ramps and a constant; a ±1 parity attains ‖w‖."""
+    s, rule = plan.function.sparsity, plan.function.rule
+    parity = isinstance(rule, Levels) and rule.alternating and plan.output == "signs" and s > 1
+    return {
+        "value_21": TheoremNorm("≤", sqrt(2 / s) + s * sqrt(s)),
+        "readout": TheoremNorm("=" if parity else "≤", scale * sqrt(16 * s - 11)),
+        "path_inf": TheoremNorm("≤", 4 * s * scale),
+    }
+
+
+def _pattern_norm(plan: Plan) -> float:
+    """The length of a pattern's column of W_V: one entry 1/s and one −(s−1)/s per position."""
+    s = plan.function.sparsity
+    return sqrt((1 + (s - 1) ** 2) / s)

@@ -5,19 +5,55 @@ Head i reads r_i = b_i + δ_i with its own small leak; signed sums of the r_i te
 Source: ours, following Edelman et al. (2022).
 """
 
-from math import exp, log
+from math import exp, log, sqrt
 
 import numpy as np
 
 from keyhole.boolean.function import SparseFunction
-from keyhole.compiler.constructions.additive import TOKENS, check_leak
+from keyhole.compiler.constructions.additive import PositionLayout, check_leak
+from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, wanted
 from keyhole.errors import CompileError
 
 MAX_HEADS = 8  # relevant positions: 2^8 patterns, two units each
 
 
-def separate_plan(function: SparseFunction, context: int, rho: float, output: Output) -> Plan:
+class HeadPerPosition(Construction):
+    """Construction B′: one head per relevant position, for any function of few positions."""
+
+    name = "heads"
+    targets = ("B′",)
+    layout = PositionLayout
+    mass = "rho"
+    parameter = "target"
+    competes = True
+
+    def plans(
+        self,
+        function: SparseFunction,
+        context: int,
+        mass: float,
+        output: Output,
+        seed: int = 0,  # noqa: ARG002  (nothing is drawn)
+    ) -> list[Plan]:
+        """A head per position, and two units per pattern."""
+        return [head_per_position_plan(function, context, mass, output)]
+
+    def theorem_norms(self, plan: Plan) -> dict[str, TheoremNorm]:
+        """‖M_h‖_F = |β| for each head; ‖w‖ by the number of patterns, two units each.
+
+        Source     Ours: the exact norms of Construction B′, as its statement gives them.
+        """
+        s, rho, beta = plan.function.sparsity, plan.parameters["rho"], abs(plan.parameters["beta"])
+        return {
+            "score_frobenius": TheoremNorm("=", beta),
+            "score_21": TheoremNorm("=", beta),
+            "score_transposed_21": TheoremNorm("=", beta),
+            "readout": TheoremNorm("=", sqrt(plan.width) / ((1 - s * rho) * plan.parameters["attention"])),
+        }
+
+
+def head_per_position_plan(function: SparseFunction, context: int, rho: float, output: Output) -> Plan:
     """One head per relevant position, for any function of few positions.
 
     Statement  With leak ρ' = ρ/s per head, u = Σ_{c_i=1} r_i − Σ_{c_i=0} r_i, lo = |c| − 1 + |c|ρ' and
@@ -54,5 +90,5 @@ def separate_plan(function: SparseFunction, context: int, rho: float, output: Ou
         heads.append(HeadPlan(focus, np.tile(values, (s, 1, 1)), 0.0, values))
     parameters = {"beta": beta, "attention": attention, "rho": leak, "target": rho}
     return Plan(
-        function, context, output, "B′", tuple(heads), np.array(readout), tuple(units), context + TOKENS, parameters
+        function, PositionLayout(context), output, "B′", tuple(heads), np.array(readout), tuple(units), parameters
     )

@@ -4,6 +4,7 @@ Only what differs from position to position is kept: the logits and values of th
 the others share. The query is fixed at [CLS], whose own logit and value are 0; logits do not depend on the symbol.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -12,11 +13,12 @@ import numpy as np
 from jaxtyping import Float
 
 from keyhole.boolean.function import SparseFunction
+from keyhole.compiler.constructions.layout import Layout
 
 MAX_POSITIONS = 4096  # relevant ones
 MAX_ENTRIES = 2**24  # of a table of values: 128 MB
 Output = Literal["signs", "bits"]  # a true function reads 1; a false one −1 or 0
-Levels = Float[np.ndarray, "_levels"]
+_DISTRACTORS = re.compile(r" with \d+ distractors?$")  # what a plan's name says of heads that nothing reads
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,25 +36,38 @@ class Plan:
     """Heads summed before the activation, ReLU units, and a read-out: f = Σ_j w_j ReLU(Σ_h head_h[j])."""
 
     function: SparseFunction
-    context: int
+    layout: Layout  # how its tokens are vectors
     output: Output
-    construction: str  # as the theory names it: A1 … A6, B1, B2, B′
+    construction: str  # the target's name, as files keep it: A1 … A5, B1, B2, B′, with how many distractors
     heads: tuple[HeadPlan, ...]
     readout: Float[np.ndarray, "k"]
     units: tuple[str, ...]  # what each unit detects
-    dimension: int  # d, of the embedding the construction lives in
     parameters: Mapping[str, float]  # β, a, γ or ρ: as the construction names them
-    codes_seed: int | None = None  # random position codes, drawn from this seed
+
+    @property
+    def context(self) -> int:
+        """T, without [CLS]."""
+        return self.layout.context
+
+    @property
+    def dimension(self) -> int:
+        """d, of the embedding the plan lives in."""
+        return self.layout.dimension
+
+    @property
+    def codes_seed(self) -> int | None:
+        """What random position codes are drawn from, where there are any."""
+        return self.layout.codes_seed
+
+    @property
+    def target(self) -> str:
+        """The construction's name without its distractors: what it was before any were added."""
+        return target_of(self.construction)
 
     @property
     def width(self) -> int:
         """The number of ReLU units."""
         return len(self.units)
-
-    @property
-    def paired(self) -> bool:
-        """Construction A: one coordinate per (position, symbol) and one for [CLS]."""
-        return self.construction.startswith("A")
 
     @property
     def path_inf(self) -> float:
@@ -62,6 +77,15 @@ class Plan:
             for head in self.heads
         )
         return float(np.abs(self.readout) @ reach)
+
+
+def target_of(construction: str) -> str:
+    """The name without what it says of distractors.
+
+    >>> target_of("B1 with codes"), target_of("A2 with 3 distractors")
+    ('B1 with codes', 'A2')
+    """
+    return _DISTRACTORS.sub("", construction)
 
 
 def fits(sparsity: int, units: int) -> bool:

@@ -5,8 +5,8 @@ from jaxtyping import Float
 
 from keyhole.compiler.assembly import logits
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
-from keyhole.compiler.distractors import live
 from keyhole.compiler.export.residual import to_residual
+from keyhole.compiler.unread import remove_unread
 from keyhole.figure import Axis, Cell, Figure, Row
 
 BARS = 20  # tokens, directions or units shown one by one
@@ -24,7 +24,7 @@ def pictures(plan: Plan) -> dict[str, Figure]:
 
 def attention_figure(plan: Plan) -> Figure:
     """The attention of [CLS], the same for every input: by position, or the rest together in a long context."""
-    shares = np.stack([_shares(plan, head) for head in plan.heads])
+    shares = np.stack([_attention_shares(plan, head) for head in plan.heads])
     shown = _shown_positions(plan, shares)
     names = [*(f"x{t}" for t in shown), "[CLS]"]
     columns = [*(shares[:, t] for t in shown), shares[:, -1]]
@@ -47,7 +47,7 @@ def query_figure(plan: Plan) -> Figure:
 
     Among random codes no coordinate means anything by itself, so the products with the positions' codes are shown.
     """
-    if plan.codes_seed is None:
+    if plan.layout.orthogonal:
         block = to_residual(plan)
         entries, every = block.key[:, :, 0], list(block.directions)
         value, noun = "entry of q", "directions"
@@ -67,7 +67,7 @@ def query_figure(plan: Plan) -> Figure:
 
 def value_figure(plan: Plan) -> Figure:
     """W_V by named direction and unit: what each unit is given of each token attended to; without distractors."""
-    plan = live(plan)
+    plan = remove_unread(plan)
     block = to_residual(plan)
     several = len(plan.heads) > 1
     entries = [
@@ -117,7 +117,7 @@ def response_figure(plan: Plan) -> Figure:
     )
 
 
-def _shares(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "length"]:
+def _attention_shares(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "length"]:
     """The attention on every token, [CLS] last."""
     scores = np.append(logits(plan, head), 0.0)
     mass = np.exp(scores - scores.max())
@@ -130,21 +130,21 @@ def _response(plan: Plan, symbol: int) -> tuple[Float[np.ndarray, "n"], Float[np
     Statement  Between two inputs every pre-activation is linear, so the output bends only where one passes 0.
     """
     whole = np.arange(plan.function.sparsity + 1.0)
-    units = _before(plan, whole, symbol)
+    units = _pre_activations(plan, whole, symbol)
     start, end = units[:-1], units[1:]
     crosses = start * end < 0
     share = np.where(crosses, start / np.where(crosses, start - end, 1.0), 0.0)
     path = np.unique(np.concatenate([whole, (whole[:-1, None] + share)[crosses]]))
-    return path, np.maximum(_before(plan, path, symbol), 0.0) @ plan.readout
+    return path, np.maximum(_pre_activations(plan, path, symbol), 0.0) @ plan.readout
 
 
-def _before(plan: Plan, path: Float[np.ndarray, "n"], symbol: int) -> Float[np.ndarray, "n k"]:
+def _pre_activations(plan: Plan, path: Float[np.ndarray, "n"], symbol: int) -> Float[np.ndarray, "n k"]:
     """Pre-activations where the first x relevant bits are 1, the last of them in part, and all others `symbol`."""
     places = list(plan.function.positions)
     on = np.clip(path[:, None] - np.arange(len(places)), 0.0, 1.0)[:, :, None]
     before = np.zeros((len(path), plan.width))
     for head in plan.heads:
-        shares = _shares(plan, head)
+        shares = _attention_shares(plan, head)
         rest = 1 - shares[places].sum() - shares[-1]
         shown = head.values[None, :, 0] * (1 - on) + head.values[None, :, 1] * on
         before += np.einsum("i,nik->nk", shares[places], shown) + rest * head.rest_values[symbol]

@@ -20,8 +20,7 @@ from keyhole.attention.layers import Affine, FeedForward
 from keyhole.attention.score import FactoredScore
 from keyhole.attention.tokens import AdditiveEmbedding, PairEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
-from keyhole.compiler.assembly import embedding_of, key_vector
-from keyhole.compiler.constructions.additive import TOKENS
+from keyhole.compiler.assembly import key_vector
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.errors import CompileError
 
@@ -66,10 +65,9 @@ def to_residual(plan: Plan) -> ResidualBlock:
     """The plan as a residual block: the same function, exactly, on every input."""
     gathered = [_gather(plan, head, f"head {h}") for h, head in enumerate(plan.heads)]
     widths = [len(part.names) for part in gathered]
-    d, d_head, paired = plan.dimension + sum(widths) + 1, max(widths), plan.paired
-    vocabulary = 2 * plan.context + 1 if paired else TOKENS
-    _check_size(plan, d * (vocabulary + plan.context + 1 + 4 * d_head * len(plan.heads) + 2 * plan.width))
-    names = [*_embedded(plan), *(name for part in gathered for name in part.names), "output"]
+    d, d_head, vocabulary = plan.dimension + sum(widths) + 1, max(widths), plan.layout.vocabulary()
+    _check_size(plan, d * (len(vocabulary) + plan.context + 1 + 4 * d_head * len(plan.heads) + 2 * plan.width))
+    names = [*plan.layout.directions(), *(name for part in gathered for name in part.names), "output"]
     query, key, value = (np.zeros((len(plan.heads), d, d_head)) for _ in range(3))
     output, inner, outer = np.zeros((len(plan.heads), d_head, d)), np.zeros((d, plan.width)), np.zeros((plan.width, d))
     fresh = plan.dimension
@@ -84,10 +82,10 @@ def to_residual(plan: Plan) -> ResidualBlock:
     outer[:, -1] = plan.readout
     return ResidualBlock(
         directions=tuple(names),
-        tokens=tuple(_vocabulary(plan)),
+        tokens=tuple(vocabulary),
         units=plan.units,
-        paired=paired,
-        embed=_vectors(plan, d),
+        paired=plan.layout.names_position,
+        embed=np.eye(len(vocabulary), d, plan.dimension - len(vocabulary)),  # a unit vector for every token
         position=_positions(plan, d),
         query=query,
         key=key,
@@ -107,7 +105,7 @@ def token_ids(block: ResidualBlock, bits: Shaped[np.ndarray, "n T"]) -> Int[np.n
 
 
 def residual_model(block: ResidualBlock) -> Model:
-    """The block as the house's own records, for the one forward pass."""
+    """The block as the library's own records of weights, for the one forward pass."""
     T = block.context
     symbols = block.embed[:-1].reshape(T, 2, -1) if block.paired else block.embed[None, :-1]
     heads = tuple(
@@ -129,12 +127,9 @@ def residual_model(block: ResidualBlock) -> Model:
 def _gather(plan: Plan, head: HeadPlan, name: str) -> _Gathered:
     """By symbol where every position is read alike, by relevant pair where the others are not read at all."""
     if np.array_equal(head.values, np.broadcast_to(head.rest_values, head.values.shape)):
-        columns = np.zeros((plan.dimension, 2))
-        for symbol in range(2):
-            here = slice(symbol, -1, 2) if plan.paired else plan.dimension - TOKENS + symbol
-            columns[here, symbol] = 1.0
-        return _Gathered([f"{name}: attention on zeros", f"{name}: attention on ones"], columns, head.rest_values)
-    if head.rest_values.any() or not plan.paired:
+        names = [f"{name}: attention on zeros", f"{name}: attention on ones"]
+        return _Gathered(names, plan.layout.symbol_columns(), head.rest_values)
+    if head.rest_values.any() or not plan.layout.names_position:
         raise CompileError(
             f"The values of {name} depend on the position in a way that the embedding of construction "
             f"{plan.construction} cannot tell apart; compile it as pairs."
@@ -147,29 +142,10 @@ def _gather(plan: Plan, head: HeadPlan, name: str) -> _Gathered:
     return _Gathered(names, columns, head.values.reshape(len(pairs), plan.width))
 
 
-def _embedded(plan: Plan) -> list[str]:
-    """The directions that the embedding writes to."""
-    if plan.paired:
-        return _vocabulary(plan)
-    kind = "position" if plan.codes_seed is None else "code"
-    return [*(f"{kind} {j}" for j in range(plan.dimension - TOKENS)), *_vocabulary(plan)]
-
-
-def _vocabulary(plan: Plan) -> list[str]:
-    if plan.paired:
-        return [*(f"x{t}={symbol}" for t in range(plan.context) for symbol in range(2)), "[CLS]"]
-    return ["bit 0", "bit 1", "[CLS]"]
-
-
-def _vectors(plan: Plan, d: int) -> np.ndarray:
-    """W_E: a unit vector for every token."""
-    return np.eye(2 * plan.context + 1, d) if plan.paired else np.eye(TOKENS, d, plan.dimension - TOKENS)
-
-
 def _positions(plan: Plan, d: int) -> np.ndarray:
     """W_pos: the codes of the T positions; none for [CLS], and none at all where tokens name their position."""
     positions = np.zeros((plan.context + 1, d))
-    embedding = embedding_of(plan)
+    embedding = plan.layout.embedding()
     if isinstance(embedding, AdditiveEmbedding):
         codes = embedding.positions.rows(0, plan.context, np.zeros(()))
         positions[:-1, : codes.shape[1]] = codes

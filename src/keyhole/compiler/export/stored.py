@@ -1,7 +1,6 @@
 """A compiled function as named arrays and a description, and a plan from them again."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,16 +10,12 @@ from keyhole.boolean.text import read_function
 from keyhole.compiler.assembly import key_vector, to_model
 from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.compiler.constructions.registry import construction_of
 from keyhole.errors import CheckpointError, KeyholeError
-from keyhole.files.model import StoredModel, write_model
+from keyhole.files.model import StoredModel
 
 DENSE_BYTES = 50_000_000  # dense matrices are stored beside the tables up to this size
 PARTS = ("focus", "values", "rest_logits", "rest_values")
-
-
-def save(compiled: Compiled, path: Path) -> Path:
-    """Write tables, dense matrices where they fit, and the description with the certificate."""
-    return write_model(path, tables(compiled.plan) | dense_matrices(compiled.plan), description_of(compiled))
 
 
 def description_of(compiled: Compiled) -> dict[str, Any]:
@@ -70,17 +65,19 @@ def load_plan(stored: StoredModel) -> Plan:
         function = read_function(described["function"])
         heads = tuple(_head(stored.tensors, index) for index in range(int(described["heads"])))
         readout = stored.tensors["tables.readout"]
+        seed = described["codes_seed"]
+        layout = construction_of(str(described["construction"])).layout
         plan = Plan(
             function=function,
-            context=int(described["context"]),
+            layout=layout.stored(
+                int(described["context"]), int(described["dimension"]), None if seed is None else int(seed)
+            ),
             output="bits" if described["output"] == "bits" else "signs",
             construction=str(described["construction"]),
             heads=heads,
             readout=readout,
             units=tuple(str(unit) for unit in described["units"]),
-            dimension=int(described["dimension"]),
             parameters={str(name): float(value) for name, value in described["parameters"].items()},
-            codes_seed=None if described["codes_seed"] is None else int(described["codes_seed"]),
         )
     except KeyholeError:  # already a sentence
         raise

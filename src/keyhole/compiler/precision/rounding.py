@@ -1,13 +1,12 @@
 """Lemma R: how far rounded numbers and rounded sums can move what a head computes."""
 
 from dataclasses import dataclass
-from math import atanh, inf, log1p, tanh
+from math import inf, log1p, tanh
 
 import numpy as np
 
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.precision.formats import NumberFormat
-from keyhole.errors import AssumptionError
 
 SLACK = 1 + 1e-9  # the bound itself is computed in doubles: a few sums of positive terms
 LOST = 2.0**-1000  # and a few products for each unit, which lose 2^−1075 each where they underflow
@@ -24,7 +23,7 @@ def normaliser_error(rows: int, accumulation: NumberFormat, division: float | No
     Statement  θ = (1 + g_n)(1 + u_d)/(1 − g_{n−1}) − 1 for n rows, where g_{n−1} < 1.
     Proof      The sums give Ẑ = Z(1 + ϑ), |ϑ| ≤ g_{n−1}, and |N̂ − N| ≤ g_n Z V: n − 1 additions and one product
                per term. With k = (1 + d)/(1 + ϑ), |d| ≤ u_d, |kN̂/Z − N/Z| ≤ (|k − 1| + |k| g_n) V.
-    Source     Ours (Lemma R, S22b).
+    Source     Ours (Lemma R).
 
     >>> from keyhole.compiler.precision.formats import FLOAT16
     >>> round(normaliser_error(101, FLOAT16), 3)
@@ -41,20 +40,9 @@ def moved_output(scale: float, logit_error: float, theta: float = 0.0, value_err
 
     Statement  |Δf| ≤ K(ε_V + 2 tanh(ε_S/2) + θ), K = B_v S_V B_X, or K = P_∞ = Σ_j |w_j| max|v_j|.
     Proof      Attention moves by at most 2 tanh(ε_S/2) in ℓ1 when logits move by ε_S; values by their own error.
-    Source     Ours (Lemma R, S22 and S22b).
+    Source     Ours (Lemma R).
     """
     return scale * (value_error + 2 * tanh(logit_error / 2) + theta)
-
-
-def logit_allowance(margin: float, scale: float) -> float:
-    """How far logits alone may move before a margin μ is used up: 2 artanh(μ/2K).
-
-    >>> round(logit_allowance(0.5, 6 * 1.2909944487358056), 7)
-    0.0645721
-    """
-    if not margin > 0:
-        raise AssumptionError(f"A margin to be kept must be above 0; got {margin}.")
-    return 2 * atanh(margin / (2 * scale)) if margin < 2 * scale else inf
 
 
 @dataclass(frozen=True)

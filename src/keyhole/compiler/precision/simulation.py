@@ -53,7 +53,7 @@ def _running_sums(
     shared = np.concatenate([storage.round(head.rest_values), np.ones((2, 1))], axis=1)[others.astype(int)]
     each = rest if isinstance(head.rest_logits, np.ndarray) else None
     sums, seen = np.zeros((len(relevant), plan.width + 1)), 0
-    for before, index in runs(plan):
+    for before, index in position_runs(plan):
         if each is None:
             sums = repeated_sum(sums, keep(rest[0] * shared), before, accumulation)
         else:
@@ -66,7 +66,7 @@ def _running_sums(
     return sums
 
 
-def runs(plan: Plan) -> Runs:
+def position_runs(plan: Plan) -> Runs:
     """The order of positions: stretches of others, each up to a relevant position, and the last stretch."""
     places = (-1, *plan.function.positions, plan.context)
     gaps = [later - sooner - 1 for sooner, later in pairwise(places)]

@@ -61,7 +61,7 @@ class FormatVerdict:
         return f"only tried: {self.tried} inputs right, output off by up to {at_most(self.deviation or 0.0)}"
 
 
-def judge(plan: Plan, margin: float) -> dict[str, FormatVerdict]:
+def judge_formats(plan: Plan, margin: float) -> dict[str, FormatVerdict]:
     """Every format's verdict on a plan whose outputs, in exact arithmetic, keep this margin."""
     return {name: judge_format(plan, margin, *formats) for name, formats in FORMATS.items()}
 
@@ -71,7 +71,7 @@ def judge_format(plan: Plan, margin: float, storage: NumberFormat, accumulation:
     bound = output_error(plan, storage, accumulation)
     if bound < margin:
         return FormatVerdict(storage.name, accumulation.name, "proved", bound, margin, 0, None, None)
-    relevant, others = candidates(plan)
+    relevant, others = inputs_to_try(plan)
     if not len(relevant):
         return FormatVerdict(storage.name, accumulation.name, "tried", bound, margin, 0, None, None)
     with np.errstate(invalid="ignore", over="ignore"):  # a lost number is a wrong answer, and is counted as one
@@ -88,11 +88,11 @@ def judge_format(plan: Plan, margin: float, storage: NumberFormat, accumulation:
         margin,
         len(relevant),
         float(np.abs(output - target).max()),
-        _spelled(relevant[wrong[0]], bool(others[wrong[0]])) if len(wrong) else None,
+        _spell_input(relevant[wrong[0]], bool(others[wrong[0]])) if len(wrong) else None,
     )
 
 
-def candidates(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
+def inputs_to_try(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Inputs worth trying: patterns of the relevant bits, the other bits all 0 or all 1."""
     s = plan.function.sparsity
     if isinstance(plan.heads[0].rest_logits, np.ndarray) and plan.context > ROWS:
@@ -109,7 +109,7 @@ def candidates(plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([patterns, patterns]), np.repeat([False, True], len(patterns))
 
 
-def _spelled(relevant: np.ndarray, others: bool) -> str:  # noqa: FBT001  (a bit)
+def _spell_input(relevant: np.ndarray, others: bool) -> str:  # noqa: FBT001  (a bit)
     """An input in a few words."""
     bits = "".join(str(int(bit)) for bit in relevant)
     return f"relevant bits {bits} (in the order of positions), all other bits {int(others)}"

@@ -1,0 +1,65 @@
+"""The interface of a construction: what it makes of a function, what its theorem says of norms, how files name it.
+
+A construction of one's own is a subclass with a `plans` of its own. What follows holds for it as for the library's: the
+proof over all inputs, the measured norms beside the theorem's, number formats, files, exports and the check.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from keyhole.boolean.function import SparseFunction
+from keyhole.compiler.constructions.layout import Layout
+from keyhole.compiler.constructions.plan import Output, Plan
+from keyhole.errors import CompileError
+
+__all__ = ["Construction", "TheoremNorm"]
+
+
+@dataclass(frozen=True)
+class TheoremNorm:
+    """A theorem's figure for one norm: equal to it, or not below it."""
+
+    relation: Literal["=", "≤"]
+    value: float
+
+    def holds(self, measured: float, slack: float = 1e-9) -> bool:
+        """Whether the measured norm is as stated, up to rounding (sums of ≤ 2^14 doubles: far below 1e-9)."""
+        close = abs(measured - self.value) <= slack * max(1.0, abs(self.value))
+        return close or (self.relation == "≤" and measured < self.value)
+
+
+class Construction(ABC):
+    """How a sparse function becomes the logits, values and units of one attention layer."""
+
+    name: ClassVar[str]  # what `construction` of keyhole.compile takes
+    targets: ClassVar[tuple[str, ...]]  # the names its plans can have: what a file is found by
+    layout: ClassVar[type[Layout]]  # how the tokens of its plans are vectors
+    mass: ClassVar[Literal["gamma", "rho"]] = (
+        "gamma"  # its attention mass: γ off the relevant positions, or the leak ratio ρ
+    )
+    parameter: ClassVar[str] = "gamma"  # the parameter of its plans that holds the mass it was asked for
+    rebuild_slack: ClassVar[float] = 1e-12  # relative, of a plan made anew: equal numbers, added up in another order
+    competes: ClassVar[bool] = False  # whether it is tried where no construction is asked for
+
+    @abstractmethod
+    def plans(self, function: SparseFunction, context: int, mass: float, output: Output, seed: int = 0) -> list[Plan]:
+        """Every way to build the function, at least one; CompileError with a reason where there is none."""
+
+    def theorem_norms(self, plan: Plan) -> Mapping[str, TheoremNorm]:  # noqa: ARG002  (none, unless a theorem says so)
+        """The theorem's figure for each norm it speaks of, free of any matrix; the names are those of `named_norms`."""
+        return {}
+
+    def rebuild(self, plan: Plan) -> Plan:
+        """The plan of the same target, made anew of the same function and parameters: what a check compares with."""
+        seed = 0 if plan.codes_seed is None else plan.codes_seed
+        mass = plan.parameters[self.parameter]
+        for again in self.plans(plan.function, plan.context, mass, plan.output, seed):
+            if again.construction == plan.target:
+                return again
+        raise CompileError(f"The construction {self.name!r} makes no {plan.target} of this function.")
+
+    def read_parameters(self, plan: Plan) -> Mapping[str, float] | None:  # noqa: ARG002  (rebuild gives them)
+        """The parameters as the plan's own numbers give them, where `rebuild` gives them only nearly; else None."""
+        return None

@@ -1,0 +1,109 @@
+"""The members of a suite: certified models with known relevant positions, of many functions and constructions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from keyhole.boolean.families import conjunction, disjunction, majority, parity, random_junta, threshold
+from keyhole.boolean.function import SparseFunction, from_levels
+from keyhole.compiler.constructions.plan import Plan
+from keyhole.compiler.constructions.registry import find_construction
+from keyhole.compiler.distractors import Distractor, add_distractor
+from keyhole.compiler.proof import Proof, prove
+from keyhole.errors import AssumptionError
+from keyhole.progress import Progress, Watch, ignore
+
+SHORTEST = 8  # context: five relevant positions at most, and three decoys
+LEAKS = (0.05, 0.2, 0.5, 0.8)  # of distractors: attention off their decoys
+MASSES = (0.1, 0.3, 0.5, 0.7)  # γ or ρ of the heads that are read
+CODED = 2  # relevant positions at most where codes are random: their width grows with the square
+KEY = "key.json"
+CONSTRUCTIONS = ("pair", "additive", "heads", "codes")  # in turn; a suite of a seed stays the same
+
+Positions = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One model of a suite: its plan, what was proved of it, and what was put in its way."""
+
+    file: str
+    family: str
+    plan: Plan
+    proof: Proof
+    distractors: tuple[Distractor, ...]
+
+    def record(self) -> dict[str, Any]:
+        """The answers: which positions are relevant, and all else that is known of the model."""
+        return {
+            "file": self.file,
+            "family": self.family,
+            "formula": str(self.plan.function),
+            "positions": self.plan.function.positions,
+            "construction": self.plan.construction,
+            "output": self.plan.output,
+            "margin": self.proof.margin,
+            "leak": self.proof.leak,
+            "distractors": [vars(distractor) for distractor in self.distractors],
+        }
+
+
+def make_members(count: int, context: int, seed: int = 0, *, watch: Watch = ignore) -> list[Member]:
+    """Certified models of many families and constructions; a longer suite of the same seed begins with a shorter one.
+
+    >>> [member.family for member in make_members(3, 16)]
+    ['and', 'or', 'parity']
+    """
+    if count < 1 or context < SHORTEST:
+        raise AssumptionError(
+            f"A suite of {count} models of context {context} was asked for; ask for at least one model, of a context "
+            f"of at least {SHORTEST}."
+        )
+    members = []
+    for index in range(count):
+        members.append(_make_member(index, context, seed))
+        watch(Progress(index + 1, count, "making models"))
+    return members
+
+
+def _make_member(index: int, context: int, seed: int) -> Member:
+    """Families in turn, constructions in turn at another pace, all else drawn."""
+    rng = np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, index])))
+    names = list(FAMILIES)
+    family = names[index % len(names)]
+    construction = find_construction(CONSTRUCTIONS[(index // len(names) + index % len(names)) % len(CONSTRUCTIONS)])
+    most = min(5, context // 4 + 1) if construction.layout.orthogonal else CODED
+    sparsity = int(rng.integers(2, most + 1))
+    positions = tuple(sorted(rng.choice(context, sparsity, replace=False).tolist()))
+    function = FAMILIES[family](positions, rng)
+    plan = construction.plans(function, context, float(rng.choice(MASSES)), "signs", seed)[0]
+    count = int(rng.integers(0, 4)) if construction.layout.orthogonal else 0
+    distractors = tuple(_draw_distractor(plan, rng) for _ in range(count))
+    for distractor in distractors:
+        plan = add_distractor(plan, distractor)
+    return Member(f"model-{index:03d}.safetensors", family, plan, prove(plan), distractors)
+
+
+def _draw_distractor(plan: Plan, rng: np.random.Generator) -> Distractor:
+    others = [place for place in range(plan.context) if place not in plan.function.positions]
+    decoys = rng.choice(others, int(rng.integers(1, 4)), replace=False).tolist()
+    return Distractor(tuple(sorted(decoys)), float(rng.choice(LEAKS)))
+
+
+def _literals(positions: Positions, rng: np.random.Generator) -> SparseFunction:
+    """A conjunction of literals, some of them negated."""
+    s = len(positions)
+    return from_levels(positions, (False,) * s + (True,), tuple(rng.integers(0, 2, s).astype(bool).tolist()))
+
+
+FAMILIES: dict[str, Callable[[Positions, np.random.Generator], SparseFunction]] = {
+    "and": lambda positions, _: conjunction(positions),
+    "or": lambda positions, _: disjunction(positions),
+    "parity": lambda positions, _: parity(positions),
+    "majority": lambda positions, _: majority(positions),
+    "threshold": lambda positions, rng: threshold(int(rng.integers(1, len(positions) + 1)), positions),
+    "literals": _literals,
+    "random": random_junta,
+}
