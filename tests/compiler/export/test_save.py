@@ -15,7 +15,7 @@ def test_the_ending_says_what_is_written(tmp_path):
     assert keyhole.check(save_model(compiled, tmp_path / "a.safetensors")).holds
     text = save_model(compiled, tmp_path / "a.py").read_text("utf8")
     assert text == torch_source(compiled.plan, compiled.proof)
-    with pytest.raises(OutputError, match="none of .safetensors and .py"):
+    with pytest.raises(OutputError, match=r"none of \.safetensors and \.py"):
         save_model(compiled, tmp_path / "a.pt")
     assert not (tmp_path / "a.pt").exists()
 
