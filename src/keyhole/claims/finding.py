@@ -74,9 +74,13 @@ class NamedFunction:
     module: str
     name: str = "measure"
 
+    def load(self) -> Measure:
+        """Import the function."""
+        return cast("Measure", getattr(import_module(self.module), self.name))
+
     def __call__(self, scale: Scale, seed: int) -> Outcome:
         """Import the function, and call it."""
-        return cast("Outcome", getattr(import_module(self.module), self.name)(scale, seed))
+        return self.load()(scale, seed)
 
 
 @dataclass(frozen=True)

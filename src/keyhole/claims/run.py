@@ -83,8 +83,9 @@ def _tell_with(tell: Tell, rest: str, why: str) -> None:
 def run_experiment(experiment: Experiment, scale: Scale, seed: int) -> Finding:
     """Measure one claim now."""
     reach, key = reachable(experiment.measure), cache_key(experiment, scale, seed)
+    measure = experiment.measure.load() if isinstance(experiment.measure, NamedFunction) else experiment.measure
     began = time.perf_counter()
-    outcome = experiment.measure(scale, seed)
+    outcome = measure(scale, seed)
     seconds = time.perf_counter() - began
     computed = {**versions(reach.versions), "machine": platform.machine()}
     return Finding(experiment.claim, outcome, key, scale, seed, seconds, computed, reach.origin)
