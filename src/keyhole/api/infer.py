@@ -78,7 +78,7 @@ class Inference(Result):
     """The answer: every estimator on the same contexts."""
 
     schema: ClassVar[str] = "infer/1"
-    drawn: ClassVar[bool] = True
+    has_figure: ClassVar[bool] = True
 
     model: str
     repeats: int
@@ -153,7 +153,7 @@ def infer(
 
     The model is a name (finite, polya, beta, gaussian, mixture, linear, gp) or a value of those kinds. Kernels are
     exponential, gaussian, matern, polynomial, linear, or a function of two arrays of rows. Bandwidth γ and ridge λ are
-    numbers or rules such as 0.5*T^-1/3; left out, they follow the model.
+    numbers or rules such as 0.5*T^-1/3; left out, they follow the model. `watch` hears of every repeat.
 
     >>> found = infer("gaussian", [8, 64], repeats=8)
     >>> [(reading.curve.name, reading.curve.identical) for reading in found.readings]

@@ -67,7 +67,7 @@ def learn(
     executor is left open. Seeds count from `seed`. The bits follow `law`, or, where none is named, the law of the
     preset; the paper's preset redraws training sets until they are balanced, unless told otherwise. With `certify`
     every successful run of the learner is certified from its own training set. The learners named in `beside` are put
-    the same question; each draws samples of its own.
+    the same question; each draws samples of its own. `watch` hears how far the sweep and the certificates have come.
     """
     if isinstance(task, str):
         usual = LAWS.get(_preset_of(learner, preset), "uniform")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, overload
 from keyhole.api.result import Result
 from keyhole.claims.finding import Claim, Finding, Scale
 from keyhole.claims.ledger import NOT_COVERED, STUDIES
-from keyhole.claims.run import kept, run_studies
+from keyhole.claims.run import load_findings, run_studies
 from keyhole.lab.runs.engine import core_count
 from keyhole.progress import Watch, ignore
 from keyhole.show.claims import claims_document, findings_document
@@ -64,8 +64,8 @@ class Findings(Result, Sequence[Finding]):
     schema: ClassVar[str] = "findings/1"
 
     findings: tuple[Finding, ...]
-    kept: tuple[Finding, ...]
-    page: Path  # with every finding that is kept
+    stored: tuple[Finding, ...]
+    page: Path  # with every finding that is stored
 
     @overload
     def __getitem__(self, place: int) -> Finding: ...
@@ -74,7 +74,7 @@ class Findings(Result, Sequence[Finding]):
     def __getitem__(self, place: int | slice) -> "Finding | Findings":
         """A finding by its place; of a slice, the findings in it."""
         chosen = self.findings[place]
-        return chosen if isinstance(chosen, Finding) else Findings(chosen, self.kept, self.page)
+        return chosen if isinstance(chosen, Finding) else Findings(chosen, self.stored, self.page)
 
     def __len__(self) -> int:
         return len(self.findings)
@@ -94,8 +94,8 @@ class Findings(Result, Sequence[Finding]):
         return findings_document([finding.record() for finding in self.findings])
 
     def record(self) -> dict[str, Any]:
-        """Every finding that is kept, as plain values: what findings.json holds."""
-        return {"findings": [finding.record() for finding in self.kept]}
+        """Every stored finding as plain values: what findings.json holds."""
+        return {"findings": [finding.record() for finding in self.stored]}
 
 
 def list_claims() -> Claims:
@@ -125,7 +125,7 @@ def reproduce(
     chosen = run_studies(
         only, scale=scale, seed=seed, folder=folder, workers=core_count() if workers is None else workers, watch=watch
     )
-    findings = kept(scale, seed, folder)
+    findings = load_findings(scale, seed, folder)
     references = {paper.key: paper.bibtex for finding in findings for paper in finding.claim.papers}
     page = write_report([finding.record() for finding in findings], NOT_COVERED, references, folder)
     return Findings(chosen, findings, page)

@@ -90,7 +90,7 @@ def _run(
             pool.shutdown(cancel_futures=True)
 
 
-def kept(scale: Scale, seed: int, folder: Path) -> tuple[Finding, ...]:
+def load_findings(scale: Scale, seed: int, folder: Path) -> tuple[Finding, ...]:
     """Every finding the folder holds for this scale and seed, in the ledger's order."""
     found = (load(study, scale, seed, folder) for study in STUDIES)
     return tuple(finding for finding in found if finding is not None)
