@@ -39,7 +39,14 @@ def test_reproduce_writes_a_page_and_a_table(tmp_path):
     assert answer.exit_code == 0, answer.output
     assert answer.stdout.count("holds") == 2
     assert answer.stdout.splitlines()[-1] == f"page: {tmp_path / 'index.html'}"
-    assert run(*arguments).stdout == answer.stdout
+    told = [line.partition(", about ")[0] for line in answer.stderr.splitlines() if "claims" in line]
+    assert told == [
+        "keyhole: claims (to be looked at: 2, processes: 1): 0 of 2",
+        "keyhole: claims (sharpness: holds): 1 of 2",
+        "keyhole: claims (bound-shape: holds): 2 of 2",
+    ]
+    again = run(*arguments)
+    assert (again.stdout, again.stderr) == (answer.stdout, "")
 
 
 def test_reproduce_as_json(tmp_path):

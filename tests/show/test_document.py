@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from keyhole.show.document import Bars, Column, Facts, Gap, Grid, Heading, Lines
 from keyhole.show.html import to_html
-from keyhole.show.text import _rendered, _table, to_text
+from keyhole.show.text import _render, _table, to_text
 
 WORDS = st.lists(st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=12), min_size=1)
 SENTENCE = WORDS.map(" ".join)
@@ -70,7 +70,7 @@ def test_a_grid_that_fits_is_set_as_rich_would_set_it(data, columns, indent):
     """Put together line by line, a grid within the width equals the one that rich makes of it."""
     rows = data.draw(st.lists(st.tuples(*(SENTENCE for _ in columns)), max_size=4))
     grid = Grid(columns, rows, indent)
-    assert to_text((grid,), 2000) == _rendered(_table(grid), 2000, styled=False)
+    assert to_text((grid,), 2000) == _render(_table(grid), 2000, styled=False)
 
 
 @given(st.lists(st.tuples(SENTENCE, SENTENCE), min_size=1, max_size=4), st.integers(30, 80))

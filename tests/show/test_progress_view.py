@@ -8,7 +8,7 @@ from rich.console import Console
 from keyhole.lab.thresholds.sweep import Standing, SweepState
 from keyhole.progress import Progress
 from keyhole.show import progress_view
-from keyhole.show.progress_view import EVERY, Pace, line, line_watch, picture, viewing
+from keyhole.show.progress_view import EVERY, Pace, line, line_watch, picture, view_progress
 
 
 def test_a_pipe_gets_milestones_and_a_line_now_and_then():
@@ -42,7 +42,7 @@ def test_the_time_left_follows_from_the_steps_of_the_present_count():
 
 def test_quick_work_is_silent(capsys):
     """Steps that end within a few seconds write nothing where stderr is no terminal."""
-    with viewing("contexts") as watch:
+    with view_progress("contexts") as watch:
         for done in range(1, 4):
             watch(Progress(done, 3, "contexts"))
     assert capsys.readouterr() == ("", "")
@@ -51,7 +51,7 @@ def test_quick_work_is_silent(capsys):
 def test_a_milestone_goes_to_stderr_as_it_is(capsys):
     """Long lines are not folded, and no markup is read."""
     words = "starting [bold]2[/bold] workers " * 9
-    with viewing("starting") as watch:
+    with view_progress("starting") as watch:
         watch(Progress(0, None, words, milestone=True))
     assert capsys.readouterr() == ("", f"keyhole: {words}\n")
 
@@ -103,7 +103,7 @@ def test_a_terminal_is_cleared_when_the_work_ends(monkeypatch):
     file = io.StringIO()
     terminal = Console(file=file, force_terminal=True, width=80)
     monkeypatch.setattr(progress_view, "Console", lambda **_options: terminal)
-    with pytest.raises(ZeroDivisionError), viewing("looking") as watch:
+    with pytest.raises(ZeroDivisionError), view_progress("looking") as watch:
         watch(Progress(1, 2, "sharpness")) or 1 / 0
     assert "sharpness" in file.getvalue()
     assert file.getvalue().rstrip().endswith("\x1b[2K")  # erases the line

@@ -35,7 +35,7 @@ class Description(Result):
     """What a function is: exact facts first, then what the theory says of them."""
 
     schema: ClassVar[str] = "describe/1"
-    drawn: ClassVar[bool] = True
+    has_figure: ClassVar[bool] = True
 
     formula: str
     positions: tuple[int, ...]

@@ -74,7 +74,7 @@ class Inference(Result):
     """The answer: every estimator on the same contexts."""
 
     schema: ClassVar[str] = "infer/1"
-    drawn: ClassVar[bool] = True
+    has_figure: ClassVar[bool] = True
 
     model: str
     repeats: int
@@ -150,7 +150,7 @@ def infer(
     The model is the name of a registered one (`keyhole.latent.model_names()`) or any value that satisfies
     `keyhole.latent.Problem`, such as a model of your own. Kernels are exponential, gaussian, matern, polynomial,
     linear, or a function of two arrays of rows. Bandwidth γ and ridge λ are numbers or powers of T such as
-    0.5*T^-1/3; left out, they follow the model.
+    0.5*T^-1/3; left out, they follow the model. `watch` hears of every repeat.
 
     >>> answer = infer("gaussian", [8, 64], repeats=8)
     >>> [(reading.curve.name, reading.curve.identical) for reading in answer.readings]

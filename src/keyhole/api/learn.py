@@ -75,6 +75,7 @@ def learn(
     every successful run of the learner is certified from its own training set. The learners named in `beside` are put
     the same question; each draws samples of its own. `laws` are the growth laws that are compared, by name or as
     objects of your own: `(*LAWS, mine)` puts yours beside those of `keyhole.lab.laws`.
+    `watch` hears how far the sweep and the certificates have come.
     """
     if isinstance(task, str):
         usual = LAWS.get(_preset_of(learner, preset), "uniform")

@@ -87,7 +87,7 @@ class RunInFull(Result):
     """One finished run in full, and the file of its weights if they were kept."""
 
     schema: ClassVar[str] = "run/1"
-    drawn: ClassVar[bool] = True
+    has_figure: ClassVar[bool] = True
 
     run: StoredRun
     weights: Path | None

@@ -29,7 +29,7 @@ class SampleComplexity(Result):
     """The answer: m* at each context with its interval, the floor below it, and the runs it comes from."""
 
     schema: ClassVar[str] = "learn/1"
-    drawn: ClassVar[bool] = True
+    has_figure: ClassVar[bool] = True
 
     what: str  # the task, with what is not usual about it
     by: str  # the learner, as a person names it

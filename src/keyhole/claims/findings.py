@@ -63,8 +63,8 @@ class Findings(Result, Sequence[Finding]):
     schema: ClassVar[str] = "findings/1"
 
     findings: tuple[Finding, ...]
-    kept: tuple[Finding, ...]
-    page: Path  # with every finding that is kept
+    stored: tuple[Finding, ...]
+    page: Path  # with every finding that is stored
 
     @overload
     def __getitem__(self, place: int) -> Finding: ...
@@ -73,7 +73,7 @@ class Findings(Result, Sequence[Finding]):
     def __getitem__(self, place: int | slice) -> "Finding | Findings":
         """A finding by its place; of a slice, the findings in it."""
         chosen = self.findings[place]
-        return chosen if isinstance(chosen, Finding) else Findings(chosen, self.kept, self.page)
+        return chosen if isinstance(chosen, Finding) else Findings(chosen, self.stored, self.page)
 
     def __len__(self) -> int:
         return len(self.findings)
@@ -93,8 +93,8 @@ class Findings(Result, Sequence[Finding]):
         return findings_document([finding.record() for finding in self.findings])
 
     def record(self) -> dict[str, Any]:
-        """Every finding that is kept, as plain values: what findings.json holds."""
-        return {"findings": [finding.record() for finding in self.kept]}
+        """Every stored finding as plain values: what findings.json holds."""
+        return {"findings": [finding.record() for finding in self.stored]}
 
 
 def list_claims() -> Claims:

@@ -148,9 +148,9 @@ def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: b
     if out is None:
         raise ArgumentError("A suite needs a folder to go to; name one, as in --out suite.")
     from keyhole.api.suite import make_suite
-    from keyhole.show.progress_view import viewing
+    from keyhole.show.progress_view import view_progress
 
-    with viewing("making models") as watch:
+    with view_progress("making models") as watch:
         made = make_suite(count, context, seed, watch=watch)
         key = made.save(out, watch=watch)
     if json:

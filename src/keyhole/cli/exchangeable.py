@@ -46,9 +46,9 @@ def exchangeable_command(
     """
     from keyhole.api.exchangeable import exchangeable
     from keyhole.cli.printing import print_document
-    from keyhole.show.progress_view import viewing
+    from keyhole.show.progress_view import view_progress
 
-    with viewing("reordering") as watch:
+    with view_progress("reordering") as watch:
         answer = exchangeable(data, test=test, permutations=count(permutations), level=level, seed=seed, watch=watch)
     if json:
         typer.echo(answer.to_json())

@@ -45,12 +45,12 @@ def infer_command(
     """
     from keyhole.api.infer import infer
     from keyhole.cli.printing import print_document
-    from keyhole.show.progress_view import viewing
+    from keyhole.show.progress_view import view_progress
 
     kinds = tuple(part.strip() for part in attention.split(",") if part.strip())
     if attention and not kinds:
         raise ArgumentError(f"{attention!r} names no kind of attention; write softmax,cme.")
-    with viewing("contexts") as watch:
+    with view_progress("contexts") as watch:
         answer = infer(
             model,
             counts(size),

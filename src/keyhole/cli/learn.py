@@ -83,12 +83,12 @@ def learn_command(
     from keyhole.api.learn import learn
     from keyhole.api.sample_complexity import SampleComplexity
     from keyhole.cli.printing import print_document
-    from keyhole.show.progress_view import viewing
+    from keyhole.show.progress_view import view_progress
 
     if out is not None:
         SampleComplexity.require_ending(out)
     try:
-        with viewing("starting") as watch:
+        with view_progress("starting") as watch:
             answer = learn(
                 task,
                 counts(context),
@@ -138,8 +138,8 @@ def hints(record: Mapping[str, Any]) -> list[str]:
     wanting = any(threshold["more_runs"] for answer in asked for threshold in answer["thresholds"])
     adaptive = record["schedule"]["kind"] == "adaptive"
     remedy = {None: "", "balanced": "--law balanced", "another": "another --law"}[record["trivial_remedy"]]
-    found = ["--budget allows more runs at each context."] if adaptive and wanting else []
-    return found + ([f"{remedy} makes both answers likely."] if remedy else [])
+    budget = ["--budget allows more runs at each context."] if adaptive and wanting else []
+    return budget + ([f"{remedy} makes both answers likely."] if remedy else [])
 
 
 def was_interrupted(error: BaseException | None) -> bool:

@@ -40,14 +40,14 @@ def reproduce_command(
     """
     from keyhole.claims.findings import reproduce
     from keyhole.cli.printing import print_document
-    from keyhole.show.progress_view import viewing
+    from keyhole.show.progress_view import view_progress
 
     chosen = tuple(name.strip() for name in only.split(",") if name.strip())
 
     def tell(line: str) -> None:
         typer.echo(f"keyhole: {line}", err=True)
 
-    with viewing("looking") as watch:
+    with view_progress("looking") as watch:
         findings = reproduce(
             chosen, scale=scale.value, seed=seed, folder=out, workers=workers or None, watch=watch, tell=tell
         )

@@ -65,12 +65,12 @@ def list_command(
     """
     from keyhole.cli.printing import print_document
 
-    found = _runs(task, learner, context, store)
+    chosen = _runs(task, learner, context, store)
     if json:
-        typer.echo(found.to_json())
+        typer.echo(chosen.to_json())
         return
-    print_document(found.document())
-    typer.echo(f"{len(found):,} runs", err=True)
+    print_document(chosen.document())
+    typer.echo(f"{len(chosen):,} runs", err=True)
 
 
 @runs_app.command("show")
@@ -91,13 +91,13 @@ def show_command(
     from keyhole.api.runs import show_run
     from keyhole.cli.printing import print_document
 
-    found = show_run(run, store=store)
+    stored = show_run(run, store=store)
     if out is not None:
-        typer.echo(f"wrote {found.save(out)}", err=True)
+        typer.echo(f"wrote {stored.save(out)}", err=True)
     if json:
-        typer.echo(found.to_json())
+        typer.echo(stored.to_json())
     else:
-        print_document(found.document())
+        print_document(stored.document())
 
 
 @runs_app.command("export")
@@ -116,8 +116,8 @@ def export_command(
     """
     if file.suffix.lower() != ".csv":
         raise ArgumentError(f"Runs are exported as .csv, and {file.name!r} ends otherwise; name a .csv file.")
-    found = _runs(task, learner, context, store)
-    typer.echo(f"wrote {found.save(file)}: {len(found):,} runs", err=True)
+    chosen = _runs(task, learner, context, store)
+    typer.echo(f"wrote {chosen.save(file)}: {len(chosen):,} runs", err=True)
 
 
 @runs_app.command("prune")
@@ -139,17 +139,17 @@ def prune_command(
 
     if not (task or learner or context or everything):
         raise ArgumentError("Nothing names the runs to forget; give --task, --learner, --context or --all.")
-    found = _runs(task, learner, context, store)
-    if not found:
+    chosen = _runs(task, learner, context, store)
+    if not chosen:
         typer.echo("no such run; nothing is removed")
         return
-    typer.echo(found.cost)
+    typer.echo(chosen.cost)
     if not yes:
         if not sys.stdin.isatty():
             raise ArgumentError("Nobody is there to be asked whether these runs may go; give --yes.")
         typer.confirm("Remove them?", abort=True)
-    forget_runs(found)
-    typer.echo(f"removed {len(found):,} runs")
+    forget_runs(chosen)
+    typer.echo(f"removed {len(chosen):,} runs")
 
 
 def _runs(task: str, learner: str, context: str, store: Path | None) -> "Runs":

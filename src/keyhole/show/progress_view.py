@@ -48,7 +48,7 @@ class Pace:
 
 
 @contextmanager
-def viewing(what: str) -> Iterator[Watch]:
+def view_progress(what: str) -> Iterator[Watch]:
     """A watcher that shows the steps of a piece of work on stderr, and takes its picture away when the work ends."""
     console = Console(stderr=True)
     if not console.is_terminal:
