@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,9 @@ def package_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def packages_imported(path: Path) -> set[str]:
-    """Every package named by an import statement of this module, wherever it stands."""
+@cache
+def names_imported(path: Path) -> frozenset[str]:
+    """Every name that an import statement of this module gives, in full, wherever the statement stands."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text("utf8"))):
         if isinstance(node, ast.Import):
@@ -54,33 +56,46 @@ def packages_imported(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} uses a relative import; name the package in full"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    parts = {tuple(name.split(".")) for name in names if name.startswith("keyhole.")}
+    return frozenset(names)
+
+
+def modules_imported(path: Path) -> set[str]:
+    """The top-level modules among them."""
+    return {name.split(".")[0] for name in names_imported(path)}
+
+
+def packages_imported(path: Path) -> set[str]:
+    """The packages of keyhole among them."""
+    parts = {tuple(name.split(".")) for name in names_imported(path) if name.startswith("keyhole.")}
     return {"__init__" if part[1] in {"__version__", "VERBS"} else part[1] for part in parts}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_go_down(path):
-    """Every import of this module leads to a lower layer, or stays in its package."""
-    here = package_of(path)
-    up = {package for package in packages_imported(path) - {here} if LEVEL[package] <= LEVEL[here]}
-    assert not up, f"{here} may not import {', '.join(sorted(up))}: join them in api/ or claims/ instead"
+def test_imports_go_down():
+    """Every import of a module leads to a lower layer, or stays in its package."""
+    up = {
+        f"{path.relative_to(SOURCE)} imports {package}"
+        for path in MODULES
+        for package in packages_imported(path) - {package_of(path)}
+        if LEVEL[package] <= LEVEL[package_of(path)]
+    }
+    assert not up, f"Join these in api/ or claims/ instead: {'; '.join(sorted(up))}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_frameworks_stay_in_their_packages(path):
+FRAMEWORKS_OF = {
+    "lab": {"jax", "optax", "ray"},
+    "pretrained": {"torch", "transformers"},
+    "compiler": {"transformer_lens"},
+}
+
+
+def test_frameworks_stay_in_their_packages():
     """Only lab names jax, only pretrained torch or transformers, only the compiler's export transformer-lens."""
-    allowed = {
-        "lab": {"jax", "optax", "ray"},
-        "pretrained": {"torch", "transformers"},
-        "compiler": {"transformer_lens"},
-    }.get(package_of(path), set())
-    named = set()
-    for node in ast.walk(ast.parse(path.read_text("utf8"))):
-        if isinstance(node, ast.Import):
-            named |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            named.add(node.module.split(".")[0])
-    assert not (named & FRAMEWORKS) - allowed
+    astray = {
+        f"{path.relative_to(SOURCE)} imports {name}"
+        for path in MODULES
+        for name in modules_imported(path) & FRAMEWORKS - FRAMEWORKS_OF.get(package_of(path), set())
+    }
+    assert not astray
 
 
 def imported_by(program: str, packages: set[str]) -> set[str]:

@@ -54,7 +54,7 @@ class Compiled:
 
     @property
     def logit_floor(self) -> float:
-        """What Lemma N1 asks of the logit scale, given these output norms; 0 where it says nothing."""
+        """The least logit scale that these output norms allow (`logit_range_floor`); 0 where it says nothing."""
         change = 2 * self.proof.margin  # some flip carries the output from one side to the other
         radius = value_radius(self.plan)
         return logit_range_floor(change, self.plan.context, float(np.linalg.norm(self.plan.readout)), radius)
