@@ -1,14 +1,17 @@
-"""The layers as a test: which package imports which, and which may import a framework."""
+"""The layers as a test: which package imports which, through which names, and which may import a framework."""
 
 import ast
 import subprocess
 import sys
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "keyhole"
 MODULES = sorted(SOURCE.rglob("*.py"))
+FRONT_DOOR = SOURCE / "__init__.py"  # re-exports the public names of all layers, loaded when first used
 
 LAYERS = [  # a package imports only from layers below its own; packages of one layer never import each other
     {"__main__"},
@@ -29,14 +32,29 @@ LAYERS = [  # a package imports only from layers below its own; packages of one 
 ]
 LEVEL = {package: level for level, layer in enumerate(LAYERS) for package in layer}  # one not listed is a KeyError
 
+OPEN = {"api", "claims", "show"}  # packages whose every file is public
+DEEP = {  # files that other packages import past the public names, and why
+    "lab.learners.training.network": "imports jax, which importing lab must not",
+}
+COMMAND_LINE = {"cli", "api", "claims", "show", "progress", "errors", "__init__"}
+
 FRAMEWORKS = {"jax", "optax", "torch", "transformers", "transformer_lens", "ray"}
+FRAMEWORKS_OF = {
+    "lab": {"jax", "optax", "ray"},
+    "pretrained": {"torch", "transformers"},
+    "compiler": {"transformer_lens"},
+}
 NOT_IMPORTED = {  # what importing a package must not import
     "attention": FRAMEWORKS | {"scipy", "altair"},
     "boolean": FRAMEWORKS | {"scipy", "altair"},
     "bounds": FRAMEWORKS | {"scipy", "altair", "numpy"},
     "certifier": FRAMEWORKS | {"scipy", "altair", "sklearn"},
     "compiler": FRAMEWORKS | {"scipy", "altair"},
+    "kernels": FRAMEWORKS | {"scipy", "altair"},
+    "lab": FRAMEWORKS | {"altair", "sklearn"},
     "latent": FRAMEWORKS | {"scipy", "altair", "sklearn"},
+    "rigorous": FRAMEWORKS | {"scipy", "altair"},
+    "show": FRAMEWORKS | {"numpy", "scipy", "altair"},
 }
 
 
@@ -45,42 +63,121 @@ def package_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+@cache
+def statements(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Every import statement of a module, wherever it stands, but for those that only a type checker reads."""
+    tree = ast.parse(path.read_text("utf8"))
+    skipped = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) and node not in skipped]
+    for node in found:
+        assert not (isinstance(node, ast.ImportFrom) and node.level), f"{path} imports relatively; name the package"
+    return tuple(found)
+
+
+def names_imported(path: Path) -> set[str]:
+    """Every name that the import statements of a module give, in full."""
+    plain = {alias.name for node in statements(path) if isinstance(node, ast.Import) for alias in node.names}
+    return plain | {
+        f"{node.module}.{alias.name}"
+        for node in statements(path)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
 def packages_imported(path: Path) -> set[str]:
-    """Every package named by an import statement of this module, wherever it stands."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text("utf8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path} uses a relative import; name the package in full"
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    parts = {tuple(name.split(".")) for name in names if name.startswith("keyhole.")}
-    return {"__init__" if part[1] in {"__version__", "VERBS"} else part[1] for part in parts}
+    """The packages and root modules of keyhole among them."""
+    parts = {name.split(".")[1] for name in names_imported(path) if name.startswith("keyhole.")}
+    return {"__init__" if part == "__version__" else part for part in parts}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_go_down(path):
-    """Every import of this module leads to a lower layer, or stays in its package."""
-    here = package_of(path)
-    up = {package for package in packages_imported(path) - {here} if LEVEL[package] <= LEVEL[here]}
-    assert not up, f"{here} may not import {', '.join(sorted(up))}: join them in api/ or claims/ instead"
+def file_of(name: str) -> Path | None:
+    """The file of a module or package of keyhole, by its dotted name; None where it is neither."""
+    place = SOURCE.joinpath(*name.split(".")[1:])
+    candidates = (place.with_suffix(".py"), place / "__init__.py") if place != SOURCE else (FRONT_DOOR,)
+    return next((path for path in candidates if path.is_file()), None)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_frameworks_stay_in_their_packages(path):
+def files_imported(path: Path) -> set[Path]:
+    """The files of keyhole that a module's import statements name: a module, or the package that has the name."""
+    files = set()
+    for name in names_imported(path):
+        if name.startswith("keyhole."):
+            files.add(file_of(name) or file_of(name.rpartition(".")[0]))
+    return {file for file in files if file is not None} - {path}
+
+
+def test_imports_go_down():
+    """Every import of a module leads to a lower layer, or stays in its package."""
+    up = {
+        f"{path.relative_to(SOURCE)} imports {package}"
+        for path in MODULES
+        if path != FRONT_DOOR
+        for package in packages_imported(path) - {package_of(path)}
+        if LEVEL[package] <= LEVEL[package_of(path)]
+    }
+    assert not up, f"Join these in api/ or claims/ instead: {'; '.join(sorted(up))}"
+
+
+def test_no_cycle_between_files():
+    """No file imports itself by way of others, imports inside functions included."""
+    graph = {path: files_imported(path) - {FRONT_DOOR} for path in MODULES if path != FRONT_DOOR}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as cycle:
+        pytest.fail(" → ".join(str(path.relative_to(SOURCE)) for path in cycle.args[1]))
+
+
+def test_packages_talk_through_their_public_names():
+    """Another package is imported by the names of its `__init__`, or of a sub-package's; the exceptions are few."""
+    deep = {
+        f"{path.relative_to(SOURCE)} imports {node.module}"
+        for path in MODULES
+        for node in statements(path)
+        if isinstance(node, ast.ImportFrom) and str(node.module).count(".") >= 2
+        if str(node.module).split(".")[0] == "keyhole"
+        if str(node.module).split(".")[1] not in OPEN | {package_of(path)}
+        if (SOURCE.parent / str(node.module).replace(".", "/")).with_suffix(".py").is_file()
+        if str(node.module).removeprefix("keyhole.") not in DEEP
+    }
+    assert not deep, f"Import the public names instead: {'; '.join(sorted(deep))}"
+
+
+def test_no_module_of_ours_is_imported_by_a_text():
+    """Only the front door, and packages that collect what lies in their folder, import modules by text."""
+    dynamic = {
+        str(path.relative_to(SOURCE))
+        for path in MODULES
+        if path.name != "__init__.py"
+        for node in ast.walk(ast.parse(path.read_text("utf8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "import_module"
+        if "keyhole" in ast.unparse(node)
+    }
+    assert not dynamic
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "cli").glob("*.py")), ids=lambda path: path.name)
+def test_the_command_line_only_parses_asks_and_prints(path):
+    """It imports what answers (api, claims), what shows (show, progress) and errors; of others typer alone."""
+    beyond = packages_imported(path) - COMMAND_LINE
+    others = {name.split(".")[0] for name in names_imported(path)} - sys.stdlib_module_names - {"keyhole", "typer"}
+    assert not beyond | others, f"{path.name} imports {sorted(beyond | others)}"
+
+
+def test_frameworks_stay_in_their_packages():
     """Only lab names jax, only pretrained torch or transformers, only the compiler's export transformer-lens."""
-    allowed = {
-        "lab": {"jax", "optax", "ray"},
-        "pretrained": {"torch", "transformers"},
-        "compiler": {"transformer_lens"},
-    }.get(package_of(path), set())
-    named = set()
-    for node in ast.walk(ast.parse(path.read_text("utf8"))):
-        if isinstance(node, ast.Import):
-            named |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            named.add(node.module.split(".")[0])
-    assert not (named & FRAMEWORKS) - allowed
+    astray = {
+        f"{path.relative_to(SOURCE)} imports {name}"
+        for path in MODULES
+        for name in {name.split(".")[0] for name in names_imported(path)} & FRAMEWORKS
+        if name not in FRAMEWORKS_OF.get(package_of(path), set())
+    }
+    assert not astray
 
 
 def imported_by(program: str, packages: set[str]) -> set[str]:
@@ -90,12 +187,9 @@ def imported_by(program: str, packages: set[str]) -> set[str]:
     return set(run.stdout.split())
 
 
-PACKAGES = sorted({package_of(path) for path in MODULES} & set(NOT_IMPORTED))
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_theory_imports_no_framework(package):
-    """Importing a theory package imports no framework, and nothing else that it does not need."""
+@pytest.mark.parametrize("package", sorted(NOT_IMPORTED))
+def test_a_package_imports_only_what_it_needs(package):
+    """Importing a package imports no framework, and nothing else that it does not need."""
     assert not imported_by(f"import keyhole.{package}", NOT_IMPORTED[package])
 
 
@@ -103,22 +197,3 @@ def test_theory_imports_no_framework(package):
 def test_the_front_door_is_light(program):
     """`import keyhole`, and building the command line, import nothing numerical."""
     assert not imported_by(program, FRAMEWORKS | {"numpy", "scipy", "altair", "jaxtyping"})
-
-
-COMMANDS_OF_OTHERS = {"bound.py", "certify.py", "check.py", "compile.py", "compile_table.py"}  # still to be moved
-COMMAND_LINE = {"cli", "api", "claims", "show", "progress", "errors", "__init__"}
-
-
-@pytest.mark.parametrize("path", sorted((SOURCE / "cli").glob("*.py")), ids=lambda path: path.name)
-def test_the_command_line_only_parses_asks_and_prints(path):
-    """It imports what answers (api, claims), what shows (show, progress) and errors; of others typer alone."""
-    beyond = packages_imported(path) - COMMAND_LINE
-    others = {name for name in names_imported(path) if name not in sys.stdlib_module_names} - {"keyhole", "typer"}
-    assert not beyond | others or path.name in COMMANDS_OF_OTHERS, f"{path.name} imports {sorted(beyond | others)}"
-
-
-def names_imported(path: Path) -> set[str]:
-    """The first part of every name that an import statement of this module names."""
-    nodes = list(ast.walk(ast.parse(path.read_text("utf8"))))
-    plain = {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    return plain | {str(node.module).split(".")[0] for node in nodes if isinstance(node, ast.ImportFrom)}

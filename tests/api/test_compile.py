@@ -63,7 +63,7 @@ def test_the_model_is_there():
 
 
 def test_logit_scale_beside_its_floor():
-    """N1 at A2, s = 3, γ = ½, 0/1 output: floors 1.832581, 4.135167, 6.437752 below β at T = 100, 1000, 10000."""
+    """The logit-range floor for a 3-AND of 0/1 output: 1.832581, 4.135167, 6.437752 at T = 10², 10³, 10⁴, below β."""
     for context, floor, scale in ((100, 1.832581, 3.486355), (1000, 4.135167, 5.807141), (10000, 6.437752, 8.111528)):
         compiled = keyhole.compile("x0 & x1 & x2", context, output="bits", construction="pair")
         assert compiled.logit_floor == pytest.approx(floor, abs=1e-6)

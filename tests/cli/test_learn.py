@@ -302,25 +302,26 @@ def test_hints_name_the_options(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_certify_settles_the_successes(tmp_path):
-    """With --certify every successful run is read back; the table counts those proved and identified."""
+    """With --certify every successful run is read back, proved and identified; `certify` says the same of each.
+
+    A conjunction of two among eight bits, from 200 samples, is a task that the default learner is sure of: of the 150
+    runs with seeds 777000 to 777149 all were right, proved and identified, so that a share below 98 % is ruled out at
+    level 5 %. The seeds here are the command's own first three, none of them among those. A learner with that least
+    share fails this test with probability 1 − 0.98³ = 6 %; one with the measured share never does.
+    """
     words = ("and:2", "--context", 8, "--samples", 200, "--seeds", 3, "--store", tmp_path, "--workers", 1)
     answer = json.loads(ask(*words, "--certify", "--assume-junta", 2, "--json").stdout)
-    settled = answer["certificates"]
-    assert len(settled) == sum(cell["successes"] for cell in answer["cells"]) >= 1
     (row,) = answer["certified"]
-    assert row["settled"] == len(settled)
-    assert row["clean"] == sum(one["mistakes"] == 0 for one in settled)
-    assert row["proved"] == sum(one["status"] == "PROVED" for one in settled)
-    assert row["identified"] == sum(one["identified"] for one in settled) >= 1
-    assert all(one["error_bound"] < 1 for one in settled if one["right"])
-    name = settled[0]["identity"][:12]
+    assert [row[name] for name in ("settled", "clean", "proved", "identified", "counterexamples")] == [3, 3, 3, 3, 0]
+    certificates = answer["certificates"]
+    assert [each["status"] for each in certificates] == ["PROVED"] * 3
+    assert all(each["right"] and each["true_error"] == 0 < each["error_bound"] < 0.25 for each in certificates)
+    name = certificates[0]["identity"][:12]
     shown = CliRunner().invoke(app, ["certify", name, "--store", str(tmp_path), "--assume-junta", "2", "--json"])
+    assert (shown.exit_code, shown.stderr) == (0, "")
     found = json.loads(shown.stdout)
-    assert found["status"] == settled[0]["status"]
-    assert shown.exit_code == (found["status"] == "COUNTEREXAMPLE")
-    assert found["samples"] == 200
-    assert found["positions"] is not None
-    assert shown.stderr == ""
+    assert (found["status"], found["samples"]) == ("PROVED", 200)
+    assert found["error_bound"] == certificates[0]["error_bound"]
     next((tmp_path / "weights").glob(f"{name}*")).unlink()
     again = CliRunner().invoke(app, ["certify", name, "--store", str(tmp_path), "--assume-junta", "2", "--json"])
     assert again.stderr == f"The weights of run {name[:10]} were not kept; training it again.\n"

@@ -1,6 +1,7 @@
 """Nothing a model file says is taken on trust: any entry or array changed, digests made anew, is refused."""
 
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -41,6 +42,26 @@ def stored(request, tmp_path_factory):
     return read_model(save_model(MADE[request.param](), tmp_path_factory.mktemp("made") / "a.safetensors"))
 
 
+@pytest.fixture
+def proved_once(monkeypatch):
+    """A plan met again is not proved again: hundreds of files that claim otherwise hold the same tables."""
+    for name in ("prove", "judge", "plan_profile"):
+        monkeypatch.setattr(checking, name, remembered(getattr(checking, name)))
+
+
+def remembered(function):
+    """The function, with what it gave kept by what it was given, every number of it."""
+    known = {}
+
+    def recalled(*arguments):
+        key = pickle.dumps(arguments)
+        if key not in known:
+            known[key] = function(*arguments)
+        return known[key]
+
+    return recalled
+
+
 def refused(stored, path, description=None, tensors=None):
     """What a check says against the file with these claims and arrays, every digest made anew."""
     plain = stored.description if description is None else description
@@ -79,6 +100,8 @@ def edits(name, value, most=5):
     yield from [other for other in others(name, value) if other != value or type(other) is not type(value)][:most]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("proved_once")
 def test_every_entry_of_the_description_is_derived(stored, tmp_path):
     """Whatever entry is moved by 1e-10, replaced, left out or added, at any depth: the file is refused."""
     path, passed = tmp_path / "a.safetensors", []
@@ -93,6 +116,7 @@ def test_every_entry_of_the_description_is_derived(stored, tmp_path):
         assert refused(stored, path, {**claims, name: OTHER}), name
 
 
+@pytest.mark.usefixtures("proved_once")
 def test_every_array_is_derived(stored, tmp_path):
     """Every array changed, left out, misshapen or added, also one that is not a number: the file is refused."""
     path = tmp_path / "a.safetensors"

@@ -23,7 +23,10 @@ def facts(compiled: Compiled) -> list[tuple[str, str]]:
         ("certificate", f"margin {at_least(proof.margin, 9)} on all 2^{plan.context} inputs: proved"),
         ("", f"by {proof.method}; output off by at most {at_most(proof.error, 2)}"),
         ("leak", f"at most {at_most(proof.leak, 9)} of the attention lies off the relevant positions"),
-        ("logit scale", f"{compiled.logit_scale:.6g}; N1 asks {compiled.logit_floor:.6g} at these output norms"),
+        (
+            "logit scale",
+            f"{compiled.logit_scale:.6g}; at least {compiled.logit_floor:.6g} is needed at these output norms",
+        ),
     ]
     theorem = compiled.theorem
     for name, value in compiled.norms.items():

@@ -52,7 +52,7 @@ class Compiled:
 
     @cached_property
     def logit_floor(self) -> float:
-        """The least logit scale of any model with these output norms (Lemma N1); 0 where the lemma says nothing."""
+        """The least logit scale that these output norms allow (`logit_range_floor`); 0 where it says nothing."""
         change = 2 * self.proof.margin  # some flip carries the output from one side to the other
         radius = value_radius(self.plan)
         return logit_range_floor(change, self.plan.context, float(np.linalg.norm(self.plan.readout)), radius)

@@ -1,8 +1,6 @@
 """Guarantees: values, conditions, derivations, questions asked again, and the theory's table of sizes."""
 
 import html.parser
-import subprocess
-import sys
 from dataclasses import replace
 from math import log, sqrt
 
@@ -325,19 +323,6 @@ def test_numbers_for_people(value, shown):
     assert number(value) == shown
 
 
-@pytest.mark.slow
-def test_ten_thousand_guarantees_take_about_a_second():
-    """Without run-time type checks, 10⁴ guarantees by covers; 3 s are allowed for a busy machine."""
-    program = (
-        "import time; from keyhole.bounds import SCALAR, guarantee, pair_construction\n"
-        "p = pair_construction('and', 100, 3); start = time.process_time()\n"
-        "for i in range(10_000): guarantee(SCALAR, p, 1e6 + i)\n"
-        "print(time.process_time() - start)"
-    )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert float(run.stdout) < 3
-
-
 def test_refusals():
     """δ ≤ 0, m = 0, bad norms, unreachable gaps: one sentence each."""
     profile = pair_construction("and", 100, 3)
@@ -366,6 +351,7 @@ def test_rivals_are_all_there_and_marked(seed, m):
     assert len(keys) == len(set(keys)) == 16
     for rival in found:
         assert (rival.value is None) <= bool(rival.remark)
-        assert rival.source.status != "recalled" or "constants are not quoted" in str(rival.source)
     shapes = {rival.key for rival in found if "not a bound" in rival.kind}
     assert shapes == {"R1", "R4", "R5", "R6"}
+    recalled = {rival.key for rival in found if rival.source.status == "recalled"}
+    assert recalled == {"R1", "R2", "R3", "R4", "R5", "R6", "R11"}  # every one that follows a work not read

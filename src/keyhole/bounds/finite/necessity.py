@@ -12,7 +12,7 @@ def token_influence(logit_range: Real, value_radius: Real, context: int) -> floa
                4 V e^ρ / T, V the largest ‖W_Vᵀx‖ of any token.
     Proof      With ō the average of the other tokens, o' − o = a'(v' − ō) − a(v − ō); a, a' ≤ e^ρ/T and
                ‖v − ō‖ ≤ 2V.
-    Source     Ours (Lemma N1).
+    Source     Ours; proved above.
 
     >>> token_influence(0.0, 1.0, 100)
     0.04
@@ -27,7 +27,8 @@ def logit_range_floor(change: Real, context: int, output_lipschitz: Real, value_
     Statement  2B ≥ log(μT / (4 Λ V)), Λ = ‖w‖‖W_C‖₂L the Lipschitz constant of what follows the head;
                0 where that says nothing.
     Proof      `token_influence` times Λ must reach μ.
-    Source     Ours (Lemma N1). It does not say that logits are needed for exactness: large read-outs do too.
+    Source     Ours; proved above: the logit-range floor. It does not say that logits are needed for exactness: large
+               read-outs do too.
 
     >>> round(logit_range_floor(1.0, 100, 6.0, 2 / 3), 6)
     1.832581
@@ -42,7 +43,7 @@ def junta_capacity_floor(sparsity: int) -> float:
     Statement  C ≥ 2^s ln 2 at m = 2^s points.
     Proof      The class takes all 2^(2^s) sign patterns on those points with margin 1, so
                log N(ε) ≥ 2^s ln 2 for every ε < 1.
-    Source     Ours (Lemma N2).
+    Source     Ours; proved above.
 
     >>> round(junta_capacity_floor(3), 3)
     5.545

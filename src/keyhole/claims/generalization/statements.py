@@ -14,7 +14,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             ),
             formula=r"m\ge\log_2\binom{T}{s},\qquad \sum_{j<3}\binom{3}{j}\binom{T-3}{3-j}\left(2p^{6-j}\right)^m\le\tfrac{1}{2}",
             kind="measurement",
-            source="keyhole, with proof (Lemma N3, first moment); optimality of log T is also claimed by Edelman et al. (2022)",
+            source="keyhole, with proof (the information floor; first moment); optimality of log T is also claimed by Edelman et al. (2022)",
             prediction=(
                 "At the first-moment size (28 samples at T = 100, 34 at T = 400) the target is alone with probability at least ½; "
                 "picking a random consistent AND never beats 2^m/C(T,3)."

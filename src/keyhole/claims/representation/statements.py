@@ -68,7 +68,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             ),
             formula=r"2B\;\ge\;\log\frac{\mu T}{4\,\Lambda_{\mathrm{out}}V}",
             kind="identity",
-            source="keyhole, with proof (Construction A, Lemma N1)",
+            source="keyhole, with proof (Construction A; the logit-range floor)",
             prediction=(
                 "Proved error below 10⁻⁹ at every mass and every T; with uniform attention the read-out is T + 1; the logit range "
                 "used always exceeds the necessary one."

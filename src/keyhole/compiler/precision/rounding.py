@@ -23,7 +23,7 @@ def normaliser_error(rows: int, accumulation: NumberFormat, division: float | No
     Statement  θ = (1 + g_n)(1 + u_d)/(1 − g_{n−1}) − 1 for n rows, where g_{n−1} < 1.
     Proof      The sums give Ẑ = Z(1 + ϑ), |ϑ| ≤ g_{n−1}, and |N̂ − N| ≤ g_n Z V: n − 1 additions and one product
                per term. With k = (1 + d)/(1 + ϑ), |d| ≤ u_d, |kN̂/Z − N/Z| ≤ (|k − 1| + |k| g_n) V.
-    Source     Ours (Lemma R).
+    Source     Ours; proved above (part of Lemma R).
 
     >>> from keyhole.compiler.precision.formats import FLOAT16
     >>> round(normaliser_error(101, FLOAT16), 3)
@@ -40,7 +40,7 @@ def moved_output(scale: float, logit_error: float, theta: float = 0.0, value_err
 
     Statement  |Δf| ≤ K(ε_V + 2 tanh(ε_S/2) + θ), K = B_v S_V B_X, or K = P_∞ = Σ_j |w_j| max|v_j|.
     Proof      Attention moves by at most 2 tanh(ε_S/2) in ℓ1 when logits move by ε_S; values by their own error.
-    Source     Ours (Lemma R).
+    Source     Ours; proved above (Lemma R).
     """
     return scale * (value_error + 2 * tanh(logit_error / 2) + theta)
 

@@ -23,7 +23,7 @@ def task_floor(task: Task, context: int, quantile: float = 0.5) -> float | None:
                Inf_i and never f_S′, so of two inputs that differ there the functions disagree on one:
                P(f_S ≠ f_S′) ≥ Inf_i · min(p, 1−p) > 2ε. No predictor is within ε of both: success names the set,
                and `information_floor` applies with δ = 1 − q. Noise only makes it harder.
-    Source     Ours (Lemma N3 is the counting).
+    Source     Ours; proved above, with the counting of `information_floor`.
 
     >>> round(task_floor(SparseTask("and:3"), 100), 2)
     16.3

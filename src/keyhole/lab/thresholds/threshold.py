@@ -23,7 +23,7 @@ from keyhole.lab.thresholds.psychometric import (
 Censored = Literal["no", "below", "above"]
 
 DRAWS = 200  # bootstrap resamples: the ends of a 90 % interval then move by a tenth of its width
-SEEDS = 20  # at a size, at least, by Def. 7.1
+SEEDS = 20  # a success fraction counts from so many on
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Threshold:
     unfitted: float | None  # share of runs that failed and did not fit their training set, where that was recorded
     smallest: int
     largest: int
-    empirical: int | None  # Def. 7.1: the smallest m with that success fraction over at least 20 seeds
+    empirical: int | None  # the smallest m with that success fraction over at least 20 seeds
 
     def __str__(self) -> str:
         asked = f"m* at T = {self.context}, success {self.quantile:g}"
@@ -100,7 +100,7 @@ def estimate_threshold(
 
 
 def empirical_threshold(counts: Counts, quantile: float = 0.5, seeds: int = SEEDS) -> int | None:
-    """The smallest m run with at least so many seeds whose success fraction reaches the quantile (Def. 7.1).
+    """The smallest m run with at least so many seeds whose success fraction reaches the quantile.
 
     >>> empirical_threshold({10: (3, 20), 20: (2, 2), 30: (12, 20), 40: (20, 20)})
     30
