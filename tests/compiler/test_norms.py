@@ -7,8 +7,7 @@ import pytest
 
 from compiled_plans import every_plan
 from keyhole.attention import profile
-from keyhole.boolean.families import majority, parity, random_junta
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import majority, parity, random_junta, read_function
 from keyhole.compiler.assembly import to_model
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.constructions.theorem_norms import StatedNorm, named_norms, theorem_figures

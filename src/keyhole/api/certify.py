@@ -19,7 +19,7 @@ from keyhole.certifier.sample.consistent import Sample
 from keyhole.certifier.sample.disagreement import FRESH
 from keyhole.certifier.wording import lines, record, text
 from keyhole.errors import ArgumentError
-from keyhole.files.labelled import as_sample, read_labelled
+from keyhole.files.data import as_sample, read_labelled
 from keyhole.files.model import read_model
 from keyhole.files.safetensors_in import is_ours, read_weights
 from keyhole.pretrained.keyhole_tables import is_tabulated, load_tabulated, save_tabulated

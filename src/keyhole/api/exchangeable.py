@@ -10,8 +10,8 @@ import numpy as np
 
 from keyhole.decimals import at_most
 from keyhole.errors import ArgumentError
+from keyhole.files.data import read_sequences
 from keyhole.files.notebook import to_table
-from keyhole.files.sequences import read_sequences
 from keyhole.latent.exchangeability.extendibility import extendibility_test
 from keyhole.latent.exchangeability.order import neighbours_test, places_test, require_sequences
 from keyhole.latent.exchangeability.permutations import PermutationTest, Watch, require_permutations

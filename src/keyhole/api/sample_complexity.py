@@ -7,7 +7,7 @@ from typing import Any
 
 from keyhole.api.certify_runs import Settled, shares
 from keyhole.boolean.distribution import balanced
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import read_function
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import AssumptionError
 from keyhole.figure import Figure

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import read_function
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.baselines import YARDSTICKS
 from keyhole.lab.learners.bitsets import pack, unpack
