@@ -11,11 +11,11 @@ import numpy as np
 from keyhole.api.stored_run import names_run, read_run
 from keyhole.attention.tables import Tabulated
 from keyhole.attention.weights import Model
+from keyhole.boolean.fitting.minimal import Sample
 from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
 from keyhole.bounds.validate import Real
 from keyhole.certifier.certificate import ModelCertificate, Terms, certificate_of
 from keyhole.certifier.read.scope import Subject, certifiable
-from keyhole.certifier.sample.consistent import Sample
 from keyhole.certifier.sample.disagreement import FRESH
 from keyhole.certifier.wording import lines, record, text
 from keyhole.errors import ArgumentError

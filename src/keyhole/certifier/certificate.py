@@ -15,16 +15,16 @@ from jaxtyping import Bool
 
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.tables import Tabulated
-from keyhole.boolean.junta import Junta
+from keyhole.boolean.fitting.minimal import FittingJuntas, Sample, juntas_that_fit
+from keyhole.boolean.junta import Junta, without_ignored
 from keyhole.boolean.symbols import SymbolLaw, uniform_law
 from keyhole.bounds.validate import failure
 from keyhole.certifier.prove.tables import Drift
 from keyhole.certifier.prove.verification import Status, Verification
 from keyhole.certifier.prove.verify import verify
-from keyhole.certifier.read.extraction import Extraction, agreement, extract, without_ignored
+from keyhole.certifier.read.extraction import Extraction, agreement, extract
 from keyhole.certifier.repair import Repair, projected_junta, sharpened, sink_projection
 from keyhole.certifier.sample.chernoff import chernoff_disagreement
-from keyhole.certifier.sample.consistent import Sample, Search, search
 from keyhole.certifier.sample.disagreement import FRESH, Disagreement, sampled_disagreement
 from keyhole.certifier.sample.repeats import LEVEL, Repeats, repeats_of, shared_rows
 from keyhole.certifier.sample.sample_bound import (
@@ -95,7 +95,7 @@ class Terms:
 class NetworkFree:
     """The smallest junta that fits the sample, found without the model, and what it is worth."""
 
-    search: Search
+    search: FittingJuntas
     judgement: Judgement | None
     identification: Identification | None
 
@@ -258,8 +258,10 @@ def _judged(shown: ModelCertificate, model: Tabulated, sample: Sample) -> ModelC
     distinct = (sample[0][repeats.first], sample[1][repeats.first]) if repeats.refuted else sample
     doubt = law_doubt(distinct, terms.law) or repeats.says(terms.law)
     assumed = SEARCHED if terms.assume_junta is None else terms.assume_junta
-    among = search(sample, shown.symbols, assumed, time_limit=terms.time_limit)  # what may be the target
-    found = among if assumed >= SEARCHED else search(sample, shown.symbols, SEARCHED, time_limit=terms.time_limit)
+    among = juntas_that_fit(sample, shown.symbols, assumed, time_limit=terms.time_limit)  # what may be the target
+    found = (
+        among if assumed >= SEARCHED else juntas_that_fit(sample, shown.symbols, SEARCHED, time_limit=terms.time_limit)
+    )
     free_junta = found.fitting[0] if found.fitting else None
     wrong = _wrong(model, sample)
     errors = repeats.count(wrong) if repeats.refuted else int(np.count_nonzero(wrong))
@@ -294,7 +296,7 @@ def _half(counts: list[tuple[int, int]], delta: float) -> HeldOut | None:
 
 
 def _identified(
-    junta: Junta | None, sample: Sample, among: Search, shown: ModelCertificate, doubt: str
+    junta: Junta | None, sample: Sample, among: FittingJuntas, shown: ModelCertificate, doubt: str
 ) -> Identification | None:
     terms = shown.terms
     if junta is None or terms.assume_junta is None:

@@ -19,7 +19,6 @@ from keyhole.certifier.read.extraction import (
     extract,
     influences,
     majority_table,
-    without_ignored,
 )
 from keyhole.certifier.read.scope import certifiable
 from keyhole.compiler.assembly import to_tabulated
@@ -112,18 +111,6 @@ def test_tables_are_votes(plan, data):
         written = rows.copy()
         written[:, list(positions)] = cell
         assert answer == (np.mean(np.asarray(evaluate(model, written)) > 0) > 0.5)
-
-
-@given(table=st.lists(st.booleans(), min_size=27, max_size=27), symbols=st.sampled_from([2, 3]))
-def test_ignored_positions_are_dropped(table, symbols):
-    """The function stays, and every position that is left matters."""
-    junta = Junta((1, 4, 6), symbols, np.array(table[: symbols**3]))
-    kept = without_ignored(junta)
-    rows = uniform_law(symbols).draw(200, 7, np.random.default_rng(0))
-    assert np.array_equal(junta(rows), kept(rows))
-    for index in range(kept.sparsity):
-        cube = kept.table.reshape(-1, symbols, symbols**index)
-        assert (cube != cube[:, :1]).any()
 
 
 def test_contrast_is_no_verdict():

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from keyhole.api.certify import certify
+from keyhole.boolean.fitting.minimal import juntas_that_fit
 from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
 from keyhole.certifier.certificate import Terms, certificate_of
 from keyhole.certifier.sample import repeats
-from keyhole.certifier.sample.consistent import search
 from keyhole.certifier.sample.repeats import repeats_of, shared_rows
 from keyhole.certifier.sample.sample_bound import identify, judge, measured_yardstick
 from keyhole.certifier.wording import record, text
@@ -147,7 +147,7 @@ def test_copies_identify_nothing_by_size():
     """84 samples are too few at m_id = 85, and written twice they stay so, also where no certificate is made."""
     target = junta_of("x3 & x17 & x40")
     sample = labelled(target, 100, 84, 5)
-    never = replace(search(sample, 2, 3), only=None, finished=False)
+    never = replace(juntas_that_fit(sample, 2, 3), only=None, finished=False)
     law = uniform_law(2)
     assert "85 samples are needed, and there are 84" in identify(target, sample, 3, law, 0.01, never).why
     told = identify(target, written(sample, 2), 3, law, 0.01, never)

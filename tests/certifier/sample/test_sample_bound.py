@@ -6,12 +6,11 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from keyhole.boolean.junta import Junta
+from keyhole.boolean.fitting.minimal import every_cell_seen, juntas_that_fit
+from keyhole.boolean.junta import Junta, without_ignored
 from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
 from keyhole.bounds.finite.binomial import held_out_ceiling
 from keyhole.bounds.finite.identification import identification_size
-from keyhole.certifier.read.extraction import without_ignored
-from keyhole.certifier.sample.consistent import search, witnessed
 from keyhole.certifier.sample.sample_bound import (
     hypothetical_yardstick,
     identify,
@@ -85,7 +84,7 @@ def test_no_promise_below_the_truth():
 def test_identified_by_enumeration():
     """One junta of at most three positions is left: the target, whatever the law."""
     sample = labelled(AND, 60, 90, 1)
-    found = search(sample, 2, 3)
+    found = juntas_that_fit(sample, 2, 3)
     for law in (uniform_law(2), biased_bits(0.6)):
         told = identify(AND, sample, 3, law, 0.01, found)
         assert (told.identified, told.by) == (True, "enumeration")
@@ -94,7 +93,7 @@ def test_identified_by_enumeration():
 
 def test_identified_by_size():
     """At m_id(100, 3) = 85 samples and not at 84, each cell witnessed, no search made."""
-    never = search(labelled(AND, 100, 4, 0), 2, 3, time_limit=0.0)
+    never = juntas_that_fit(labelled(AND, 100, 4, 0), 2, 3, time_limit=0.0)
     for m, identified in ((85, True), (84, False)):
         inputs, _ = labelled(AND, 100, m, 5)
         inputs[:8, [3, 17, 40]] = every_sequence(3)
@@ -108,7 +107,7 @@ def rivals_on_one_sample(seeds=range(400)):
     target = junta_of("x2 & x5")
     for seed in seeds:
         sample = labelled(target, 8, 28, seed)
-        fits = [junta for junta in search(sample, 2, 2).fitting if witnessed(sample[0], junta)]
+        fits = [junta for junta in juntas_that_fit(sample, 2, 2).fitting if every_cell_seen(sample[0], junta)]
         if len(fits) > 1 and any(same(junta, target) for junta in fits):
             return sample, fits
     raise AssertionError("no sample has two; about one in 170 does")
@@ -122,7 +121,7 @@ def same(one, other):
 def test_two_functions_that_fit_are_not_both_the_target():
     """T = 8, S = 2, m = 28 = m_id: the finished search finds two witnessed functions, and neither is the target."""
     sample, fits = rivals_on_one_sample()
-    found = search(sample, 2, 2)
+    found = juntas_that_fit(sample, 2, 2)
     assert (found.finished, found.only) == (True, None)
     for junta in fits:
         told = identify(junta, sample, 2, uniform_law(2), 0.01, found)
@@ -133,7 +132,7 @@ def test_two_functions_that_fit_are_not_both_the_target():
 def test_a_rival_of_an_unfinished_search_counts():
     """What a search found before its time was up fits the sample all the same."""
     sample, fits = rivals_on_one_sample()
-    stopped = replace(search(sample, 2, 2), finished=False, reason="the time for the search was up")
+    stopped = replace(juntas_that_fit(sample, 2, 2), finished=False, reason="the time for the search was up")
     for junta in fits:
         assert not identify(junta, sample, 2, uniform_law(2), 0.01, stopped).identified
     one, other = fits[:2]
@@ -149,7 +148,7 @@ def test_at_most_one_function_of_a_sample_is_identified():
     juntas = [without_ignored(Junta(places, 2, table)) for places in combinations(range(6), 2) for table in tables]
     for seed in range(60):
         sample = labelled(target, 6, identification_size(6, 2), seed)
-        found = search(sample, 2, 2)
+        found = juntas_that_fit(sample, 2, 2)
         named = {
             (junta.positions, tuple(junta.table.tolist()))
             for junta in juntas
@@ -165,7 +164,7 @@ def test_a_narrow_search_without_a_fit_knows_no_rival():
     inputs, _ = labelled(AND, 100, 85, 5)
     inputs[:8, [3, 17, 40]] = every_sequence(3)
     sample = (inputs, AND(inputs))
-    narrow = search(sample, 2, 2)
+    narrow = juntas_that_fit(sample, 2, 2)
     assert (narrow.finished, narrow.fitting) == (True, ())
     assert identify(AND, sample, 3, uniform_law(2), 0.01, narrow).by == "sample size"
 
@@ -175,14 +174,14 @@ def test_an_ignored_position_changes_nothing():
     sample = labelled(AND, 60, 200, 1)
     wide = Junta((3, 17, 40, 50), 2, np.tile(AND.table, 2))
     assert (
-        identify(wide, sample, 4, biased_bits(0.6), 0.01, search(sample, 2, 4)).by
-        == identify(AND, sample, 4, biased_bits(0.6), 0.01, search(sample, 2, 4)).by
+        identify(wide, sample, 4, biased_bits(0.6), 0.01, juntas_that_fit(sample, 2, 4)).by
+        == identify(AND, sample, 4, biased_bits(0.6), 0.01, juntas_that_fit(sample, 2, 4)).by
     )
 
 
 def test_what_is_not_identified():
     """Too many positions; an error; an unseen cell; another law; a sample in doubt: each says why."""
-    never = search(labelled(AND, 100, 4, 0), 2, 3, time_limit=0.0)
+    never = juntas_that_fit(labelled(AND, 100, 4, 0), 2, 3, time_limit=0.0)
     inputs, labels = labelled(AND, 100, 200, 5)
     wrong = labels.copy()
     wrong[0] ^= True
@@ -204,7 +203,7 @@ def test_what_is_not_identified():
 def test_a_wider_assumption_needs_a_wider_search():
     """A search up to three positions does not identify a target that may have four."""
     sample = labelled(AND, 60, 90, 1)
-    told = identify(AND, sample, 4, biased_bits(0.6), 0.01, search(sample, 2, 3))
+    told = identify(AND, sample, 4, biased_bits(0.6), 0.01, juntas_that_fit(sample, 2, 3))
     assert not told.identified
 
 

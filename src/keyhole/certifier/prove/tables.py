@@ -16,8 +16,9 @@ from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tables import Tabulated, TabulatedHead, thinned
 from keyhole.attention.types import numbers_of
 from keyhole.errors import AssumptionError
-from keyhole.rigorous.ball import GROW, UNIT, Ball, gamma
+from keyhole.rigorous.ball import Ball, ball_of
 from keyhole.rigorous.interval import exponentials
+from keyhole.rigorous.roundoff import GROW, UNIT, gamma
 
 # What the masses' own errors move a weighted mean by, in units of the largest absolute value. A stored mass, times a
 # count, is within ρ = 8u of the truth: the middle of its enclosure is within 5u, and two roundings follow. Moved by a
@@ -202,8 +203,8 @@ def _head_table(head: TabulatedHead, rows: list[int], drift: Drift) -> HeadTable
     shift = (float(numbers_of(low)) + float(numbers_of(high))) / 2
     temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
     cls = float(numbers_of(head.cls_score))
-    balls = exponentials([*scores.reshape(-1).tolist(), cls], shift=shift, temperature=temperature)
-    masses = balls.low / 2 + balls.high / 2
+    ends = exponentials([*scores.reshape(-1).tolist(), cls], shift=shift, temperature=temperature)
+    masses = ball_of(ends).mid
     return HeadTable(
         masses[:-1].reshape(scores.shape)[rows], values[rows], float(masses[-1]), numbers_of(head.cls_value), drift
     )

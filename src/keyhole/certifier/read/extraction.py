@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int, Int8
 
 from keyhole.attention.evaluation import evaluate, from_terms, token_terms
 from keyhole.attention.tables import Tabulated
-from keyhole.boolean.junta import Junta
+from keyhole.boolean.junta import Junta, without_ignored
 from keyhole.boolean.symbols import SymbolLaw, uniform_law
 from keyhole.errors import AssumptionError
 
@@ -152,21 +152,6 @@ def majority_table(
         total = base + sum((table[place, symbol] for place, symbol in zip(positions, cell, strict=True)), start=0.0)
         answers.append(np.mean(np.asarray(from_terms(model, total)) > 0) > 0.5)
     return np.asarray(answers, dtype=bool)
-
-
-def without_ignored(junta: Junta) -> Junta:
-    """The same function without the positions its table does not depend on.
-
-    >>> without_ignored(Junta((2, 5), 2, np.array([False, True, False, True]))).positions
-    (2,)
-    """
-    table, places = junta.table, list(junta.positions)
-    for index in reversed(range(len(places))):
-        split = table.reshape(-1, junta.symbols, junta.symbols**index)  # the first position varies fastest
-        if (split == split[:, :1]).all():
-            table = split[:, 0].reshape(-1)
-            del places[index]
-    return Junta(tuple(places), junta.symbols, table)
 
 
 def _summed_without(

@@ -20,7 +20,8 @@ from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import SymbolLaw
 from keyhole.certifier.prove.after_attention import Tail, tail_of, trace
 from keyhole.certifier.sample.disagreement import Disagreement
-from keyhole.rigorous.ball import GROW, TINY, UNIT, Ball, gamma
+from keyhole.rigorous.ball import Ball
+from keyhole.rigorous.roundoff import GROW, UNDERFLOW_OF_RADIUS, UNIT, gamma
 
 WIDEST = 64.0  # standard deviations of a ratio; beyond, the tails are nothing
 TRIALS = 2.0 ** np.arange(-3, 4)  # of λ about its Gaussian value; any λ ≥ 0 is right
@@ -109,7 +110,9 @@ def _widest(tail: Tail, centre: Float[np.ndarray, "K"], spread: Float[np.ndarray
     """The most standard deviations by which every coordinate may stray with the sign kept, by bisection."""
 
     def kept(width: float) -> bool:
-        radius = (width * spread + 2 * UNIT * np.abs(centre)) * GROW + TINY  # holds the ends as they are rounded
+        radius = (
+            width * spread + 2 * UNIT * np.abs(centre)
+        ) * GROW + UNDERFLOW_OF_RADIUS  # holds the ends as they are rounded
         with np.errstate(all="ignore"):  # what is not finite keeps nothing
             output = trace(tail, Ball(centre[None, :], radius[None, :])).output
             return bool((sign * output.mid - output.rad > 0).all())

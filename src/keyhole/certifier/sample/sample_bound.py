@@ -13,13 +13,12 @@ from jaxtyping import Bool, Float, Shaped
 
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.tables import Tabulated
-from keyhole.boolean.junta import Junta
+from keyhole.boolean.fitting.minimal import FittingJuntas, Sample, every_cell_seen
+from keyhole.boolean.junta import Junta, without_ignored
 from keyhole.boolean.symbols import SymbolLaw
 from keyhole.bounds.finite.binomial import held_out_ceiling
 from keyhole.bounds.finite.identification import identification_size
 from keyhole.bounds.finite.occam import certificate_nats, exact_error
-from keyhole.certifier.read.extraction import without_ignored
-from keyhole.certifier.sample.consistent import Sample, Search, witnessed
 from keyhole.certifier.sample.repeats import Repeats, repeats_of
 
 DOUBT = 1e-6  # the chance with which a sample of the law is doubted all the same
@@ -112,7 +111,7 @@ def identify(
     assumed: int,
     law: SymbolLaw,
     delta: float,
-    found: Search,
+    found: FittingJuntas,
     doubt: str = "",
     noise: str = "",
 ) -> Identification:
@@ -122,8 +121,9 @@ def identify(
                bits, |I| ≤ S, no error, every cell witnessed, no rival known to fit, and m ≥ m_id(T, S, δ) leave a
                wrong function with probability ≤ δ.
     Assumes    The target is a junta on at most S positions, and labels the sample: with noise nothing is identified.
-    Proof      `search`; `identification_size`. To be silent where a rival fits only takes certificates away, so that a
-               wrong one is no likelier; and where a finished search leaves one function, the first rule has spoken.
+    Proof      `juntas_that_fit`; `identification_size`. To be silent where a rival fits only takes certificates away,
+               so that a wrong one is no likelier; and where a finished search leaves one function, the first rule has
+               spoken.
     Source     Ours.
     """
     inputs, labels = sample
@@ -149,7 +149,7 @@ def identify(
     return Identification(identified=False, by="", assumption=words, why=why)
 
 
-def _rivalled(junta: Junta, sample: Sample, assumed: int, found: Search) -> bool:
+def _rivalled(junta: Junta, sample: Sample, assumed: int, found: FittingJuntas) -> bool:
     """Whether the search shows another function on at most S positions that fits; an unfinished one may.
 
     A finished search among at most S positions that leaves no single function, while this one fits, leaves several.
@@ -172,7 +172,7 @@ def _by_size(
 ) -> Identification:
     """The rule of the sample size, for a junta without error on the sample and without a rival that is known."""
     needed = identification_size(inputs.shape[1], sparsity, delta)
-    if not witnessed(inputs, junta):
+    if not every_cell_seen(inputs, junta):
         why = "a cell of its table has no sample"
     elif len(inputs) < needed:
         why = f"{needed} samples are needed, and there are {len(inputs)}"
