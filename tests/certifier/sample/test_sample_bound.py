@@ -6,17 +6,18 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from keyhole.attention.evaluation import Evaluator
 from keyhole.boolean.fitting.minimal import every_cell_seen, juntas_that_fit
 from keyhole.boolean.junta import Junta, without_ignored
 from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
 from keyhole.bounds.finite.binomial import held_out_ceiling
 from keyhole.bounds.finite.identification import identification_size
 from keyhole.certifier.sample.sample_bound import (
-    hypothetical_yardstick,
+    half_held_out_bound,
+    held_out_bound,
     identify,
-    judge,
     law_doubt,
-    measured_yardstick,
+    occam_bound,
 )
 from planted import every_sequence, junta_of, planted, random_symbol_junta
 
@@ -34,7 +35,7 @@ def labelled(junta, tokens, m, seed, wrong=0):
 @pytest.mark.parametrize(("wrong", "bound"), [(0, 0.118), (2, 0.146), (5, 0.178)])
 def test_theory_figures(wrong, bound):
     """A 3-junta at T = 100, m = 200, δ = .01."""
-    judged = judge(AND, labelled(AND, 100, 200, 0, wrong), 0.01)
+    judged = occam_bound(AND, labelled(AND, 100, 200, 0, wrong), 0.01)
     assert (judged.samples, judged.errors) == (200, wrong)
     assert round(judged.error_bound, 3) == bound
 
@@ -42,7 +43,7 @@ def test_theory_figures(wrong, bound):
 def test_larger_alphabets_pay_for_their_tables():
     """ln((s+1)(s+2)) + ln C(T, s) + A^s ln 2 + ln(1/δ) with A = 3, s = 2."""
     junta = random_symbol_junta((1, 5), 3)
-    judged = judge(junta, labelled(junta, 20, 300, 0), 0.01)
+    judged = occam_bound(junta, labelled(junta, 20, 300, 0), 0.01)
     nats = np.log(12) + np.log(190) + 9 * np.log(2) + np.log(100)
     assert judged.nats == pytest.approx(nats)
     assert judged.error_bound == pytest.approx(1 - np.exp(-nats / 300))
@@ -51,8 +52,8 @@ def test_larger_alphabets_pay_for_their_tables():
 def test_the_rarer_label():
     """The better constant's error on the sample."""
     inputs, labels = labelled(AND, 50, 400, 2)
-    assert judge(AND, (inputs, labels), 0.01).rarer_label == pytest.approx(labels.mean())
-    assert judge(AND, (inputs, ~labels), 0.01).rarer_label == pytest.approx(labels.mean())
+    assert occam_bound(AND, (inputs, labels), 0.01).rarer_label == pytest.approx(labels.mean())
+    assert occam_bound(AND, (inputs, ~labels), 0.01).rarer_label == pytest.approx(labels.mean())
 
 
 def test_no_promise_below_the_truth():
@@ -76,7 +77,7 @@ def test_no_promise_below_the_truth():
         for k in set(counts.tolist()) - set(ceilings):
             inputs, labels = rows[:12], np.zeros(12, dtype=bool)
             labels[:k] = True
-            ceilings[k] = judge(Junta((0, 1), 2, np.zeros(4, dtype=bool)), (inputs, labels), 0.2).error_bound
+            ceilings[k] = occam_bound(Junta((0, 1), 2, np.zeros(4, dtype=bool)), (inputs, labels), 0.2).error_bound
         failures += bool((errors > np.array([ceilings[k] for k in counts.tolist()])).any())
     assert failures / draws <= 0.2 - 3 * (0.2 * 0.8 / draws) ** 0.5
 
@@ -209,12 +210,12 @@ def test_a_wider_assumption_needs_a_wider_search():
 
 def test_yardsticks():
     """.018 for a clean half of 500; the model's own errors where inputs were set aside; none for a wrong half."""
-    half = hypothetical_yardstick(500, 0, 0.01)
+    half = half_held_out_bound(500, 0, 0.01)
     assert half is not None
     assert (round(half.bound, 3), half.kind, half.inputs) == (0.018, "hypothetical half", 250)
-    assert hypothetical_yardstick(3, 2, 0.01) is None
-    assert hypothetical_yardstick(1, 0, 0.01) is None
-    measured = measured_yardstick(planted(AND, 50), labelled(AND, 50, 80, 3, wrong=7), 0.01)
+    assert half_held_out_bound(3, 2, 0.01) is None
+    assert half_held_out_bound(1, 0, 0.01) is None
+    measured = held_out_bound(Evaluator(planted(AND, 50)), labelled(AND, 50, 80, 3, wrong=7), 0.01)
     assert (measured.errors, measured.inputs, measured.kind) == (7, 80, "measured")
     assert measured.bound == held_out_ceiling(7, 80, 0.01)
 

@@ -172,10 +172,15 @@ def outputs(tables: Tables, shown: Shaped[np.ndarray, "n rows A"]) -> Ball:
     return Ball(np.concatenate(mids, axis=1), np.concatenate(rads, axis=1))
 
 
-def tables_of(model: Tabulated, own: tuple[int, ...], drifts: Sequence[Drift] | None = None) -> Tables | str:
-    """The tables, with rows of their own for the named positions; or, in words, why they cannot be used.
+class MassRangeError(AssumptionError):
+    """The masses of a head leave the range of double precision, so that nothing can be proved from its tables."""
 
-    `drifts` has what is known of each head's tables; None: they are the model.
+
+def tables_of(model: Tabulated, own: tuple[int, ...], drifts: Sequence[Drift] | None = None) -> Tables:
+    """The tables, with rows of their own for the named positions.
+
+    `drifts` has what is known of each head's tables; None: they are the model. Raises `MassRangeError` where scores
+    spread too far.
     """
     for head in model.heads:
         if not isinstance(head.normaliser, Softmax):
@@ -184,7 +189,9 @@ def tables_of(model: Tabulated, own: tuple[int, ...], drifts: Sequence[Drift] | 
                 "inputs is known for softmax alone"
             )
     if not is_safe(model):
-        return "the scores of a head spread so far that its masses underflow or overflow in double precision"
+        raise MassRangeError(
+            "the scores of a head spread so far that its masses underflow or overflow in double precision"
+        )
     model = thinned(model) if model.positions is None else model
     listed = tuple(range(model.tokens)) if model.positions is None else model.positions
     stored = {position: row for row, position in enumerate(listed)}

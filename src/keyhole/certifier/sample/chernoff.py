@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.evaluation import token_terms
+from keyhole.attention.evaluation import Evaluator
 from keyhole.attention.tables import Tabulated
 from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import SymbolLaw
@@ -31,7 +31,7 @@ ROUNDING = 1 + 1e-6  # of the last exponentials, and of sums over coordinates an
 SURELY = 1e-300  # what underflows is not nothing
 
 
-def chernoff_disagreement(model: Tabulated, junta: Junta, law: SymbolLaw) -> Disagreement:
+def chernoff_disagreement(evaluator: Evaluator, junta: Junta, law: SymbolLaw) -> Disagreement:
     """A rate that needs no sample.
 
     Statement  P(disagree) ≤ Σ_cells P(cell) min(1, Σ_j P(N_j/Z ≥ u_j) + P(N_j/Z ≤ l_j)), where the model has the
@@ -42,7 +42,8 @@ def chernoff_disagreement(model: Tabulated, junta: Junta, law: SymbolLaw) -> Dis
                one is larger by γ_{T+20} of this sum at most, and by INEXACT of it for the terms themselves.
     Source     Ours; Textbook (Chernoff).
     """
-    tail, (table, own) = tail_of(model), token_terms(model)
+    model, (table, own) = evaluator.model, evaluator.terms_by_position
+    tail = tail_of(model)
     off = (INEXACT + gamma(model.tokens + 20)) * GROW * _sizes(model, table, own)
     free = np.setdiff1d(np.arange(model.tokens), junta.positions)
     rate = 0.0

@@ -11,8 +11,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
-from keyhole.attention.evaluation import evaluate
-from keyhole.attention.tables import Tabulated
+from keyhole.attention.evaluation import Evaluator
 from keyhole.boolean.fitting.minimal import FittingJuntas, Sample, every_cell_seen
 from keyhole.boolean.junta import Junta, without_ignored
 from keyhole.boolean.symbols import SymbolLaw
@@ -36,7 +35,7 @@ class Judgement:
     rarer_label: float  # the share of the rarer label: the better constant's error on the sample
 
 
-def judge(junta: Junta, sample: Sample, delta: float, repeats: Repeats | None = None) -> Judgement:
+def occam_bound(junta: Junta, sample: Sample, delta: float, repeats: Repeats | None = None) -> Judgement:
     """Occam's bound by exact inversion.
 
     Where the rows repeat beyond chance, each distinct row counts once, and errs if one of its copies does; of this
@@ -66,7 +65,7 @@ def counts_of(wrong: Bool[np.ndarray, "m"], repeats: Repeats | None) -> list[tup
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The practitioner's yardstick: errors on labelled inputs that no training saw, or what a half would have said."""
+    """A held-out bound: errors on labelled inputs that no training saw, or what a half would have said."""
 
     bound: float
     kind: Literal["measured", "hypothetical half"]
@@ -74,15 +73,15 @@ class HeldOut:
     inputs: int
 
 
-def measured_yardstick(model: Tabulated, sample: Sample, delta: float, repeats: Repeats | None = None) -> HeldOut:
-    """The model's own errors on inputs set aside, and their exact ceiling; rows that repeat count as in `judge`."""
+def held_out_bound(evaluator: Evaluator, sample: Sample, delta: float, repeats: Repeats | None = None) -> HeldOut:
+    """The model's own errors on inputs set aside, and their exact ceiling; repeated rows count as in `occam_bound`."""
     inputs, labels = sample
-    wrong = (np.asarray(evaluate(model, inputs)) > 0) != labels
+    wrong = (np.asarray(evaluator(inputs)) > 0) != labels
     bound, m, errors = max((held_out_ceiling(k, n, delta), n, k) for n, k in counts_of(wrong, repeats))
     return HeldOut(bound, "measured", errors, m)
 
 
-def hypothetical_yardstick(samples: int, errors: int, delta: float) -> HeldOut | None:
+def half_held_out_bound(samples: int, errors: int, delta: float) -> HeldOut | None:
     """What half of the samples would have said, had it been set aside and shown as many errors of the model.
 
     A model trained on all samples has no held-out half; and one trained on the other half might have learned less.
