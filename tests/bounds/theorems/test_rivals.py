@@ -9,13 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.bounds.construction_norms import hypothetical, matrix, pair_construction
-from keyhole.bounds.covers.calculus import plain
 from keyhole.bounds.covers.chaining import chained, chained_sizes, dudley
 from keyhole.bounds.covers.linear import scalar_cover
 from keyhole.bounds.finite.pac_bayes import best_catoni, catoni, description_gap, lotfi, mcallester
 from keyhole.bounds.theorems.published_shapes import (
     deep_shape,
-    general_theorem,
     head_shape,
     risk_shape,
     scalar_shape,
@@ -47,9 +45,6 @@ def test_vectors_of_the_shapes():
     assert scalar_shape(profile, 1000) == pytest.approx(9 * (2 ** (2 / 3) + 8 ** (2 / 3) + 1) ** 3 * log(1000 * 100))
     assert deep_shape(profile, 1000) == pytest.approx(5 * (3 * 8) ** 2 * log(16 * 1000 * 100))
     assert risk_shape(1.0, 1e4, 0.01) == pytest.approx(0.01 * (1 + log(100)) + sqrt(log(100) / 1e4))
-    assert general_theorem(plain(1, 3, 1), plain(1, 2, 1), value_radius=5.0) == pytest.approx(
-        (30 ** (2 / 3) + 2 ** (2 / 3)) ** 3
-    )
 
 
 def test_length_free_covers_have_no_t():
