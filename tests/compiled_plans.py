@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from keyhole.boolean.families import read_function
 from keyhole.boolean.function import SparseFunction, from_table
-from keyhole.boolean.text import read_function
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans

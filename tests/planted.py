@@ -8,9 +8,8 @@ from keyhole.attention.activations import ReLU
 from keyhole.attention.layers import Affine, FeedForward
 from keyhole.attention.tables import Tabulated, TabulatedHead
 from keyhole.attention.weights import ReadOut, Wiring
-from keyhole.boolean.families import conjunction, disjunction, majority, parity, random_junta
+from keyhole.boolean.families import conjunction, disjunction, majority, parity, random_junta, read_function
 from keyhole.boolean.junta import Junta
-from keyhole.boolean.text import read_function
 
 
 def planted(junta, tokens, *, noise=0.0, seed=0, focus=6.0):

@@ -16,7 +16,7 @@ from keyhole.api.sample_complexity import _certified_line
 from keyhole.boolean.symbols import uniform_law
 from keyhole.bounds.theorems.rendering import sentence
 from keyhole.certifier.certificate import Terms, certificate_of
-from keyhole.certifier.prove.verification import Verification
+from keyhole.certifier.prove.verify import Verification
 from keyhole.certifier.sample.disagreement import Disagreement
 from keyhole.certifier.sample.sample_bound import HeldOut
 from keyhole.certifier.wording import text

@@ -14,7 +14,7 @@ from keyhole.api.stored_run import TrainedRun, noise_of
 from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import uniform_law
 from keyhole.certifier.certificate import Terms, certificate_of
-from keyhole.certifier.read.scope import Subject
+from keyhole.certifier.read.scope import CertifiableModel
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.lab.runs.store import RunSummary
 from keyhole.lab.task import Instance, SparseTask
@@ -62,7 +62,9 @@ def shelf(monkeypatch):
         return runs[name][0]
 
     def tables(model):
-        return Subject(next(made[1] for made in runs.values() if not isinstance(made, str) and made[0].model is model))
+        return CertifiableModel(
+            next(made[1] for made in runs.values() if not isinstance(made, str) and made[0].model is model)
+        )
 
     monkeypatch.setattr(settling, "read_run", read)
     monkeypatch.setattr(settling, "certifiable", tables)
@@ -146,7 +148,7 @@ def test_certify_by_name_knows_the_noise(monkeypatch):
     noisy, tables = run(instance=instance(SparseTask("and:2", label_noise=0.1, feature_noise=0.2)))
     assert noisy.noise == "label noise 0.1 and feature noise 0.2"
     monkeypatch.setattr("keyhole.api.certify.read_run", lambda *_, **_options: noisy)
-    monkeypatch.setattr("keyhole.api.certify.certifiable", lambda _: Subject(tables))
+    monkeypatch.setattr("keyhole.api.certify.certifiable", lambda _: CertifiableModel(tables))
     assert certify("abcd", assume_junta=2).record()["identified"] is False
     assert certify("abcd", noisy.sample, assume_junta=2).record()["identified"] is True
 

@@ -6,8 +6,7 @@ import pytest
 import keyhole
 from keyhole.api.compile import cover_capacity
 from keyhole.attention import evaluate, forward
-from keyhole.boolean.families import majority, parity
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import majority, parity, read_function
 from keyhole.errors import ArgumentError, CompileError, FormulaError
 
 REQUIRED = {

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import keyhole
 from keyhole.api.describe import describe
+from keyhole.boolean.families import read_function
 from keyhole.boolean.function import from_table
-from keyhole.boolean.text import read_function
 from keyhole.errors import FormulaError
 
 tables = st.integers(1, 5).flatmap(

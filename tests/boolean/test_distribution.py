@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.boolean import distribution
-from keyhole.boolean.distribution import UNIFORM, Bernoulli, balanced, sample, sample_packed
+from keyhole.boolean.distribution import UNIFORM, Bernoulli, balanced, sample
 from keyhole.boolean.families import conjunction, disjunction, majority, parity
-from keyhole.boolean.function import constant, evaluate_packed, from_levels, literal
+from keyhole.boolean.function import constant, from_levels, literal
 from keyhole.boolean.influence import probability
 from keyhole.errors import AssumptionError
 
@@ -20,17 +20,10 @@ seeds = st.integers(0, 2**64)
 
 @given(laws, st.integers(0, 40), st.integers(1, 70), seeds)
 def test_one_seed_one_sample(law, n, context, seed):
-    """The same bits each time; packed they are the same bits, with zeros after the last."""
+    """The same bits each time."""
     bits = sample(law, n, context, seed)
     assert bits.shape == (n, context)
     assert np.array_equal(bits, sample(law, n, context, seed))
-    packed = sample_packed(law, n, context, seed)
-    assert packed.shape == (n, -(-context // 8))
-    unpacked = np.unpackbits(packed, axis=1, bitorder="little")
-    assert np.array_equal(unpacked[:, :context], bits)
-    assert not unpacked[:, context:].any()
-    function = majority(tuple(range(0, context, 3)))
-    assert np.array_equal(evaluate_packed(function, packed), function(bits))
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 20), seeds, st.sampled_from([1, 7, 64, 1 << 22]))
@@ -41,9 +34,6 @@ def test_fewer_rows_are_a_prefix(fewer, more, context, seed, block):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distribution, "BLOCK", block)
         assert np.array_equal(sample(law, fewer, context, seed), whole[:fewer])
-        assert np.array_equal(
-            sample_packed(law, fewer + more, context, seed), np.packbits(whole, axis=1, bitorder="little")
-        )
 
 
 def test_seeds_matter():
@@ -115,15 +105,13 @@ def test_a_law_needs_a_probability(p):
 
 
 @pytest.mark.parametrize(("n", "context"), [(-1, 3), (2, 0), (2, -1)])
-@pytest.mark.parametrize("draw", [sample, sample_packed])
-def test_sizes_are_refused(draw, n, context):
+def test_sizes_are_refused(n, context):
     """No negative number of inputs, and no empty context."""
     with pytest.raises(AssumptionError, match=f"{n} inputs of {context} bits were asked for"):
-        draw(UNIFORM, n, context, 0)
+        sample(UNIFORM, n, context, 0)
 
 
-@pytest.mark.parametrize("draw", [sample, sample_packed])
-def test_negative_seeds_are_refused(draw):
+def test_negative_seeds_are_refused():
     """A seed is a natural number."""
     with pytest.raises(AssumptionError, match="seed -1 was given; a seed is at least 0"):
-        draw(UNIFORM, 2, 3, -1)
+        sample(UNIFORM, 2, 3, -1)

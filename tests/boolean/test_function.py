@@ -16,7 +16,6 @@ from keyhole.boolean.function import (
     conjunction_pattern,
     constant,
     decide,
-    evaluate_packed,
     from_levels,
     from_table,
     literal,
@@ -43,7 +42,6 @@ def test_a_table_is_looked_up(drawn):
     function = from_table(places, values)
     assert function(inputs).tolist() == expected
     assert function(inputs.astype(bool)).tolist() == expected
-    assert evaluate_packed(function, np.packbits(inputs.astype(bool), axis=1, bitorder="little")).tolist() == expected
 
 
 @given(countings(most=12, last=20))
@@ -54,7 +52,6 @@ def test_literals_are_counted(drawn):
     expected = [levels[sum(row[i] != flip for i, flip in zip(places, negated, strict=True))] for row in inputs]
     function = from_levels(places, levels, negated)
     assert function(inputs).tolist() == expected
-    assert evaluate_packed(function, np.packbits(inputs.astype(bool), axis=1, bitorder="little")).tolist() == expected
 
 
 @given(functions(most=4, last=3))
@@ -219,13 +216,12 @@ def test_the_context_costs_nothing():
     """A function at positions near 10⁹ is made, joined, moved and evaluated in less memory than a million bits."""
     far = (1, FAR // 2, FAR - 1)
     context = np.broadcast_to(np.array([True]), (FAR,))  # a billion ones that share one byte
-    packed = np.broadcast_to(np.array([[255]], dtype=np.uint8), (1, FAR // 8))
     tracemalloc.start()
     function = (majority(far) ^ literal(7)) & ~literal(FAR - 2)
-    values = [bool(function(context)), bool(evaluate_packed(function, packed)[0]), bool(majority(far)(context))]
+    values = [bool(function(context)), bool(majority(far)(context))]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert values == [False, False, True]
+    assert values == [False, True]
     assert peak < 1_000_000
     assert function.rule == move(function, tuple(range(5))).rule
     assert decide(function.rule, np.array([True, False, False, False, True]))  # maj 1, x7 0, ~x 1
@@ -249,7 +245,6 @@ def test_short_name():
         (lambda: from_levels((1,), (False, True), (True, False)), "2 levels and 2 signs were given for 1 positions"),
         (lambda: from_levels(tuple(range(10001)), (False,) * 10002), "10001 positions .* at most 10000 are held"),
         (lambda: literal(64)(np.zeros(64, dtype=bool)), "position 64, but a context of length 64 ends at position 63"),
-        (lambda: evaluate_packed(literal(64), np.zeros((1, 8), dtype=np.uint8)), "context of at least 65"),
         (lambda: check_context(literal(0), 0), "context of length 0 was asked for; .* at least 1 position"),
         (lambda: check_context(constant(value=True), -1), "context of length -1 was asked for"),
         (lambda: move(literal(3), (1, 2)), "2 new positions were given for a function of 1; name one for each"),

@@ -1,5 +1,7 @@
 """Shape: symmetric, monotone and threshold functions, every verdict against its definition."""
 
+from dataclasses import FrozenInstanceError
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from keyhole.boolean import shape
 from keyhole.boolean.families import majority, parity, random_junta
 from keyhole.boolean.function import from_levels, from_table, literal
-from keyhole.boolean.shape import MAX_THRESHOLD, threshold_certificate
+from keyhole.boolean.shape import MAX_THRESHOLD, Certificate, threshold_certificate
 
 from oracles import bit, is_monotone, is_symmetric, relevant, size_of, table_from_number, threshold_functions
 from strategies import countings, functions, positions
@@ -168,3 +170,21 @@ def test_nothing_cancels_without_a_kernel(rows):
     assert not shape._cancels(np.array(rows))
     assert shape._cancels(np.array([rows[0], [-x for x in rows[0]]]))
     assert not shape._cancels(np.array([rows[0], rows[0]]))
+
+
+PROVED = Certificate("even", "proved", "by counting", "every input", {"count": 4})
+
+
+def test_a_certificate_reads_as_a_sentence():
+    """Claim, verdict, method and scope, in that order."""
+    assert str(PROVED) == "even: proved (by counting; every input)"
+
+
+def test_certificates_are_values():
+    """Equal by all fields, evidence included; hashable whatever the evidence; not to be changed."""
+    assert Certificate("even", "proved", "by counting", "every input", {"count": 4}) == PROVED
+    assert Certificate("even", "proved", "by counting", "every input", {"count": 5}) != PROVED
+    assert hash(PROVED) == hash(Certificate("even", "proved", "by counting", "every input"))
+    assert Certificate("even", "undecided", "too long", "every input").evidence == {}
+    with pytest.raises(FrozenInstanceError):
+        PROVED.verdict = "refuted"

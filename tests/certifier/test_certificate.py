@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.attention.evaluation import evaluate
+from keyhole.boolean.fitting.minimal import every_cell_seen, juntas_that_fit
 from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import LARGEST_ALPHABET, biased_bits, uniform_law
 from keyhole.bounds.finite.identification import identification_size
@@ -13,7 +14,6 @@ from keyhole.bounds.finite.occam import certificate_nats, exact_error
 from keyhole.certifier.certificate import SET_ASIDE, Terms, certificate_of
 from keyhole.certifier.prove.tables import Drift
 from keyhole.certifier.prove.verify import verify
-from keyhole.certifier.sample.consistent import search, witnessed
 from keyhole.certifier.sample.sample_bound import identify
 from keyhole.certifier.wording import SIGNS, drawn, record, text
 from keyhole.errors import ArgumentError, AssumptionError, DataError
@@ -122,7 +122,7 @@ def test_small_assumptions_search_among_themselves(formula, assumed):
     sample = next(
         drawn
         for drawn in (labelled(target, 50, m, seed) for seed in range(20))
-        if search(drawn, 2, assumed).only is not None and search(drawn, 2, 3).only is None
+        if juntas_that_fit(drawn, 2, assumed).only is not None and juntas_that_fit(drawn, 2, 3).only is None
     )
     found = certificate_of(planted(target, 50), sample, terms=replace(UNIFORM, assume_junta=assumed))
     assert (found.identification.identified, found.identification.by) == (True, "enumeration")
@@ -153,7 +153,7 @@ def rivalled(formula="x2 & x5", seeds=range(400)):
     target = junta_of(formula)
     for seed in seeds:
         sample = labelled(target, 8, 28, seed)
-        fits = [junta for junta in search(sample, 2, 2).fitting if witnessed(sample[0], junta)]
+        fits = [junta for junta in juntas_that_fit(sample, 2, 2).fitting if every_cell_seen(sample[0], junta)]
         others = [junta for junta in fits if junta.positions != target.positions]
         if len(fits) > len(others) > 0:
             return sample, others[0]
@@ -194,7 +194,8 @@ def test_no_search_is_made_twice(monkeypatch, assumed, searches):
     """One search where S ≥ 3 or nothing is assumed, two where S is smaller."""
     asked = []
     monkeypatch.setattr(
-        "keyhole.certifier.certificate.search", lambda *given, **kept: asked.append(given[2]) or search(*given, **kept)
+        "keyhole.certifier.certificate.juntas_that_fit",
+        lambda *given, **kept: asked.append(given[2]) or juntas_that_fit(*given, **kept),
     )
     target = junta_of("x1 & x4")
     certificate_of(planted(target, 12), labelled(target, 12, 80, 0), terms=replace(UNIFORM, assume_junta=assumed))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.attention.evaluation import evaluate, token_terms
+from keyhole.attention.evaluation import Evaluator, evaluate, token_terms
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tables import tabulate
 from keyhole.boolean.junta import Junta
@@ -34,7 +34,7 @@ def test_a_junta_by_construction(plan, data):
     # equal numbers are summed in the same order, so the outputs are equal but for the last bits
     np.testing.assert_allclose(out, np.asarray(evaluate(sunk, plain)), rtol=1e-9, atol=1e-9)
     clear = np.abs(out) > 1e-9
-    assert np.array_equal(projected_junta(sunk, junta)(rows)[clear], (out > 0)[clear])
+    assert np.array_equal(projected_junta(Evaluator(sunk), junta)(rows)[clear], (out > 0)[clear])
 
 
 @pytest.mark.parametrize("law", [uniform_law(2), biased_bits(0.8)])
@@ -79,7 +79,7 @@ def test_the_table_is_kept_and_the_change_is_said():
     done = sink_projection(planted(junta, 12, noise=0.2), junta, uniform_law(2))
     assert done.name == "sink projection"
     assert done.says.startswith("The model was changed: its 9 other positions are masked")
-    assert np.array_equal(projected_junta(done.model, junta).table, junta.table)
+    assert np.array_equal(projected_junta(Evaluator(done.model), junta).table, junta.table)
 
 
 def test_nothing_to_project():

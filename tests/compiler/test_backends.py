@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keyhole.attention.evaluation import evaluate, evaluate_by_softmax
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import read_function
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.pairs import pair_plans

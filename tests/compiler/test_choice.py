@@ -5,9 +5,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from keyhole.boolean.families import conjunction, majority, parity, random_junta
+from keyhole.boolean.families import conjunction, majority, parity, random_junta, read_function
 from keyhole.boolean.function import constant
-from keyhole.boolean.text import read_function
 from keyhole.compiler.choice import cheapest, choose, path_inf
 from keyhole.compiler.constructions.registry import find_construction
 from keyhole.compiler.norms import plan_profile

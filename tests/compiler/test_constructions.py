@@ -6,8 +6,7 @@ import pytest
 from compiled_plans import all_inputs, every_plan, float_allowance, functions_of, targets
 from keyhole.attention import evaluate, forward
 from keyhole.attention.tokens import embed_tokens
-from keyhole.boolean.families import conjunction, majority, parity, random_junta
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import conjunction, majority, parity, random_junta, read_function
 from keyhole.compiler.assembly import to_model, to_tabulated
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.codes import coded_plan

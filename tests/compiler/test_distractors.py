@@ -11,7 +11,7 @@ from compiled_plans import CONTEXT, FORMULAS, all_inputs, all_plans, targets
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward import forward
 from keyhole.attention.tables import dense, tabulate
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import read_function
 from keyhole.compiler.assembly import logits, to_model, to_tabulated
 from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from compiled_plans import every_plan
 from keyhole.attention import profile
-from keyhole.boolean.families import majority, parity, random_junta
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import majority, parity, random_junta, read_function
 from keyhole.compiler.assembly import to_model
 from keyhole.compiler.constructions.additive import PositionLayout
 from keyhole.compiler.constructions.base import TheoremNorm

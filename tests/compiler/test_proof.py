@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from compiled_plans import all_inputs, every_plan, targets
 from keyhole.attention import evaluate
-from keyhole.boolean.families import conjunction, majority, parity, random_junta
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import conjunction, majority, parity, random_junta, read_function
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.codes import coded_plan

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import read_function
 from keyhole.errors import ArgumentError, FormulaError
 from keyhole.lab import task as task_module
 from keyhole.lab.task import REDRAWS, SparseTask

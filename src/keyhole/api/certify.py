@@ -11,15 +11,15 @@ import numpy as np
 from keyhole.api.stored_run import names_run, read_run
 from keyhole.attention.tables import Tabulated
 from keyhole.attention.weights import Model
+from keyhole.boolean.fitting.minimal import Sample
 from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
 from keyhole.bounds.validate import Real
 from keyhole.certifier.certificate import ModelCertificate, Terms, certificate_of
-from keyhole.certifier.read.scope import Subject, certifiable
-from keyhole.certifier.sample.consistent import Sample
+from keyhole.certifier.read.scope import CertifiableModel, certifiable
 from keyhole.certifier.sample.disagreement import FRESH
 from keyhole.certifier.wording import lines, record, text
 from keyhole.errors import ArgumentError
-from keyhole.files.labelled import as_sample, read_labelled
+from keyhole.files.data import as_sample, read_labelled
 from keyhole.files.model import read_model
 from keyhole.files.safetensors_in import is_ours, read_weights
 from keyhole.pretrained.keyhole_tables import is_tabulated, load_tabulated, save_tabulated
@@ -81,7 +81,7 @@ class Certified:
         return f"<table>{rows}</table>"
 
 
-def read_source(path: Path) -> Subject:
+def read_source(path: Path) -> CertifiableModel:
     """The model of a file: compiled by keyhole, written after a repair, or PyTorch weights, described."""
     if not is_ours(path):
         foreign = read_foreign(*read_weights(path))

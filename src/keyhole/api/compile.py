@@ -1,7 +1,7 @@
 """Compile: a sparse Boolean function into weights that compute it, with a proof for every input."""
 
+from keyhole.boolean.families import read_function
 from keyhole.boolean.function import SparseFunction
-from keyhole.boolean.text import read_function
 from keyhole.bounds.covers.heads import scalar_model_cover
 from keyhole.compiler.choice import Charge, cheapest, choose, path_inf
 from keyhole.compiler.compiled import Compiled, compile_choice

@@ -9,7 +9,7 @@ import numpy as np
 
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
-from keyhole.files.sequences import read_sequences
+from keyhole.files.data import read_sequences
 from keyhole.latent.exchangeability.extendibility import extendibility_test
 from keyhole.latent.exchangeability.order import neighbours_test, places_test, require_sequences
 from keyhole.latent.exchangeability.permutations import PermutationTest, require_permutations

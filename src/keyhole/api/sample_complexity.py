@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from keyhole.api.result import Result
 from keyhole.api.run_certificate import RunCertificate, shares
 from keyhole.boolean.distribution import balanced
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import read_function
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
 from keyhole.lab.laws.figures import learners_figure, steps_figure, success_figure

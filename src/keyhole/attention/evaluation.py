@@ -8,7 +8,9 @@ sum of positive terms and nothing cancels.
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from array_api_compat import array_namespace
 from jaxtyping import Float, Shaped
@@ -34,15 +36,51 @@ def evaluate(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]) -> Float[
     return evaluate_by_softmax(tabulated, sequences)
 
 
-def evaluate_by_product(tabulated: Tabulated, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch"]:
-    """The factorised evaluation; right where `is_safe` holds, which it does not ask."""
+class TokenTerms(NamedTuple):
+    """[e·v, e] of every head, side by side: what a sequence sums up."""
+
+    table: Float[Any, "rows A columns"]  # of every stored row and symbol
+    own: Float[Any, "columns"]  # of [CLS]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluator:
+    """A model of numpy's arrays that is evaluated many times: its exponentials are computed once, when first needed."""
+
+    model: Tabulated
+
+    @cached_property
+    def terms(self) -> TokenTerms:
+        """What a sequence sums up, for every stored row."""
+        return token_terms(self.model)
+
+    @cached_property
+    def terms_by_position(self) -> TokenTerms:
+        """The same with a row for every position."""
+        table, own = self.terms
+        return TokenTerms(table if self.model.positions is None else table[self.model.rows], own)
+
+    def __call__(self, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch"]:
+        """The model's number for one sequence or each of a batch, as `evaluate` gives it."""
+        if is_safe(self.model):
+            return evaluate_by_product(self.model, sequences, self.terms)
+        return evaluate_by_softmax(self.model, sequences)
+
+
+def evaluate_by_product(
+    tabulated: Tabulated, sequences: Shaped[Any, "*batch T"], terms: TokenTerms | None = None
+) -> Float[Any, "*batch"]:
+    """The factorised evaluation; right where `is_safe` holds, which it does not ask.
+
+    `terms` are those of the model, for who has computed them before.
+    """
     xp = array_namespace(tabulated.stream)
-    table, own = token_terms(tabulated)
+    table, own = token_terms(tabulated) if terms is None else terms
     total = own[None, :] + _counted_product(tabulated, _as_batch(tabulated, sequences), table)
     return xp.reshape(from_terms(tabulated, total), tuple(sequences.shape[:-1]))
 
 
-def token_terms(tabulated: Tabulated) -> tuple[Float[Any, "rows A columns"], Float[Any, "columns"]]:
+def token_terms(tabulated: Tabulated) -> TokenTerms:
     """[e·v, e] of every head, side by side, for every stored row and for [CLS]: what a sequence sums up.
 
     Right where `is_safe` holds, which it does not ask.
@@ -53,7 +91,9 @@ def token_terms(tabulated: Tabulated) -> tuple[Float[Any, "rows A columns"], Flo
         )
     xp = array_namespace(tabulated.stream)
     entries = [_exponentials(head) for head in tabulated.heads]
-    return xp.concat([rows for rows, _ in entries], axis=-1), xp.concat([own for _, own in entries], axis=-1)
+    return TokenTerms(
+        xp.concat([rows for rows, _ in entries], axis=-1), xp.concat([own for _, own in entries], axis=-1)
+    )
 
 
 def from_terms(tabulated: Tabulated, total: Float[Any, "n columns"]) -> Float[Any, "n"]:

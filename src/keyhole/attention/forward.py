@@ -32,5 +32,9 @@ def transform(blocks: tuple[Block, ...], rows: Float[Any, "*batch T d"]) -> Floa
 
 
 def forward(model: Model, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*batch"]:
-    """The number that a model reads off [CLS], for one sequence (T,) or each of a batch (n, T)."""
+    """The number that a model reads off [CLS], for one sequence (T,) or each of a batch (n, T).
+
+    This is the general forward pass, for any depth, position and normaliser: the reference against which tables,
+    products and compiled models are tested. Nothing else in the library calls it; `evaluate` is faster.
+    """
     return model.readout(transform(model.blocks, embed_tokens(model.embedding, sequences))[..., -1, :])

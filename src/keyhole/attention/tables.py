@@ -83,6 +83,15 @@ class Tabulated:
         """How many positions the last row serves."""
         return 0 if self.positions is None else self.tokens - len(self.positions)
 
+    @property
+    def rows(self) -> np.ndarray:
+        """The row that serves each position."""
+        if self.positions is None:
+            return np.arange(self.tokens)
+        rows = np.full(self.tokens, len(self.positions))
+        rows[list(self.positions)] = np.arange(len(self.positions))
+        return rows
+
 
 def tabulate(model: Model) -> Tabulated:
     """The tables of a one-layer model: exact, differentiable, and T·A·k numbers per head.
@@ -145,19 +154,22 @@ def thinned(tabulated: Tabulated) -> Tabulated:
     common = np.partition(table, middle, axis=0)[middle]
     same = np.all(table == common, axis=1)
     listed = np.flatnonzero(~same)
-    if 2 * (len(listed) + 1) > tabulated.tokens:
+    if not saves_rows(len(listed), tabulated.tokens):
         return tabulated
     kept = [*listed.tolist(), int(np.argmax(same))]
     return replace(tabulated, heads=_rows_of(tabulated, kept), positions=tuple(kept[:-1]))
+
+
+def saves_rows(listed: int, tokens: int) -> bool:
+    """Whether rows for the listed positions and one for all others are at most half as many as the positions."""
+    return 2 * (listed + 1) <= tokens
 
 
 def dense(tabulated: Tabulated) -> Tabulated:
     """The same model with a row for every position."""
     if tabulated.positions is None:
         return tabulated
-    row = np.full(tabulated.tokens, len(tabulated.positions))
-    row[list(tabulated.positions)] = np.arange(len(tabulated.positions))
-    return replace(tabulated, heads=_rows_of(tabulated, row), positions=None)
+    return replace(tabulated, heads=_rows_of(tabulated, tabulated.rows), positions=None)
 
 
 def _rows_of(tabulated: Tabulated, rows: Any) -> tuple[TabulatedHead, ...]:

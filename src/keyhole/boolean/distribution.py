@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, UInt8
+from jaxtyping import Bool
 
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.influence import check_bias, probability
@@ -55,21 +55,13 @@ def balanced(function: SparseFunction) -> Bernoulli:
 
 
 def sample(law: Bernoulli, n: int, context: int, seed: int) -> Bool[np.ndarray, "n T"]:
-    """Draw n inputs of T bits; one seed gives the same bits, packed or not, and fewer rows are a prefix of more."""
-    rows = [bits for bits, _ in _blocks(law, n, context, seed)]
+    """Draw n inputs of T bits; one seed gives the same bits, and fewer rows are a prefix of more."""
+    rows = list(_blocks(law, n, context, seed))
     return np.concatenate(rows) if rows else np.zeros((0, context), dtype=bool)
 
 
-def sample_packed(law: Bernoulli, n: int, context: int, seed: int) -> UInt8[np.ndarray, "n bytes"]:
-    """The bits of `sample`, eight to a byte, the first position in the lowest bit; unused bits are 0."""
-    packed = np.empty((max(n, 0), -(-context // 8)), dtype=np.uint8)  # a negative n is refused below
-    for bits, start in _blocks(law, n, context, seed):
-        packed[start : start + len(bits)] = np.packbits(bits, axis=1, bitorder="little")
-    return packed
-
-
-def _blocks(law: Bernoulli, n: int, context: int, seed: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Blocks of whole rows and the index of their first row, from one stream of random numbers."""
+def _blocks(law: Bernoulli, n: int, context: int, seed: int) -> Iterator[np.ndarray]:
+    """Blocks of whole rows, from one stream of random numbers."""
     if n < 0 or context < 1:
         raise AssumptionError(
             f"{n} inputs of {context} bits were asked for; ask for at least 0 inputs of at least 1 bit."
@@ -79,4 +71,4 @@ def _blocks(law: Bernoulli, n: int, context: int, seed: int) -> Iterator[tuple[n
     rng = np.random.Generator(np.random.Philox(seed))
     rows = max(1, BLOCK // context)
     for start in range(0, n, rows):
-        yield rng.random((min(rows, n - start), context)) < law.p, start
+        yield rng.random((min(rows, n - start), context)) < law.p

@@ -1,9 +1,11 @@
-"""The named families of the field, on positions of one's choice."""
+"""The named families of the field, on positions of one's choice; and what a person may type for a function."""
 
+import re
 from collections.abc import Callable
 
 import numpy as np
 
+from keyhole.boolean.formula import parse
 from keyhole.boolean.function import SparseFunction, from_levels, from_table
 from keyhole.boolean.rules import MAX_LEVELS, MAX_TABLE
 from keyhole.errors import FormulaError
@@ -75,3 +77,14 @@ def named(text: str, rng: np.random.Generator) -> SparseFunction:
     if name == "random":
         return random_junta(positions, rng)
     return threshold(counts[0], positions) if name == "threshold" else FAMILIES[name](positions)
+
+
+def read_function(text: str, seed: int = 0) -> SparseFunction:
+    """The function a formula or a family name stands for; the seed draws the table of `random:s`.
+
+    >>> read_function("and:3"), read_function("x3 | x4")
+    (SparseFunction('x0 & x1 & x2'), SparseFunction('x3 | x4'))
+    """
+    if re.fullmatch(r"\s*[A-Za-z]+\s*:.*", text, re.DOTALL):
+        return named(text.strip(), np.random.default_rng(seed))
+    return parse(text)

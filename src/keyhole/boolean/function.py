@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Integer, UInt8
+from jaxtyping import Bool, Integer
 
 from keyhole.boolean.canonical import canonical_levels, canonical_table
 from keyhole.boolean.printing import write
@@ -135,14 +135,6 @@ def decide(rule: Rule, relevant: Bool[np.ndarray, "... s"]) -> Bool[np.ndarray, 
         return np.asarray(np.array(rule.levels)[literals.sum(axis=-1)])
     weights = np.left_shift(1, np.arange(relevant.shape[-1], dtype=np.int64))
     return np.asarray(rule.values[relevant @ weights])
-
-
-def evaluate_packed(function: SparseFunction, packed: UInt8[np.ndarray, "n bytes"]) -> Bool[np.ndarray, "n"]:
-    """The values on inputs packed eight bits to a byte, the first position in the lowest bit."""
-    check_context(function, 8 * packed.shape[1])
-    places = np.array(function.positions, dtype=np.int64)
-    bits = (packed[:, places >> 3] >> (places & 7).astype(np.uint8)) & 1
-    return decide(function.rule, bits.astype(bool))
 
 
 def restrict(function: SparseFunction, fixed: Mapping[int, bool]) -> SparseFunction:

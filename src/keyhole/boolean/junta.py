@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from jaxtyping import Bool, Integer
+from jaxtyping import Bool, Int, Integer, Shaped
 
 from keyhole.boolean.function import SparseFunction, from_table
 from keyhole.errors import ShapeError
@@ -41,10 +41,32 @@ class Junta:
 
     def __call__(self, sequences: Integer[np.ndarray, "n T"] | Bool[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
         """The answer to each sequence."""
-        weights = self.symbols ** np.arange(self.sparsity)
-        cells = sequences[:, list(self.positions)].astype(np.int64) @ weights
-        return np.asarray(self.table[cells])
+        return np.asarray(self.table[cells_of(sequences, self.symbols, self.positions)])
 
     def function(self) -> SparseFunction | None:
         """The Boolean function it is, over bits; None over a larger alphabet."""
         return from_table(self.positions, self.table) if self.symbols == 2 else None
+
+
+def cells_of(inputs: Shaped[np.ndarray, "m T"], symbols: int, positions: tuple[int, ...]) -> Int[np.ndarray, "m"]:
+    """The cell each input falls into; the first position is the least significant digit.
+
+    >>> cells_of(np.array([[0, 1, 0], [1, 0, 1]]), 2, (1, 2)).tolist()
+    [1, 2]
+    """
+    return inputs[:, list(positions)].astype(np.int64) @ symbols ** np.arange(len(positions))
+
+
+def without_ignored(junta: Junta) -> Junta:
+    """The same function without the positions its table does not depend on.
+
+    >>> without_ignored(Junta((2, 5), 2, np.array([False, True, False, True]))).positions
+    (2,)
+    """
+    table, places = junta.table, list(junta.positions)
+    for index in reversed(range(len(places))):
+        split = table.reshape(-1, junta.symbols, junta.symbols**index)  # the first position varies fastest
+        if (split == split[:, :1]).all():
+            table = split[:, 0].reshape(-1)
+            del places[index]
+    return Junta(tuple(places), junta.symbols, table)

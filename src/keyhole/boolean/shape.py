@@ -4,20 +4,36 @@ Symmetry and monotonicity are decided exactly. A threshold function is proved by
 every pattern, and refuted by a combination of patterns, in exact integers, that no weights can separate.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from math import gcd, lcm
+from typing import Literal
 
 import numpy as np
 
-from keyhole.boolean.certificate import Certificate, Evidence, Verdict
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.rules import Levels, halves
 
 MAX_THRESHOLD = 14  # positions of a table whose threshold question is put to a linear program
-
-
 CLAIM = "a threshold of a weighted sum of its bits"
+Verdict = Literal["proved", "refuted", "undecided"]
+Evidence = int | float | str | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A claim with its verdict; `evidence` is what anyone needs to check the verdict again."""
+
+    claim: str
+    verdict: Verdict
+    method: str  # how it was settled, or why it was not
+    covers: str  # the inputs the verdict speaks of
+    evidence: Mapping[str, Evidence] = field(default_factory=dict, hash=False)
+
+    def __str__(self) -> str:
+        return f"{self.claim}: {self.verdict} ({self.method}; {self.covers})"
 
 
 def is_symmetric(function: SparseFunction) -> bool:

@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
-from keyhole.attention.evaluation import evaluate
+from keyhole.attention.evaluation import Evaluator
 from keyhole.attention.tables import Tabulated
-from keyhole.boolean.junta import Junta
+from keyhole.boolean.fitting.minimal import FittingJuntas, Sample, juntas_that_fit
+from keyhole.boolean.junta import Junta, without_ignored
 from keyhole.boolean.symbols import SymbolLaw, uniform_law
 from keyhole.bounds.validate import failure
 from keyhole.certifier.prove.tables import Drift
-from keyhole.certifier.prove.verification import Status, Verification
-from keyhole.certifier.prove.verify import verify
-from keyhole.certifier.read.extraction import Extraction, agreement, extract, without_ignored
+from keyhole.certifier.prove.verify import Status, Verification, verify
+from keyhole.certifier.read.extraction import Extraction, agreement, extract
 from keyhole.certifier.repair import Repair, projected_junta, sharpened, sink_projection
 from keyhole.certifier.sample.chernoff import chernoff_disagreement
-from keyhole.certifier.sample.consistent import Sample, Search, search
 from keyhole.certifier.sample.disagreement import FRESH, Disagreement, sampled_disagreement
 from keyhole.certifier.sample.repeats import LEVEL, Repeats, repeats_of, shared_rows
 from keyhole.certifier.sample.sample_bound import (
@@ -32,11 +31,11 @@ from keyhole.certifier.sample.sample_bound import (
     Identification,
     Judgement,
     counts_of,
-    hypothetical_yardstick,
+    half_held_out_bound,
+    held_out_bound,
     identify,
-    judge,
     law_doubt,
-    measured_yardstick,
+    occam_bound,
 )
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 
@@ -95,7 +94,7 @@ class Terms:
 class NetworkFree:
     """The smallest junta that fits the sample, found without the model, and what it is worth."""
 
-    search: Search
+    search: FittingJuntas
     judgement: Judgement | None
     identification: Identification | None
 
@@ -192,7 +191,8 @@ def certificate_of(
     if sample is not None and held_out is not None:
         require_apart(sample, held_out, terms)
     watch("reading off the function")
-    read = extract(model, seed=terms.seed, largest=terms.largest, law=terms.law)
+    evaluator = Evaluator(model)
+    read = extract(evaluator, seed=terms.seed, largest=terms.largest, law=terms.law)
     if read.junta is None:
         none = Verification("UNDECIDED", reason=read.reason)
         shown = ModelCertificate(model.tokens, model.symbols, terms, read, none, 0.0)
@@ -202,18 +202,18 @@ def certificate_of(
         shown = ModelCertificate(model.tokens, model.symbols, terms, read, looked, 0.0, of_weights=drifts is not None)
         if terms.repair and looked.status != "PROVED":
             watch("repairing the model")
-            shown, model = _repaired(shown, model, sample)
+            shown, evaluator = _repaired(shown, evaluator, sample)
     if (junta := shown.junta) is not None and shown.status != "PROVED":
         watch(f"comparing the two on {terms.fresh:,} fresh inputs")
-        rates = _sampled(junta, model, terms), chernoff_disagreement(model, junta, terms.law)
+        rates = _sampled(junta, evaluator, terms), chernoff_disagreement(evaluator, junta, terms.law)
         shown = replace(shown, sampled=rates[0], chernoff=rates[1])
     if sample is not None:
         watch("asking the sample")
-        shown = _judged(shown, model, sample)
+        shown = _with_sample(shown, evaluator, sample)
     if held_out is not None:
         aside = repeats_of(held_out[0], terms.law)
-        yardstick = measured_yardstick(model, held_out, terms.delta, aside)
-        shown = replace(shown, held_out=yardstick, held_out_repeats=aside)
+        bound = held_out_bound(evaluator, held_out, terms.delta, aside)
+        shown = replace(shown, held_out=bound, held_out_repeats=aside)
     return replace(shown, seconds=monotonic() - began)
 
 
@@ -245,23 +245,25 @@ def require_apart(sample: Sample, held_out: Sample, terms: Terms) -> None:
         )
 
 
-def _sampled(junta: Junta, model: Tabulated, terms: Terms) -> Disagreement:
+def _sampled(junta: Junta, evaluator: Evaluator, terms: Terms) -> Disagreement:
     return sampled_disagreement(
-        model, junta, terms.law, delta=terms.sampling_delta, seed=terms.seed, inputs=terms.fresh
+        evaluator, junta, terms.law, delta=terms.sampling_delta, seed=terms.seed, inputs=terms.fresh
     )
 
 
-def _judged(shown: ModelCertificate, model: Tabulated, sample: Sample) -> ModelCertificate:
+def _with_sample(shown: ModelCertificate, evaluator: Evaluator, sample: Sample) -> ModelCertificate:
     """With what the sample says: of the junta, of the model, and of juntas found without it."""
     terms = shown.terms
     repeats = repeats_of(sample[0], terms.law, terms.accepted)
     distinct = (sample[0][repeats.first], sample[1][repeats.first]) if repeats.refuted else sample
     doubt = law_doubt(distinct, terms.law) or repeats.says(terms.law)
     assumed = SEARCHED if terms.assume_junta is None else terms.assume_junta
-    among = search(sample, shown.symbols, assumed, time_limit=terms.time_limit)  # what may be the target
-    found = among if assumed >= SEARCHED else search(sample, shown.symbols, SEARCHED, time_limit=terms.time_limit)
+    among = juntas_that_fit(sample, shown.symbols, assumed, time_limit=terms.time_limit)  # what may be the target
+    found = (
+        among if assumed >= SEARCHED else juntas_that_fit(sample, shown.symbols, SEARCHED, time_limit=terms.time_limit)
+    )
     free_junta = found.fitting[0] if found.fitting else None
-    wrong = _wrong(model, sample)
+    wrong = _wrong(evaluator, sample)
     errors = repeats.count(wrong) if repeats.refuted else int(np.count_nonzero(wrong))
     shown = replace(
         shown,
@@ -271,13 +273,13 @@ def _judged(shown: ModelCertificate, model: Tabulated, sample: Sample) -> ModelC
         constant_errors=int(min(distinct[1].sum(), (~distinct[1]).sum())),
         network_free=NetworkFree(
             found,
-            None if free_junta is None else judge(free_junta, sample, terms.occam_delta, repeats),
+            None if free_junta is None else occam_bound(free_junta, sample, terms.occam_delta, repeats),
             _identified(free_junta, sample, among, shown, doubt),
         ),
     )
     if shown.junta is None:
         return shown
-    judged = judge(shown.junta, sample, terms.occam_delta, repeats)
+    judged = occam_bound(shown.junta, sample, terms.occam_delta, repeats)
     return replace(
         shown,
         judgement=judged,
@@ -288,13 +290,13 @@ def _judged(shown: ModelCertificate, model: Tabulated, sample: Sample) -> ModelC
 
 def _half(counts: list[tuple[int, int]], delta: float) -> HeldOut | None:
     """What a half would have said, by the worse of the counts; none where one count has none."""
-    halves = [hypothetical_yardstick(samples, errors, delta) for samples, errors in counts]
+    halves = [half_held_out_bound(samples, errors, delta) for samples, errors in counts]
     known = [half for half in halves if half is not None]
     return max(known, key=lambda half: half.bound) if len(known) == len(halves) else None
 
 
 def _identified(
-    junta: Junta | None, sample: Sample, among: Search, shown: ModelCertificate, doubt: str
+    junta: Junta | None, sample: Sample, among: FittingJuntas, shown: ModelCertificate, doubt: str
 ) -> Identification | None:
     terms = shown.terms
     if junta is None or terms.assume_junta is None:
@@ -303,29 +305,33 @@ def _identified(
     return identify(junta, sample, terms.assume_junta, terms.law, delta, among, doubt, terms.noise)
 
 
-def _repaired(shown: ModelCertificate, model: Tabulated, sample: Sample | None) -> tuple[ModelCertificate, Tabulated]:
+def _repaired(
+    shown: ModelCertificate, evaluator: Evaluator, sample: Sample | None
+) -> tuple[ModelCertificate, Evaluator]:
     """The first repair that ends in a proof: sharpening, where no sample is lost by it, else the sink projection."""
-    terms, junta = shown.terms, shown.junta
+    model, terms, junta = evaluator.model, shown.terms, shown.junta
     if junta is None:  # nothing to be near to
-        return shown, model
-    if sample is not None and not _wrong(model, sample).any():
+        return shown, evaluator
+    if sample is not None and not _wrong(evaluator, sample).any():
         sharp = sharpened(model)
+        sharp_evaluator = Evaluator(sharp.model)
         looked = verify(sharp.model, junta, time_limit=terms.time_limit)
-        if looked.status == "PROVED" and not _wrong(sharp.model, sample).any():
+        if looked.status == "PROVED" and not _wrong(sharp_evaluator, sample).any():
             changed = replace(shown, repair=sharp, before=shown.verification, verification=looked, of_weights=False)
-            return changed, sharp.model
+            return changed, sharp_evaluator
     sunk = sink_projection(model, junta, terms.law)
-    computed = projected_junta(sunk.model, junta)
+    projected = Evaluator(sunk.model)
+    computed = projected_junta(projected, junta)
     looked = verify(sunk.model, computed, time_limit=terms.time_limit)
     read = replace(shown.extraction, junta=without_ignored(computed))
     if not np.array_equal(computed.table, junta.table):
         sunk = replace(sunk, says=f"{sunk.says} It computes another function than was read off the model as given.")
-        share = agreement(model, computed, seed=terms.seed, samples=read.samples, law=terms.law)
+        share = agreement(evaluator, computed, seed=terms.seed, samples=read.samples, law=terms.law)
         read = replace(read, agreement=share)
     changed = replace(shown, repair=sunk, before=shown.verification, verification=looked)
-    return replace(changed, extraction=read, of_weights=False), sunk.model
+    return replace(changed, extraction=read, of_weights=False), projected
 
 
-def _wrong(model: Tabulated, sample: Sample) -> Bool[np.ndarray, "m"]:
+def _wrong(evaluator: Evaluator, sample: Sample) -> Bool[np.ndarray, "m"]:
     inputs, labels = sample
-    return np.asarray((np.asarray(evaluate(model, inputs)) > 0) != labels)
+    return np.asarray((np.asarray(evaluator(inputs)) > 0) != labels)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from keyhole.attention.evaluation import Evaluator
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tables import Tabulated, TabulatedHead, dense
 from keyhole.boolean.junta import Junta
@@ -48,10 +49,10 @@ def sink_projection(model: Tabulated, junta: Junta, law: SymbolLaw) -> Repair:
     return Repair("sink projection", says, replace(model, heads=heads))
 
 
-def projected_junta(model: Tabulated, junta: Junta) -> Junta:
+def projected_junta(evaluator: Evaluator, junta: Junta) -> Junta:
     """The function a projected model computes, read off by evaluating every cell once."""
-    background = np.zeros((1, model.tokens), dtype=np.int8)
-    return Junta(junta.positions, junta.symbols, majority_table(model, background, junta.positions))
+    background = np.zeros((1, evaluator.model.tokens), dtype=np.int8)
+    return Junta(junta.positions, junta.symbols, majority_table(evaluator, background, junta.positions))
 
 
 def sharpened(model: Tabulated, factor: float = SHARPER) -> Repair:

@@ -11,7 +11,7 @@ import numpy as np
 
 from keyhole.boolean.junta import Junta
 from keyhole.certifier.certificate import ModelCertificate, NetworkFree
-from keyhole.certifier.prove.verification import Verification
+from keyhole.certifier.prove.verify import Verification
 from keyhole.certifier.sample.sample_bound import Identification, Judgement
 from keyhole.decimals import at_least, at_most, chance
 

@@ -1,13 +1,9 @@
 """Numbers known up to a radius: every operation adds its own rounding error, so the truth stays in the ball.
 
-A matrix product of balls costs three products of numbers. A sum of n terms in double precision, in any order and
-with or without fused operations, is off by at most γ_n = n u/(1 − n u) times the sum of absolute terms, u = 2^−53.
-Radii are sums of non-negative terms, of relative error below γ_n too; `GROW` covers that for n < 2^20.
-
-A product or quotient that underflows loses at most 2^−1075 besides. So a γ multiplies a finished sum of products and
-never a factor of it: what is lost there would be multiplied by the other factor. Each operation here counts its losses:
-at most 4 in a product of numbers and 4n + 1 in a product of matrices, which `TINY` covers. Sums and roots lose nothing.
-What overflows has an infinite radius or none, and proves nothing.
+A matrix product of balls costs three products of numbers. What rounding and underflow add is bounded in `roundoff`;
+each operation here counts its losses by underflow: at most 4 in a product of numbers and 4n + 1 in a product of
+matrices, which `UNDERFLOW_OF_RADIUS` covers. Sums and roots lose nothing. What overflows has an infinite radius or
+none, and proves nothing.
 """
 
 from dataclasses import dataclass
@@ -16,9 +12,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-UNIT = 2.0**-53
-GROW = 1 + 2.0**-30
-TINY = 2.0**-200  # above (4n + 1) 2^−1075 for n < 2^870; its own square does not underflow, since that would cost time
+from keyhole.rigorous.interval import Enclosure
+from keyhole.rigorous.roundoff import GROW, UNDERFLOW_OF_RADIUS, UNIT, gamma
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +51,7 @@ class Ball:
     def __mul__(self, other: "Ball") -> "Ball":
         mid = np.asarray(self.mid * other.mid)
         rad = np.abs(self.mid) * other.rad + self.rad * (np.abs(other.mid) + other.rad) + UNIT * np.abs(mid)
-        return Ball(mid, np.asarray(rad * GROW + TINY))
+        return Ball(mid, np.asarray(rad * GROW + UNDERFLOW_OF_RADIUS))
 
     def __matmul__(self, other: "Ball") -> "Ball":
         mid = np.asarray(self.mid @ other.mid)
@@ -65,7 +60,7 @@ class Ball:
         if other.rad.any():
             rad = rad + size @ other.rad
         # near the largest double the sum may overflow in one order and not in another
-        return Ball(mid, np.where(np.isfinite(mid), rad * GROW + TINY, np.inf))
+        return Ball(mid, np.where(np.isfinite(mid), rad * GROW + UNDERFLOW_OF_RADIUS, np.inf))
 
     def __getitem__(self, index: Any) -> "Ball":
         return Ball(np.asarray(self.mid[index]), np.asarray(self.rad[index]))
@@ -89,15 +84,6 @@ def _reciprocal(count: int) -> tuple[float, float]:
     return float(np.nextafter(1 / count, 0.0)), float(np.nextafter(1 / count, 1.0))
 
 
-def gamma(terms: int) -> float:
-    """γ_n = n u/(1 − n u), the relative error of a sum of n products, a little enlarged.
-
-    >>> gamma(2) >= 2 * 2.0**-53
-    True
-    """
-    return GROW * terms * UNIT / (1 - terms * UNIT)
-
-
 def exact(numbers: object) -> Ball:
     """Numbers that are what they are."""
     mid = np.asarray(numbers, dtype=np.float64)
@@ -108,7 +94,12 @@ def between(low: object, high: object) -> Ball:
     """The smallest ball, up to rounding, that holds everything from low to high."""
     low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
     mid = np.asarray(low / 2 + high / 2)
-    return Ball(mid, np.asarray(np.maximum(high - mid, mid - low) * GROW + TINY))
+    return Ball(mid, np.asarray(np.maximum(high - mid, mid - low) * GROW + UNDERFLOW_OF_RADIUS))
+
+
+def ball_of(ends: Enclosure) -> Ball:
+    """The ball of numbers known between two ends; the other way, a ball lies between its `low` and its `high`."""
+    return between(ends.low, ends.high)
 
 
 def root(x: Ball) -> Ball:
@@ -122,4 +113,4 @@ def inverse(x: Ball) -> Ball:
     with np.errstate(divide="ignore", over="ignore"):
         low, high = np.nextafter(1 / x.high, 0.0), np.nextafter(1 / np.where(x.low > 0, x.low, 0.0), np.inf)
         mid = np.asarray(1 / np.where(x.mid > 0, x.mid, 1.0))
-    return Ball(mid, np.asarray(np.maximum(high - mid, mid - low) * GROW + TINY))
+    return Ball(mid, np.asarray(np.maximum(high - mid, mid - low) * GROW + UNDERFLOW_OF_RADIUS))

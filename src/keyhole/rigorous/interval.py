@@ -1,8 +1,8 @@
 """Numbers known between two ends: every operation rounds outwards, so the truth is never left outside.
 
-Elementwise operations widen their ends by one unit in the last place. A sum of n products in double precision, in any
-order, is off by at most γ_n = n u/(1 − n u) times the sum of absolute products (u = 2^−53), which is added to the ends,
-and by 2^−1075 for each product that underflows. Exponentials come from ball arithmetic (Arb).
+Elementwise operations widen their ends by one unit in the last place. A sum of products moves its ends apart by what
+rounding and underflow may add (`roundoff`): with two sums of k products and the bound of their error, at most 3k + 1
+products underflow, which `UNDERFLOW` covers for k < 2^73. Exponentials come from ball arithmetic (Arb).
 """
 
 from collections.abc import Iterable
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-UNIT = 2.0**-53
-SLACK = 1.001  # the bound itself is computed in floating point
-TINY = 2.0**-1000  # above (3k + 1) 2^−1075: two sums of k products and the bound of their error, for k < 2^73
+from keyhole.rigorous.roundoff import UNDERFLOW, gamma
+
+ENLARGED = 1.001  # the bound of a sum's error is itself a sum of k terms, off by γ_k: below 0.001 for k < 2^43
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def relu(x: Enclosure) -> Enclosure:
 
 def weighted_sum(rows: Float[np.ndarray, "n k"], x: Enclosure) -> Enclosure:
     """The product rows @ x for exact rows and x of shape (k,) or (k, m): the ends chosen by the sign of each entry."""
-    error = _summed_error(rows.shape[-1]) * (np.abs(rows) @ x.size) + TINY
+    error = _summed_error(rows.shape[-1]) * (np.abs(rows) @ x.size) + UNDERFLOW
     if (rows >= 0).all():  # no entry turns an end round
         return _apart(rows @ x.low, rows @ x.high, error)
     up, down = np.maximum(rows, 0.0), np.minimum(rows, 0.0)
@@ -79,7 +79,7 @@ def weighted_sum(rows: Float[np.ndarray, "n k"], x: Enclosure) -> Enclosure:
 def reading(x: Enclosure, weights: Float[np.ndarray, "k"]) -> Enclosure:
     """The product x @ weights for x of shape (n, k) and exact weights: `weighted_sum` from the other side."""
     up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
-    error = _summed_error(len(weights)) * (x.size @ np.abs(weights)) + TINY
+    error = _summed_error(len(weights)) * (x.size @ np.abs(weights)) + UNDERFLOW
     return _apart(x.low @ up + x.high @ down, x.high @ up + x.low @ down, error)
 
 
@@ -90,8 +90,7 @@ def _apart(low: Any, high: Any, error: Any) -> Enclosure:
 
 def _summed_error(terms: int) -> float:
     """γ_n of two sums of k products each and their sum, n = 2k + 1."""
-    steps = 2 * terms + 1
-    return SLACK * steps * UNIT / (1 - steps * UNIT)
+    return gamma(2 * terms + 1, enlarged=ENLARGED)
 
 
 def total(x: Enclosure) -> Enclosure:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.errors import DataError, KeyholeError
-from keyhole.files.arrays import read_array
+from keyhole.files.data import read_array
 
 
 def read_key(path: Path) -> tuple[dict[str, Any], ...]:

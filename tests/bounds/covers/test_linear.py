@@ -14,7 +14,6 @@ from keyhole.bounds.covers.linear import (
     matrix_cover,
     scalar_cover,
     scalar_steps,
-    smallest_matrix_size,
     sparse_matrix_cover,
     unordered_scalar_size,
     volumetric_size,
@@ -251,24 +250,9 @@ def test_nothing_is_needed_at_coarse_accuracy():
     assert scalar_cover(0, 1, 4).log_size(0.1) == 0
 
 
-@given(st.floats(0.01, 2))
-def test_the_smallest_of_three(accuracy):
-    """Per matrix the smallest of Lemmas B, C, D, whichever that is."""
-    given_norms = {"columns21": 2.0, "entries11": 3.0, "frobenius": 1.5, "radius": 1.0}
-    best = smallest_matrix_size(**given_norms, shape=(4, 2), points=100, accuracy=accuracy)
-    each = (
-        matrix_cover(2.0, 1.0, 2, 100).log_size(accuracy),
-        sparse_matrix_cover(3.0, 1.0, 8).log_size(accuracy),
-        volumetric_size(1.5, 1.0, 8, accuracy),
-    )
-    assert best == min(each)
-
-
 def test_refusals():
     """Points, accuracies and norms must be what they are called."""
     with pytest.raises(AssumptionError, match="points must be above 0"):
         scalar_cover(1, 1, 0)
     with pytest.raises(AssumptionError, match="accuracy must be above 0"):
         volumetric_size(1, 1, 4, 0.0)
-    with pytest.raises(AssumptionError, match="at least one point"):
-        smallest_matrix_size(columns21=1, entries11=1, frobenius=1, radius=1, shape=(1, 1), points=0.5, accuracy=0.1)

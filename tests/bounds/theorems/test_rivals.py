@@ -14,14 +14,12 @@ from scipy.stats import binom
 
 from keyhole.attention.matrices import matrix_norms
 from keyhole.bounds.construction_norms import hypothetical, matrix, pair_construction
-from keyhole.bounds.covers.calculus import plain
 from keyhole.bounds.covers.chaining import chained, chained_sizes, dudley
 from keyhole.bounds.covers.heads import scalar_model_cover
 from keyhole.bounds.covers.linear import scalar_cover
 from keyhole.bounds.finite.pac_bayes import best_catoni, catoni, description_gap, lotfi, mcallester
 from keyhole.bounds.theorems.published_shapes import (
     deep_shape,
-    general_theorem,
     head_shape,
     risk_shape,
     scalar_shape,
@@ -73,12 +71,6 @@ def test_the_scalar_shape_is_the_best_split_of_its_parts():
     two = replace(PROFILE, blocks=(replace(PROFILE.blocks[0], heads=(SUMMED, PROFILE.blocks[0].heads[0])),))
     found = least_over_splits([6, 24, 3, 6, 15, 3]) * log(1e5)
     assert scalar_shape(two, 1000) == pytest.approx(found, rel=1e-6)
-
-
-def test_the_general_theorem_is_the_best_split():
-    """R2: scores of scale 3 cost 2·5·3, for C_Norm = 2 and values in a ball of radius 5, beside values of scale 2."""
-    found = general_theorem(plain(1, 3, 1), plain(1, 2, 1), value_radius=5.0)
-    assert found == pytest.approx(least_over_splits([30, 2]), rel=1e-6)
 
 
 @pytest.mark.parametrize(("capacity", "m", "lipschitz", "bound"), [(1.0, 1e4, 1.0, 1.0), (7.0, 500, 2.0, 3.0)])

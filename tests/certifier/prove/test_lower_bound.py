@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from exact_models import below, exact_f, holds, least_signed, lifted, precisely, rational
 from keyhole.certifier.prove.after_attention import Norm, tail_of, trace
-from keyhole.certifier.prove.lower_bound import _boxed, _divided, _inverses, _plus, bound
+from keyhole.certifier.prove.lower_bound import (
+    _box_of_squares,
+    _inverse_spread_ends,
+    _quotient_below,
+    _sum_below,
+    bound,
+)
 from keyhole.certifier.prove.relaxation import Box, supported
 from keyhole.certifier.prove.tables import outputs, sequence_of, split, tables_of
 from keyhole.rigorous.ball import Ball
@@ -93,12 +99,12 @@ def test_quotients_and_sums_are_rounded_down(lows, least, wider):
     box = Box(np.zeros((1, 1)), np.zeros((1, 1)), np.array([least]), np.array([least + wider]))
     low = np.array([lows])
     ends = rational([box.least[0], box.most[0]])
-    found = rational(_divided(low, box)[0])
+    found = rational(_quotient_below(low, box)[0])
     assert (found[:, None] <= rational(lows)[:, None] / ends).all()
-    nearest, farthest = (Fraction(float(end[0])) for end in _inverses(box))
+    nearest, farthest = (Fraction(float(end[0])) for end in _inverse_spread_ends(box))
     assert nearest <= 1 / ends[1] <= 1 / ends[0] <= farthest
     constant = Ball(np.array(lows[::-1]), np.full(4, wider))
-    assert (rational(_plus(low, constant)[0]) <= rational(lows) + rational(lows[::-1]) - Fraction(wider)).all()
+    assert (rational(_sum_below(low, constant)[0]) <= rational(lows) + rational(lows[::-1]) - Fraction(wider)).all()
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1e-5, 0.3]))
@@ -106,7 +112,7 @@ def test_a_spread_lies_in_its_range(seed, eps):
     """√(s/d + ε) of the exact ends s is between the least and the most spread."""
     lowest, highest = np.sort(np.random.default_rng(seed).exponential(size=(2, 7)), axis=0)
     rows = np.zeros((7, 5))
-    box = _boxed(Norm(np.ones(5), np.zeros(5), eps), rows, rows, lowest, highest)
+    box = _box_of_squares(Norm(np.ones(5), np.zeros(5), eps), rows, rows, lowest, highest)
     with precisely():
         spreads = [[(arb(s) / 5 + arb(eps)).sqrt() for s in ends.tolist()] for ends in (lowest, highest)]
     assert below(box.least, np.array(spreads[0]))
@@ -119,7 +125,7 @@ def test_a_spread_lies_in_its_range_where_squares_underflow(seed, eps, exponent)
     draws = np.ldexp(np.random.default_rng(seed).exponential(size=(2, 7)), exponent)
     lowest, highest = np.sort(draws, axis=0)
     rows = np.zeros((7, 5))
-    box = _boxed(Norm(np.ones(5), np.zeros(5), eps), rows, rows, lowest, highest)
+    box = _box_of_squares(Norm(np.ones(5), np.zeros(5), eps), rows, rows, lowest, highest)
     with precisely():
         spreads = [[(arb(s) / 5 + arb(eps)).sqrt() for s in ends.tolist()] for ends in (lowest, highest)]
     assert below(box.least, np.array(spreads[0]))

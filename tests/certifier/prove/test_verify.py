@@ -12,8 +12,8 @@ from compiled_plans import FORMULAS, all_plans
 from exact_models import below, exact_f, least_signed, precisely, strained
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.normalisers import Softmax, Sparsemax
+from keyhole.boolean.families import read_function
 from keyhole.boolean.junta import Junta
-from keyhole.boolean.text import read_function
 from keyhole.certifier.prove import verify as engine
 from keyhole.certifier.prove.tables import Drift, tables_of
 from keyhole.certifier.prove.verify import verify

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiled_plans import every_plan
-from keyhole.attention.evaluation import evaluate
+from keyhole.attention.evaluation import Evaluator, evaluate
 from keyhole.attention.normalisers import Sparsemax
 from keyhole.attention.tables import tabulate
 from keyhole.boolean.junta import Junta
@@ -19,7 +19,6 @@ from keyhole.certifier.read.extraction import (
     extract,
     influences,
     majority_table,
-    without_ignored,
 )
 from keyhole.certifier.read.scope import certifiable
 from keyhole.compiler.assembly import to_tabulated
@@ -33,7 +32,7 @@ def test_exact_on_compiled_models(positions):
     """Every family under every construction comes back as itself."""
     for function in families(positions).values():
         for plan in every_plan(function, 40):
-            found = extract(certifiable(to_tabulated(plan)).tables, samples=2048)
+            found = extract(Evaluator(certifiable(to_tabulated(plan)).tables), samples=2048)
             assert found.junta is not None, (plan.construction, str(function), found.reason)
             assert found.junta.function() == function
             assert found.agreement == 1.0
@@ -44,7 +43,7 @@ def test_exact_on_planted_models(sparsity):
     """Every family, with noise on all other tokens that moves r by a few hundredths and never past a half."""
     positions = tuple(np.sort(np.random.default_rng(sparsity).choice(120, sparsity, replace=False)).tolist())
     for name, function in families(positions).items():
-        found = extract(planted(junta_of(function), 120, noise=0.1), samples=2048)
+        found = extract(Evaluator(planted(junta_of(function), 120, noise=0.1)), samples=2048)
         assert found.junta is not None, (name, found.reason)
         assert found.junta.function() == function
 
@@ -53,7 +52,7 @@ def test_exact_on_planted_models(sparsity):
 def test_exact_over_larger_alphabets(symbols, sparsity):
     """A table over A symbols comes back entry by entry."""
     wanted = random_symbol_junta(tuple(range(1, 7 * sparsity, 7)), symbols)
-    found = extract(planted(wanted, 30, noise=0.05, focus=8.0), samples=2048).junta
+    found = extract(Evaluator(planted(wanted, 30, noise=0.05, focus=8.0)), samples=2048).junta
     assert found is not None
     assert (found.positions, found.symbols) == (wanted.positions, symbols)
     assert np.array_equal(found.table, wanted.table)
@@ -61,7 +60,7 @@ def test_exact_over_larger_alphabets(symbols, sparsity):
 
 def test_exact_under_a_bias():
     """A 3-AND under P(1) = .794, where labels are balanced."""
-    found = extract(planted(junta_of("x3 & x9 & x20"), 50, noise=0.05), law=biased_bits(0.794)).junta
+    found = extract(Evaluator(planted(junta_of("x3 & x9 & x20"), 50, noise=0.05)), law=biased_bits(0.794)).junta
     assert found is not None
     assert str(found.function()) == "x3 & x9 & x20"
 
@@ -74,7 +73,7 @@ def test_influences_are_flips(plan):
     law = uniform_law(2)
     rows = law.draw(7, model.tokens, np.random.default_rng(1))
     asked = np.arange(model.tokens)
-    found = influences(model, rows, asked, np.random.default_rng(2))
+    found = influences(Evaluator(model), rows, asked, np.random.default_rng(2))
     for place in asked:
         flipped = rows.copy()
         flipped[:, place] ^= 1
@@ -91,7 +90,7 @@ def test_a_token_with_all_the_mass_hides_no_other():
     scores[4, 1] = 50.0
     model = replace(model, heads=(replace(head, scores=scores),))
     rows = np.ones((4, 6), dtype=np.int8)
-    found = influences(model, rows, np.arange(6), np.random.default_rng(0))
+    found = influences(Evaluator(model), rows, np.arange(6), np.random.default_rng(0))
     flipped = rows.copy()
     flipped[:, 4] = 0
     moved = np.abs(np.asarray(evaluate(model, flipped)) - np.asarray(evaluate(model, rows))).mean()
@@ -107,23 +106,11 @@ def test_tables_are_votes(plan, data):
     size = data.draw(st.integers(0, min(2, model.tokens)))
     positions = tuple(range(model.tokens))[:size]
     rows = uniform_law(model.symbols).draw(5, model.tokens, np.random.default_rng(3))
-    found = majority_table(model, rows, positions)
+    found = majority_table(Evaluator(model), rows, positions)
     for cell, answer in zip(Junta(positions, model.symbols, found).cells(), found, strict=True):
         written = rows.copy()
         written[:, list(positions)] = cell
         assert answer == (np.mean(np.asarray(evaluate(model, written)) > 0) > 0.5)
-
-
-@given(table=st.lists(st.booleans(), min_size=27, max_size=27), symbols=st.sampled_from([2, 3]))
-def test_ignored_positions_are_dropped(table, symbols):
-    """The function stays, and every position that is left matters."""
-    junta = Junta((1, 4, 6), symbols, np.array(table[: symbols**3]))
-    kept = without_ignored(junta)
-    rows = uniform_law(symbols).draw(200, 7, np.random.default_rng(0))
-    assert np.array_equal(junta(rows), kept(rows))
-    for index in range(kept.sparsity):
-        cube = kept.table.reshape(-1, symbols, symbols**index)
-        assert (cube != cube[:, :1]).any()
 
 
 def test_contrast_is_no_verdict():
@@ -138,8 +125,10 @@ def test_contrast_is_no_verdict():
     blind = replace(inner, weight=np.concatenate([inner.weight, np.zeros_like(inner.weight)]))
     wiring = replace(model.wiring, feedforward=replace(model.wiring.feedforward, inner=blind))
     model = replace(model, wiring=wiring, heads=(replace(head, values=values, cls_value=np.zeros(2)),))
-    assert set(np.argsort(-contrast(model, uniform_law(2)))[:CANDIDATES]).isdisjoint({tokens - 1, tokens - 2})
-    found = extract(model).junta
+    assert set(np.argsort(-contrast(Evaluator(model), uniform_law(2)))[:CANDIDATES]).isdisjoint(
+        {tokens - 1, tokens - 2}
+    )
+    found = extract(Evaluator(model)).junta
     assert found is not None
     assert found.positions == (tokens - 2, tokens - 1)
 
@@ -155,7 +144,7 @@ def test_what_is_no_junta_is_said_to_be_none():
         wiring=replace(model.wiring, feedforward=None),
         readout=replace(model.readout, bias=np.asarray(-1.0)),
     )
-    found = extract(model)
+    found = extract(Evaluator(model))
     assert found.junta is None
     assert "no function of at most 6 positions" in found.reason
     assert 0.5 < found.agreement < 0.998
@@ -164,7 +153,7 @@ def test_what_is_no_junta_is_said_to_be_none():
 def test_a_law_of_another_alphabet_is_refused():
     """Three symbols for a model of bits."""
     with pytest.raises(AssumptionError, match="draws 3 symbols, and the model reads 2"):
-        extract(planted(junta_of("x0"), 4), law=uniform_law(3))
+        extract(Evaluator(planted(junta_of("x0"), 4)), law=uniform_law(3))
 
 
 def test_out_of_scope():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.attention.evaluation import evaluate
+from keyhole.attention.evaluation import Evaluator, evaluate
 from keyhole.attention.tables import Tabulated, TabulatedHead, tabulate
 from keyhole.attention.weights import ReadOut, Wiring
 from keyhole.boolean.junta import Junta
@@ -37,8 +37,8 @@ def test_never_below_the_truth(plan, bias):
     model, law = certifiable(tabulate(random_model(plan))).tables, biased_bits(bias)
     positions = tuple(range(min(1, plan.tokens)))
     rows = every_sequence(plan.tokens).astype(np.int8)
-    junta = Junta(positions, 2, majority_table(model, rows, positions))
-    assert chernoff_disagreement(model, junta, law).rate >= true_rate(model, junta, law)
+    junta = Junta(positions, 2, majority_table(Evaluator(model), rows, positions))
+    assert chernoff_disagreement(Evaluator(model), junta, law).rate >= true_rate(model, junta, law)
 
 
 @pytest.mark.parametrize("noise", [0.3, 0.6, 1.0, 1.5])
@@ -47,14 +47,14 @@ def test_never_below_the_truth_on_planted_models(noise, law):
     """More and more leak at nine positions over three symbols, until the two disagree."""
     junta = random_symbol_junta((2, 6), 3)
     model = planted(junta, 9, noise=noise, focus=3.0)
-    assert chernoff_disagreement(model, junta, law).rate >= true_rate(model, junta, law)
+    assert chernoff_disagreement(Evaluator(model), junta, law).rate >= true_rate(model, junta, law)
 
 
 def test_tiny_or_useless():
     """At T = 200 a small leak gives a rate below 1e-100, a large one none below 1, which is said."""
     junta = junta_of("x3 & x17 & x20")
     small, large = (
-        chernoff_disagreement(planted(junta, 200, noise=noise), junta, uniform_law(2)) for noise in (0.3, 2)
+        chernoff_disagreement(Evaluator(planted(junta, 200, noise=noise)), junta, uniform_law(2)) for noise in (0.3, 2)
     )
     assert small.rate < 1e-100
     assert large.rate == 1.0
@@ -74,7 +74,7 @@ def test_both_tails_count(bias, least, answer):
     """Skewed bits, where one tail is heavy and the other impossible: P(Bin(12, p) < 6) is not below the rate."""
     model, law = share_of_ones(12, (least - 0.5) / 13), biased_bits(bias)
     junta = Junta((), 2, np.array([answer]))
-    rate = chernoff_disagreement(model, junta, law).rate
+    rate = chernoff_disagreement(Evaluator(model), junta, law).rate
     assert 0 < true_rate(model, junta, law) <= rate < 1
 
 
@@ -89,7 +89,7 @@ def test_values_that_cancel_do_not_hide_a_tail(power, places, least):
     values[places[0]], values[places[1]] = 2.0**power, -(2.0**power)
     model = replace(model, heads=(replace(model.heads[0], values=values),))
     truth = sum(comb(40, ones) for ones in range(least, 41)) / 2.0**40
-    assert chernoff_disagreement(model, Junta((), 2, np.array([False])), uniform_law(2)).rate >= truth
+    assert chernoff_disagreement(Evaluator(model), Junta((), 2, np.array([False])), uniform_law(2)).rate >= truth
 
 
 @pytest.mark.parametrize("width", [1.0, 1.7, 40.0])
@@ -102,7 +102,7 @@ def test_the_sums_given_to_chernoff_are_above_the_true_ones(monkeypatch, width):
     boxes, given = [], []
     monkeypatch.setattr(chernoff, "_widest", lambda _, centre, spread, __: boxes.append((centre, spread)) or width)
     monkeypatch.setattr(chernoff, "_chernoff", lambda terms, constant, _: given.append((terms, constant)) or 0.0)
-    chernoff_disagreement(model, Junta((2,), 2, np.array([False, True])), uniform_law(2))
+    chernoff_disagreement(Evaluator(model), Junta((2,), 2, np.array([False, True])), uniform_law(2))
     assert (len(boxes), len(given)) == (2, 4)
     free = [place for place in range(12) if place != 2]
     for cell, (centre, spread) in enumerate(boxes):
@@ -121,7 +121,7 @@ def test_rounding_costs_little(scale):
     model = share_of_ones(100, 70.5 / 101)
     head = replace(model.heads[0], values=scale * model.heads[0].values)
     model = replace(model, heads=(head,), readout=ReadOut(np.ones(1) / scale, model.readout.bias))
-    rate = chernoff_disagreement(model, Junta((), 2, np.array([False])), uniform_law(2)).rate
+    rate = chernoff_disagreement(Evaluator(model), Junta((), 2, np.array([False])), uniform_law(2)).rate
     best = np.exp(-100 * (0.705 * np.log(1.41) + 0.295 * np.log(0.59)))
     # the bisection of the box stops within 2^-14 of its width, which moves the exponent by less than 1e-2
     assert 2 * best <= rate <= 2 * np.exp(-2 * 100 * 0.205**2) * 1.01

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from keyhole.api.certify import certify
+from keyhole.attention.evaluation import Evaluator
+from keyhole.boolean.fitting.minimal import juntas_that_fit
 from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
 from keyhole.certifier.certificate import Terms, certificate_of
 from keyhole.certifier.sample import repeats
-from keyhole.certifier.sample.consistent import search
 from keyhole.certifier.sample.repeats import repeats_of, shared_rows
-from keyhole.certifier.sample.sample_bound import identify, judge, measured_yardstick
+from keyhole.certifier.sample.sample_bound import held_out_bound, identify, occam_bound
 from keyhole.certifier.wording import record, text
 from keyhole.errors import DataError
 from planted import junta_of, leaky, planted
@@ -110,8 +111,8 @@ def test_errors_are_not_counted_away():
     labels[360] = labels[0]
     repeats = repeats_of(inputs, uniform_law(2))
     assert (repeats.refuted, repeats.distinct) == (True, 40)
-    plain = judge(AND, (inputs, labels), 0.01)
-    judged = judge(AND, (inputs, labels), 0.01, repeats)
+    plain = occam_bound(AND, (inputs, labels), 0.01)
+    judged = occam_bound(AND, (inputs, labels), 0.01, repeats)
     assert (judged.samples, judged.errors) == (400, 361)
     assert judged.error_bound == plain.error_bound > 0.9
     found = certificate_of(planted(AND, 60), (inputs, labels), terms=UNIFORM)
@@ -120,7 +121,7 @@ def test_errors_are_not_counted_away():
     assert "400 labelled inputs, 40 distinct: the function errs on 361 of all, which is the worse count" in " ".join(
         text(found).split()
     )
-    assert measured_yardstick(planted(AND, 60), (inputs, labels), 0.01, repeats).inputs == 400
+    assert held_out_bound(Evaluator(planted(AND, 60)), (inputs, labels), 0.01, repeats).inputs == 400
 
 
 def test_conflicting_labels_are_errors_still():
@@ -147,7 +148,7 @@ def test_copies_identify_nothing_by_size():
     """84 samples are too few at m_id = 85, and written twice they stay so, also where no certificate is made."""
     target = junta_of("x3 & x17 & x40")
     sample = labelled(target, 100, 84, 5)
-    never = replace(search(sample, 2, 3), only=None, finished=False)
+    never = replace(juntas_that_fit(sample, 2, 3), only=None, finished=False)
     law = uniform_law(2)
     assert "85 samples are needed, and there are 84" in identify(target, sample, 3, law, 0.01, never).why
     told = identify(target, written(sample, 2), 3, law, 0.01, never)
@@ -169,7 +170,7 @@ def test_the_same_rows_set_aside_are_refused():
     assert many.held_out == once.held_out
     assert record(many)["warnings"][0].startswith("the inputs set aside: only 80 of 400 rows")
     repeats = repeats_of(written(aside, 5)[0], uniform_law(2))
-    assert measured_yardstick(model, written(aside, 5), 0.01, repeats) == once.held_out
+    assert held_out_bound(Evaluator(model), written(aside, 5), 0.01, repeats) == once.held_out
 
 
 @pytest.mark.parametrize("tokens", [3, 6, 8])

@@ -6,18 +6,18 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from keyhole.boolean.junta import Junta
+from keyhole.attention.evaluation import Evaluator
+from keyhole.boolean.fitting.minimal import every_cell_seen, juntas_that_fit
+from keyhole.boolean.junta import Junta, without_ignored
 from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
 from keyhole.bounds.finite.binomial import held_out_ceiling
 from keyhole.bounds.finite.identification import identification_size
-from keyhole.certifier.read.extraction import without_ignored
-from keyhole.certifier.sample.consistent import search, witnessed
 from keyhole.certifier.sample.sample_bound import (
-    hypothetical_yardstick,
+    half_held_out_bound,
+    held_out_bound,
     identify,
-    judge,
     law_doubt,
-    measured_yardstick,
+    occam_bound,
 )
 from planted import every_sequence, junta_of, planted, random_symbol_junta
 
@@ -35,7 +35,7 @@ def labelled(junta, tokens, m, seed, wrong=0):
 @pytest.mark.parametrize(("wrong", "bound"), [(0, 0.118), (2, 0.146), (5, 0.178)])
 def test_theory_figures(wrong, bound):
     """A 3-junta at T = 100, m = 200, δ = .01."""
-    judged = judge(AND, labelled(AND, 100, 200, 0, wrong), 0.01)
+    judged = occam_bound(AND, labelled(AND, 100, 200, 0, wrong), 0.01)
     assert (judged.samples, judged.errors) == (200, wrong)
     assert round(judged.error_bound, 3) == bound
 
@@ -43,7 +43,7 @@ def test_theory_figures(wrong, bound):
 def test_larger_alphabets_pay_for_their_tables():
     """ln((s+1)(s+2)) + ln C(T, s) + A^s ln 2 + ln(1/δ) with A = 3, s = 2."""
     junta = random_symbol_junta((1, 5), 3)
-    judged = judge(junta, labelled(junta, 20, 300, 0), 0.01)
+    judged = occam_bound(junta, labelled(junta, 20, 300, 0), 0.01)
     nats = np.log(12) + np.log(190) + 9 * np.log(2) + np.log(100)
     assert judged.nats == pytest.approx(nats)
     assert judged.error_bound == pytest.approx(1 - np.exp(-nats / 300))
@@ -52,8 +52,8 @@ def test_larger_alphabets_pay_for_their_tables():
 def test_the_rarer_label():
     """The better constant's error on the sample."""
     inputs, labels = labelled(AND, 50, 400, 2)
-    assert judge(AND, (inputs, labels), 0.01).rarer_label == pytest.approx(labels.mean())
-    assert judge(AND, (inputs, ~labels), 0.01).rarer_label == pytest.approx(labels.mean())
+    assert occam_bound(AND, (inputs, labels), 0.01).rarer_label == pytest.approx(labels.mean())
+    assert occam_bound(AND, (inputs, ~labels), 0.01).rarer_label == pytest.approx(labels.mean())
 
 
 def test_no_promise_below_the_truth():
@@ -77,7 +77,7 @@ def test_no_promise_below_the_truth():
         for k in set(counts.tolist()) - set(ceilings):
             inputs, labels = rows[:12], np.zeros(12, dtype=bool)
             labels[:k] = True
-            ceilings[k] = judge(Junta((0, 1), 2, np.zeros(4, dtype=bool)), (inputs, labels), 0.2).error_bound
+            ceilings[k] = occam_bound(Junta((0, 1), 2, np.zeros(4, dtype=bool)), (inputs, labels), 0.2).error_bound
         failures += bool((errors > np.array([ceilings[k] for k in counts.tolist()])).any())
     assert failures / draws <= 0.2 - 3 * (0.2 * 0.8 / draws) ** 0.5
 
@@ -85,7 +85,7 @@ def test_no_promise_below_the_truth():
 def test_identified_by_enumeration():
     """One junta of at most three positions is left: the target, whatever the law."""
     sample = labelled(AND, 60, 90, 1)
-    found = search(sample, 2, 3)
+    found = juntas_that_fit(sample, 2, 3)
     for law in (uniform_law(2), biased_bits(0.6)):
         told = identify(AND, sample, 3, law, 0.01, found)
         assert (told.identified, told.by) == (True, "enumeration")
@@ -94,7 +94,7 @@ def test_identified_by_enumeration():
 
 def test_identified_by_size():
     """At m_id(100, 3) = 85 samples and not at 84, each cell witnessed, no search made."""
-    never = search(labelled(AND, 100, 4, 0), 2, 3, time_limit=0.0)
+    never = juntas_that_fit(labelled(AND, 100, 4, 0), 2, 3, time_limit=0.0)
     for m, identified in ((85, True), (84, False)):
         inputs, _ = labelled(AND, 100, m, 5)
         inputs[:8, [3, 17, 40]] = every_sequence(3)
@@ -108,7 +108,7 @@ def rivals_on_one_sample(seeds=range(400)):
     target = junta_of("x2 & x5")
     for seed in seeds:
         sample = labelled(target, 8, 28, seed)
-        fits = [junta for junta in search(sample, 2, 2).fitting if witnessed(sample[0], junta)]
+        fits = [junta for junta in juntas_that_fit(sample, 2, 2).fitting if every_cell_seen(sample[0], junta)]
         if len(fits) > 1 and any(same(junta, target) for junta in fits):
             return sample, fits
     raise AssertionError("no sample has two; about one in 170 does")
@@ -122,7 +122,7 @@ def same(one, other):
 def test_two_functions_that_fit_are_not_both_the_target():
     """T = 8, S = 2, m = 28 = m_id: the finished search finds two witnessed functions, and neither is the target."""
     sample, fits = rivals_on_one_sample()
-    found = search(sample, 2, 2)
+    found = juntas_that_fit(sample, 2, 2)
     assert (found.finished, found.only) == (True, None)
     for junta in fits:
         told = identify(junta, sample, 2, uniform_law(2), 0.01, found)
@@ -133,7 +133,7 @@ def test_two_functions_that_fit_are_not_both_the_target():
 def test_a_rival_of_an_unfinished_search_counts():
     """What a search found before its time was up fits the sample all the same."""
     sample, fits = rivals_on_one_sample()
-    stopped = replace(search(sample, 2, 2), finished=False, reason="the time for the search was up")
+    stopped = replace(juntas_that_fit(sample, 2, 2), finished=False, reason="the time for the search was up")
     for junta in fits:
         assert not identify(junta, sample, 2, uniform_law(2), 0.01, stopped).identified
     one, other = fits[:2]
@@ -149,7 +149,7 @@ def test_at_most_one_function_of_a_sample_is_identified():
     juntas = [without_ignored(Junta(places, 2, table)) for places in combinations(range(6), 2) for table in tables]
     for seed in range(60):
         sample = labelled(target, 6, identification_size(6, 2), seed)
-        found = search(sample, 2, 2)
+        found = juntas_that_fit(sample, 2, 2)
         named = {
             (junta.positions, tuple(junta.table.tolist()))
             for junta in juntas
@@ -165,7 +165,7 @@ def test_a_narrow_search_without_a_fit_knows_no_rival():
     inputs, _ = labelled(AND, 100, 85, 5)
     inputs[:8, [3, 17, 40]] = every_sequence(3)
     sample = (inputs, AND(inputs))
-    narrow = search(sample, 2, 2)
+    narrow = juntas_that_fit(sample, 2, 2)
     assert (narrow.finished, narrow.fitting) == (True, ())
     assert identify(AND, sample, 3, uniform_law(2), 0.01, narrow).by == "sample size"
 
@@ -175,14 +175,14 @@ def test_an_ignored_position_changes_nothing():
     sample = labelled(AND, 60, 200, 1)
     wide = Junta((3, 17, 40, 50), 2, np.tile(AND.table, 2))
     assert (
-        identify(wide, sample, 4, biased_bits(0.6), 0.01, search(sample, 2, 4)).by
-        == identify(AND, sample, 4, biased_bits(0.6), 0.01, search(sample, 2, 4)).by
+        identify(wide, sample, 4, biased_bits(0.6), 0.01, juntas_that_fit(sample, 2, 4)).by
+        == identify(AND, sample, 4, biased_bits(0.6), 0.01, juntas_that_fit(sample, 2, 4)).by
     )
 
 
 def test_what_is_not_identified():
     """Too many positions; an error; an unseen cell; another law; a sample in doubt: each says why."""
-    never = search(labelled(AND, 100, 4, 0), 2, 3, time_limit=0.0)
+    never = juntas_that_fit(labelled(AND, 100, 4, 0), 2, 3, time_limit=0.0)
     inputs, labels = labelled(AND, 100, 200, 5)
     wrong = labels.copy()
     wrong[0] ^= True
@@ -204,18 +204,18 @@ def test_what_is_not_identified():
 def test_a_wider_assumption_needs_a_wider_search():
     """A search up to three positions does not identify a target that may have four."""
     sample = labelled(AND, 60, 90, 1)
-    told = identify(AND, sample, 4, biased_bits(0.6), 0.01, search(sample, 2, 3))
+    told = identify(AND, sample, 4, biased_bits(0.6), 0.01, juntas_that_fit(sample, 2, 3))
     assert not told.identified
 
 
 def test_yardsticks():
     """.018 for a clean half of 500; the model's own errors where inputs were set aside; none for a wrong half."""
-    half = hypothetical_yardstick(500, 0, 0.01)
+    half = half_held_out_bound(500, 0, 0.01)
     assert half is not None
     assert (round(half.bound, 3), half.kind, half.inputs) == (0.018, "hypothetical half", 250)
-    assert hypothetical_yardstick(3, 2, 0.01) is None
-    assert hypothetical_yardstick(1, 0, 0.01) is None
-    measured = measured_yardstick(planted(AND, 50), labelled(AND, 50, 80, 3, wrong=7), 0.01)
+    assert half_held_out_bound(3, 2, 0.01) is None
+    assert half_held_out_bound(1, 0, 0.01) is None
+    measured = held_out_bound(Evaluator(planted(AND, 50)), labelled(AND, 50, 80, 3, wrong=7), 0.01)
     assert (measured.errors, measured.inputs, measured.kind) == (7, 80, "measured")
     assert measured.bound == held_out_ceiling(7, 80, 0.01)
 

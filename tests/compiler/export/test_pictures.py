@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from compiled_plans import CONTEXT, FORMULAS, all_plans, targets
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import read_function
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.distractors import Distractor, add_distractor

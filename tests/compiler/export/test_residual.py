@@ -9,7 +9,7 @@ from compiled_plans import CONTEXT, FORMULAS, all_inputs, all_plans, targets
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward import attend, forward, transform
 from keyhole.attention.tokens import embed_tokens
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import read_function
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.pairs import pair_plans

@@ -9,7 +9,7 @@ import pytest
 
 from compiled_plans import CONTEXT, all_inputs, all_plans, targets
 from keyhole.attention.evaluation import evaluate
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import read_function
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.pairs import pair_plans

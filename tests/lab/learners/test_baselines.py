@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import read_function
+from keyhole.boolean.fitting.bitsets import pack, unpack
 from keyhole.errors import ArgumentError
-from keyhole.lab.learners.bitsets import pack, unpack
 from keyhole.lab.learners.consistent import Consistent
 from keyhole.lab.learners.elimination import Elimination
 from keyhole.lab.learners.gf2 import LinearParity, solve

@@ -7,8 +7,7 @@ from math import ceil, floor, lgamma, log, log1p, sqrt
 
 from keyhole.bounds.covers.calculus import Cover, Term
 from keyhole.bounds.theorems.derivation import Lemma
-from keyhole.bounds.validate import Real, norm, positive, whole
-from keyhole.errors import AssumptionError
+from keyhole.bounds.validate import Real, norm, positive
 
 LEMMA_A = Lemma("Lemma A", "log N ≤ (ab/ε)² log(2N+1)")
 LEMMA_B = Lemma("Lemma B", "log N ≤ 2(B b/ε)² log(k(2N+1)+1)")
@@ -165,19 +164,3 @@ def bilinear_cover(frobenius: Real, token_radius: Real, query_radius: Real, pair
     (term,) = scalar_cover(f, b_x * b_z, pairs, name).terms
     inputs = (("‖M‖_F", f), ("B_X", b_x), ("B_Z", b_z), ("N", float(pairs)))
     return Cover((term._replace(lemma=LEMMA_E, inputs=inputs),))
-
-
-def smallest_matrix_size(
-    *, columns21: Real, entries11: Real, frobenius: Real, radius: Real, shape: tuple[int, int], points: Real,
-    accuracy: Real,
-) -> float:  # fmt: skip
-    """The smallest of Lemmas B, C and D for one matrix of shape (d, k) at one accuracy."""
-    d, k = (whole("a matrix's side", side) for side in shape)
-    if not points >= 1:
-        raise AssumptionError(f"A cover holds on at least one point; got {points}.")
-    epsilon = positive("the accuracy", accuracy)
-    return min(
-        matrix_cover(columns21, radius, k, points).log_size(epsilon),
-        sparse_matrix_cover(entries11, radius, k * d).log_size(epsilon),
-        volumetric_size(frobenius, radius, k * d, epsilon),
-    )

@@ -12,14 +12,22 @@ def log_lower_tail(errors: int, trials: int, chance: float) -> float:
     >>> round(exp(log_lower_tail(0, 10, 0.5)) * 1024)
     1
     """
-    if errors >= trials or chance <= 0:
+    return _log_tail(_log_coefficients(errors, trials), trials, chance) if errors < trials else 0.0
+
+
+def _log_coefficients(errors: int, trials: int) -> list[float]:
+    """Log of C(m, j) for j up to k < m; they do not depend on the chance."""
+    whole_log = lgamma(trials + 1)
+    return [whole_log - lgamma(j + 1) - lgamma(trials - j + 1) for j in range(errors + 1)]
+
+
+def _log_tail(coefficients: list[float], trials: int, chance: float) -> float:
+    if chance <= 0:
         return 0.0
     if chance >= 1:
         return -inf
-    log_p, log_q, whole_log = log(chance), log1p(-chance), lgamma(trials + 1)
-    logs = [
-        whole_log - lgamma(j + 1) - lgamma(trials - j + 1) + j * log_p + (trials - j) * log_q for j in range(errors + 1)
-    ]
+    log_p, log_q = log(chance), log1p(-chance)
+    logs = [term + j * log_p + (trials - j) * log_q for j, term in enumerate(coefficients)]
     top = max(logs)
     return min(0.0, top + log(sum(exp(term - top) for term in logs)))
 
@@ -49,10 +57,10 @@ def error_ceiling(errors: int, trials: int, nats: Real) -> float:
         return 1.0
     if errors == 0:
         return 1 - exp(-nats / trials)
-    low, high = 0.0, 1.0
+    low, high, coefficients = 0.0, 1.0, _log_coefficients(errors, trials)
     for _ in range(60):  # halvings of [0, 1]; the ends meet in a float before that
         middle = (low + high) / 2
-        low, high = (middle, high) if log_lower_tail(errors, trials, middle) >= -nats else (low, middle)
+        low, high = (middle, high) if _log_tail(coefficients, trials, middle) >= -nats else (low, middle)
     return high
 
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from keyhole.bounds.theorems import rendering
 from keyhole.bounds.theorems.derivation import Step
 from keyhole.bounds.theorems.peeling import peel
-from keyhole.bounds.theorems.risk import Loss, risk_step
-from keyhole.bounds.theorems.statement import Statement
+from keyhole.bounds.theorems.risk import Loss, Statement, risk_step
 from keyhole.bounds.theorems.theorems import Route
 from keyhole.bounds.validate import Real, failure, positive, sample_size
 from keyhole.errors import AssumptionError

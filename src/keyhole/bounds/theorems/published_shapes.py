@@ -5,8 +5,7 @@ None of these may be shown as the constant of the work it follows.
 
 from math import cbrt, ceil, log, log2, prod, sqrt
 
-from keyhole.bounds.covers.calculus import Cover
-from keyhole.bounds.covers.heads import attention_cover, readout_norm, single_layer
+from keyhole.bounds.covers.heads import readout_norm, single_layer
 from keyhole.bounds.validate import Real, norm, positive, sample_size
 from keyhole.errors import AssumptionError
 from keyhole.profile import HeadNorms, NormProfile
@@ -23,20 +22,6 @@ def risk_shape(capacity: Real, samples: Real, delta: Real, lipschitz: Real = 1.0
     """
     rate = sqrt(positive("C", capacity) / sample_size(samples))
     return lipschitz * rate * (1 + max(0.0, log(bound / rate))) + bound * sqrt(-log(delta) / samples)
-
-
-def general_theorem(scores: Cover, values: Cover, *, value_radius: Real, output_lipschitz: Real = 1.0) -> float:
-    """R2, C of the general attention theorem as recalled: C_Norm = 2, best split between scores and values.
-
-    Statement  log N(ε) ≤ inf_α log N_score(αε/(2 L B_in B_X)) + log N_in((1−α)ε/L), T only in the points.
-    Source     Following Edelman et al. (recalled); ours is `attention_cover` with constant 1.
-
-    >>> from keyhole.bounds.covers.calculus import plain
-    >>> round(general_theorem(plain(1, 1, 1), plain(1, 1, 1), value_radius=1.0), 6)
-    17.321729
-    """
-    cover = attention_cover(scores, values, value_radius=value_radius, constant=2.0, output_lipschitz=output_lipschitz)
-    return cover.capacity
 
 
 def zhang_log_size(weight_norm: Real, radius: Real, points: Real, accuracy: Real, p: Real = 2) -> float:

@@ -4,7 +4,7 @@ from html import escape
 from math import isfinite, isnan
 
 from keyhole.bounds.theorems.derivation import Step
-from keyhole.bounds.theorems.statement import Statement
+from keyhole.bounds.theorems.risk import Statement
 from keyhole.decimals import at_most, surely
 
 

@@ -23,6 +23,27 @@ class Loss:
         positive("the loss's ceiling", self.ceiling)
 
 
+@dataclass(frozen=True)
+class Statement:
+    """With probability ≥ 1 − δ the gap between expected and average loss is at most `value`."""
+
+    title: str
+    value: float
+    samples: float
+    delta: float
+    loss: Loss
+    derivation: Step
+    valid_if: tuple[str, ...]
+    two_sided: bool = True
+    measured: bool = False
+    note: str = ""
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether it says no more than the range of the loss does."""
+        return self.value >= self.loss.ceiling
+
+
 def margin_loss(margin: Real) -> Loss:
     """The ramp min(1, max(0, 1 − u/γ)) of u = y f: above the error, below the share of margins under γ.
 

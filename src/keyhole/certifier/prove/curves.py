@@ -12,7 +12,8 @@ from jaxtyping import Float
 
 from keyhole.attention.activations import GELU, Activation, Identity, ReLU
 from keyhole.errors import AssumptionError
-from keyhole.rigorous.ball import GROW, TINY, UNIT, Ball
+from keyhole.rigorous.ball import Ball
+from keyhole.rigorous.roundoff import GROW, UNDERFLOW_OF_RADIUS, UNIT
 
 LATTICE = 2.0**-8  # where GELU is known from ball arithmetic
 EDGE = 10.0  # beyond it GELU is 0 or x, up to 10 Φ(−10) < 2^−70
@@ -64,7 +65,9 @@ class Curves:
         at = extreme(over, axis=0)[None]  # type: ignore[operator]
         touch = np.take_along_axis(self.grid, at, axis=0)[0]
         ends = np.maximum(np.abs(self.grid[0]), np.abs(self.grid[-1]))
-        rounding = (self.error + 4 * UNIT * (np.abs(slope) * ends + self.size)) * GROW + TINY  # slope · x may underflow
+        rounding = (
+            self.error + 4 * UNIT * (np.abs(slope) * ends + self.size)
+        ) * GROW + UNDERFLOW_OF_RADIUS  # slope · x may underflow
         return np.take_along_axis(over, at, axis=0)[0], touch, rounding
 
 

@@ -5,7 +5,7 @@ from f to the heads; its least value over a part is Lemma F's. The lines and tan
 minimiser, and the best bound of a few rounds is kept: each is sound.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -31,6 +31,26 @@ class Bounds:
     spread: Float[np.ndarray, "parts rows"]
 
 
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """What is known before any functional is minimised, going forward from the heads, and holds in every round."""
+
+    seen: View
+    tail: Tail
+    box: Box | None  # of the rows that enter the first norm
+    lines: Curves  # of the units' pre-activations
+    later: tuple[Box, ...]  # of the rows that enter each later norm
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """The least value of one functional per part, the symbol each row shows there, and how much each row matters."""
+
+    low: Float[np.ndarray, "parts"]
+    chosen: Int[np.ndarray, "parts rows"]
+    spread: Float[np.ndarray, "parts rows"]
+
+
 def bound(tables: Tables, tail: Tail, parts: Parts, signs: Float[np.ndarray, "parts"]) -> Bounds:
     """Lower bounds of signs·f over all points of each part."""
     seen = view(tables, parts)
@@ -38,24 +58,24 @@ def bound(tables: Tables, tail: Tail, parts: Parts, signs: Float[np.ndarray, "pa
     reference = trace(tail, outputs(tables, average))
     box = None if tail.norm is None else _norm_box(seen, tail, tail.norm, reference)
     lines = curves(tail.units.activation, *_unit_ranges(seen, tail, box))
-    boxes = _later_boxes(seen, tail, lines, box)
+    ranges = Ranges(seen, tail, box, lines, _later_boxes(seen, tail, lines, box))
     low = np.full(parts.count, -np.inf)
     below, above = lines.chord(), lines.chord()
     best: Bounds | None = None
     for index in range(ROUNDS):
-        found, chosen, spread, coefficient = _one_round(seen, tail, signs, lines, (below, above), box, boxes, reference)
-        low = np.fmax(low, found)
-        shown = points(parts, chosen)
+        found, coefficient = _relaxed_minimum(ranges, signs, (below, above), reference)
+        low = np.fmax(low, found.low)
+        shown = points(parts, found.chosen)
         reference = trace(tail, outputs(tables, shown))
-        best = _worse(best, Bounds(low, shown, reference.output, spread), signs)
+        best = _with_lower_output(best, Bounds(low, shown, reference.output, found.spread), signs)
         if (low > 0).all() and index > 0:
             break
-        below, above = _moved(lines, below, above, coefficient, reference.units.mid, STEP / (index + 1))
+        below, above = _stepped_slopes(lines, below, above, coefficient, reference.units.mid, STEP / (index + 1))
     assert best is not None  # noqa: S101  (at least one round was made)
     return Bounds(low, best.worst, best.output, best.spread)
 
 
-def _worse(best: Bounds | None, found: Bounds, signs: np.ndarray) -> Bounds:
+def _with_lower_output(best: Bounds | None, found: Bounds, signs: np.ndarray) -> Bounds:
     """The points with the smaller sign·f, and the newest spread."""
     if best is None:
         return found
@@ -64,7 +84,7 @@ def _worse(best: Bounds | None, found: Bounds, signs: np.ndarray) -> Bounds:
     return Bounds(found.low, np.where(new[:, None, None], found.worst, best.worst), output, found.spread)
 
 
-def _moved(
+def _stepped_slopes(
     lines: Curves, below: np.ndarray, above: np.ndarray, coefficient: np.ndarray, at: np.ndarray, step: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Slopes after a supergradient step: the bound is concave in each, with supergradient c (x − touch)."""
@@ -78,19 +98,17 @@ def _moved(
     return below, above
 
 
-def _one_round(
-    seen: View,
-    tail: Tail,
-    signs: np.ndarray,
-    lines: Curves,
-    slopes: tuple[np.ndarray, np.ndarray],
-    box: Box | None,
-    boxes: tuple[Box, ...],
-    reference: Trace,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _relaxed_minimum(
+    ranges: Ranges, signs: np.ndarray, slopes: tuple[np.ndarray, np.ndarray], reference: Trace
+) -> tuple[Minimum, Float[np.ndarray, "parts h"]]:
+    """The least value of signs·f with units between lines of these slopes; and the coefficient of each unit.
+
+    The functional goes backward from f to the heads; norms are replaced by lines near the reference.
+    """
+    tail, lines = ranges.tail, ranges.lines
     weight = exact(signs)[:, None] * tail.weight
     shift = exact(signs) * tail.bias
-    later = list(zip(boxes, reference.stages, strict=True))
+    later = list(zip(ranges.later, reference.stages, strict=True))
     for stage in reversed(tail.after):
         if isinstance(stage, Norm):
             around, (rows, width) = later.pop()
@@ -98,47 +116,45 @@ def _one_round(
         else:
             shift = shift + weight @ exact(stage)
     found = relaxed(tail, lines.below(slopes[0]), lines.above(slopes[1]), lines.size, weight[:, None], shift[:, None])
-    low, chosen, spread = _minimised(seen, tail, found, box, reference)
-    for around in boxes:
-        low = _divided(low, around)
-    return low, chosen, spread, np.asarray(weight.mid @ tail.units.outer.mid.T)
+    least_value = _minimum(ranges, found, reference)
+    low = least_value.low
+    for around in ranges.later:
+        low = _quotient_below(low, around)
+    return replace(least_value, low=low), np.asarray(weight.mid @ tail.units.outer.mid.T)
 
 
-def _minimised(
-    seen: View, tail: Tail, found: Relaxed, box: Box | None, reference: Trace
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The least value of one relaxed functional per part, where it is, and how much each row matters."""
+def _minimum(ranges: Ranges, found: Relaxed, reference: Trace) -> Minimum:
+    """The least value of one relaxed functional per part."""
+    seen, tail, box = ranges.seen, ranges.tail, ranges.box
     if tail.norm is None or box is None:
         total = found.inner if found.raw is None else found.raw + found.inner
         low, chosen, spread = minimisers(seen, total)
-        return _plus(low, (found.rest + found.inner_shift)[:, 0]), chosen, spread
+        return Minimum(_sum_below(low, (found.rest + found.inner_shift)[:, 0]), chosen, spread)
     if found.raw is None:
-        return _minimised_normed(seen, tail, tail.norm, found, box, reference)
+        return _minimum_before_norm(seen, tail, tail.norm, found, box, reference)
     ends = []
-    for q in _inverses(box):
+    for q in _inverse_spread_ends(box):
         factor = exact(q)[:, None]
         low, chosen, spread = minimisers(seen, found.raw + factor[:, None] * found.inner)
-        ends.append((_plus(low, (found.rest + factor * found.inner_shift)[:, 0]), chosen, spread))
-    (low, chosen, spread), (other, others, spreads) = ends
-    first = low <= other
-    return (
-        np.where(first, low, other),
-        np.where(first[:, None], chosen, others),
-        np.where(first[:, None], spread, spreads),
+        ends.append(Minimum(_sum_below(low, (found.rest + factor * found.inner_shift)[:, 0]), chosen, spread))
+    one, other = ends
+    first = one.low <= other.low
+    return Minimum(
+        np.where(first, one.low, other.low),
+        np.where(first[:, None], one.chosen, other.chosen),
+        np.where(first[:, None], one.spread, other.spread),
     )
 
 
-def _minimised_normed(
-    seen: View, tail: Tail, norm: Norm, found: Relaxed, box: Box, reference: Trace
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _minimum_before_norm(seen: View, tail: Tail, norm: Norm, found: Relaxed, box: Box, reference: Trace) -> Minimum:
     """The functional q (B(o) + κ · spread), the spread between lines; or q B + κ with q at an end of its range."""
     kappa = found.rest[:, 0]
     coefficient, constant = spread_below(norm, kappa, box, reference.middle.mid, reference.spread.mid)
     matrix, centre = tail.centred
     low, chosen, spread = minimisers(seen, found.inner + (coefficient @ matrix.T)[:, None])
-    low = _divided(_plus(low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)
-    ends = _plus(least(seen, found.inner)[:, 0], found.inner_shift[:, 0])
-    return np.fmax(low, _plus(_divided(ends, box), kappa)), chosen, spread
+    low = _quotient_below(_sum_below(low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)
+    ends = _sum_below(least(seen, found.inner)[:, 0], found.inner_shift[:, 0])
+    return Minimum(np.fmax(low, _sum_below(_quotient_below(ends, box), kappa)), chosen, spread)
 
 
 def _norm_box(seen: View, tail: Tail, norm: Norm, reference: Trace) -> Box:
@@ -149,21 +165,21 @@ def _norm_box(seen: View, tail: Tail, norm: Norm, reference: Trace) -> Box:
     """
     matrix, centre = tail.centred
     rows = matrix.T
-    low = _plus(least(seen, rows[None]), centre)
-    high = -_plus(least(seen, -rows[None]), -centre)
+    low = _sum_below(least(seen, rows[None]), centre)
+    high = -_sum_below(least(seen, -rows[None]), -centre)
     lowest, highest = _squares(low, high)
     along = reference.middle.mid
     largest = np.abs(along).max(axis=-1, keepdims=True, initial=0.0)
     along = along / np.where(largest > 0, largest, 1.0)  # so that no square of use underflows
     length = np.sqrt((along * along).sum(axis=-1))
     unit = exact(along * ((1 - 2.0**-36) / np.where(length > 0, length, 1.0))[:, None])
-    ahead = _plus(least(seen, (unit @ rows)[:, None])[:, 0], unit @ centre)
+    ahead = _sum_below(least(seen, (unit @ rows)[:, None])[:, 0], unit @ centre)
     lowest = np.fmax(lowest, np.nextafter(np.maximum(ahead, 0.0) ** 2, 0.0))
     middle = exact(low / 2 + high / 2)
-    ahead = _plus(least(seen, -(middle @ rows)[:, None])[:, 0], -(middle @ centre))
+    ahead = _sum_below(least(seen, -(middle @ rows)[:, None])[:, 0], -(middle @ centre))
     far = exact(np.nextafter(np.maximum(high - middle.mid, middle.mid - low), np.inf))
     quadratic = ((far * far).total() - (middle * middle).total() + exact(-2.0 * ahead)).high
-    return _boxed(norm, low, high, lowest, np.fmin(highest, quadratic))
+    return _box_of_squares(norm, low, high, lowest, np.fmin(highest, quadratic))
 
 
 def _squares(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -173,7 +189,8 @@ def _squares(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return (near * near).total().low, (far * far).total().high
 
 
-def _boxed(norm: Norm, low: np.ndarray, high: np.ndarray, lowest: np.ndarray, highest: np.ndarray) -> Box:
+def _box_of_squares(norm: Norm, low: np.ndarray, high: np.ndarray, lowest: np.ndarray, highest: np.ndarray) -> Box:
+    """The box of centred rows between two ends, whose squares sum to a number between two others."""
     d = len(norm.gain)
     # a quotient that underflows may be off by as much as a small ε
     least_square = np.nextafter(np.maximum(lowest, 0.0) / d, 0.0) + norm.eps
@@ -189,11 +206,11 @@ def _unit_ranges(
     if units.matrix.mid.shape[1] == 0:
         return np.zeros((seen.parts.count, 0)), np.zeros((seen.parts.count, 0))
     rows = units.matrix.T[None]
-    low = _plus(least(seen, rows), units.shift)
-    high = -_plus(least(seen, -rows), -units.shift)
+    low = _sum_below(least(seen, rows), units.shift)
+    high = -_sum_below(least(seen, -rows), -units.shift)
     if box is not None:
-        low, high = _divided(low, box), -_divided(-high, box)
-    return _plus(low, units.bias), -_plus(-high, -units.bias)
+        low, high = _quotient_below(low, box), -_quotient_below(-high, box)
+    return _sum_below(low, units.bias), -_sum_below(-high, -units.bias)
 
 
 def _later_boxes(seen: View, tail: Tail, lines: Curves, box: Box | None) -> tuple[Box, ...]:
@@ -206,7 +223,7 @@ def _later_boxes(seen: View, tail: Tail, lines: Curves, box: Box | None) -> tupl
     both = Ball(np.concatenate([identity.mid, -identity.mid])[None], np.concatenate([identity.rad] * 2)[None])
     zeros = exact(np.zeros(both.mid.shape[:2]))
     found = relaxed(tail, lines.below(chord), lines.above(chord), lines.size, both, zeros)
-    lows = _many(seen, tail, found, box)
+    lows = _least_relaxed(seen, tail, found, box)
     d = len(tail.weight.mid)
     low, high = lows[:, :d], -lows[:, d:]
     shift = exact(np.zeros(d))
@@ -216,12 +233,12 @@ def _later_boxes(seen: View, tail: Tail, lines: Curves, box: Box | None) -> tupl
             shift = shift + exact(stage)
             continue
         if boxes:  # rows of a later norm, coordinate by coordinate
-            low, high = _centred_ranges(_plus(low, shift), -_plus(-high, -shift))
+            low, high = _centred_ranges(_sum_below(low, shift), -_sum_below(-high, -shift))
         else:
-            low, high = _plus(low, shift.centred()), -_plus(-high, -shift.centred())
-        around = _boxed(stage, low, high, *_squares(low, high))
+            low, high = _sum_below(low, shift.centred()), -_sum_below(-high, -shift.centred())
+        around = _box_of_squares(stage, low, high, *_squares(low, high))
         boxes.append(around)
-        ends = [_divided(low, around), -_divided(-high, around)]
+        ends = [_quotient_below(low, around), -_quotient_below(-high, around)]
         scaled = [exact(end) * exact(stage.gain) + exact(stage.bias) for end in ends]
         low = np.minimum(scaled[0].low, scaled[1].low)
         high = np.maximum(scaled[0].high, scaled[1].high)
@@ -230,38 +247,39 @@ def _later_boxes(seen: View, tail: Tail, lines: Curves, box: Box | None) -> tupl
 
 
 def _centred_ranges(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The ranges of rows less their mean, from those of each coordinate."""
     mean = [exact(end).total() * inverse(exact(float(low.shape[1]))) for end in (low, high)]
     return (exact(low) - mean[1][:, None]).low, (exact(high) - mean[0][:, None]).high
 
 
-def _many(seen: View, tail: Tail, found: Relaxed, box: Box | None) -> np.ndarray:
+def _least_relaxed(seen: View, tail: Tail, found: Relaxed, box: Box | None) -> np.ndarray:
     """Lower bounds of many relaxed functionals."""
     if tail.norm is None or box is None:
         total = found.inner if found.raw is None else found.raw + found.inner
-        return _plus(least(seen, total), found.rest + found.inner_shift)
+        return _sum_below(least(seen, total), found.rest + found.inner_shift)
     if found.raw is None:
-        low = _plus(least(seen, found.inner), found.inner_shift)
-        return _plus(_divided(low, box), found.rest)
+        low = _sum_below(least(seen, found.inner), found.inner_shift)
+        return _sum_below(_quotient_below(low, box), found.rest)
     ends = []
-    for q in _inverses(box):
+    for q in _inverse_spread_ends(box):
         factor = exact(q)[:, None]
         low = least(seen, found.raw + factor[:, None] * found.inner)
-        ends.append(_plus(low, found.rest + factor * found.inner_shift))
+        ends.append(_sum_below(low, found.rest + factor * found.inner_shift))
     return np.asarray(np.minimum(*ends))
 
 
-def _plus(low: np.ndarray, constant: Ball) -> np.ndarray:
+def _sum_below(low: np.ndarray, constant: Ball) -> np.ndarray:
     """A lower bound with a constant added, rounded down."""
     return np.asarray(np.nextafter(low + constant.low, -np.inf))
 
 
-def _divided(low: np.ndarray, box: Box) -> np.ndarray:
+def _quotient_below(low: np.ndarray, box: Box) -> np.ndarray:
     """A lower bound divided by a spread somewhere in its range, rounded down."""
     shape = (-1, *(1,) * (low.ndim - 1))
     spread = np.where(low > 0, box.most.reshape(shape), box.least.reshape(shape))
     return np.asarray(np.nextafter(low / spread, -np.inf))
 
 
-def _inverses(box: Box) -> tuple[np.ndarray, np.ndarray]:
+def _inverse_spread_ends(box: Box) -> tuple[np.ndarray, np.ndarray]:
     """The ends of 1/spread, rounded outwards."""
     return np.nextafter(1 / box.most, 0.0), np.nextafter(1 / box.least, np.inf)

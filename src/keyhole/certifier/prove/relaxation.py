@@ -12,7 +12,8 @@ from jaxtyping import Float
 
 from keyhole.certifier.prove.after_attention import Norm, Tail
 from keyhole.certifier.prove.curves import Lines
-from keyhole.rigorous.ball import GROW, TINY, Ball, exact, inverse
+from keyhole.rigorous.ball import Ball, exact, inverse
+from keyhole.rigorous.roundoff import GROW, UNDERFLOW_OF_RADIUS
 
 SHRINK = 1 - 2.0**-36  # makes a vector of length one, up to rounding, no longer than one
 
@@ -52,7 +53,7 @@ def relaxed(
     slope = exact(coefficient.mid) * exact(np.where(positive, below.slope[:, None], above.slope[:, None]))
     offset = np.where(positive, below.offset[:, None], above.offset[:, None])
     rest = (exact(coefficient.mid) * exact(offset)).total() + slope @ units.bias + weight @ units.outer_bias + shift
-    doubt = (coefficient.rad * size[:, None]).sum(axis=-1) * GROW + TINY  # products may underflow
+    doubt = (coefficient.rad * size[:, None]).sum(axis=-1) * GROW + UNDERFLOW_OF_RADIUS  # products may underflow
     rest = Ball(rest.mid, np.asarray((rest.rad + doubt) * GROW))
     inner, inner_shift, raw = slope @ units.matrix.T, slope @ units.shift, None
     if tail.skip == "raw":
@@ -80,7 +81,9 @@ def spread_below(
 ) -> tuple[Ball, Ball]:
     """As `supported`, for a κ known up to a radius: it moves κ · spread by radius · max spread at most."""
     coefficient, constant = supported(norm, kappa.mid, box, rows, spread)
-    return coefficient, Ball(constant.mid, np.asarray((constant.rad + kappa.rad * box.most) * GROW + TINY))
+    return coefficient, Ball(
+        constant.mid, np.asarray((constant.rad + kappa.rad * box.most) * GROW + UNDERFLOW_OF_RADIUS)
+    )
 
 
 def supported(

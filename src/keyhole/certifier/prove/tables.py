@@ -16,8 +16,9 @@ from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tables import Tabulated, TabulatedHead, thinned
 from keyhole.attention.types import numbers_of
 from keyhole.errors import AssumptionError
-from keyhole.rigorous.ball import GROW, UNIT, Ball, gamma
+from keyhole.rigorous.ball import Ball, ball_of
 from keyhole.rigorous.interval import exponentials
+from keyhole.rigorous.roundoff import GROW, UNIT, gamma
 
 # What the masses' own errors move a weighted mean by, in units of the largest absolute value. A stored mass, times a
 # count, is within ρ = 8u of the truth: the middle of its enclosure is within 5u, and two roundings follow. Moved by a
@@ -171,10 +172,15 @@ def outputs(tables: Tables, shown: Shaped[np.ndarray, "n rows A"]) -> Ball:
     return Ball(np.concatenate(mids, axis=1), np.concatenate(rads, axis=1))
 
 
-def tables_of(model: Tabulated, own: tuple[int, ...], drifts: Sequence[Drift] | None = None) -> Tables | str:
-    """The tables, with rows of their own for the named positions; or, in words, why they cannot be used.
+class MassRangeError(AssumptionError):
+    """The masses of a head leave the range of double precision, so that nothing can be proved from its tables."""
 
-    `drifts` has what is known of each head's tables; None: they are the model.
+
+def tables_of(model: Tabulated, own: tuple[int, ...], drifts: Sequence[Drift] | None = None) -> Tables:
+    """The tables, with rows of their own for the named positions.
+
+    `drifts` has what is known of each head's tables; None: they are the model. Raises `MassRangeError` where scores
+    spread too far.
     """
     for head in model.heads:
         if not isinstance(head.normaliser, Softmax):
@@ -183,7 +189,9 @@ def tables_of(model: Tabulated, own: tuple[int, ...], drifts: Sequence[Drift] | 
                 "inputs is known for softmax alone"
             )
     if not is_safe(model):
-        return "the scores of a head spread so far that its masses underflow or overflow in double precision"
+        raise MassRangeError(
+            "the scores of a head spread so far that its masses underflow or overflow in double precision"
+        )
     model = thinned(model) if model.positions is None else model
     listed = tuple(range(model.tokens)) if model.positions is None else model.positions
     stored = {position: row for row, position in enumerate(listed)}
@@ -202,8 +210,8 @@ def _head_table(head: TabulatedHead, rows: list[int], drift: Drift) -> HeadTable
     shift = (float(numbers_of(low)) + float(numbers_of(high))) / 2
     temperature = head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
     cls = float(numbers_of(head.cls_score))
-    balls = exponentials([*scores.reshape(-1).tolist(), cls], shift=shift, temperature=temperature)
-    masses = balls.low / 2 + balls.high / 2
+    ends = exponentials([*scores.reshape(-1).tolist(), cls], shift=shift, temperature=temperature)
+    masses = ball_of(ends).mid
     return HeadTable(
         masses[:-1].reshape(scores.shape)[rows], values[rows], float(masses[-1]), numbers_of(head.cls_value), drift
     )

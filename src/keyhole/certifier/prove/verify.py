@@ -11,16 +11,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, product
 from time import perf_counter
+from typing import Literal
 
 import numpy as np
+from jaxtyping import Int
 
 from keyhole.attention.tables import Tabulated
 from keyhole.boolean.junta import Junta
 from keyhole.certifier.prove.after_attention import Tail, tail_of, trace
 from keyhole.certifier.prove.attack import descend
 from keyhole.certifier.prove.lower_bound import Bounds, bound
-from keyhole.certifier.prove.tables import Drift, Parts, Tables, branched, outputs, sequence_of, split, tables_of
-from keyhole.certifier.prove.verification import Verification
+from keyhole.certifier.prove.tables import (
+    Drift,
+    MassRangeError,
+    Parts,
+    Tables,
+    branched,
+    outputs,
+    sequence_of,
+    split,
+    tables_of,
+)
 from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.rigorous.ball import Ball
@@ -28,6 +39,35 @@ from keyhole.rigorous.ball import Ball
 LEAF = 64  # completions that are gone through one by one
 BATCH = 64  # cells bounded together
 MOST_CELLS = 2**12
+Status = Literal["PROVED", "COUNTEREXAMPLE", "UNDECIDED"]
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """The outcome for all A^T inputs; PROVED says that model and junta agree, never that either is right.
+
+    With PROVED, `margin` is a certified μ > 0: f ≥ μ wherever the junta says true and f ≤ −μ wherever it says
+    false, for the real-number function f that the weights define, or the tables where only they are given. Any
+    implementation within μ of f therefore has the same sign. With COUNTEREXAMPLE the sign of f at the input is certain
+    beyond rounding; `output` is f there.
+    """
+
+    status: Status
+    margin: float | None = None
+    counterexample: Int[np.ndarray, "T"] | None = None
+    model_answer: bool | None = None
+    junta_answer: bool | None = None
+    output: float | None = None
+    reason: str = ""
+    branches: int = 0
+    seconds: float = 0.0
+
+    @property
+    def rule(self) -> str:
+        """What a margin is good for, in words; empty without a proof."""
+        if self.margin is None:
+            return ""
+        return f"any implementation within {at_least(self.margin)} of f has the same sign on every input"
 
 
 def verify(
@@ -51,9 +91,10 @@ def verify(
     started = clock()
     _require_fit(model, junta)
     tail = tail_of(model)
-    tables = tables_of(model, junta.positions, drifts)
-    if isinstance(tables, str):
-        return Verification("UNDECIDED", reason=tables, seconds=clock() - started)
+    try:
+        tables = tables_of(model, junta.positions, drifts)
+    except MassRangeError as error:
+        return Verification("UNDECIDED", reason=str(error), seconds=clock() - started)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite proves nothing
         search = _Search(tables, tail, junta, lambda: clock() - started > time_limit)
         found = search.run()
@@ -120,7 +161,7 @@ class _Search:
         signs = np.where(self.junta.table[cells], 1.0, -1.0)
         bounds = bound(self.tables, self.tail, parts, signs)
         for index, cell in enumerate(cells):
-            found = self._judge(bounds.worst[index], bounds.output[index], cell)
+            found = self._counterexample(bounds.worst[index], bounds.output[index], cell)
             if found is not None:
                 return found
         for index, cell in enumerate(cells):
@@ -130,7 +171,7 @@ class _Search:
                 continue
             if attack:
                 point = descend(self.tables, self.tail, bounds.worst[index], parts.fixed[index], signs[index])
-                found = self._judge(point, trace(self.tail, outputs(self.tables, point[None])).output[0], cell)
+                found = self._counterexample(point, trace(self.tail, outputs(self.tables, point[None])).output[0], cell)
                 if found is not None:
                     return found
             self._open(low, cell, parts[index : index + 1], bounds, index)
@@ -140,7 +181,7 @@ class _Search:
         spread = np.where(part.free > 0, np.nan_to_num(bounds.spread[index]), -1.0)
         heapq.heappush(self.open, (low, next(self.order), cell, part, int(np.argmax(spread))))
 
-    def _judge(self, point: np.ndarray, output: Ball, cell: int) -> Verification | None:
+    def _counterexample(self, point: np.ndarray, output: Ball, cell: int) -> Verification | None:
         """A counterexample, if f's sign at the point is certain and the junta's answer another."""
         wanted = bool(self.junta.table[cell])
         wrong = float(output.high) < 0 if wanted else float(output.low) > 0
@@ -168,7 +209,7 @@ class _Search:
             shown = fixed + extra
             output = trace(self.tail, outputs(self.tables, shown)).output
             for index in range(len(shown)):
-                found = self._judge(shown[index], output[index], cell)
+                found = self._counterexample(shown[index], output[index], cell)
                 if found is not None:
                     return found
             low = float(np.min(output.low if self.junta.table[cell] else -output.high))

@@ -21,7 +21,8 @@ from keyhole.certifier.prove.after_attention import Norm, affine_of, norm_of
 from keyhole.certifier.prove.tables import Drift
 from keyhole.decimals import at_most
 from keyhole.errors import AssumptionError
-from keyhole.rigorous.ball import GROW, Ball, exact, inverse, root
+from keyhole.rigorous.ball import Ball, exact, inverse, root
+from keyhole.rigorous.roundoff import GROW
 
 LIMIT = 1e-9  # a head's output then moves by 2e-9 of its largest value at most: far below any margin of use
 SMALLEST = 2.0**-100  # values are compared with this, where they are all smaller

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int, Int8
 
-from keyhole.attention.evaluation import evaluate, from_terms, token_terms
-from keyhole.attention.tables import Tabulated
-from keyhole.boolean.junta import Junta
+from keyhole.attention.evaluation import Evaluator, from_terms
+from keyhole.boolean.junta import Junta, without_ignored
 from keyhole.boolean.symbols import SymbolLaw, uniform_law
 from keyhole.errors import AssumptionError
 
@@ -37,12 +36,13 @@ class Extraction:
 
 
 def extract(
-    model: Tabulated, *, seed: int = 0, samples: int = SAMPLES, largest: int = 6, law: SymbolLaw | None = None
+    evaluator: Evaluator, *, seed: int = 0, samples: int = SAMPLES, largest: int = 6, law: SymbolLaw | None = None
 ) -> Extraction:
     """The smallest candidate, of at most `largest` positions, that agrees with the model on 99.8 % of inputs.
 
     Positions are ranked by influence, first those of largest contrast, then, should none of them do, all.
     """
+    model = evaluator.model
     law = law or uniform_law(model.symbols)
     if law.symbols != model.symbols:
         raise AssumptionError(
@@ -50,24 +50,24 @@ def extract(
         )
     rng = np.random.default_rng([seed, 1])
     fresh = law.draw(samples, model.tokens, rng)
-    answers = np.asarray(evaluate(model, fresh)) > 0
-    asked = np.argsort(-contrast(model, law), kind="stable")
+    answers = np.asarray(evaluator(fresh)) > 0
+    asked = np.argsort(-contrast(evaluator, law), kind="stable")
     found = Extraction(None, 0.0, (), samples)
     for count in sorted({min(CANDIDATES, model.tokens), model.tokens}):
-        found = _among(model, law, np.sort(asked[:count]), fresh, answers, largest, rng)
+        found = _among(evaluator, law, np.sort(asked[:count]), fresh, answers, largest, rng)
         if found.junta is not None:
             break
     return found
 
 
-def agreement(model: Tabulated, junta: Junta, *, seed: int, samples: int, law: SymbolLaw) -> float:
+def agreement(evaluator: Evaluator, junta: Junta, *, seed: int, samples: int, law: SymbolLaw) -> float:
     """The share of inputs on which the two agree: of those that `extract` draws with this seed to choose by."""
-    fresh = law.draw(samples, model.tokens, np.random.default_rng([seed, 1]))
-    return float(np.mean(junta(fresh) == (np.asarray(evaluate(model, fresh)) > 0)))
+    fresh = law.draw(samples, evaluator.model.tokens, np.random.default_rng([seed, 1]))
+    return float(np.mean(junta(fresh) == (np.asarray(evaluator(fresh)) > 0)))
 
 
 def _among(
-    model: Tabulated,
+    evaluator: Evaluator,
     law: SymbolLaw,
     candidates: Int[np.ndarray, "c"],
     fresh: Int8[np.ndarray, "n T"],
@@ -76,9 +76,10 @@ def _among(
     rng: np.random.Generator,
 ) -> Extraction:
     """The smallest junta on the most influential candidates that agrees with the answers."""
+    model = evaluator.model
     columns = sum(head.values.shape[2] + 1 for head in model.heads)
     count = max(16, min(FLIPPED, HELD // (len(candidates) * columns)))
-    moved = influences(model, law.draw(count, model.tokens, rng), candidates, rng)
+    moved = influences(evaluator, law.draw(count, model.tokens, rng), candidates, rng)
     order = np.argsort(-moved, kind="stable")
     ranked = tuple((int(candidates[i]), float(moved[i])) for i in order)
     voters = law.draw(VOTERS, model.tokens, rng)
@@ -87,7 +88,7 @@ def _among(
         if model.symbols**s > MOST_CELLS:
             break
         positions = tuple(sorted(place for place, _ in ranked[:s]))
-        junta = Junta(positions, model.symbols, majority_table(model, voters, positions))
+        junta = Junta(positions, model.symbols, majority_table(evaluator, voters, positions))
         share = float(np.mean(junta(fresh) == answers))
         if share >= AGREEMENT:
             return Extraction(without_ignored(junta), share, ranked, len(fresh))
@@ -99,9 +100,9 @@ def _among(
     return Extraction(None, best, ranked, len(fresh), reason)
 
 
-def contrast(model: Tabulated, law: SymbolLaw) -> Float[np.ndarray, "T"]:
+def contrast(evaluator: Evaluator, law: SymbolLaw) -> Float[np.ndarray, "T"]:
     """How far a replaced token moves the heads to first order: ‖Δ(e v) − o Δe‖/Z, summed over heads, o = E N/E Z."""
-    table, own = token_terms(model)
+    model, (table, own) = evaluator.model, evaluator.terms_by_position
     weights = np.asarray(law.chances)[None, :, None]
     means = (weights * table).sum(axis=1)
     totals = own + means.sum(axis=0)
@@ -118,16 +119,16 @@ def contrast(model: Tabulated, law: SymbolLaw) -> Float[np.ndarray, "T"]:
 
 
 def influences(
-    model: Tabulated,
+    evaluator: Evaluator,
     backgrounds: Int8[np.ndarray, "n T"],
     candidates: Int[np.ndarray, "c"],
     rng: np.random.Generator,
 ) -> Float[np.ndarray, "c"]:
     """E|f(b) − f(b′)| for each candidate position, b′ showing another symbol there; over bits, the flipped one."""
-    table, _ = token_terms(model)
+    model, (table, _) = evaluator.model, evaluator.terms_by_position
     shown = backgrounds[:, candidates].astype(np.int64)
     parts = np.moveaxis(table[candidates[None, :], shown], 1, 0)  # (c, n, columns)
-    base = _summed_without(model, backgrounds, tuple(candidates.tolist()))
+    base = _summed_without(evaluator, backgrounds, tuple(candidates.tolist()))
     after = np.concatenate([np.cumsum(parts[::-1], axis=0)[::-1][1:], np.zeros((1, *base.shape))])
     before = base.copy()
     moved = np.empty(len(candidates))
@@ -141,11 +142,11 @@ def influences(
 
 
 def majority_table(
-    model: Tabulated, backgrounds: Int8[np.ndarray, "n T"], positions: tuple[int, ...]
+    evaluator: Evaluator, backgrounds: Int8[np.ndarray, "n T"], positions: tuple[int, ...]
 ) -> Bool[np.ndarray, "cells"]:
     """For each cell, what the model answers in most of the backgrounds once the cell is written into them."""
-    table, _ = token_terms(model)
-    base = _summed_without(model, backgrounds, positions)
+    model, (table, _) = evaluator.model, evaluator.terms_by_position
+    base = _summed_without(evaluator, backgrounds, positions)
     cells = Junta(positions, model.symbols, np.zeros(model.symbols ** len(positions), dtype=bool)).cells()
     answers = []
     for cell in cells:
@@ -154,26 +155,11 @@ def majority_table(
     return np.asarray(answers, dtype=bool)
 
 
-def without_ignored(junta: Junta) -> Junta:
-    """The same function without the positions its table does not depend on.
-
-    >>> without_ignored(Junta((2, 5), 2, np.array([False, True, False, True]))).positions
-    (2,)
-    """
-    table, places = junta.table, list(junta.positions)
-    for index in reversed(range(len(places))):
-        split = table.reshape(-1, junta.symbols, junta.symbols**index)  # the first position varies fastest
-        if (split == split[:, :1]).all():
-            table = split[:, 0].reshape(-1)
-            del places[index]
-    return Junta(tuple(places), junta.symbols, table)
-
-
 def _summed_without(
-    model: Tabulated, backgrounds: Int8[np.ndarray, "n T"], positions: tuple[int, ...]
+    evaluator: Evaluator, backgrounds: Int8[np.ndarray, "n T"], positions: tuple[int, ...]
 ) -> Float[np.ndarray, "n columns"]:
     """The terms of [CLS] and of all tokens but those at these positions, added up for each background."""
-    table, own = token_terms(model)
+    model, (table, own) = evaluator.model, evaluator.terms_by_position
     rest = np.setdiff1d(np.arange(model.tokens), positions)
     total = np.tile(own, (len(backgrounds), 1))
     for symbol in range(model.symbols):

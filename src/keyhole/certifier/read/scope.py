@@ -9,7 +9,7 @@ from array_api_compat import is_array_api_obj
 
 from keyhole.attention.evaluation import is_safe
 from keyhole.attention.normalisers import Softmax
-from keyhole.attention.tables import Tabulated, dense, tabulate
+from keyhole.attention.tables import Tabulated, dense, saves_rows, tabulate
 from keyhole.attention.types import numbers_of
 from keyhole.attention.weights import Model
 from keyhole.certifier.prove.tables import Drift
@@ -21,8 +21,10 @@ WIDEST = 64  # symbols
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
-    """What is certified: tables in double precision, a row per position, and how far the weights' own may lie off.
+class CertifiableModel:
+    """What is certified: tables in double precision, and how far the weights' own may lie off.
+
+    Tables that keep a shared row once stay so, where that saves half of the rows; else every position has its row.
 
     Without drifts the tables are the model. With them the model is the function that the weights define in exact
     arithmetic; weights of single precision are exact as doubles. It is no implementation, in single precision or other.
@@ -35,8 +37,8 @@ class Subject:
     described: Mapping[str, Any] | None = None  # the same as plain values
 
 
-def certifiable(model: Model | Tabulated) -> Subject:
-    """The model as a subject; refuses, in a sentence, what is out of scope, and tables off by more than 1e-9."""
+def certifiable(model: Model | Tabulated) -> CertifiableModel:
+    """The model as it is certified; refuses, in a sentence, what is out of scope, and tables off by more than 1e-9."""
     if isinstance(model, Model) and len(model.blocks) != 1:
         raise AssumptionError(
             f"A model of {len(model.blocks)} layers was to be certified; after one layer tokens depend on each other, "
@@ -59,10 +61,12 @@ def certifiable(model: Model | Tabulated) -> Subject:
             "at one token only. Scale its queries down."
         )
     if not isinstance(model, Model):
-        return Subject(dense(tabulated))
+        listed = tabulated.positions
+        thin = listed is not None and saves_rows(len(listed), tabulated.tokens)
+        return CertifiableModel(tabulated if thin else dense(tabulated))
     drifts = drifts_of(in_doubles(model), tabulated)
     require_exact_enough(drifts, tabulated)
-    return Subject(dense(tabulated), drifts)
+    return CertifiableModel(tabulated, drifts)
 
 
 def in_doubles(value: Any) -> Any:

@@ -14,13 +14,14 @@ from math import prod
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.evaluation import token_terms
+from keyhole.attention.evaluation import Evaluator
 from keyhole.attention.tables import Tabulated
 from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import SymbolLaw
 from keyhole.certifier.prove.after_attention import Tail, tail_of, trace
 from keyhole.certifier.sample.disagreement import Disagreement
-from keyhole.rigorous.ball import GROW, TINY, UNIT, Ball, gamma
+from keyhole.rigorous.ball import Ball
+from keyhole.rigorous.roundoff import GROW, UNDERFLOW_OF_RADIUS, UNIT, gamma
 
 WIDEST = 64.0  # standard deviations of a ratio; beyond, the tails are nothing
 TRIALS = 2.0 ** np.arange(-3, 4)  # of λ about its Gaussian value; any λ ≥ 0 is right
@@ -30,7 +31,7 @@ ROUNDING = 1 + 1e-6  # of the last exponentials, and of sums over coordinates an
 SURELY = 1e-300  # what underflows is not nothing
 
 
-def chernoff_disagreement(model: Tabulated, junta: Junta, law: SymbolLaw) -> Disagreement:
+def chernoff_disagreement(evaluator: Evaluator, junta: Junta, law: SymbolLaw) -> Disagreement:
     """A rate that needs no sample.
 
     Statement  P(disagree) ≤ Σ_cells P(cell) min(1, Σ_j P(N_j/Z ≥ u_j) + P(N_j/Z ≤ l_j)), where the model has the
@@ -41,7 +42,8 @@ def chernoff_disagreement(model: Tabulated, junta: Junta, law: SymbolLaw) -> Dis
                one is larger by γ_{T+20} of this sum at most, and by INEXACT of it for the terms themselves.
     Source     Ours; Textbook (Chernoff).
     """
-    tail, (table, own) = tail_of(model), token_terms(model)
+    model, (table, own) = evaluator.model, evaluator.terms_by_position
+    tail = tail_of(model)
     off = (INEXACT + gamma(model.tokens + 20)) * GROW * _sizes(model, table, own)
     free = np.setdiff1d(np.arange(model.tokens), junta.positions)
     rate = 0.0
@@ -109,7 +111,9 @@ def _widest(tail: Tail, centre: Float[np.ndarray, "K"], spread: Float[np.ndarray
     """The most standard deviations by which every coordinate may stray with the sign kept, by bisection."""
 
     def kept(width: float) -> bool:
-        radius = (width * spread + 2 * UNIT * np.abs(centre)) * GROW + TINY  # holds the ends as they are rounded
+        radius = (
+            width * spread + 2 * UNIT * np.abs(centre)
+        ) * GROW + UNDERFLOW_OF_RADIUS  # holds the ends as they are rounded
         with np.errstate(all="ignore"):  # what is not finite keeps nothing
             output = trace(tail, Ball(centre[None, :], radius[None, :])).output
             return bool((sign * output.mid - output.rad > 0).all())

@@ -8,8 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from keyhole.attention.evaluation import evaluate
-from keyhole.attention.tables import Tabulated
+from keyhole.attention.evaluation import Evaluator
 from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import SymbolLaw
 from keyhole.bounds.finite.binomial import held_out_ceiling
@@ -43,7 +42,7 @@ class Disagreement:
 
 
 def sampled_disagreement(
-    model: Tabulated, junta: Junta, law: SymbolLaw, *, delta: Real, seed: int = 0, inputs: int = FRESH
+    evaluator: Evaluator, junta: Junta, law: SymbolLaw, *, delta: Real, seed: int = 0, inputs: int = FRESH
 ) -> Disagreement:
     """The rate by the exact binomial ceiling of what fresh inputs show.
 
@@ -54,8 +53,9 @@ def sampled_disagreement(
     Source     Textbook (Clopper and Pearson, one side).
     """
     rng = np.random.default_rng([seed, 2])
-    step, count = max(1, BLOCK // model.tokens), 0
+    tokens, count = evaluator.model.tokens, 0
+    step = max(1, BLOCK // tokens)
     for start in range(0, inputs, step):
-        drawn = law.draw(min(step, inputs - start), model.tokens, rng)
-        count += int(np.count_nonzero((np.asarray(evaluate(model, drawn)) > 0) != junta(drawn)))
+        drawn = law.draw(min(step, inputs - start), tokens, rng)
+        count += int(np.count_nonzero((np.asarray(evaluator(drawn)) > 0) != junta(drawn)))
     return Disagreement(held_out_ceiling(count, inputs, delta), "sampled", count, inputs, float(delta))

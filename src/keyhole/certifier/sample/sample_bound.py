@@ -11,15 +11,13 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
-from keyhole.attention.evaluation import evaluate
-from keyhole.attention.tables import Tabulated
-from keyhole.boolean.junta import Junta
+from keyhole.attention.evaluation import Evaluator
+from keyhole.boolean.fitting.minimal import FittingJuntas, Sample, every_cell_seen
+from keyhole.boolean.junta import Junta, without_ignored
 from keyhole.boolean.symbols import SymbolLaw
 from keyhole.bounds.finite.binomial import held_out_ceiling
 from keyhole.bounds.finite.identification import identification_size
 from keyhole.bounds.finite.occam import certificate_nats, exact_error
-from keyhole.certifier.read.extraction import without_ignored
-from keyhole.certifier.sample.consistent import Sample, Search, witnessed
 from keyhole.certifier.sample.repeats import Repeats, repeats_of
 
 DOUBT = 1e-6  # the chance with which a sample of the law is doubted all the same
@@ -37,7 +35,7 @@ class Judgement:
     rarer_label: float  # the share of the rarer label: the better constant's error on the sample
 
 
-def judge(junta: Junta, sample: Sample, delta: float, repeats: Repeats | None = None) -> Judgement:
+def occam_bound(junta: Junta, sample: Sample, delta: float, repeats: Repeats | None = None) -> Judgement:
     """Occam's bound by exact inversion.
 
     Where the rows repeat beyond chance, each distinct row counts once, and errs if one of its copies does; of this
@@ -67,7 +65,7 @@ def counts_of(wrong: Bool[np.ndarray, "m"], repeats: Repeats | None) -> list[tup
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The practitioner's yardstick: errors on labelled inputs that no training saw, or what a half would have said."""
+    """A held-out bound: errors on labelled inputs that no training saw, or what a half would have said."""
 
     bound: float
     kind: Literal["measured", "hypothetical half"]
@@ -75,15 +73,15 @@ class HeldOut:
     inputs: int
 
 
-def measured_yardstick(model: Tabulated, sample: Sample, delta: float, repeats: Repeats | None = None) -> HeldOut:
-    """The model's own errors on inputs set aside, and their exact ceiling; rows that repeat count as in `judge`."""
+def held_out_bound(evaluator: Evaluator, sample: Sample, delta: float, repeats: Repeats | None = None) -> HeldOut:
+    """The model's own errors on inputs set aside, and their exact ceiling; repeated rows count as in `occam_bound`."""
     inputs, labels = sample
-    wrong = (np.asarray(evaluate(model, inputs)) > 0) != labels
+    wrong = (np.asarray(evaluator(inputs)) > 0) != labels
     bound, m, errors = max((held_out_ceiling(k, n, delta), n, k) for n, k in counts_of(wrong, repeats))
     return HeldOut(bound, "measured", errors, m)
 
 
-def hypothetical_yardstick(samples: int, errors: int, delta: float) -> HeldOut | None:
+def half_held_out_bound(samples: int, errors: int, delta: float) -> HeldOut | None:
     """What half of the samples would have said, had it been set aside and shown as many errors of the model.
 
     A model trained on all samples has no held-out half; and one trained on the other half might have learned less.
@@ -112,7 +110,7 @@ def identify(
     assumed: int,
     law: SymbolLaw,
     delta: float,
-    found: Search,
+    found: FittingJuntas,
     doubt: str = "",
     noise: str = "",
 ) -> Identification:
@@ -122,8 +120,9 @@ def identify(
                bits, |I| ≤ S, no error, every cell witnessed, no rival known to fit, and m ≥ m_id(T, S, δ) leave a
                wrong function with probability ≤ δ.
     Assumes    The target is a junta on at most S positions, and labels the sample: with noise nothing is identified.
-    Proof      `search`; `identification_size`. To be silent where a rival fits only takes certificates away, so that a
-               wrong one is no likelier; and where a finished search leaves one function, the first rule has spoken.
+    Proof      `juntas_that_fit`; `identification_size`. To be silent where a rival fits only takes certificates away,
+               so that a wrong one is no likelier; and where a finished search leaves one function, the first rule has
+               spoken.
     Source     Ours.
     """
     inputs, labels = sample
@@ -149,7 +148,7 @@ def identify(
     return Identification(identified=False, by="", assumption=words, why=why)
 
 
-def _rivalled(junta: Junta, sample: Sample, assumed: int, found: Search) -> bool:
+def _rivalled(junta: Junta, sample: Sample, assumed: int, found: FittingJuntas) -> bool:
     """Whether the search shows another function on at most S positions that fits; an unfinished one may.
 
     A finished search among at most S positions that leaves no single function, while this one fits, leaves several.
@@ -172,7 +171,7 @@ def _by_size(
 ) -> Identification:
     """The rule of the sample size, for a junta without error on the sample and without a rival that is known."""
     needed = identification_size(inputs.shape[1], sparsity, delta)
-    if not witnessed(inputs, junta):
+    if not every_cell_seen(inputs, junta):
         why = "a cell of its table has no sample"
     elif len(inputs) < needed:
         why = f"{needed} samples are needed, and there are {len(inputs)}"

@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.boolean.fitting.subsets import ConjunctionSearch, count_fitting
 from keyhole.bounds.finite.binomial import clopper_pearson
 from keyhole.bounds.finite.floor import first_moment_size, information_floor
 from keyhole.claims.finding import Outcome, Scale, Verdict
-from keyhole.errors import AssumptionError
 from keyhole.figure import Axis, line_figure
 
 P = 2 ** (-1 / 3)
-WORD = 64  # negative samples are the bits of one word
 
 
 def measure(scale: Scale, seed: int) -> Outcome:
@@ -25,7 +24,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
     for context in (100, 400):
         size = first_moment_size(context)
         for samples in sorted({12, 16, 20, 24, size, size + 8}):
-            counts = np.array([consistent(rng, context, samples) for _ in range(draws)])
+            counts = np.array([count_consistent(rng, context, samples) for _ in range(draws)])
             picked = int((rng.random(draws) < 1 / counts).sum())
             alone = int((counts == 1).sum())
             low, high = clopper_pearson(picked, draws, 0.001)
@@ -68,23 +67,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
     )
 
 
-def consistent(rng: np.random.Generator, context: int, samples: int) -> int:
+def count_consistent(rng: np.random.Generator, context: int, samples: int) -> int:
     """How many 3-way ANDs agree with a sample of the AND of positions 0, 1, 2; the target among them."""
     bits = rng.random((samples, context)) < P
-    labels = bits[:, :3].all(axis=1)
-    able = np.flatnonzero(bits[labels].all(axis=0))  # an AND that fits is 1 on every positive sample
-    hits = ~bits[np.ix_(~labels, able)]  # and on every negative one some position of it is 0
-    if len(hits) > WORD:
-        raise AssumptionError(f"{len(hits)} negative samples were drawn; at most {WORD} fit a word.")
-    masks = (hits.astype(np.uint64) << np.arange(len(hits), dtype=np.uint64)[:, None]).sum(axis=0, dtype=np.uint64)
-    return count_covering_triples(masks, np.uint64((1 << len(hits)) - 1))
-
-
-def count_covering_triples(masks: np.ndarray, everything: np.uint64) -> int:
-    """How many triples of masks together have every bit."""
-    found = 0
-    for first in range(len(masks) - 2):
-        later = masks[first + 1 :]
-        covered = (masks[first] | later[:, None] | later[None, :]) == everything
-        found += int(np.triu(covered, 1).sum())
-    return found
+    return count_fitting(ConjunctionSearch.of(bits, np.asarray(bits[:, :3].all(axis=1))), 3)

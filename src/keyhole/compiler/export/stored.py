@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.attention.layers import Affine
-from keyhole.boolean.text import read_function
+from keyhole.boolean.families import read_function
 from keyhole.compiler.assembly import key_vector, to_model
 from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions.plan import HeadPlan, Plan

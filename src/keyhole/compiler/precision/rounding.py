@@ -7,14 +7,15 @@ import numpy as np
 
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.precision.formats import NumberFormat
+from keyhole.rigorous.roundoff import UNDERFLOW, gamma
 
 SLACK = 1 + 1e-9  # the bound itself is computed in doubles: a few sums of positive terms
-LOST = 2.0**-1000  # and a few products for each unit, which lose 2^−1075 each where they underflow
+LOST = UNDERFLOW  # and a few products for each unit, which lose 2^−1075 each where they underflow
 
 
 def growth(steps: int, unit: float) -> float:
     """g_k = ku/(1 − ku), the relative error of k roundings; infinite where ku ≥ 1 and nothing is known."""
-    return steps * unit / (1 - steps * unit) if steps * unit < 1 else inf
+    return gamma(steps, unit=unit, enlarged=1.0)
 
 
 def normaliser_error(rows: int, accumulation: NumberFormat, division: float | None = None) -> float:

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Bool, UInt8
 
+from keyhole.boolean.fitting.bitsets import Words, pack, unpack
 from keyhole.lab.learners.base import Fitted
-from keyhole.lab.learners.bitsets import Words, as_bits, bits_of, pack, require_bits, unpack
+from keyhole.lab.learners.bitsets import as_bits, bits_of, require_bits
 from keyhole.lab.learners.registry import register_learner
 from keyhole.lab.task import Examples, ProblemSize
 

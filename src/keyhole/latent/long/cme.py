@@ -16,7 +16,8 @@ from keyhole.attention.types import Keys, Queries, Values, require_context, requ
 from keyhole.errors import AssumptionError
 from keyhole.kernels.algebra import Kernel
 from keyhole.kernels.smoothing import in_blocks
-from keyhole.latent.long.pivoted_cholesky import SPREAD, UNIT, Factor, factor
+from keyhole.latent.long.pivoted_cholesky import SPREAD, Factor, factor
+from keyhole.rigorous.roundoff import UNIT
 
 BLOCK = 1024  # rows and columns of the kernel held at once: 8 MB in double precision
 RANK = 512  # rows of the factor: 0.4 GB at 10⁵ tokens

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from keyhole.attention.types import require_context
 from keyhole.errors import AssumptionError
 from keyhole.kernels.algebra import Kernel
+from keyhole.rigorous.roundoff import UNIT
 
-UNIT = 2.0**-53  # a double is rounded by at most this, relatively
 SPREAD = 4.0  # standard deviations granted to sums of independent roundings
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyhole.boolean.fitting import minimal
+from keyhole.boolean.fitting.minimal import every_cell_seen, fitted_junta, juntas_that_fit
 from keyhole.boolean.junta import Junta
-from keyhole.certifier.sample import consistent
-from keyhole.certifier.sample.consistent import fitted, search, witnessed
 from planted import every_sequence
 
 
@@ -41,7 +41,7 @@ def consistent_functions(sample, symbols, sparsity):
 def test_bits_by_brute_force(sample, sparsity):
     """The fewest positions, the sets of that size, and whether one function is left."""
     functions = consistent_functions(sample, 2, sparsity)
-    found = search(sample, 2, sparsity)
+    found = juntas_that_fit(sample, 2, sparsity)
     assert found.finished
     assert bool(found.fitting) == bool(functions)
     if functions:
@@ -49,7 +49,7 @@ def test_bits_by_brute_force(sample, sparsity):
         assert {junta.sparsity for junta in found.fitting} == {fewest}
         assert {junta.positions for junta in found.fitting} == {
             places for places in combinations(range(sample[0].shape[1]), fewest)
-            if np.array_equal(fitted(sample, 2, places)(sample[0]), sample[1])
+            if np.array_equal(fitted_junta(sample, 2, places)(sample[0]), sample[1])
         }  # fmt: skip
     assert (found.only is not None) == (len(functions) == 1)
     if found.only is not None:
@@ -60,7 +60,7 @@ def test_bits_by_brute_force(sample, sparsity):
 def test_three_symbols_by_brute_force(sample):
     """The same over an alphabet of three, one position at most (a table of two has 2^9 fillings)."""
     functions = consistent_functions(sample, 3, 1)
-    found = search(sample, 3, 1)
+    found = juntas_that_fit(sample, 3, 1)
     assert bool(found.fitting) == bool(functions)
     assert (found.only is not None) == (len(functions) == 1)
 
@@ -71,7 +71,7 @@ def test_long_contexts(target, fewest):
     rng = np.random.default_rng(5)
     inputs = rng.integers(0, 2, (300, 400 if fewest else 60), dtype=np.int8)
     labels = inputs[:, [7, 30, 55][:fewest]].all(axis=1)
-    found = search((inputs, labels), 2, 3, time_limit=60)
+    found = juntas_that_fit((inputs, labels), 2, 3, time_limit=60)
     assert target
     assert found.only is not None
     assert found.only.positions == (7, 30, 55)[:fewest]
@@ -80,22 +80,22 @@ def test_long_contexts(target, fewest):
 
 def test_samples_beyond_the_kept_pairs_are_asked(monkeypatch):
     """With ten pairs kept, what survives them still has to fit every sample."""
-    monkeypatch.setattr(consistent, "PAIRS", 10)
+    monkeypatch.setattr(minimal, "PAIRS", 10)
     rng = np.random.default_rng(6)
     inputs = rng.integers(0, 2, (400, 12), dtype=np.int8)
     labels = inputs[:, 2] == 1
-    assert [junta.positions for junta in search((inputs, labels), 2, 2).fitting] == [(2,)]
+    assert [junta.positions for junta in juntas_that_fit((inputs, labels), 2, 2).fitting] == [(2,)]
     labels[123] ^= True
-    assert search((inputs, labels), 2, 1).fitting == ()
+    assert juntas_that_fit((inputs, labels), 2, 1).fitting == ()
 
 
 def test_a_search_that_is_not_finished_says_so():
     """No time at all; and more fitting sets than are kept."""
     rng = np.random.default_rng(7)
     inputs = rng.integers(0, 2, (200, 50), dtype=np.int8)
-    late = search((inputs, inputs[:, :3].all(axis=1)), 2, 3, time_limit=0.0)
+    late = juntas_that_fit((inputs, inputs[:, :3].all(axis=1)), 2, 3, time_limit=0.0)
     assert (late.finished, late.reason) == (False, "the time for the search was up")
-    few = search((rng.integers(0, 2, (6, 200), dtype=np.int8), np.arange(6) % 2 == 0), 2, 3)
+    few = juntas_that_fit((rng.integers(0, 2, (6, 200), dtype=np.int8), np.arange(6) % 2 == 0), 2, 3)
     assert not few.finished
     assert "more than 1000 sets" in few.reason
     assert few.fitting
@@ -106,5 +106,5 @@ def test_witnessed():
     """Every cell needs a sample."""
     junta = Junta((0, 2), 2, np.array([False, False, False, True]))
     rows = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]])
-    assert witnessed(rows, junta)
-    assert not witnessed(rows[:3], junta)
+    assert every_cell_seen(rows, junta)
+    assert not every_cell_seen(rows[:3], junta)

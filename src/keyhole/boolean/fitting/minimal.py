@@ -12,10 +12,10 @@ from itertools import combinations
 from time import monotonic
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int, Shaped, UInt64
+from jaxtyping import Bool, Float32, Int, Shaped
 
-from keyhole.boolean.junta import Junta
-from keyhole.certifier.read.extraction import without_ignored
+from keyhole.boolean.fitting.bitsets import Words, pack, set_bits
+from keyhole.boolean.junta import Junta, cells_of, without_ignored
 
 PAIRS = 20_000  # of a true and a false sample; the rest is asked of what survives these
 MOST = 1000  # fitting sets kept; beyond, there is no telling them apart
@@ -23,7 +23,7 @@ Sample = tuple[Shaped[np.ndarray, "_m _T"], Bool[np.ndarray, "_m"]]  # a functio
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class FittingJuntas:
     """The fitting juntas of the fewest positions, and the only function that fits, where there is one.
 
     `reason` says why nothing fits, or what was not searched to the end; `finished` is whether all was.
@@ -40,7 +40,7 @@ class _Late(Exception):  # noqa: N818  (never leaves this file)
     """The time is up, or too many sets fit."""
 
 
-def search(sample: Sample, symbols: int, sparsity: int = 3, *, time_limit: float = 5.0) -> Search:
+def juntas_that_fit(sample: Sample, symbols: int, sparsity: int = 3, *, time_limit: float = 5.0) -> FittingJuntas:
     """All smallest juntas on at most `sparsity` positions that fit, and whether they leave one function.
 
     Statement  If the target is a junta on ≤ S positions and only one such junta fits the sample, it is the target.
@@ -62,11 +62,11 @@ def search(sample: Sample, symbols: int, sparsity: int = 3, *, time_limit: float
     if not found and finished:
         reason = f"no junta on at most {sparsity} positions fits"
     fewest = min(map(len, found), default=0)
-    fitting = tuple(fitted(sample, symbols, places) for places in sorted(found) if len(places) == fewest)
-    return Search(sparsity, fitting, only, finished, reason)
+    fitting = tuple(fitted_junta(sample, symbols, places) for places in sorted(found) if len(places) == fewest)
+    return FittingJuntas(sparsity, fitting, only, finished, reason)
 
 
-def fitted(sample: Sample, symbols: int, positions: tuple[int, ...]) -> Junta:
+def fitted_junta(sample: Sample, symbols: int, positions: tuple[int, ...]) -> Junta:
     """The junta that answers each cell as its samples do, and false where there are none."""
     inputs, labels = sample
     table = np.zeros(symbols ** len(positions), dtype=bool)
@@ -74,12 +74,7 @@ def fitted(sample: Sample, symbols: int, positions: tuple[int, ...]) -> Junta:
     return Junta(positions, symbols, table)
 
 
-def cells_of(inputs: Shaped[np.ndarray, "m T"], symbols: int, positions: tuple[int, ...]) -> Int[np.ndarray, "m"]:
-    """The cell each input falls into; the first position is the least significant digit."""
-    return inputs[:, list(positions)].astype(np.int64) @ symbols ** np.arange(len(positions))
-
-
-def witnessed(inputs: Shaped[np.ndarray, "m T"], junta: Junta) -> bool:
+def every_cell_seen(inputs: Shaped[np.ndarray, "m T"], junta: Junta) -> bool:
     """Whether every cell of the junta has a sample."""
     seen = np.bincount(cells_of(inputs, junta.symbols, junta.positions), minlength=len(junta.table))
     return bool((seen > 0).all())
@@ -99,7 +94,7 @@ def _minimal_sets(
     differ = inputs[true[chosen // len(false)]] != inputs[false[chosen % len(false)]]
     known: set[tuple[int, ...]] = set()
     for size in range(1, sparsity + 1):
-        for places in _meeting(differ, _packed(differ), (), size, until):
+        for places in _meeting(differ, pack(differ), (), size, until):
             ordered = tuple(sorted(places))
             parts = (part for r in range(1, len(ordered) + 1) for part in combinations(ordered, r))
             if any(part in known for part in parts) or not _fits(inputs, labels, ordered):
@@ -114,7 +109,7 @@ def _minimal_sets(
 
 def _meeting(
     differ: Bool[np.ndarray, "pairs T"],
-    packed: UInt64[np.ndarray, "pairs words"],
+    packed: Words,
     chosen: tuple[int, ...],
     left: int,
     until: float,
@@ -128,7 +123,7 @@ def _meeting(
     if left == 0:
         return
     if left == 1:
-        yield from ((*chosen, place) for place in _unpacked(np.bitwise_and.reduce(packed, axis=0)))
+        yield from ((*chosen, place) for place in set_bits(np.bitwise_and.reduce(packed, axis=0)))
         return
     branches = np.flatnonzero(differ[np.argmin(differ.sum(axis=1))])  # one of these is in every set that fits
     if left == 2:
@@ -141,7 +136,7 @@ def _meeting(
 
 def _last_two(
     differ: Bool[np.ndarray, "pairs T"],
-    packed: UInt64[np.ndarray, "pairs words"],
+    packed: Words,
     chosen: tuple[int, ...],
     branches: Int[np.ndarray, "b"],
 ) -> Iterator[tuple[int, ...]]:
@@ -161,18 +156,7 @@ def _last_two(
         if not len(rest):
             yield (*chosen, place)
         else:
-            yield from ((*chosen, place, last) for last in _unpacked(np.bitwise_and.reduce(rest, axis=0)))
-
-
-def _packed(differ: Bool[np.ndarray, "pairs T"]) -> UInt64[np.ndarray, "pairs words"]:
-    """Each row's bits, 64 to a word."""
-    spare = -differ.shape[1] % 64
-    padded = np.pad(differ, ((0, 0), (0, spare)))
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
-
-
-def _unpacked(words: UInt64[np.ndarray, "words"]) -> list[int]:
-    return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
+            yield from ((*chosen, place, last) for last in set_bits(np.bitwise_and.reduce(rest, axis=0)))
 
 
 def _fits(inputs: Shaped[np.ndarray, "m T"], labels: Bool[np.ndarray, "m"], positions: tuple[int, ...]) -> bool:
@@ -189,7 +173,7 @@ def _only(sample: Sample, symbols: int, sets: list[tuple[int, ...]], sparsity: i
     so the function is the only one exactly when all sets give it, and no set of S positions around one of them has
     an unseen cell.
     """
-    functions = [without_ignored(fitted(sample, symbols, places)) for places in sets]
+    functions = [without_ignored(fitted_junta(sample, symbols, places)) for places in sets]
     first = functions[0]
     for junta in functions[1:]:
         if junta.positions != first.positions or not np.array_equal(junta.table, first.table):
