@@ -55,7 +55,7 @@ class Runs(Result, Sequence[RunSummary]):
     @property
     def cost(self) -> str:
         """What forgetting these runs would lose, as a sentence."""
-        return to_text(cost_document(self.record()["runs"]))
+        return to_text(cost_document([vars(row) for row in self.rows]))
 
     def document(self) -> Document:
         """A row per run."""
