@@ -1,10 +1,12 @@
 """What keys a kept finding: code without its words, the packages it runs on, and nothing that cannot be reached."""
 
+import runpy
 import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -146,7 +148,7 @@ def test_a_docstring_of_the_library_measures_nothing_again(monkeypatch):
 
 REACHED = """
 import sys
-from keyhole.claims.cache_key import WORDS, reachable
+from keyhole.claims.cache_key import NOT_FOLLOWED, reachable
 from keyhole.claims.ledger import find
 for name in sys.argv[1:]:
     find(name).measure("quick", 0)
@@ -154,7 +156,7 @@ code = {module for name in sys.argv[1:] for module in reachable(find(name).measu
 own = {"keyhole.claims.ledger", "keyhole.claims.cache_key", "keyhole.files.versions"}  # of this program
 for name, module in sys.modules.items():
     package = hasattr(module, "__path__") or name.endswith("statements")
-    if name.startswith("keyhole.") and not package and not name.startswith(WORDS) and name not in code | own:
+    if name.startswith("keyhole.") and not package and not name.startswith(NOT_FOLLOWED) and name not in code | own:
         print(name)
 """
 
@@ -185,6 +187,15 @@ def test_every_measurement_of_the_library_is_there():
         assert callable(getattr(import_module(experiment.measure.module), experiment.measure.name))
         assert experiment.measure.module in reachable(experiment.measure).code
         assert reachable(experiment.measure).origin == ""
+
+
+def test_a_file_that_also_runs_its_claim_reaches_what_it_measures():
+    """Importing `register` and `reproduce` beside the measurement adds neither laboratory nor ledger to a key."""
+    example = runpy.run_path(str(Path(__file__).parent.parent.parent / "examples" / "own_claim.py"))
+    reach = reachable(example["measure"])
+    assert set(reach.versions) == {"numpy"}
+    assert "keyhole.bounds.softmax" in reach.code
+    assert not any(name.startswith(("keyhole.lab", "keyhole.claims.training")) for name in reach.code)
 
 
 def measure_scaled(factor, scale, seed):

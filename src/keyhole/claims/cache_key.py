@@ -6,7 +6,7 @@ changed docstring, comment or line break measures nothing again, and a changed e
 that can reach it. Installed packages count by their versions, and only those which these modules import: a new jax
 measures again what trains, and nothing else. The text of the claim, the scale and the seed complete the key.
 
-`keyhole.show` and `keyhole.papers` are not followed: they render and cite, and decide no number.
+`keyhole.show`, `keyhole.papers` and what lists and runs claims are not followed: they decide no number.
 
 This key is apart from what *seeds* a run of the laboratory. The draws of a run follow from its own record (task,
 learner, context, sample size, seed) and the version of the numerics, and stay what they are when code here changes; a
@@ -34,7 +34,12 @@ from keyhole.errors import ArgumentError
 from keyhole.files.versions import versions
 
 PACKAGE = Path(keyhole.__file__).parent
-WORDS = ("keyhole.show", "keyhole.papers")  # they render and cite, and decide no number
+NOT_FOLLOWED = (  # they render, cite, list and run, and decide no number
+    "keyhole.show",
+    "keyhole.papers",
+    "keyhole.claims.ledger",
+    "keyhole.claims.findings",
+)
 INSTALLED = {"site-packages", "dist-packages"}  # folders of packages that are known by their version
 DISTRIBUTIONS = {"flint": "python-flint", "sklearn": "scikit-learn"}  # packages imported by another name
 COMPANIONS = {"jax": "jaxlib"}  # where the arithmetic of a package is
@@ -139,7 +144,9 @@ def locate(measure: Measure) -> tuple[str, str, Path]:
 def find_sources(module: str, name: str = "") -> list[tuple[str, Path]]:
     """The modules behind `from module import name`, or `import module`: re-exports are followed to where they lead."""
     files = sources(module.partition(".")[0])
-    if (module, name) == ("keyhole", "__version__") or f"{module}.".startswith(tuple(f"{words}." for words in WORDS)):
+    if (module, name) == ("keyhole", "__version__") or f"{module}.".startswith(
+        tuple(f"{other}." for other in NOT_FOLLOWED)
+    ):
         return []
     if f"{module}.{name}" in files:
         return find_sources(f"{module}.{name}")
