@@ -7,7 +7,7 @@ from typing import cast
 
 from keyhole.boolean.function import SparseFunction, check_context
 from keyhole.compiler.constructions.additive import check_leak
-from keyhole.compiler.constructions.base import Construction
+from keyhole.compiler.constructions.base import Construction, check_plan
 from keyhole.compiler.constructions.plan import MAX_POSITIONS, Output, Plan
 from keyhole.compiler.constructions.registry import (
     AUTO,
@@ -63,7 +63,11 @@ def choose(
         except CompileError as refusal:
             refusals.append(refusal)
         else:
-            plans += [(_check_made(plan, maker), maker) for plan in made]
+            for plan in made:
+                check_plan(plan, maker)
+                if (plan.function, plan.context, plan.output) != (function, context, output):
+                    raise CompileError(f"The construction {maker.name!r} made a plan of another function or context.")
+                plans.append((plan, maker))
     if not plans:
         raise refusals[0] if refusals else CompileError(f"The construction {makers[0].name!r} made no plan.")
     plans.sort(key=lambda pair: (pair[0].path_inf, pair[0].width))
@@ -91,18 +95,6 @@ def _check_request(function: SparseFunction, output: str) -> None:
         raise CompileError(
             "The function is constant, and no head is needed for it; compile one that reads at least one position."
         )
-
-
-def _check_made(plan: Plan, maker: Construction) -> Plan:
-    """Refuse a plan that its construction does not announce, or that has no matrices in its layout."""
-    if plan.construction not in maker.targets or not isinstance(plan.layout, maker.layout):
-        raise CompileError(
-            f"The construction {maker.name!r} made a plan {plan.construction!r} of {type(plan.layout).__name__}, and "
-            f"announces {', '.join(map(repr, maker.targets))} of {maker.layout.__name__}; let them agree."
-        )
-    for head in plan.heads:
-        plan.layout.check_head(plan.function.positions, head.focus, head.rest_logits, head.values, head.rest_values)
-    return plan
 
 
 def cheapest(

@@ -10,7 +10,13 @@ from keyhole.attention.matrices import matrix_norms
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.unread import count_unread_heads
+from keyhole.errors import CompileError
 from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
+
+NAMES = (
+    "score_frobenius", "score_21", "score_transposed_21", "value_spectral", "value_21", "value_frobenius", "readout",
+    "path", "path_inf",
+)  # fmt: skip
 
 
 def plan_profile(plan: Plan) -> NormProfile:
@@ -47,7 +53,15 @@ def named_norms(profile: NormProfile) -> dict[str, float]:
 
 def theorem_norms(plan: Plan, construction: Construction) -> Mapping[str, TheoremNorm]:
     """The construction's own figure for each norm it speaks of; of a plan with distractors none speaks."""
-    return {} if count_unread_heads(plan) else construction.theorem_norms(plan)
+    if count_unread_heads(plan):
+        return {}
+    figures = construction.theorem_norms(plan)
+    unknown = sorted(figures.keys() - set(NAMES))
+    if unknown:
+        raise CompileError(
+            f"The construction {construction.name!r} states a norm {unknown[0]!r}; the norms are {', '.join(NAMES)}."
+        )
+    return figures
 
 
 def value_radius(plan: Plan) -> float:

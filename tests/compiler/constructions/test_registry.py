@@ -118,6 +118,28 @@ def test_plans_that_are_not_announced():
             keyhole.compile("x1 & x4", 9, construction=maker)
 
 
+@pytest.mark.parametrize(
+    ("entries", "says"),
+    [
+        ({"parameter": "beta"}, "without the parameter 'beta'"),
+        ({"theorem_norms": lambda _self, _plan: {"spectral": 1.0}}, "states a norm 'spectral'"),
+        ({"plans": lambda *_: []}, "made no plan"),
+        ({"plans": lambda *_: EvenAttention().plans(conjunction((1, 3)), 9, 0.5, "signs")}, "another function"),
+    ],
+)
+def test_own_constructions_that_do_not_add_up(entries, says):
+    """What could not be checked later is refused when it is compiled."""
+    with pytest.raises(CompileError, match=says):
+        keyhole.compile("x1 & x4", 9, construction=type("Mine", (EvenAttention,), entries)())
+
+
+def test_tables_that_do_not_fit():
+    """A table of another shape is refused with the shapes."""
+    head = HeadPlan(np.zeros(3), np.ones((3, 2, 1)), 0.0, np.ones((2, 1)))
+    with pytest.raises(CompileError, match="do not fit 2 relevant positions, 7 others and 1 units"):
+        keyhole.compile("x1 & x4", 9, construction=Handmade(PairLayout(9), head))
+
+
 def test_heads_that_have_no_matrices():
     """What is proved of tables is said of weights: a head that the layout's matrices cannot have is refused."""
     function, values = conjunction((1, 3)), np.ones((2, 2, 1))

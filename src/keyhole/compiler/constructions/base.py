@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from keyhole.boolean.function import SparseFunction
 from keyhole.compiler.constructions.layout import Layout
 from keyhole.compiler.constructions.plan import Output, Plan
 from keyhole.errors import CompileError
-
-__all__ = ["Construction", "TheoremNorm"]
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,7 @@ class Construction(ABC):
     name: ClassVar[str]  # what `construction` of keyhole.compile takes
     targets: ClassVar[tuple[str, ...]]  # the names its plans can have: what a file is found by
     layout: ClassVar[type[Layout]]  # how the tokens of its plans are vectors
-    mass: ClassVar[Literal["gamma", "rho"]] = (
-        "gamma"  # its attention mass: γ off the relevant positions, or the leak ratio ρ
-    )
+    mass: ClassVar[Literal["gamma", "rho"]] = "gamma"  # γ, the attention off the relevant positions, or the leak ρ
     parameter: ClassVar[str] = "gamma"  # the parameter of its plans that holds the mass it was asked for
     rebuild_slack: ClassVar[float] = 1e-12  # relative, of a plan made anew: equal numbers, added up in another order
     competes: ClassVar[bool] = False  # whether it is tried where no construction is asked for
@@ -52,7 +50,10 @@ class Construction(ABC):
         return {}
 
     def rebuild(self, plan: Plan) -> Plan:
-        """The plan of the same target, made anew of the same function and parameters: what a check compares with."""
+        """The plan of the same target, made anew of the same function and parameters: what a check compares with.
+
+        A file keeps the parameters, and a seed only where position codes are drawn from it.
+        """
         seed = 0 if plan.codes_seed is None else plan.codes_seed
         mass = plan.parameters[self.parameter]
         for again in self.plans(plan.function, plan.context, mass, plan.output, seed):
@@ -63,3 +64,27 @@ class Construction(ABC):
     def read_parameters(self, plan: Plan) -> Mapping[str, float] | None:  # noqa: ARG002  (rebuild gives them)
         """The parameters as the plan's own numbers give them, where `rebuild` gives them only nearly; else None."""
         return None
+
+
+def check_plan(plan: Plan, maker: Construction) -> None:
+    """Refuse a plan that its construction does not announce, whose tables do not fit, or that no matrices have."""
+    if plan.construction not in maker.targets or not isinstance(plan.layout, maker.layout):
+        raise CompileError(
+            f"The construction {maker.name!r} made a plan {plan.construction!r} of {type(plan.layout).__name__}, and "
+            f"announces {', '.join(map(repr, maker.targets))} of {maker.layout.__name__}; let them agree."
+        )
+    if maker.parameter not in plan.parameters:
+        raise CompileError(
+            f"The construction {maker.name!r} made a plan without the parameter {maker.parameter!r}, from which it is "
+            "to be made again; add it."
+        )
+    s, k, others = plan.function.sparsity, plan.width, plan.context - plan.function.sparsity
+    for head in plan.heads:
+        shapes = (head.focus.shape, head.values.shape, head.rest_values.shape, plan.readout.shape)
+        each = np.shape(head.rest_logits)
+        if shapes != ((s,), (s, 2, k), (2, k), (k,)) or each not in {(), (others,)}:
+            raise CompileError(
+                f"The construction {maker.name!r} made tables of shapes {(*shapes, each)}, which do not fit {s} "
+                f"relevant positions, {others} others and {k} units."
+            )
+        plan.layout.check_head(plan.function.positions, head.focus, head.rest_logits, head.values, head.rest_values)
