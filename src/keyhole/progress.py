@@ -17,6 +17,7 @@ class Progress:
     what: str  # the step under way or just done, in words
     seconds_left: float | None = None
     detail: object = None  # the state of the work, for a viewer that knows its type
+    milestone: bool = False  # a part has begun or ended: shown even where other steps are left out
 
 
 Watch = Callable[[Progress], None]

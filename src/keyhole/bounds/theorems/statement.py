@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from keyhole.bounds.theorems.derivation import Step
 from keyhole.bounds.theorems.risk import Loss
+from keyhole.decimals import at_most, brief, surely
 
 
 @dataclass(frozen=True)
@@ -25,3 +26,12 @@ class Statement:
     def vacuous(self) -> bool:
         """Whether it says no more than the range of the loss does."""
         return self.value >= self.loss.ceiling
+
+    def __str__(self) -> str:
+        """One sentence."""
+        marks = [self.title]
+        marks += [] if self.two_sided else ["one-sided"]
+        marks += ["norms measured, peeled"] if self.measured else []
+        marks += ["VACUOUS"] if self.vacuous else []
+        chance = f"with probability ≥ {surely(self.delta)} at m = {brief(self.samples)}"
+        return f"gap ≤ {at_most(self.value)} {chance} ({'; '.join(marks)})"

@@ -1,0 +1,217 @@
+"""How many samples a learner needs as documents: when the sweep is over, and while it runs."""
+
+from collections.abc import Mapping, Sequence
+from math import floor, log10
+from typing import Any
+
+from keyhole.show.document import Column, Document, Element, Gap, Grid, Lines
+
+Record = Mapping[str, Any]
+
+NOT_FITTED = "not fitted: runs that failed and did not even fit their training set"
+CERTIFIED = (
+    "successful runs, certified. clean: no error on 100,000 fresh inputs; proved: the function read off equals the "
+    "model on all inputs; bound: median, from the sample"
+)
+ROUND = 16  # letters of the bar of a round
+
+
+def sample_complexity_document(record: Record) -> Document:
+    """m* at each context, the laws of its growth, certificates, the learners beside it, and the runs in all."""
+    found = record["runs"] - record["made"]
+    elements: list[Element] = [
+        Lines(f"{record['what']} by {record['by']}"),
+        Lines(_success(record)),
+        *_trivial(record),
+        *_table(record),
+        *_wanting(record),
+        *_laws(record),
+        *_certified(record),
+        *_versions(record),
+    ]
+    for other in record["beside"]:
+        elements += [Gap(), Lines(f"beside it, by {other['by']}"), *_table(other), *_wanting(other)]
+        elements += [*_remarks(other), *_versions(other)]
+    if record["beside"] or record["laws"] or record["certified"]:
+        elements.append(Gap())
+    elements.append(
+        Lines(f"{record['runs']:,} runs ({record['made']:,} made now, {found:,} found) in {record['seconds']:.1f} s")
+    )
+    return tuple(elements)
+
+
+def standings_document(record: Record) -> Document:
+    """What is known so far at each context, and how far its round has come, from the record of a sweep's state."""
+    columns = [Column(name, "right") for name in ("T", "m* so far", "runs", "not fitted")]
+    rows = [
+        (str(one["context"]), _so_far(one), str(one["runs"]), str(one["unfitted"]), _round(one))
+        for one in record["contexts"]
+    ]
+    return (Grid([*columns, Column("this round")], rows),)
+
+
+def _success(record: Record) -> str:
+    if record["schedule"]["kind"] == "online":
+        return "runs on fresh samples; success: 99 % of fresh inputs answered rightly"
+    return f"m*: samples with which {100 * record['quantile']:g} % of runs answer 99 % of fresh inputs rightly"
+
+
+def _trivial(record: Record) -> list[Element]:
+    """How often a constant answer is right, and a warning where that is a success already."""
+    accuracy = record["trivial_accuracy"]
+    if accuracy is None:
+        return []
+    share = "over 99.9" if 0.9995 <= accuracy < 1 else f"{100 * accuracy:.3g}"
+    lines: list[Element] = [Lines(f"always answering the same is right on {share} % of inputs")]
+    remedy = {
+        None: "",
+        "balanced": "draw the bits so that both answers are as likely (the law balanced)",
+        "another": "draw the bits by another law",
+    }[record["trivial_remedy"]]
+    if remedy:
+        lines.append(Lines(f"warning: success needs no learning here: {share} % is 99 % or more; {remedy}"))
+    return lines
+
+
+def _table(record: Record) -> list[Element]:
+    return _online(record) if record["schedule"]["kind"] == "online" else _thresholds(record)
+
+
+def _thresholds(record: Record) -> list[Element]:
+    """A row per context: m* with its interval, the floor below it, the runs, and how many were not even fitted."""
+    columns = [
+        Column("T", "right", at_least=8),
+        Column("m*", "right", at_least=8),
+        Column(f"{100 * record['confidence']:g} % interval", at_least=16),
+        Column("floor", "right", at_least=5),
+        Column("runs", "right", at_least=5),
+        Column("not fitted", "right"),
+    ]
+    rows = [
+        (
+            str(one["context"]),
+            *_place(one),
+            "–" if one["floor"] is None else f"{one['floor']:.1f}",
+            str(one["trials"]),
+            "" if one["unfitted"] is None else f"{100 * one['unfitted']:.0f} %",
+        )
+        for one in record["thresholds"]
+    ]
+    return [Grid(columns, rows), *([Lines(NOT_FITTED)] if any(row[-1] for row in rows) else [])]
+
+
+def _online(record: Record) -> list[Element]:
+    columns = [Column("T", "right", at_least=8), Column("runs", "right"), Column("successes", "right")]
+    rows = [
+        (
+            str(cell["context"]),
+            str(cell["trials"]),
+            str(cell["successes"]),
+            f"{cell['steps']:.0f}" if cell["successes"] else "–",
+        )
+        for cell in record["cells"]
+    ]
+    return [Grid([*columns, Column("median steps of the successes")], rows)]
+
+
+def _wanting(record: Record) -> list[Element]:
+    """Where the precision asked for was not reached, how many more runs it would take."""
+    if record["schedule"]["kind"] != "adaptive":
+        return []
+    precision = 100 * record["schedule"]["precision"]
+    return [
+        Lines(
+            f"T = {one['context']}: about {one['more_runs']:,} more runs for an interval within ±{precision:g} %; "
+            "raise the budget."
+        )
+        for one in record["thresholds"]
+        if one["more_runs"]
+    ]
+
+
+def _versions(record: Record) -> list[Element]:
+    """A line where runs of other versions are mixed in: the same configuration may give other numbers there."""
+    others = record["other_versions"]
+    if not others:
+        return []
+    names = next(iter(others)) if len(others) == 1 else f"{len(others)} other sets of versions"
+    return [Lines(f"warning: {sum(others.values()):,} of these runs were made with {names}, not the present")]
+
+
+def _laws(record: Record) -> list[Element]:
+    """The laws from best to worst, and what is to be said against the verdict."""
+    if not record["laws"]:
+        return []
+    columns = [
+        Column("law", at_least=15),
+        Column("weight", "right"),
+        Column("resamples", "right"),
+        Column("foretold", "right"),
+        Column("coefficients"),
+    ]
+    rows = [
+        (
+            law["formula"],
+            f"{law['weight']:.2f}",
+            f"{law['share']:.0%}",
+            "–" if law["foretold"] is None else f"±{law['foretold']:.0%}",
+            ", ".join(f"{name} = {each['value']:.3g}" for name, each in law["coefficients"].items()),
+        )
+        for law in record["laws"]
+    ]
+    return [Gap(), Grid(columns, rows), *_remarks(record)]
+
+
+def _remarks(record: Record) -> list[Element]:
+    return [Lines(text) for text in record["remarks"]]
+
+
+def _certified(record: Record) -> list[Element]:
+    """How many successful runs are without an error, proved equal to the function read off them, and identified."""
+    if not record["certified"]:
+        return []
+    names = ("T", "m", "runs", "clean", "proved", "refuted", "identified", "bound", "seconds")
+    rows = [
+        (
+            str(row["context"]),
+            str(row["samples"] or "fresh"),
+            *(str(row[name]) for name in ("settled", "clean", "proved", "counterexamples", "identified")),
+            "–" if row["error_bound"] is None else f"{row['error_bound']:.3f}",
+            f"{row['seconds']:.1f}",
+        )
+        for row in record["certified"]
+    ]
+    columns = [Column(name, "right", at_least=8 if name in ("T", "m") else 0, gap=1) for name in names]
+    return [Gap(), Lines(CERTIFIED, hang=0), Grid(columns, rows)]
+
+
+def _place(threshold: Record) -> tuple[str, str]:
+    """m* and its interval in one format: sizes that were tried are whole, estimates have decimals of their own."""
+    m, censored = threshold["m"], threshold["censored"]
+    numbers = [number for number in (m, threshold["low"], threshold["high"]) if number is not None]
+    digits = _decimals(numbers)
+    tried = f"> {threshold['largest']}" if censored == "above" else f"< {threshold['smallest']}"
+    low, high = ("?" if end is None else f"{end:.{digits}f}" for end in (threshold["low"], threshold["high"]))
+    return tried if m is None else f"{m:.{digits}f}", f"{low} to {high}"
+
+
+def _decimals(numbers: Sequence[float]) -> int:
+    """The decimals that give the first of these numbers four digits; none where all are whole."""
+    if all(abs(number - round(number)) < 1e-9 for number in numbers):
+        return 0
+    return max(0, 3 - floor(log10(numbers[0])))
+
+
+def _so_far(standing: Record) -> str:
+    threshold = standing["threshold"]
+    if threshold is None:
+        return "–"
+    place, interval = _place(threshold)
+    return place if threshold["m"] is None else f"{place} ({interval})"
+
+
+def _round(standing: Record) -> str:
+    if not standing["round_size"]:
+        return "done"
+    full = round(ROUND * standing["round_done"] / standing["round_size"])
+    return f"{'█' * full}{'░' * (ROUND - full)} {standing['round_done']} of {standing['round_size']}"
