@@ -14,23 +14,29 @@ from keyhole.api.compile import compile as compile_function
 from keyhole.api.describe import describe
 from keyhole.api.sample_complexity import _certified_line
 from keyhole.boolean.symbols import uniform_law
-from keyhole.bounds.theorems.rendering import sentence
 from keyhole.certifier.certificate import Terms, certificate_of
 from keyhole.certifier.prove.verify import Verification
+from keyhole.certifier.record import certificate_record
 from keyhole.certifier.sample.disagreement import Disagreement
 from keyhole.certifier.sample.sample_bound import HeldOut
-from keyhole.certifier.wording import text
 from keyhole.claims.representation.constructions import STUDY as REPRESENTATION
 from keyhole.claims.representation.joined import STUDY as JOINED
 from keyhole.claims.representation.sharpness import STUDY as SHARPNESS
 from keyhole.cli.app import app
-from keyhole.cli.compile_table import facts
 from keyhole.compiler.export.stored import save
 from keyhole.compiler.precision.verdicts import FormatVerdict
+from keyhole.show.certificate import certificate_document
+from keyhole.show.compiled import verdict_words
+from keyhole.show.text import to_text
 from planted import junta_of, planted
 
 NUMBER = r"([-+]?\d[\d.]*(?:e[-+]\d+)?)"
 AND = junta_of("x3 & x17 & x20")
+
+
+def text(found):
+    """A certificate as it is printed."""
+    return to_text(certificate_document(certificate_record(found)))
 
 
 def read(pattern, words):
@@ -75,16 +81,17 @@ def test_rates_of_disagreement(kind):
 @pytest.mark.parametrize(("error", "margin"), [(0.33749, 0.9999999999999891), (0.99941, 0.99949), (2.0301e-14, 1.0)])
 def test_number_formats(error, margin):
     """A rounding bound is rounded up, the margin down, and the first is still below the second."""
-    shown = str(FormatVerdict("float16", "float32", "proved", error, margin, 0, None, None))
-    above, below = read("bound ", shown)[0], read("margin ", shown)[0]
-    assert Fraction(error) <= above < below <= Fraction(margin)
+    verdict = FormatVerdict("float16", "float32", "proved", error, margin, 0, None, None)
+    for shown in (str(verdict), verdict_words(vars(verdict))):
+        above, below = read("bound ", shown)[0], read("margin ", shown)[0]
+        assert Fraction(error) <= above < below <= Fraction(margin)
 
 
 def test_compiled_functions(tmp_path):
     """Margin, error and leak of a compiled function, in its table, its name and the check of its file."""
     made = compile_function("and:3", context=64)
     margin, error, leak = (Fraction(value) for value in (made.proof.margin, made.proof.error, made.proof.leak))
-    words = " ".join(part for row in facts(made) for part in row)
+    words = " ".join(str(made).split())
     path = save(made, tmp_path / "and.safetensors")
     for told in (words, repr(made), str(check(path).record())):
         assert all(shown <= margin for shown in read("margin ", told))
@@ -118,7 +125,7 @@ def test_conditions_are_no_weaker_than_assumed():
 def test_tiny_chances_are_not_nothing():
     """With δ = 1e-300 a bound does not hold with probability 1."""
     found = bound("and:3", samples=1e6, context=1000, delta=1e-300)
-    assert "probability ≥ 1 − 1e-300 at" in sentence(found.guarantees[0].statement)
+    assert "probability ≥ 1 − 1e-300 at" in str(found.guarantees[0])
 
 
 def test_tables_of_certificates():

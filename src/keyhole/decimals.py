@@ -5,7 +5,7 @@ binary fractions they are.
 """
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from math import isinf, isnan
+from math import isfinite, isinf, isnan
 
 ASKED = 12  # digits of a probability that was asked for; what its products with shares add beyond is rounding
 SURE = 1e-6  # chances of failure below this are printed themselves, not taken from 1
@@ -47,6 +47,22 @@ def surely(delta: float) -> str:
     ('0.99', '1 − 1e-300', '0.876543')
     """
     return at_least(1 - _asked(delta), 6) if delta >= SURE else f"1 − {chance(delta)}"
+
+
+def brief(value: float) -> str:
+    """A number that promises nothing, to the nearest: four digits, whole counts in full, short powers of ten.
+
+    >>> brief(0.08245), brief(100000.0), brief(2.7e10), brief(3.0)
+    ('0.08245', '100,000', '2.7e10', '3')
+    """
+    if not isfinite(value):
+        return "no number" if isnan(value) else "∞"
+    if value == int(value) and abs(value) < 1e9:
+        return f"{int(value):,}"
+    if 1e-3 <= abs(value) < 1e4:
+        return f"{value:.4g}"
+    mantissa, exponent = f"{value:.2e}".split("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
 
 def _asked(probability: float) -> Decimal:

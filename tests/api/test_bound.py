@@ -121,7 +121,7 @@ def test_the_figure_shows_every_sample_size():
 
 def test_refusals():
     """A name without a context, a context of zero, norms that no theorem takes."""
-    with pytest.raises(DataError, match="give --context"):
+    with pytest.raises(DataError, match="give a context"):
         bound("and:3", 100)
     with pytest.raises(AssumptionError, match="at least one position"):
         bound("and:3", 100, 0)
@@ -148,7 +148,7 @@ def test_the_additive_construction_in_the_table_of_sizes(context, samples):
 def test_a_file_that_is_not_as_written_has_no_bound(tmp_path):
     """A flipped byte, or a context that is not the file's, is refused with what to do."""
     path = save_model(keyhole.compile("x3 & x5", 16), tmp_path / "and.safetensors")
-    with pytest.raises(DataError, match="is a model of context 16, and --context 100 was given"):
+    with pytest.raises(DataError, match="is a model of context 16, and the context 100 was given"):
         bound(path, 1e6, 100)
     content = bytearray(path.read_bytes())
     content[-1] ^= 1

@@ -8,19 +8,26 @@ import pytest
 from keyhole.attention.evaluation import evaluate
 from keyhole.boolean.fitting.minimal import every_cell_seen, juntas_that_fit
 from keyhole.boolean.junta import Junta
-from keyhole.boolean.symbols import LARGEST_ALPHABET, biased_bits, uniform_law
+from keyhole.boolean.symbols import biased_bits, uniform_law
 from keyhole.bounds.finite.identification import identification_size
 from keyhole.bounds.finite.occam import certificate_nats, exact_error
 from keyhole.certifier.certificate import SET_ASIDE, Terms, certificate_of
 from keyhole.certifier.prove.tables import Drift
 from keyhole.certifier.prove.verify import verify
+from keyhole.certifier.record import certificate_record as record
 from keyhole.certifier.sample.sample_bound import identify
-from keyhole.certifier.wording import SIGNS, drawn, record, text
 from keyhole.errors import ArgumentError, AssumptionError, DataError
+from keyhole.show.certificate import certificate_document
+from keyhole.show.text import to_text
 from planted import every_sequence, junta_of, leaky, planted, random_symbol_junta, tent
 
 AND = junta_of("x3 & x17 & x20")
 UNIFORM = Terms(uniform_law(2), fresh=20_000)
+
+
+def text(found):
+    """A certificate as it is printed."""
+    return to_text(certificate_document(record(found)))
 
 
 def labelled(junta, tokens, m, seed, law=None):
@@ -431,23 +438,12 @@ def test_refusals():
         replace(UNIFORM, delta=1.0)
     with pytest.raises(ArgumentError, match="depends on 0 positions or more"):
         replace(UNIFORM, assume_junta=-1)
-    with pytest.raises(ArgumentError, match=r"^Model and function are compared on 1 fresh .* got --fresh 0\.$"):
+    with pytest.raises(ArgumentError, match=r"^Model and function are compared on 1 fresh .* got 0\.$"):
         replace(UNIFORM, fresh=0)
-    with pytest.raises(ArgumentError, match=r"^A proof is given a number of seconds above 0; got --time-limit nan\.$"):
+    with pytest.raises(ArgumentError, match=r"^A proof is given a number of seconds above 0; got nan\.$"):
         replace(UNIFORM, time_limit=float("nan"))
     with pytest.raises(ArgumentError, match=r"^Functions of 0 to 12 positions are read off a model; got 13\.$"):
         replace(UNIFORM, largest=13)
-
-
-def test_inputs_are_drawn_with_a_sign_per_symbol():
-    """Over 64 symbols marks stand below their positions, and signs are explained; no marks, no empty line."""
-    where, row, marks, signs = drawn(np.array([0, 40, 3, 63]), Junta((1, 3), 64, np.zeros(64**2, dtype=bool)))
-    assert where == "input: x1 = 40, x3 = 63"
-    assert (row, marks) == ("0e3/", " ^ ^")
-    assert signs == "(0-9, A-Z, a-z, +, / for the symbols from 0 on)"
-    assert len(set(SIGNS)) == len(SIGNS) == LARGEST_ALPHABET
-    assert drawn(np.array([0, 1, 1]), Junta((), 2, np.zeros(1, dtype=bool))) == ["input: no position matters", "011"]
-    assert drawn(np.array([0, 10, 1]), Junta((1,), 11, np.zeros(11, dtype=bool)))[-1].startswith("(0-9, A for")
 
 
 def test_open_parts_are_counted_in_words():

@@ -58,7 +58,7 @@ GOLDEN = {
 }  # fmt: skip
 GOLDEN_GUARANTEE = {
     "route", "title", "value", "vacuous", "samples", "delta", "two_sided", "measured", "dominating",
-    "valid_if", "sensitivity", "derivation", "note",
+    "valid_if", "sensitivity", "derivation", "note", "sentence", "dominating_lemma", "loss_ceiling",
 }  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def test_out_writes_a_file(tmp_path, name, opening):
         (("and:3", "--samples", "0", "--context", "9"), "at least one sample; got 0"),
         (("and:3", "--samples", "many", "--context", "9"), "'many' is not a whole number"),
         (("and:3", "--samples", "10", "--context", "9", "--delta", "0"), "0 < δ < 1; got 0"),
-        (("and:3", "--samples", "10"), "give --context"),
+        (("and:3", "--samples", "10"), "give a context"),
         (("nowhere.json", "--samples", "10"), "cannot be read"),
         ((*ASK, "--vary", "width", "1..4"), "Only the context can be varied"),
         ((*ASK, "--vary", "context", "8..4"), "runs backwards"),
@@ -113,6 +113,8 @@ def test_out_writes_a_file(tmp_path, name, opening):
         (("model.npz", "--samples", "10"), "is no file that bounds are read from"),
         (("nothing.safetensors", "--samples", "10"), "nothing.safetensors"),
         ((*ASK, "--out", "growth.svg"), "without contexts"),
+        ((*ASK, "--out", "answer.pdf"), "'answer.pdf'; its name must end in .json, .txt, .html"),
+        ((*ASK, "--out", "answer"), "its name must end in"),
     ],
 )
 def test_refusals_are_one_sentence_and_exit_code_two(words, sentence):

@@ -9,7 +9,7 @@ from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 import keyhole
-from keyhole.certifier.wording import record
+from keyhole.certifier.record import certificate_record
 from keyhole.cli.app import app
 from keyhole.compiler.export.save import save_model
 from keyhole.errors import ArgumentError, CheckpointError
@@ -26,6 +26,8 @@ KEYS = [  # the golden keys of certify/1: fields are only ever added
     "identified_by_enumeration", "identified_by_sample_size", "identification_delta", "identification", "repair",
     "repair_says", "repaired_before", "status_before_repair", "warnings", "assumptions", "description", "delta",
     "delta_parts", "delta_means", "branches", "verification_seconds", "seconds",
+    "agreement_inputs", "rule", "disagreement", "rows_distinct", "rows_written", "rows_refuted", "doubt", "noise",
+    "held_out_errors", "held_out_inputs",
 ]  # fmt: skip
 AND = junta_of("x3 & x7 & x11")
 
@@ -113,7 +115,7 @@ def test_check_sends_tables_to_certify(folder):
     assert "`keyhole certify" in answer.stderr
 
 
-@pytest.mark.parametrize(("name", "opening"), [("a.json", "{"), ("a.txt", "function")])
+@pytest.mark.parametrize(("name", "opening"), [("a.json", "{"), ("a.txt", "function"), ("a.html", "<!doctype html>")])
 def test_out(folder, tmp_path, name, opening):
     """The certificate as a file, in the format its name asks for."""
     answer = run(str(folder / "good.safetensors"), "--out", str(tmp_path / name))
@@ -135,9 +137,10 @@ def test_out(folder, tmp_path, name, opening):
         (("good.safetensors", "--bias", "1.5"), "between 0 and 1; got 1.5"),
         (("good.safetensors", "--accepted", "2"), "kept with a probability above 0 and at most 1"),
         (("good.safetensors", "--fresh", "many"), "'many' is not a whole number"),
-        (("good.safetensors", "--time-limit", "0"), "a number of seconds above 0; got --time-limit 0."),
-        (("good.safetensors", "--time-limit", "nan"), "a number of seconds above 0; got --time-limit nan."),
-        (("good.safetensors", "--fresh", "0"), "compared on 1 fresh input or more; got --fresh 0."),
+        (("good.safetensors", "--time-limit", "0"), "a number of seconds above 0; got 0."),
+        (("good.safetensors", "--time-limit", "nan"), "a number of seconds above 0; got nan."),
+        (("good.safetensors", "--out", "a.pdf"), "'a.pdf'; its name must end in .json, .txt, .html"),
+        (("good.safetensors", "--fresh", "0"), "compared on 1 fresh input or more; got 0."),
     ],
 )
 def test_refusals_are_one_sentence_and_exit_code_two(folder, monkeypatch, words, sentence):
@@ -206,7 +209,7 @@ def test_the_verb_takes_models_and_arrays():
     rows = np.random.default_rng(1).integers(0, 2, (150, 30))
     found = keyhole.certify(planted(AND, 30), (rows, np.where(AND(rows), 1, -1)))
     assert "PROVED equal to" in repr(found)
-    assert found.error_bound == record(found.certificate)["error_bound"]
+    assert found.error_bound == certificate_record(found.certificate)["error_bound"]
     assert found._repr_html_().startswith("<table>")
     assert "certify" in dir(keyhole)
     assert callable(keyhole.certify)  # the verb, before its room is imported and after

@@ -93,7 +93,7 @@ BAD = {
     "a leak": (["x1", "--context", "10", "--rho", "0"], "0 < ρ < 1"),
     "a charge": (["x1", "--context", "10", "--minimise", "all"], "no charge 'all'"),
     "a format": (["majority:101", "--context", "4096", "--carry", "bfloat16"], "that is not proved"),
-    "an ending": (["x1", "--context", "10", "--out", "a.pickle"], "ends in none of .safetensors, .py and .json"),
+    "an ending": (["x1", "--context", "10", "--out", "a.pickle"], "ends in none of .safetensors, .py, .json"),
     "a formula": (["x1 &", "--context", "10"], "keyhole: "),
 }
 

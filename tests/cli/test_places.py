@@ -51,7 +51,7 @@ def test_scores_of_a_name_too_long_get_a_sentence(tmp_path):
 
 def test_out_leaves_a_device_and_a_link(tmp_path):
     """--out goes through a copy of the null device, and through a link to its target."""
-    null, link, target = tmp_path / "null", tmp_path / "link", tmp_path / "target.txt"
+    null, link, target = tmp_path / "null.txt", tmp_path / "link.txt", tmp_path / "target"
     link.symlink_to(target)
     assert CliRunner().invoke(app, [*BOUND, "--out", str(link)]).exit_code == 0
     assert link.is_symlink()

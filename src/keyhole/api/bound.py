@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, log
+from math import log
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from keyhole.api.result import Result
 from keyhole.bounds import (
     ROUTES,
     Guarantee,
@@ -17,22 +18,28 @@ from keyhole.bounds import (
 )
 from keyhole.bounds.construction_norms import TARGETS
 from keyhole.bounds.finite.occam import certificate_nats, exact_error
-from keyhole.bounds.theorems.derivation import Step
-from keyhole.bounds.theorems.guarantee import Sensitivity, with_tokens
+from keyhole.bounds.theorems.derivation import number_record
+from keyhole.bounds.theorems.guarantee import with_tokens
 from keyhole.bounds.theorems.rivals import Rival
 from keyhole.bounds.validate import Real, failure, sample_size
 from keyhole.compiler.checking import load_checked
 from keyhole.compiler.norms import plan_profile
-from keyhole.decimals import at_least, at_most
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure
+from keyhole.files.atomic import write_file
 from keyhole.files.looking import is_folder
 from keyhole.files.model import read_model
-from keyhole.files.norms import read_norms
+from keyhole.files.norms import read_norms, template
 from keyhole.pretrained.keyhole_tables import is_tabulated
 from keyhole.profile import NormProfile, require_possible
+from keyhole.show.derivation import derivation_latex
+from keyhole.show.document import Document
+from keyhole.show.guarantee import bound_document, bound_html, explained_document
+from keyhole.show.site import save_figure
+from keyhole.show.text import to_text
 
 GROWTH_GAP = 0.2  # of the growth table, where no gap is asked for
+DRAWN = (".svg", ".png", ".csv")  # endings of files that have the figure of growth
 
 
 @dataclass(frozen=True)
@@ -46,19 +53,25 @@ class Growth:
     exponents: tuple[float, ...]  # of log T, between neighbouring contexts
     limit: str
 
-    def __str__(self) -> str:
-        """A table, and the limit of its last column."""
-        lines = [f"{self.theorem}; norms {self.norms}", "  T            samples needed   exponent of log T"]
-        shown = ("", *(f"{exponent:.3f}" for exponent in self.exponents))
-        rows = zip(self.contexts, self.samples, shown, strict=True)
-        lines += [f"  {T:<12,} {samples:<16.4g} {exponent}".rstrip() for T, samples, exponent in rows]
-        return "\n".join([*lines, f"  limit of the exponent: {self.limit}"])
+    def record(self) -> dict[str, Any]:
+        """The growth as plain values, for JSON."""
+        return {
+            "theorem": self.theorem,
+            "norms": self.norms,
+            "contexts": list(self.contexts),
+            "samples": list(self.samples),
+            "exponents_of_log_T": list(self.exponents),
+            "limit": self.limit,
+        }
 
 
-@dataclass(frozen=True)
-class Bound:
+@dataclass(frozen=True, repr=False)
+class Bound(Result):
     """The answer: guarantees in the order to be read, refusals with their reasons, rivals, and growth."""
 
+    schema: ClassVar[str] = "bound/1"
+
+    source: str  # whose norms they are
     guarantees: tuple[Guarantee, ...]
     refused: tuple[tuple[str, str], ...]
     rivals: tuple[Rival, ...]
@@ -67,10 +80,50 @@ class Bound:
     growth: tuple[Growth, ...] = ()
     finite: tuple[tuple[str, float], ...] = ()  # for a named function: what finite classes say
 
+    @property
+    def best(self) -> Guarantee:
+        """The smallest of the guarantees."""
+        return min(self.guarantees, key=lambda stated: stated.value)
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether every guarantee is."""
+        return self.best.vacuous
+
+    @property
+    def summary(self) -> str:
+        """The smallest guarantee in a sentence."""
+        return str(self.best)
+
+    def document(self) -> Document:
+        """A sentence per theorem, what was refused, and growth."""
+        return bound_document(self.record())
+
+    def explained(self) -> Document:
+        """The same, then every derivation, what halving each norm does, and the rivals with their standing."""
+        return explained_document(self.record())
+
+    def explain(self) -> str:
+        """Everything as text: derivations, what halving each norm does, the rivals with their standing."""
+        return to_text(self.explained())
+
+    def html(self) -> str:
+        """Every derivation as HTML."""
+        return bound_html(self.record())
+
+    def latex(self) -> str:
+        """Every derivation as nested LaTeX lists, for lualatex or xelatex."""
+        return "\n\n".join(derivation_latex(stated.record()) for stated in self.guarantees)
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
     def figure(self) -> Figure:
         """Samples needed against the context, a line per theorem; refused where no growth was asked for."""
         if not self.growth:
-            raise AssumptionError("A figure of growth was asked for without contexts; give --vary context 1e2..1e8.")
+            raise AssumptionError(
+                "A figure of growth was asked for without contexts; give contexts, such as 100, 1000."
+            )
         rows: list[dict[str, Any]] = [
             {"T": context, "m": samples, "bound": f"{grown.theorem.split(':')[0]}, norms {grown.norms}"}
             for grown in self.growth
@@ -86,53 +139,36 @@ class Bound:
             colour=Axis("bound", "", "category"),
         )
 
-    @property
-    def best(self) -> Guarantee:
-        """The smallest of the guarantees."""
-        return min(self.guarantees, key=lambda found: found.value)
+    def save(self, path: str | Path, *, explained: bool = False) -> Path:
+        """Write the answer in the format of the path's ending, and return the path.
 
-    @property
-    def vacuous(self) -> bool:
-        """Whether every guarantee is."""
-        return self.best.vacuous
+        .json has the record, .txt the answer as it is shown, or explained; .html every derivation; .svg, .png and .csv
+        have the figure of growth.
+        """
+        path = Path(path)
+        self.require_ending(path)
+        ending = path.suffix.lower()
+        if ending in DRAWN:
+            return save_figure(self.figure(), path)
+        if explained and ending == ".txt":
+            return write_file(path, f"{self.explain()}\n".encode())
+        return super().save(path)
 
-    def __str__(self) -> str:
-        """A sentence per theorem, and what was refused."""
-        lines = [str(found) for found in self.guarantees]
-        lines += [f"{name}: {count:,} samples for a gap of {self.gap:g}" for name, count in self.samples_needed]
-        lines += [f"{title}: not asked. {reason}" for title, reason in self.refused]
-        lines += [f"{name}: {_outward(name, value)}" for name, value in self.finite]
-        if self.vacuous:
-            lines.append(f"Every bound here is vacuous. {self.guarantees[0].route.note}")
-        return "\n\n".join(["\n".join(lines), *map(str, self.growth)])
-
-    def explain(self) -> str:
-        """Everything: derivations, what halving each norm does, the rivals with their standing."""
-        lines = []
-        for found in self.guarantees:
-            of, changes = _sensitivity(found)
-            lines += ["", found.explain(), "", f"halve one norm, as a mere number: change of {of}"]
-            lines += [f"  {change.label}: {100 * change.change:+.0f} %" for change in changes]
-        lines += ["", "rivals on the same norms"]
-        for rival in self.rivals:
-            value = at_most(rival.value, 4) if rival.value is not None else "no number"
-            known = "; ".join(filter(None, (rival.kind, str(rival.source), rival.remark)))
-            lines.append(f"  {rival.key}  {rival.name}: {rival.quantity} {value}  [{known}]")
-        return "\n".join([str(self), *lines])
-
-    def html(self) -> str:
-        """Every derivation as HTML."""
-        return "".join(found.html() for found in self.guarantees)
-
-    def _repr_html_(self) -> str:
-        return self.html()
+    @classmethod
+    def require_ending(cls, path: Path) -> None:
+        """Refuse a name that says no format, before anything is computed for it."""
+        if path.suffix.lower() not in DRAWN:
+            super().require_ending(path)
 
     def record(self) -> dict[str, Any]:
         """The answer as plain lists and dictionaries; what is no number is null with a reason."""
         return {
+            "source": self.source,
             "best": self.best.route.key,
             "vacuous": self.vacuous,
-            "guarantees": [_guarantee_record(found) for found in self.guarantees],
+            "guarantees": [
+                {**stated.record(), "sensitivity": _sensitivity_record(stated)} for stated in self.guarantees
+            ],
             "samples_for_gap": {"gap": self.gap, **dict(self.samples_needed)} if self.gap else None,
             "refused": [{"theorem": title, "reason": reason} for title, reason in self.refused],
             "rivals": [
@@ -142,74 +178,26 @@ class Bound:
                     "quantity": rival.quantity,
                     "kind": rival.kind,
                     "source": str(rival.source),
-                    **_number("value", rival.value, rival.remark),
+                    **number_record("value", rival.value, rival.remark),
                 }
                 for rival in self.rivals
             ],
-            "finite_classes": [{"name": name, **_number("value", value)} for name, value in self.finite],
-            "growth": [
-                {
-                    "theorem": grown.theorem,
-                    "norms": grown.norms,
-                    "contexts": list(grown.contexts),
-                    "samples": list(grown.samples),
-                    "exponents_of_log_T": list(grown.exponents),
-                    "limit": grown.limit,
-                }
-                for grown in self.growth
+            "finite_classes": [
+                {"name": name, **number_record("value", value), "from_below": name == FLOOR}
+                for name, value in self.finite
             ],
+            "growth": [grown.record() for grown in self.growth],
         }
 
 
-def _outward(name: str, value: float) -> str:
-    """A figure of finite classes: what no learner goes below rounded down, all else up."""
-    return at_least(value, 4) if name == FLOOR else at_most(value, 4)
-
-
-def _number(name: str, value: float | None, reason: str = "") -> dict[str, Any]:
-    if value is None or not isfinite(value):
-        return {name: None, f"{name}_reason": reason or "not finite"}
-    return {name: value, **({"remark": reason} if reason else {})}
-
-
-def _step_record(step: Step) -> dict[str, Any]:
-    return {
-        "name": step.name,
-        **_number("value", step.value),
-        "share": step.share,
-        "lemma": step.lemma.name,
-        "formula": step.lemma.formula,
-        "source": str(step.lemma.source),
-        "inputs": [{"name": name, **_number("value", value)} for name, value in step.inputs],
-        "parts": [_step_record(part) for part in step.parts],
-    }
-
-
-def _sensitivity(found: Guarantee) -> tuple[str, tuple[Sensitivity, ...]]:
+def _sensitivity_record(stated: Guarantee) -> dict[str, Any]:
     """What halving each norm does: to the gap, or, where it is vacuous, to the samples for half the range."""
-    if not found.vacuous:
-        return "the gap", found.sensitivity()
-    half = found.statement.loss.ceiling / 2
-    return f"the samples for a gap of {half:g}", found.sensitivity(half)
-
-
-def _guarantee_record(found: Guarantee) -> dict[str, Any]:
-    stated, (of, changes) = found.statement, _sensitivity(found)
-    return {
-        "route": found.route.key,
-        "title": stated.title,
-        **_number("value", stated.value),
-        "vacuous": stated.vacuous,
-        "samples": stated.samples,
-        "delta": stated.delta,
-        "two_sided": stated.two_sided,
-        "measured": stated.measured,
-        "dominating": found.dominating.name,
-        "valid_if": list(stated.valid_if),
-        "sensitivity": {"of": of, "halved": {change.label: change.change for change in changes}},
-        "derivation": _step_record(stated.derivation),
-        "note": stated.note,
-    }
+    half = stated.statement.loss.ceiling / 2 if stated.vacuous else None
+    of = "the gap" if half is None else f"the samples for a gap of {half:g}"
+    try:
+        return {"of": of, "halved": {change.label: change.change for change in stated.sensitivity(half)}}
+    except AssumptionError as refusal:  # no number of samples is enough
+        return {"of": of, "halved": {}, "reason": str(refusal)}
 
 
 def named_norms(source: str) -> tuple[str, int] | None:
@@ -228,7 +216,7 @@ def norms_of(source: str | Path | NormProfile, context: int | None) -> NormProfi
     named = named_norms(str(source))
     if named is not None:
         if context is None:
-            raise DataError(f"The norms of {source} depend on the number of positions: give --context.")
+            raise DataError(f"The norms of {source} depend on the number of positions: give a context.")
         return pair_construction(named[0], context, named[1])
     path = Path(source)
     if path.suffix == ".safetensors":
@@ -236,7 +224,7 @@ def norms_of(source: str | Path | NormProfile, context: int | None) -> NormProfi
     if path.suffix in {".npz", ".pt", ".bin"} or is_folder(path, DataError):
         raise DataError(
             f"{source} is no file that bounds are read from; give a model that `keyhole compile` wrote, a JSON of "
-            "norms (see --template) or a name such as and:3."
+            "norms or a name such as and:3."
         )
     return read_norms(path, tokens)
 
@@ -252,10 +240,15 @@ def _stored_norms(path: Path, context: int | None) -> NormProfile:
     plan = load_checked(stored, path)
     if context not in (None, plan.context):
         raise DataError(
-            f"{path} is a model of context {plan.context}, and --context {context} was given; leave it out, or compile "
-            "the function for that context."
+            f"{path} is a model of context {plan.context}, and the context {context} was given; leave it out, or "
+            "compile the function for that context."
         )
     return plan_profile(plan)
+
+
+def norms_template() -> str:
+    """A JSON of norms to edit, which `bound` reads."""
+    return template()
 
 
 def bound(
@@ -290,6 +283,7 @@ def bound(
         raise AssumptionError(f"No theorem applies to these norms: {refused[0][1]}")
     needed = () if gap is None else tuple((g.route.title, g.samples_for(gap)) for g in guarantees)
     return Bound(
+        source="norms" if isinstance(source, NormProfile) else str(source),
         guarantees=tuple(guarantees),
         refused=tuple(refused),
         rivals=rivals(profile, samples, delta),

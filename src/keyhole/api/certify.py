@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.result import Result
 from keyhole.api.stored_run import names_run, read_run
 from keyhole.attention.tables import Tabulated
 from keyhole.attention.weights import Model
@@ -16,22 +16,32 @@ from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
 from keyhole.bounds.validate import Real
 from keyhole.certifier.certificate import ModelCertificate, Terms, certificate_of
 from keyhole.certifier.read.scope import CertifiableModel, certifiable
+from keyhole.certifier.record import certificate_record, formula
 from keyhole.certifier.sample.disagreement import FRESH
-from keyhole.certifier.wording import lines, record, text
 from keyhole.errors import ArgumentError
 from keyhole.files.data import as_sample, read_labelled
 from keyhole.files.model import read_model
 from keyhole.files.safetensors_in import is_ours, read_weights
 from keyhole.pretrained.keyhole_tables import is_tabulated, load_tabulated, save_tabulated
 from keyhole.pretrained.torch_encoder import read_foreign
+from keyhole.progress import Progress, Watch, ignore
+from keyhole.show.certificate import certificate_document
+from keyhole.show.document import Document
+from keyhole.show.folding import abbreviate
 
 Source = str | Path | Model | Tabulated
 Data = str | Path | tuple[Any, Any]
 
+MODEL = ".safetensors"
+NAMED = 80  # letters of the function in a summary
+KEPT = ("source", "function", "status", "repair", "repair_says", "repaired_before")  # in the file of a model
 
-@dataclass(frozen=True, eq=False)
-class Certified:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certified(Result):
     """A certificate, and the model it is about: the one given, or, repaired, another."""
+
+    schema: ClassVar[str] = "certify/1"
 
     source: str
     certificate: ModelCertificate
@@ -45,8 +55,8 @@ class Certified:
     @property
     def function(self) -> str | None:
         """The function as a formula."""
-        found = record(self.certificate)["function"]
-        return None if found is None else str(found)
+        junta = self.certificate.junta
+        return None if junta is None else formula(junta)
 
     @property
     def error_bound(self) -> float | None:
@@ -55,30 +65,34 @@ class Certified:
 
     def record(self) -> dict[str, Any]:
         """The certificate as plain values, for JSON."""
-        return {"source": self.source, **record(self.certificate)}
+        return {"source": self.source, **certificate_record(self.certificate)}
 
     def save_model(self, path: str | Path) -> Path:
         """Write the model the certificate is about, which `certify` reads again."""
-        found = self.record()
-        kept = ("source", "function", "status", "repair", "repair_says", "repaired_before")
-        notes = {name: found[name] for name in kept}
-        return save_tabulated(self.model, Path(path), notes)
+        record = self.record()
+        return save_tabulated(self.model, Path(path), {name: record[name] for name in KEPT})
 
-    def __str__(self) -> str:
-        """The certificate in words."""
-        return text(self.certificate)
+    def save(self, path: str | Path) -> Path:
+        """Write the certificate as .json, .txt or .html, or the model it is about as .safetensors."""
+        return self.save_model(path) if Path(path).suffix.lower() == MODEL else super().save(path)
 
-    def __repr__(self) -> str:
-        return str(self)
+    @classmethod
+    def require_ending(cls, path: Path) -> None:
+        """Refuse a name that says no format, before anything is computed for it."""
+        if path.suffix.lower() != MODEL:
+            super().require_ending(path)
 
-    def _repr_html_(self) -> str:
-        """A table for notebooks."""
-        rows = "".join(
-            f"<tr><th style='text-align:left;vertical-align:top'>{escape(name)}</th>"
-            f"<td style='text-align:left'>{'<br>'.join(escape(part) for part in parts)}</td></tr>"
-            for name, parts in lines(self.certificate)
-        )
-        return f"<table>{rows}</table>"
+    @property
+    def summary(self) -> str:
+        """The function, and whether the model equals it on every input."""
+        shown = self.certificate
+        function = "no function found" if self.function is None else abbreviate(self.function, NAMED)
+        verdict = {"PROVED": "PROVED equal to", "COUNTEREXAMPLE": "COUNTEREXAMPLE to"}.get(self.status, "UNDECIDED:")
+        return f"{verdict} {function} on all {shown.symbols}^{shown.tokens} inputs"
+
+    def document(self) -> Document:
+        """Warnings, the function, the status, what the sample promises, and what is assumed."""
+        return certificate_document(self.record())
 
 
 def read_source(path: Path) -> CertifiableModel:
@@ -115,7 +129,7 @@ def certify(
     fresh: int = FRESH,
     seed: int = 0,
     store: Path | None = None,
-    watch: Callable[[str], None] = lambda _: None,
+    watch: Watch = ignore,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Certified:
     """What the model computes, whether that is proved on all inputs, and the error its training set promises.
@@ -129,12 +143,12 @@ def certify(
     """
     run = None
     if isinstance(model, str) and names_run(model):
-        watch("reading the run")
+        watch(Progress(0, None, "reading the run"))
         run = read_run(model, store, tell=tell)
         if run.conditioned and data is None and accepted is None:
             raise ArgumentError(
                 f"The training set of run {model} was redrawn until it was balanced, and a bound must know how likely "
-                "a set is kept. Give that probability as --accepted."
+                "a set is kept. Give that probability, `accepted`."
             )
     source = model if run is None else run.model
     subject = read_source(Path(source)) if isinstance(source, str | Path) else certifiable(source)

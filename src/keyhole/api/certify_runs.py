@@ -15,7 +15,7 @@ from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import uniform_law
 from keyhole.certifier.certificate import ModelCertificate, Terms, certificate_of
 from keyhole.certifier.read.scope import LONGEST, WIDEST, certifiable
-from keyhole.certifier.wording import formula, warnings
+from keyhole.certifier.record import formula, warnings
 from keyhole.errors import AssumptionError, KeyholeError
 from keyhole.lab.learners.base import Learner
 from keyhole.lab.learners.transformer import TransformerLearner

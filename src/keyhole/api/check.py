@@ -3,18 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from keyhole.api.result import Result
 from keyhole.compiler.checking import Inspection, inspect
 from keyhole.errors import CheckpointError
 from keyhole.files.model import read_model
-from keyhole.files.notebook import to_table
 from keyhole.pretrained.keyhole_tables import is_tabulated
+from keyhole.show.check import check_document
+from keyhole.show.document import Document
 
 
-@dataclass(frozen=True)
-class Checked:
+@dataclass(frozen=True, repr=False)
+class Checked(Result):
     """What was looked at in a file, and whether all of it is as claimed."""
+
+    schema: ClassVar[str] = "check/1"
 
     path: str
     described: Mapping[str, Any]  # function, context, construction, as the file has them
@@ -35,9 +39,15 @@ class Checked:
             "failures": [f"{look.name}: {look.says}" for look in self.inspections if not look.holds],
         }
 
-    def _repr_html_(self) -> str:
-        """A table for notebooks."""
-        return to_table((look.name, "holds" if look.holds else "fails", look.says) for look in self.inspections)
+    @property
+    def summary(self) -> str:
+        """Whether the file is as claimed, and if not, which looks at it fail."""
+        failing = ", ".join(look.name for look in self.inspections if not look.holds)
+        return f"{Path(self.path).name} is {'as claimed' if self.holds else f'NOT as claimed: {failing}'}"
+
+    def document(self) -> Document:
+        """Whether the file is as claimed, then every look at it."""
+        return check_document(self.record())
 
 
 def check(path: str | Path) -> Checked:

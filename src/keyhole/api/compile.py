@@ -1,13 +1,24 @@
 """Compile: a sparse Boolean function into weights that compute it, with a proof for every input."""
 
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import ClassVar
+
+from keyhole.api.result import Result
 from keyhole.boolean.families import read_function
 from keyhole.boolean.function import SparseFunction
 from keyhole.bounds.covers.heads import scalar_model_cover
+from keyhole.compiler import compiled
 from keyhole.compiler.choice import Charge, cheapest, choose, path_inf
-from keyhole.compiler.compiled import Compiled, compile_choice
+from keyhole.compiler.compiled import compile_choice
 from keyhole.compiler.constructions.base import Construction
-from keyhole.errors import ArgumentError
+from keyhole.compiler.export.pictures import pictures
+from keyhole.compiler.export.save import save_model
+from keyhole.errors import ArgumentError, OutputError
 from keyhole.profile import NormProfile
+from keyhole.show.compiled import compiled_document
+from keyhole.show.document import Document
+from keyhole.show.site import save_figure
 
 COVER_SAMPLES = 1e6  # the capacity of covers holds log m; its least mass hardly moves with m
 
@@ -18,6 +29,43 @@ def cover_capacity(profile: NormProfile) -> float:
 
 
 CHARGES = {"path_inf": path_inf, "cover": cover_capacity}
+MODELS = (".safetensors", ".py")  # endings of files that have the weights
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Compiled(compiled.Compiled, Result):
+    """Weights that compute a function, with their certificate."""
+
+    schema: ClassVar[str] = "compile/1"
+
+    @property
+    def summary(self) -> str:
+        """Function, context, construction and margin."""
+        return repr(self)
+
+    def document(self) -> Document:
+        """What was made, what was proved, the norms beside the theorem's figures, and the number formats."""
+        return compiled_document(self.record())
+
+    def _repr_html_(self) -> str:
+        return Result._repr_html_(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the weights as .safetensors or .py (a torch module), or the answer as .json, .txt or .html."""
+        path = Path(path)
+        return save_model(self, path) if path.suffix.lower() in MODELS else super().save(path)
+
+    @classmethod
+    def require_ending(cls, path: Path) -> None:
+        """Refuse a name that says no format, before anything is computed for it."""
+        endings = (*MODELS, ".json", ".txt", ".html")
+        if path.suffix.lower() not in endings:
+            raise OutputError(f"{str(path)!r} ends in none of {', '.join(endings)}; use one of them.")
+
+    def pictures(self, folder: str | Path) -> tuple[Path, ...]:
+        """Draw attention, weights and response into a folder, and return the files."""
+        drawn = pictures(self.plan)
+        return tuple(save_figure(figure, Path(folder) / f"{name}.svg") for name, figure in drawn.items())
 
 
 def compile(  # noqa: A001  (the verb's own name)
@@ -48,8 +96,15 @@ def compile(  # noqa: A001  (the verb's own name)
         function = read_function(function, seed)
     if minimise is None:
         choice = choose(function, context, construction, output=output, seed=seed, gamma=gamma, rho=rho)
-        return compile_choice(choice, carry)
+        return _displayed(compile_choice(choice, carry))
     if isinstance(minimise, str) and minimise not in CHARGES:
         raise ArgumentError(f"There is no charge {minimise!r} to minimise; use {', '.join(CHARGES)}, or a function.")
     charge = CHARGES[minimise] if isinstance(minimise, str) else minimise
-    return compile_choice(cheapest(charge, function, context, construction, output=output, seed=seed), carry)
+    return _displayed(
+        compile_choice(cheapest(charge, function, context, construction, output=output, seed=seed), carry)
+    )
+
+
+def _displayed(made: compiled.Compiled) -> Compiled:
+    """The same value, which displays and saves itself."""
+    return Compiled(**{entry.name: getattr(made, entry.name) for entry in fields(made)})

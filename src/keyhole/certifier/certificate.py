@@ -5,7 +5,7 @@ the target (a bound from the sample); so the model is, up to the rate at which m
 the function of its weights in exact arithmetic, where they are known, else of its tables in double precision.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
@@ -38,6 +38,7 @@ from keyhole.certifier.sample.sample_bound import (
     occam_bound,
 )
 from keyhole.errors import ArgumentError, AssumptionError, DataError
+from keyhole.progress import Progress, Watch, ignore
 
 SET_ASIDE = 0.01  # the share of δ kept, before anything is seen, for a disagreement rate found by sampling
 SEARCHED = 3  # positions of the juntas that are searched without a network, unless more are assumed
@@ -65,13 +66,13 @@ class Terms:
                 f"A training set is kept with a probability above 0 and at most 1; got {self.accepted}."
             )
         if self.assume_junta is not None and self.assume_junta < 0:
-            raise ArgumentError(f"A function depends on 0 positions or more; got --assume-junta {self.assume_junta}.")
+            raise ArgumentError(f"A function depends on 0 positions or more; got {self.assume_junta}.")
         if not 0 <= self.largest <= 12:
             raise ArgumentError(f"Functions of 0 to 12 positions are read off a model; got {self.largest}.")
         if self.fresh < 1:
-            raise ArgumentError(f"Model and function are compared on 1 fresh input or more; got --fresh {self.fresh}.")
+            raise ArgumentError(f"Model and function are compared on 1 fresh input or more; got {self.fresh}.")
         if not self.time_limit > 0:
-            raise ArgumentError(f"A proof is given a number of seconds above 0; got --time-limit {self.time_limit:g}.")
+            raise ArgumentError(f"A proof is given a number of seconds above 0; got {self.time_limit:g}.")
 
     @property
     def occam_delta(self) -> float:
@@ -172,7 +173,7 @@ def certificate_of(
     drifts: Sequence[Drift] | None = None,
     held_out: Sample | None = None,
     terms: Terms | None = None,
-    watch: Callable[[str], None] = lambda _: None,
+    watch: Watch = ignore,
 ) -> ModelCertificate:
     """Everything that can be settled about a model, given the sample it was trained on or none.
 
@@ -190,25 +191,25 @@ def certificate_of(
             require_sample(given, model)
     if sample is not None and held_out is not None:
         require_apart(sample, held_out, terms)
-    watch("reading off the function")
+    watch(Progress(0, None, "reading off the function"))
     evaluator = Evaluator(model)
     read = extract(evaluator, seed=terms.seed, largest=terms.largest, law=terms.law)
     if read.junta is None:
         none = Verification("UNDECIDED", reason=read.reason)
         shown = ModelCertificate(model.tokens, model.symbols, terms, read, none, 0.0)
     else:
-        watch("comparing it with the model on every input")
+        watch(Progress(1, None, "comparing it with the model on every input"))
         looked = verify(model, read.junta, drifts=drifts, time_limit=terms.time_limit)
         shown = ModelCertificate(model.tokens, model.symbols, terms, read, looked, 0.0, of_weights=drifts is not None)
         if terms.repair and looked.status != "PROVED":
-            watch("repairing the model")
+            watch(Progress(2, None, "repairing the model"))
             shown, evaluator = _repaired(shown, evaluator, sample)
     if (junta := shown.junta) is not None and shown.status != "PROVED":
-        watch(f"comparing the two on {terms.fresh:,} fresh inputs")
+        watch(Progress(3, None, f"comparing the two on {terms.fresh:,} fresh inputs"))
         rates = _sampled(junta, evaluator, terms), chernoff_disagreement(evaluator, junta, terms.law)
         shown = replace(shown, sampled=rates[0], chernoff=rates[1])
     if sample is not None:
-        watch("asking the sample")
+        watch(Progress(4, None, "asking the sample"))
         shown = _with_sample(shown, evaluator, sample)
     if held_out is not None:
         aside = repeats_of(held_out[0], terms.law)

@@ -11,7 +11,7 @@ from keyhole.errors import ArgumentError
 SOURCE = (
     "A model that keyhole compile wrote, a JSON of norms (see --template), or and:3, signed-and:3, parity:3, junta:3."
 )
-OUT = "Write the answer to a file: .html for a page; .svg, .png or .csv for the growth that --vary asks for."
+OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .png or .csv for the growth of --vary."
 VARY = "Growth: the word context and a list, such as 100,1000 or 1e2..1e8 (doublings)."
 
 
@@ -47,20 +47,19 @@ def bound_command(
 
       keyhole bound and:3 --samples 1e6 --context 1000 --vary context 1e2..1e8
     """
-    if template:
-        from keyhole.files.norms import template as norms_template
+    from keyhole.api.bound import DRAWN, Bound, norms_template
+    from keyhole.api.bound import bound as ask
+    from keyhole.cli.printing import print_document
 
+    if template:
         typer.echo(norms_template())
         return
-    from keyhole.api.bound import bound as ask
-    from keyhole.files.atomic import write_file
-    from keyhole.files.record import to_json
-    from keyhole.show.folding import columns, folded
-
     if not source or not samples:
         raise ArgumentError("A bound needs a SOURCE of norms and --samples; `keyhole bound --help` has an example.")
     if vary is not None and vary[0] != "context":
         raise ArgumentError(f"Only the context can be varied; got {vary[0]!r}. Write --vary context 1e2..1e8.")
+    if out is not None:
+        Bound.require_ending(out)
     answer = ask(
         source,
         float(count(samples)),
@@ -70,21 +69,11 @@ def bound_command(
         measured=measured,
         contexts=counts(vary[1]) if vary else (),
     )
-    if out is not None and out.suffix.lower() in (".svg", ".png", ".csv"):
-        from keyhole.show.site import save_figure
-
-        path = save_figure(answer.figure(), out)
-        typer.echo(folded(str(answer), columns()))
-        typer.echo(f"wrote {path}", err=True)
-        return
-    if out is not None and out.suffix == ".html":
-        text = f"<!doctype html><meta charset='utf-8'><title>keyhole bound</title>{answer.html()}"
-    elif as_json:
-        text = to_json("bound/1", {"source": source, **answer.record()})
+    if out is not None:
+        typer.echo(f"wrote {answer.save(out, explained=explain)}", err=True)
+        if out.suffix.lower() not in DRAWN:
+            return
+    if as_json:
+        typer.echo(answer.to_json())
     else:
-        text = folded(answer.explain() if explain else str(answer), columns())
-    if out is None:
-        typer.echo(text)
-    else:
-        path = write_file(out, (text + "\n").encode())
-        typer.echo(f"wrote {path}", err=True)
+        print_document(answer.explained() if explain else answer.document())

@@ -12,7 +12,7 @@ FILE = (
     "safetensors with a description beside them."
 )
 DATA = "The training set: .npz with inputs (m, T) and labels (m,), or .csv with the label last."
-OUT = "Write the certificate (.json or text), or the model it is about (.safetensors)."
+OUT = "Write the certificate (.json, .txt or .html), or the model it is about (.safetensors)."
 
 
 def certify_command(
@@ -62,14 +62,14 @@ def certify_command(
 
       keyhole certify old.safetensors --data train.npz --repair --out new.safetensors
     """
-    from rich.console import Console
+    from keyhole.api.certify import Certified, certify
+    from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
 
-    from keyhole.api.certify import certify
-    from keyhole.files.atomic import write_file
-    from keyhole.files.record import to_json
-
-    with Console(stderr=True).status("reading the model") as status:
-        found = certify(
+    if out is not None:
+        Certified.require_ending(out)
+    with view_progress("reading the model") as watch:
+        certified = certify(
             file,
             data,
             holdout=holdout,
@@ -82,16 +82,14 @@ def certify_command(
             fresh=count(fresh),
             seed=seed,
             store=store,
-            watch=status.update,
-            tell=lambda said: status.console.print(said, soft_wrap=True, highlight=False),
+            watch=watch,
+            tell=lambda said: typer.echo(said, err=True),
         )
-    text = to_json("certify/1", found.record())
-    typer.echo(text if json else str(found))
+    if json:
+        typer.echo(certified.to_json())
+    else:
+        print_document(certified.document())
     if out is not None:
-        if out.suffix == ".safetensors":
-            path = found.save_model(out)
-        else:
-            path = write_file(out, f"{text if out.suffix == '.json' else found}\n".encode())
-        typer.echo(f"wrote {path}", err=True)
-    if found.status == "COUNTEREXAMPLE":
+        typer.echo(f"wrote {certified.save(out)}", err=True)
+    if certified.status == "COUNTEREXAMPLE":
         raise typer.Exit(1)

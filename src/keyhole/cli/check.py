@@ -23,19 +23,13 @@ def check_command(
     Exit code 0 if everything is as claimed, 1 if something is not, 2 if the file is no model.
     """
     from keyhole.api.check import check
+    from keyhole.cli.printing import print_document
 
     checked = check(file)
     if json:
-        from keyhole.files.record import to_json
-
-        typer.echo(to_json("check/1", checked.record()))
+        typer.echo(checked.to_json())
     else:
-        from keyhole.cli.printing import print_document
-        from keyhole.show.document import Facts
-
-        rows = [(look.name, f"{'holds' if look.holds else 'FAILS'}: {look.says}") for look in checked.inspections]
-        answer = ("file", f"{file}: {'as claimed' if checked.holds else 'NOT as claimed'}")
-        print_document((Facts([answer, *rows]),))
+        print_document(checked.document())
     if not checked.holds:
         raise typer.Exit(1)
 

@@ -1,15 +1,12 @@
 """`keyhole compile`: a function into weights, with a proof for every input."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from keyhole.cli.arguments import count
 from keyhole.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from keyhole.compiler.compiled import Compiled
 
 EXAMPLES = """
 Examples:
@@ -61,7 +58,8 @@ def compile_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write a file: .safetensors, .py (a torch module) or .json; with --suite a folder.", metavar="FILE"
+            help="Write a file: .safetensors, .py (a torch module), .json, .txt or .html; with --suite a folder.",
+            metavar="FILE",
         ),
     ] = None,
     pictures: Annotated[
@@ -84,8 +82,12 @@ def compile_command(
         return
     if formula is None:
         raise ArgumentError("Nothing to compile was given; name a FORMULA, or ask for a --suite.")
+    from keyhole.api.compile import Compiled
     from keyhole.api.compile import compile as compile_function
+    from keyhole.cli.printing import print_document
 
+    if out is not None:
+        Compiled.require_ending(out)
     compiled = compile_function(
         formula,
         context,
@@ -98,49 +100,16 @@ def compile_command(
         carry=carry,
     )
     if json:
-        typer.echo(to_text(compiled))
+        typer.echo(compiled.to_json())
     else:
-        from keyhole.cli.compile_table import show
-
-        show(compiled)
+        print_document(compiled.document())
     if out is not None:
-        typer.echo(f"wrote {save_as(compiled, out)}", err=True)
-    if pictures is not None:
-        draw(compiled, pictures)
+        typer.echo(f"wrote {compiled.save(out)}", err=True)
+    for path in () if pictures is None else compiled.pictures(pictures):
+        typer.echo(f"wrote {path}", err=True)
 
 
 compile_command.__doc__ = f"{compile_command.__doc__}\n{EXAMPLES}"
-
-
-def to_text(compiled: "Compiled") -> str:
-    """The record as JSON."""
-    from keyhole.files.record import to_json
-
-    return to_json("compile/1", compiled.record())
-
-
-def save_as(compiled: "Compiled", out: Path) -> Path:
-    """Write the model or its record, as the file's ending asks."""
-    if out.suffix.lower() == ".json":
-        from keyhole.files.atomic import write_file
-
-        return write_file(out, f"{to_text(compiled)}\n".encode())
-    if out.suffix.lower() not in {".py", ".safetensors"}:
-        from keyhole.errors import OutputError
-
-        raise OutputError(f"{str(out)!r} ends in none of .safetensors, .py and .json; use one of them.")
-    from keyhole.compiler.export.save import save_model
-
-    return save_model(compiled, out)
-
-
-def draw(compiled: "Compiled", folder: Path) -> None:
-    """Write every picture of the model into the folder."""
-    from keyhole.compiler.export.pictures import pictures
-    from keyhole.show.site import save_figure
-
-    for name, figure in pictures(compiled.plan).items():
-        typer.echo(f"wrote {save_figure(figure, folder / f'{name}.svg')}", err=True)
 
 
 def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: bool) -> None:

@@ -57,6 +57,14 @@ class Lines:
 
 
 @dataclass(frozen=True)
+class Paragraphs:
+    """Names, and the paragraphs said under each; text sets the names in a column of `at_least` letters or more."""
+
+    rows: Sequence[tuple[str, Sequence[str]]]
+    at_least: int = 0
+
+
+@dataclass(frozen=True)
 class Heading:
     """A line that names what follows."""
 
@@ -68,5 +76,5 @@ class Gap:
     """An empty line."""
 
 
-Element = Facts | Grid | Bars | Lines | Heading | Gap
+Element = Facts | Grid | Bars | Lines | Paragraphs | Heading | Gap
 Document = tuple[Element, ...]

@@ -20,6 +20,10 @@ TEMPLATE = """
 <p>{{ element.title }}{{ " " + element.remark if element.remark }}</p>
 <table>{% for name, number, share in element.rows %}<tr><th>{{ name }}</th>
 <td>{{ number }}</td><td><meter min="0" max="1" value="{{ share }}"></meter></td></tr>{% endfor %}</table>
+{%- elif kind == "Paragraphs" -%}
+<table>{% for name, told in element.rows %}<tr><th style="text-align:left;vertical-align:top">{{ name }}</th>
+<td style="text-align:left">{% for paragraph in told %}{{ paragraph }}{% if not loop.last %}<br>{% endif %}{% endfor -%}
+</td></tr>{% endfor %}</table>
 {%- elif kind == "Heading" -%}
 <p><b>{{ element.text }}</b></p>
 {%- elif kind == "Lines" -%}

@@ -1,6 +1,7 @@
 """Documents as plain text for a terminal: rich sets the tables, and no line is longer than the width."""
 
 from io import StringIO
+from textwrap import wrap
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -9,7 +10,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from keyhole.show.document import Bars, Column, Document, Element, Facts, Gap, Grid, Heading, Lines
+from keyhole.show.document import Bars, Column, Document, Element, Facts, Gap, Grid, Heading, Lines, Paragraphs
 from keyhole.show.folding import COLUMNS, folded
 
 BAR = 24  # letters of the longest bar
@@ -28,7 +29,7 @@ def to_text(document: Document, width: int = COLUMNS, *, styled: bool = False) -
     return "\n".join(_text_of(element, width, styled=styled) for element in document)
 
 
-def _text_of(element: Element, width: int, *, styled: bool) -> str:
+def _text_of(element: Element, width: int, *, styled: bool) -> str:  # noqa: PLR0911  (a return for each kind)
     match element:
         case Facts():
             return _render(_facts(element), width, styled=styled)
@@ -39,10 +40,24 @@ def _text_of(element: Element, width: int, *, styled: bool) -> str:
             return "\n".join((f"{title} {element.remark}".rstrip(), *(_bar(*row) for row in element.rows)))
         case Lines():
             return folded(element.text, width, element.hang)
+        case Paragraphs():
+            return _paragraphs(element, width, styled=styled)
         case Heading():
             return _styled(folded(element.text, width), BOLD, styled=styled)
         case Gap():
             return ""
+
+
+def _paragraphs(paragraphs: Paragraphs, width: int, *, styled: bool) -> str:
+    """Each paragraph folded beside its name; the last column stays free."""
+    names = 2 + max([paragraphs.at_least, *(cell_len(name) for name, _ in paragraphs.rows)])
+    lines = []
+    for name, told in paragraphs.rows:
+        folds = [line for paragraph in told for line in wrap(paragraph, width - 1 - names)]
+        blanks = " " * (names - cell_len(name))
+        begun = (_styled(name, BOLD, styled=styled) if name else "") + blanks
+        lines += [f"{begun if i == 0 else ' ' * names}{line}".rstrip() for i, line in enumerate(folds)]
+    return "\n".join(lines)
 
 
 def _bar(name: str, number: str, share: float) -> str:

@@ -1,8 +1,8 @@
 """Guarantees: values, conditions, derivations, questions asked again, and the theory's table of sizes."""
 
-import html.parser
+import json
 from dataclasses import replace
-from math import log, sqrt
+from math import inf, log, nan, sqrt
 
 import numpy as np
 import pytest
@@ -13,8 +13,8 @@ from keyhole.bounds import DEEP, PATH, ROUTES, SCALAR, TABULATED, guarantee, pai
 from keyhole.bounds.construction_norms import hypothetical, matrix
 from keyhole.bounds.covers.chaining import chained
 from keyhole.bounds.covers.heads import common_nats, head_capacity, scalar_capacity, scalar_model_cover
+from keyhole.bounds.theorems.derivation import number_record
 from keyhole.bounds.theorems.guarantee import with_tokens
-from keyhole.bounds.theorems.rendering import number
 from keyhole.bounds.theorems.risk import Loss, deviation, margin_loss
 from keyhole.bounds.theorems.rivals import RECALLED_CONSTANTS, RECALLED_TRANSPOSED, loosened
 from keyhole.errors import AssumptionError
@@ -265,62 +265,23 @@ def test_sensitivity_says_what_halving_does():
     assert all(-1 < change <= 1e-12 for change in fewer.values())
 
 
-class Balanced(html.parser.HTMLParser):
-    """Checks that every tag is closed in order."""
-
-    def __init__(self):
-        super().__init__()
-        self.open = []
-
-    def handle_starttag(self, tag, attrs):
-        """Remember what was opened."""
-        assert attrs is not None
-        self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        """Close the last opened."""
-        assert self.open.pop() == tag
+def test_a_guarantee_is_one_sentence_and_a_record():
+    """Its str is a sentence, its repr a line; the record has the derivation with every share, and JSON takes it."""
+    shown = guarantee(TABULATED, pair_construction("and", 100, 3), 1e5)
+    assert str(shown).startswith("gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T")
+    assert repr(shown) == f"<Guarantee: {shown}>"
+    record = json.loads(json.dumps(shown.record(), allow_nan=False))
+    assert (record["sentence"], record["value"]) == (str(shown), shown.value)
+    assert [part["share"] for part in record["derivation"]["parts"]] == [part.share for part in shown.derivation.parts]
+    assert record["dominating"] == shown.dominating.name
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.key)
-def test_renderings(route):
-    """Text, HTML and LaTeX name every lemma; HTML is balanced; LaTeX environments are paired."""
-    shown = guarantee(route, pair_construction("and", 100, 3), 1e5)
-    tree, page, paper = shown.explain(), shown._repr_html_(), shown.latex()
-    for _, _, step in shown.derivation.walk():
-        assert step.lemma.name in tree
-        assert step.lemma.name in page
-        assert step.lemma.name in paper
-    for condition in shown.valid_if:
-        assert condition in tree
-    assert "derived here, with proof" in tree
-    parser = Balanced()
-    parser.feed(page)
-    assert not parser.open
-    assert paper.count(r"\begin{itemize}") == paper.count(r"\end{itemize}") >= 2
-    assert ("VACUOUS" in str(shown)) == shown.vacuous == ("vacuous: the loss" in tree)
-
-
-def test_the_tree_in_full():
-    """One guarantee as it is printed."""
-    shown = guarantee(TABULATED, pair_construction("and", 100, 3), 1e5).explain()
-    assert shown.splitlines()[:6] == [
-        "gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)",
-        "",
-        "100 %  gap = 0.08758   Rule 3   [m = 100,000, δ = 0.01, L = 1, c = 1]",
-        "├─  94 %  complexity R_m = 0.04121   Theorem T   [P_∞ = 4, L_σ = 1, sign factor = 1]",
-        ("│  ├─  94 %  one-position functions r_m = 0.0103   Massart over one-position functions   [T = 100, A = 2]"),
-        "│  └─   0 %  price of content Φ = 1   Theorem T, content-dependent scores   [R = 0]",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(float("inf"), "∞"), (float("nan"), "no number"), (0.0, "0"), (1234567.5, "1.23e6"), (0.25, "0.25")],
-)
-def test_numbers_for_people(value, shown):
-    """Three or four digits, and words for what is no number."""
-    assert number(value) == shown
+def test_what_json_has_no_number_for_has_a_reason():
+    """Infinite and missing values are null, with why; a remark is kept beside either."""
+    assert number_record("value", inf, "rough") == {"value": None, "value_reason": "not finite", "remark": "rough"}
+    assert number_record("value", nan) == {"value": None, "value_reason": "no number"}
+    assert number_record("value", None, "refused") == {"value": None, "value_reason": "refused"}
+    assert number_record("value", 2.0, "rough") == {"value": 2.0, "remark": "rough"}
 
 
 def test_refusals():

@@ -12,15 +12,22 @@ from keyhole.attention.evaluation import Evaluator
 from keyhole.boolean.fitting.minimal import juntas_that_fit
 from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
 from keyhole.certifier.certificate import Terms, certificate_of
+from keyhole.certifier.record import certificate_record as record
 from keyhole.certifier.sample import repeats
 from keyhole.certifier.sample.repeats import repeats_of, shared_rows
 from keyhole.certifier.sample.sample_bound import held_out_bound, identify, occam_bound
-from keyhole.certifier.wording import record, text
 from keyhole.errors import DataError
+from keyhole.show.certificate import certificate_document
+from keyhole.show.text import to_text
 from planted import junta_of, leaky, planted
 
 AND = junta_of("x3 & x17 & x20")
 UNIFORM = Terms(uniform_law(2), fresh=20_000, assume_junta=3)
+
+
+def text(found):
+    """A certificate as it is printed."""
+    return to_text(certificate_document(record(found)))
 
 
 def labelled(junta, tokens, m, seed, law=None):

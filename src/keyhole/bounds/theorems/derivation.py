@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from math import isfinite, isnan
+from typing import Any, NamedTuple
 
 from keyhole.papers import Source
 
@@ -45,6 +46,33 @@ class Step(NamedTuple):
         """The leaf with the largest share in the root."""
         leaves = [(share, step) for _, share, step in self.walk() if not step.parts]
         return max(leaves, key=lambda leaf: leaf[0])[1]
+
+    def record(self) -> dict[str, Any]:
+        """The step and its parts as plain values, for JSON."""
+        return {
+            "name": self.name,
+            **number_record("value", self.value),
+            "share": self.share,
+            "lemma": self.lemma.name,
+            "formula": self.lemma.formula,
+            "source": str(self.lemma.source),
+            "inputs": [{"name": name, **number_record("value", value)} for name, value in self.inputs],
+            "parts": [part.record() for part in self.parts],
+        }
+
+
+def number_record(name: str, value: float | None, remark: str = "") -> dict[str, Any]:
+    """A number under its name; what JSON has no number for is null with a reason, which is the remark if there is none.
+
+    >>> number_record("value", 0.5), number_record("value", float("inf"))
+    ({'value': 0.5}, {'value': None, 'value_reason': 'not finite'})
+    """
+    if value is None:
+        return {name: None, f"{name}_reason": remark}
+    told = {"remark": remark} if remark else {}
+    if not isfinite(value):
+        return {name: None, f"{name}_reason": "no number" if isnan(value) else "not finite", **told}
+    return {name: value, **told}
 
 
 @dataclass(frozen=True)

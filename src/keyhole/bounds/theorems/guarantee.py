@@ -1,11 +1,10 @@
 """A guarantee: a number, the conditions under which it holds, and the derivation that gives it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from keyhole.bounds.theorems import rendering
-from keyhole.bounds.theorems.derivation import Step
+from keyhole.bounds.theorems.derivation import Step, number_record
 from keyhole.bounds.theorems.peeling import peel
 from keyhole.bounds.theorems.risk import Loss, Statement, risk_step
 from keyhole.bounds.theorems.theorems import Route
@@ -23,13 +22,13 @@ class Sensitivity(NamedTuple):
     change: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Guarantee:
     """A statement, with the theorem and the norms it came from, so that it can be asked again."""
 
     statement: Statement
     route: Route
-    profile: NormProfile = field(repr=False)
+    profile: NormProfile
 
     @property
     def value(self) -> float:
@@ -109,24 +108,33 @@ class Guarantee:
                 changes.append(Sensitivity(dial.label, then / now - 1))
         return tuple(sorted(changes, key=lambda found: found.change))
 
-    def explain(self) -> str:
-        """The derivation as a tree of text."""
-        return rendering.text(self.statement)
-
-    def latex(self) -> str:
-        """The derivation as a LaTeX list."""
-        return rendering.latex(self.statement)
+    def record(self) -> dict[str, Any]:
+        """The guarantee and its derivation as plain values, which `keyhole.show` sets as text, HTML and LaTeX."""
+        stated, dominating = self.statement, self.dominating
+        return {
+            "route": self.route.key,
+            "title": stated.title,
+            **number_record("value", stated.value),
+            "vacuous": stated.vacuous,
+            "samples": stated.samples,
+            "delta": stated.delta,
+            "two_sided": stated.two_sided,
+            "measured": stated.measured,
+            "dominating": dominating.name,
+            "valid_if": list(stated.valid_if),
+            "derivation": stated.derivation.record(),
+            "note": stated.note,
+            "sentence": str(stated),
+            "dominating_lemma": dominating.lemma.name,
+            "loss_ceiling": stated.loss.ceiling,
+        }
 
     def __str__(self) -> str:
         """One sentence."""
-        return rendering.sentence(self.statement)
+        return str(self.statement)
 
-    def html(self) -> str:
-        """The derivation as HTML."""
-        return rendering.html(self.statement)
-
-    def _repr_html_(self) -> str:
-        return self.html()
+    def __repr__(self) -> str:
+        return f"<Guarantee: {self}>"
 
 
 def guarantee(

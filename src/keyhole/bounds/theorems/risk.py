@@ -5,6 +5,7 @@ from math import log, sqrt
 
 from keyhole.bounds.theorems.derivation import STANDARD, Complexity, Lemma, Step
 from keyhole.bounds.validate import Real, failure, norm, positive, sample_size
+from keyhole.decimals import at_most, brief, surely
 
 RULE_3 = Lemma("Rule 3", "gap ≤ 2 L R_m + c √(log(2/δ)/(2m))", STANDARD)
 RULE_3_ONE_SIDED = Lemma("Rule 3, one-sided", "gap ≤ 2 L R_m + c √(log(1/δ)/(2m))", STANDARD)
@@ -42,6 +43,15 @@ class Statement:
     def vacuous(self) -> bool:
         """Whether it says no more than the range of the loss does."""
         return self.value >= self.loss.ceiling
+
+    def __str__(self) -> str:
+        """One sentence."""
+        marks = [self.title]
+        marks += [] if self.two_sided else ["one-sided"]
+        marks += ["norms measured, peeled"] if self.measured else []
+        marks += ["VACUOUS"] if self.vacuous else []
+        chance = f"with probability ≥ {surely(self.delta)} at m = {brief(self.samples)}"
+        return f"gap ≤ {at_most(self.value)} {chance} ({'; '.join(marks)})"
 
 
 def margin_loss(margin: Real) -> Loss:

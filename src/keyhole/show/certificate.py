@@ -1,0 +1,163 @@
+"""A certificate as a document: names, and what is said under each."""
+
+from collections import Counter
+from collections.abc import Mapping
+from string import ascii_lowercase, ascii_uppercase, digits
+from typing import Any
+
+from keyhole.decimals import at_least, at_most, chance
+from keyhole.show.document import Document, Paragraphs
+
+Record = Mapping[str, Any]
+Told = list[tuple[str, list[str]]]
+
+SIGNS = f"{digits}{ascii_uppercase}{ascii_lowercase}+/"  # a sign for each symbol of the largest alphabet
+RUNS = ((0, 10), (10, 36), (36, 62))  # of signs that follow each other
+DRAWN = 60  # positions of an input that is drawn in full
+
+
+def certificate_document(record: Record) -> Document:
+    """The certificate, in the order in which it is read."""
+    told: Told = [("WARNING", [warning]) for warning in record["warnings"]]
+    told += _repairs(record)
+    told += _function(record)
+    told.append(("status", _status(record)))
+    if record["disagreement"]:
+        told.append(("disagreement", record["disagreement"]))
+    told += _sample(record)
+    told.append(("δ", [f"δ = {chance(record['delta'])} {record['delta_means'].removeprefix('δ ')}"]))
+    told.append(("assumed", record["assumptions"]))
+    told.append(("time", [f"{record['seconds']:.1f} s"]))
+    return (Paragraphs(told, at_least=len("disagreement")),)
+
+
+def _repairs(record: Record) -> Told:
+    """What was changed in the model: before its file was written, and now."""
+    told: Told = []
+    if record["repaired_before"]:
+        told.append(("repaired", [f"before the file was written, as it says: {record['repaired_before']}"]))
+    if record["repair"] is not None:
+        told.append(("repair", [f"{record['repair']}. {record['repair_says']}"]))
+        if record["status_before_repair"] is not None:
+            before = f"The model as given was {record['status_before_repair']}; all below is about the changed model."
+            told.append(("", [before]))
+    return told
+
+
+def _function(record: Record) -> Told:
+    """The function that was read off, and how often it agrees with the model."""
+    if record["function"] is None:
+        return [("function", [f"none found: {record['reason']}"])]
+    about = "the model" if record["repair"] is None else "the model as given"
+    share = f"agrees with {about} on {record['agreement']:.2%} of {record['agreement_inputs']:,} inputs"
+    reads = f"reads {len(record['positions'])} of {record['context']} positions; {share}"
+    return [("function", [record["function"]]), ("", [reads])]
+
+
+def _status(record: Record) -> list[str]:
+    """PROVED, COUNTEREXAMPLE or UNDECIDED, with what that means here."""
+    everywhere = f"all {record['symbols']}^{record['context']} inputs"
+    known = record["function"] is not None
+    if record["status"] == "PROVED" and record["margin"] is not None and known:
+        return [
+            f"PROVED equal to {record['function']} on {everywhere}, margin {at_least(record['margin'])}",
+            f"({record['rule']}; nothing is said of the target)",
+        ]
+    if record["status"] == "COUNTEREXAMPLE" and record["counterexample"] is not None and known:
+        model = f"the model says {record['model_answer']} (output {record['output']:.3g})"
+        return [f"COUNTEREXAMPLE: {model}, the function {record['function_answer']}", *drawn(record)]
+    return [f"UNDECIDED on {everywhere}: {record['reason']} ({record['verification_seconds']:.1f} s)"]
+
+
+def drawn(record: Record) -> list[str]:
+    """A counterexample: the symbols at the positions that matter, and the others in full or as a count.
+
+    >>> drawn({"counterexample": [0, 1, 1], "positions": [1], "symbols": 2})
+    ['input: x1 = 1', '011', ' ^']
+    """
+    sequence, positions, symbols = record["counterexample"], record["positions"], record["symbols"]
+    relevant = ", ".join(f"x{place} = {sequence[place]}" for place in positions) or "no position matters"
+    lines = [f"input: {relevant}"]
+    if len(sequence) <= DRAWN:
+        lines.append("".join(SIGNS[symbol] for symbol in sequence))
+        marks = "".join("^" if place in positions else " " for place in range(len(sequence))).rstrip()
+        key = [] if symbols <= len(digits) else [f"({', '.join(_signs(symbols))} for the symbols from 0 on)"]
+        return [*lines, *([marks] if marks else []), *key]
+    others = [symbol for place, symbol in enumerate(sequence) if place not in positions]
+    counts = ", ".join(f"{count} of symbol {symbol}" for symbol, count in sorted(Counter(others).items()))
+    return [*lines, f"the {len(others)} others: {counts} (the record has them all)"]
+
+
+def _signs(symbols: int) -> list[str]:
+    """The signs of an alphabet, by their runs."""
+    runs = [SIGNS[start : min(stop, symbols)] for start, stop in RUNS if start < symbols]
+    return [f"{run[0]}-{run[-1]}" if len(run) > 1 else run for run in runs] + list(SIGNS[RUNS[-1][1] : symbols])
+
+
+def _sample(record: Record) -> Told:
+    """What the sample promises of the model, and what it says without the model."""
+    told: Told = []
+    if record["samples"] is not None:
+        told += [("sample", [_counted(record)]), ("error", [_error(record)]), ("trivial", [_trivial(record)])]
+    elif record["function"] is not None:
+        told.append(("error", ["nothing can be promised without the training set; give it as data"]))
+    if record["held_out_bound"] is not None:
+        told.append(("held out", [_held_out(record)]))
+    if record["no_network"] is not None:
+        told.append(("no network", [_no_network(record["no_network"])]))
+    if record["identification"] is not None:
+        told.append(("identified", [record["identification"]]))
+    return told
+
+
+def _counted(record: Record) -> str:
+    """How many samples there are, and the errors on them; of rows that repeat beyond chance, how they were counted."""
+    samples, rows, distinct = record["samples"], record["rows"], record["rows_distinct"]
+    errors = f"the function errs on {record['errors_on_sample']}, the model on {record['model_errors_on_sample']}"
+    if not record["rows_refuted"]:
+        return f"{samples:,} labelled inputs: {errors}"
+    if samples == distinct:
+        which = "distinct" if record["rows_written"] == 1 else "first"
+        return f"{samples:,} {which} of {rows:,} labelled inputs: {errors}"
+    return (
+        f"{rows:,} labelled inputs, {distinct:,} distinct: the function errs on {record['errors_on_sample']} of all, "
+        f"which is the worse count, and the model on {record['model_errors_on_sample']} of the distinct"
+    )
+
+
+def _error(record: Record) -> str:
+    if record["error_bound"] is None:
+        return f"no promise about the model: {record['doubt']}"
+    vacuous = "; vacuous: no better than always answering the same" if record["vacuous"] else ""
+    against = f", against samples with {record['noise']}" if record["noise"] else ""
+    promise = f"promised for the model{against}; fails with probability at most δ"
+    return f"at most {at_most(record['error_bound'], 4)} ({promise}){vacuous}"
+
+
+def _trivial(record: Record) -> str:
+    clean = " and no sample is noisy" if record["noise"] else ""
+    return f"{record['trivial_error']:.4g}, always answering the same, if the function is the target{clean}"
+
+
+def _held_out(record: Record) -> str:
+    ceiling, errors, inputs = (record[f"held_out_{name}"] for name in ("bound", "errors", "inputs"))
+    if record["held_out_kind"] == "measured":
+        return f"{at_most(ceiling, 4)}, the ceiling of {errors} errors of the model on {inputs:,} inputs set aside"
+    return (
+        f"{at_most(ceiling, 4)}, if a half of {inputs:,} had been set aside and shown as many errors of the model; it "
+        "was not: the model saw all of the sample"
+    )
+
+
+def _no_network(free: Record) -> str:
+    """The smallest junta that fits the sample, found by trying all."""
+    if free["error_bound"] is None:
+        stopped = "" if free["searched"] else "not searched to the end: "
+        return f"brute-force consistent junta, no network: {stopped}{free['reason']}"
+    more = f", one of {free['fitting']} of that size" if free["fitting"] > 1 else ""
+    told = f"brute-force consistent junta, no network: {free['function']}{more}; "
+    told += f"error at most {at_most(free['error_bound'], 4)}"
+    if free["identified"] is not None:
+        by = f"yes, by {free['identified_by']}" if free["identified"] else "no"
+        told += f"; identified: {by}"
+    return told if free["searched"] else f"{told} (not searched to the end: {free['reason']})"

@@ -1,0 +1,81 @@
+"""What norms guarantee as a document: a sentence per theorem, what was refused, growth; and everything explained."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyhole.decimals import at_least, at_most
+from keyhole.show.derivation import derivation_html, derivation_text
+from keyhole.show.document import Column, Document, Gap, Grid, Lines
+
+Record = Mapping[str, Any]
+
+
+def bound_document(record: Record) -> Document:
+    """A sentence per theorem, the samples each needs, what was refused, finite classes, and a table per growth."""
+    lines = [guarantee["sentence"] for guarantee in record["guarantees"]]
+    needed = dict(record["samples_for_gap"] or {})
+    gap = needed.pop("gap", None)
+    lines += [f"{title}: {samples:,} samples for a gap of {gap:g}" for title, samples in needed.items()]
+    lines += [f"{refused['theorem']}: not asked. {refused['reason']}" for refused in record["refused"]]
+    lines += [f"{said['name']}: {_outward(said)}" for said in record["finite_classes"]]
+    if record["vacuous"]:
+        lines.append(f"Every bound here is vacuous. {record['guarantees'][0]['note']}")
+    growth = (element for grown in record["growth"] for element in (Gap(), *_growth(grown)))
+    return (Lines("\n".join(lines)), *growth)
+
+
+def explained_document(record: Record) -> Document:
+    """The same, then every derivation, what halving each norm does, and the rivals with their standing."""
+    lines = []
+    for guarantee in record["guarantees"]:
+        of, halved = guarantee["sensitivity"]["of"], guarantee["sensitivity"]["halved"]
+        lines += ["", derivation_text(guarantee), "", f"halve one norm, as a mere number: change of {of}"]
+        lines += [f"  {norm}: {100 * change:+.0f} %" for norm, change in halved.items()]
+        if "reason" in guarantee["sensitivity"]:
+            lines.append(f"  none can be told: {guarantee['sensitivity']['reason']}")
+    lines += ["", "rivals on the same norms", *map(_rival, record["rivals"])]
+    return (*bound_document(record), Lines("\n".join(lines)))
+
+
+def bound_html(record: Record) -> str:
+    """Every derivation as HTML."""
+    return "".join(derivation_html(guarantee) for guarantee in record["guarantees"])
+
+
+def _outward(said: Record) -> str:
+    """A figure of finite classes: what no learner goes below rounded down, all else up."""
+    if said["value"] is None:
+        return "∞" if said["value_reason"] == "not finite" else "no number"
+    return at_least(said["value"], 4) if said["from_below"] else at_most(said["value"], 4)
+
+
+def _rival(rival: Record) -> str:
+    reason = rival.get("value_reason", "")
+    value, remark = "no number", rival.get("remark", "")
+    if rival["value"] is not None:
+        value = at_most(rival["value"], 4)
+    elif reason == "not finite":
+        value = "∞"
+    elif not remark:
+        remark = reason
+    known = "; ".join(filter(None, (rival["kind"], rival["source"], remark)))
+    return f"  {rival['key']}  {rival['name']}: {rival['quantity']} {value}  [{known}]"
+
+
+def _growth(grown: Record) -> Document:
+    """The samples needed at each context, and the exponent of log T from one to the next."""
+    exponents = ("", *(f"{exponent:.3f}" for exponent in grown["exponents_of_log_T"]))
+    rows = [
+        (f"{context:,}", f"{samples:.4g}", exponent)
+        for context, samples, exponent in zip(grown["contexts"], grown["samples"], exponents, strict=True)
+    ]
+    columns = (
+        Column("T", at_least=12, gap=1),
+        Column("samples needed", at_least=16, gap=1),
+        Column("exponent of log T"),
+    )
+    return (
+        Lines(f"{grown['theorem']}; norms {grown['norms']}"),
+        Grid(columns, rows, indent=2),
+        Lines(f"  limit of the exponent: {grown['limit']}"),
+    )

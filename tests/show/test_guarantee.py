@@ -1,0 +1,81 @@
+"""What norms guarantee, as it is printed, from the record alone."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from keyhole.api.bound import bound
+from keyhole.bounds import pair_construction
+from keyhole.show.guarantee import bound_document, bound_html, explained_document
+from keyhole.show.text import to_text
+
+
+@pytest.fixture(scope="module")
+def record():
+    """The record of one answer, as JSON gives it back."""
+    return json.loads(bound("and:3", 1e5, 100, gap=0.2, contexts=[10**2, 10**4]).to_json())
+
+
+def test_the_answer_in_full(record):
+    """A sentence per theorem, samples for the gap, finite classes; the floor is rounded down, the error up."""
+    assert to_text(bound_document(record), 200).splitlines()[:12] == [
+        "gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)",
+        "gap ≤ 2.01 with probability ≥ 0.99 at m = 100,000 (Theorem S: one layer by covers; VACUOUS)",
+        "gap ≤ 28.4 with probability ≥ 0.99 at m = 100,000 (Theorem P: one layer by its path norm; VACUOUS)",
+        "gap ≤ 2.01 with probability ≥ 0.99 at m = 100,000 (Theorem D: any depth by covers; VACUOUS)",
+        *(
+            f"{title}: {count:,} samples for a gap of 0.2"
+            for title, count in list(record["samples_for_gap"].items())[1:]
+        ),
+        "Occam: error of any 3-junta that fits 100,000 samples, at most: 0.0002514",
+        "identification: uniform bits, the target assumed a junta on at most 3 of them, samples: 85",
+        "information floor: no learner names the positions from fewer samples than: 17.3",
+        "",
+    ]
+
+
+def test_growth_stands_in_columns(record):
+    """A line per context below the theorem and the norms, the first without an exponent, then the limit."""
+    lines = to_text(bound_document(record)).splitlines()
+    start = lines.index("Theorem T: one layer with a fixed query; norms fixed")
+    assert lines[start + 1 : start + 5] == [
+        "  T            samples needed   exponent of log T",
+        "  100          1.918e+04",
+        "  10,000       3.466e+04        0.949",
+        "  limit of the exponent: 1: the complexity grows like √log T exactly, so samples",
+    ]
+
+
+def test_everything_explained(record):
+    """The answer comes first; every rival is named with its number or the reason that it has none."""
+    shown = to_text(explained_document(record), 1000)
+    assert shown.startswith(to_text(bound_document(record), 1000))
+    assert shown.count("halve one norm, as a mere number: change of ") == 4
+    rivals = shown.split("rivals on the same norms\n")[1].splitlines()
+    assert [line.split()[0] for line in rivals] == [rival["key"] for rival in record["rivals"]]
+    (first_version,) = [line for line in rivals if line.startswith("  R7")]
+    assert "two-sided gap no number  [remark; " in first_version
+    assert first_version.endswith("only by logarithms]")
+
+
+def test_an_infinite_rival_is_not_one_without_a_number(record):
+    """∞ where the number is infinite, with its remark."""
+    rival = {**record["rivals"][0], "value": None, "value_reason": "not finite", "remark": "rough"}
+    shown = to_text(explained_document({**record, "rivals": [rival]}), 1000)
+    assert " ∞  [" in shown
+    assert shown.endswith("rough]")
+
+
+def test_every_derivation_is_on_the_page(record):
+    """One block per theorem."""
+    assert bound_html(record).count("keyhole-guarantee") == 4
+
+
+def test_norms_too_large_for_any_sample_are_explained():
+    """Where no number of samples is enough, the reason stands in the place of what halving does."""
+    profile = pair_construction("and", 100, 3)
+    answer = bound(replace(profile, path_inf=1e40, path=1e40), 1e5)
+    told = [stated["sensitivity"] for stated in answer.record()["guarantees"]]
+    assert any("No number of samples" in sensitivity.get("reason", "") for sensitivity in told)
+    assert "none can be told: No number of samples" in " ".join(answer.explain().split())
