@@ -20,7 +20,7 @@ class Result(ABC):
     """An answer. `record()` has plain values, as `--json` prints them; `document()` has what is shown."""
 
     schema: ClassVar[str]  # name and version of the record, such as "compile/1"
-    drawn: ClassVar[bool] = False  # whether there is a figure
+    has_figure: ClassVar[bool] = False  # whether there is a figure
 
     @property
     @abstractmethod
@@ -62,7 +62,7 @@ class Result(ABC):
         path = Path(path)
         self.require_ending(path)
         ending = path.suffix.lower()
-        if self.drawn and ending in FORMATS:
+        if self.has_figure and ending in FORMATS:
             return save_figure(self.figure(), path)
         text = {".json": self.to_json, ".txt": self.__str__, ".html": self._page}[ending]()
         return write_file(path, f"{text}\n".encode())
@@ -70,7 +70,7 @@ class Result(ABC):
     @classmethod
     def require_ending(cls, path: Path) -> None:
         """Refuse a name that says no format, before anything is computed for it."""
-        endings = list(dict.fromkeys([".json", ".txt", ".html", *(FORMATS if cls.drawn else ())]))
+        endings = list(dict.fromkeys([".json", ".txt", ".html", *(FORMATS if cls.has_figure else ())]))
         if path.suffix.lower() not in endings:
             raise OutputError(
                 f"The answer was to be written as {path.name!r}; its name must end in {', '.join(endings)}."

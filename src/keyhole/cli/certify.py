@@ -64,11 +64,11 @@ def certify_command(
     """
     from keyhole.api.certify import Certified, certify
     from keyhole.cli.printing import print_document
-    from keyhole.show.progress_view import viewing
+    from keyhole.show.progress_view import view_progress
 
     if out is not None:
         Certified.require_ending(out)
-    with viewing("reading the model") as watch:
+    with view_progress("reading the model") as watch:
         certified = certify(
             file,
             data,

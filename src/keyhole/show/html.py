@@ -43,6 +43,7 @@ def _template() -> Template:
 def to_html(document: Document) -> str:
     """The document as HTML without scripts.
 
+    >>> from keyhole.show.document import Lines
     >>> to_html((Lines("a < b"),))
     '<p>a &lt; b</p>'
     """

@@ -29,43 +29,58 @@ class Recorded(Protocol):
         """The state as plain values."""
 
 
+class Pace:
+    """How fast the steps of a piece of work go, and how long those left will take."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.of: int | None = None
+        self.done, self.since, self.last = 0, clock(), 0
+
+    def left(self, progress: Progress) -> float | None:
+        """The seconds left: as the work says, or by the steps since the count began; None where nothing is known."""
+        if progress.of != self.of or progress.done < self.last:  # another count, which begins with this step
+            self.of, self.done, self.since = progress.of, progress.done, self.clock()
+        self.last = progress.done
+        if progress.seconds_left is not None or progress.of is None or progress.done <= self.done:
+            return progress.seconds_left
+        return (self.clock() - self.since) * (progress.of - progress.done) / (progress.done - self.done)
+
+
 @contextmanager
-def viewing(what: str) -> Iterator[Watch]:
+def view_progress(what: str) -> Iterator[Watch]:
     """A watcher that shows the steps of a piece of work on stderr, and takes its picture away when the work ends."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield line_watch(lambda text: console.print(text, soft_wrap=True, highlight=False, markup=False))
         return
     with Live(Text(what), console=console, transient=True, refresh_per_second=4) as live:
-        began = time.monotonic()
-        yield lambda progress: live.update(picture(progress, time.monotonic() - began))
+        pace = Pace()
+        yield lambda progress: live.update(picture(progress, pace.left(progress)))
 
 
 def line_watch(write: Callable[[str], object], *, clock: Callable[[], float] = time.monotonic) -> Watch:
     """A watcher that writes a line at every milestone, and one every few seconds of the steps between them."""
-    last = clock()
+    last, pace = clock(), Pace(clock)
 
     def watch(progress: Progress) -> None:
         nonlocal last
+        left = pace.left(progress)
         if progress.milestone or clock() - last >= EVERY:
             last = clock()
-            write(f"keyhole: {line(progress)}")
+            write(f"keyhole: {line(progress, left)}")
 
     return watch
 
 
-def line(progress: Progress) -> str:
-    """The step in one line."""
+def line(progress: Progress, left: float | None) -> str:
+    """The step in one line, with the seconds left where they are known."""
     counted = "" if not progress.of else f": {progress.done:,} of {progress.of:,}"
-    left = "" if round(progress.seconds_left or 0) == 0 else f", about {_clock(progress.seconds_left or 0)} left"
-    return f"{progress.what}{counted}{left}"
+    return f"{progress.what}{counted}{f', about {_clock(left)} left' if left and round(left) else ''}"
 
 
-def picture(progress: Progress, seconds: float) -> RenderableType:
+def picture(progress: Progress, left: float | None) -> RenderableType:
     """The step as a terminal shows it: a table of where the work stands, if it says so, or a bar."""
-    left = progress.seconds_left
-    if left is None and progress.of and progress.done:
-        left = seconds * (progress.of - progress.done) / progress.done
     detail = progress.detail.record() if isinstance(progress.detail, Recorded) else {}
     if "contexts" in detail:
         words = f"{detail['made']:,} runs made; about {_clock(left or 0)} left"

@@ -18,7 +18,7 @@ ROUND = 16  # letters of the bar of a round
 
 def sample_complexity_document(record: Record) -> Document:
     """m* at each context, the laws of its growth, certificates, the learners beside it, and the runs in all."""
-    found = record["runs"] - record["made"]
+    earlier = record["runs"] - record["made"]
     elements: list[Element] = [
         Lines(f"{record['what']} by {record['by']}"),
         Lines(_success(record)),
@@ -35,7 +35,7 @@ def sample_complexity_document(record: Record) -> Document:
     if record["beside"] or record["laws"] or record["certified"]:
         elements.append(Gap())
     elements.append(
-        Lines(f"{record['runs']:,} runs ({record['made']:,} made now, {found:,} found) in {record['seconds']:.1f} s")
+        Lines(f"{record['runs']:,} runs ({record['made']:,} made now, {earlier:,} found) in {record['seconds']:.1f} s")
     )
     return tuple(elements)
 
@@ -44,8 +44,14 @@ def standings_document(record: Record) -> Document:
     """What is known so far at each context, and how far its round has come, from the record of a sweep's state."""
     columns = [Column(name, "right") for name in ("T", "m* so far", "runs", "not fitted")]
     rows = [
-        (str(one["context"]), _so_far(one), str(one["runs"]), str(one["unfitted"]), _round(one))
-        for one in record["contexts"]
+        (
+            str(standing["context"]),
+            _so_far(standing),
+            str(standing["runs"]),
+            str(standing["unfitted"]),
+            _round(standing),
+        )
+        for standing in record["contexts"]
     ]
     return (Grid([*columns, Column("this round")], rows),)
 
@@ -89,13 +95,13 @@ def _thresholds(record: Record) -> list[Element]:
     ]
     rows = [
         (
-            str(one["context"]),
-            *_place(one),
-            "–" if one["floor"] is None else f"{one['floor']:.1f}",
-            str(one["trials"]),
-            "" if one["unfitted"] is None else f"{100 * one['unfitted']:.0f} %",
+            str(threshold["context"]),
+            *_place(threshold),
+            "–" if threshold["floor"] is None else f"{threshold['floor']:.1f}",
+            str(threshold["trials"]),
+            "" if threshold["unfitted"] is None else f"{100 * threshold['unfitted']:.0f} %",
         )
-        for one in record["thresholds"]
+        for threshold in record["thresholds"]
     ]
     return [Grid(columns, rows), *([Lines(NOT_FITTED)] if any(row[-1] for row in rows) else [])]
 
@@ -121,11 +127,11 @@ def _wanting(record: Record) -> list[Element]:
     precision = 100 * record["schedule"]["precision"]
     return [
         Lines(
-            f"T = {one['context']}: about {one['more_runs']:,} more runs for an interval within ±{precision:g} %; "
-            "raise the budget."
+            f"T = {threshold['context']}: about {threshold['more_runs']:,} more runs for an interval within "
+            f"±{precision:g} %; raise the budget."
         )
-        for one in record["thresholds"]
-        if one["more_runs"]
+        for threshold in record["thresholds"]
+        if threshold["more_runs"]
     ]
 
 

@@ -32,18 +32,18 @@ def to_text(document: Document, width: int = COLUMNS, *, styled: bool = False) -
 def _text_of(element: Element, width: int, *, styled: bool) -> str:  # noqa: PLR0911  (a return for each kind)
     match element:
         case Facts():
-            return _rendered(_facts(element), width, styled=styled)
+            return _render(_facts(element), width, styled=styled)
         case Grid():
             return _grid(element, width, styled=styled)
         case Bars():
-            title = _set(element.title, BOLD, styled=styled)
+            title = _styled(element.title, BOLD, styled=styled)
             return "\n".join((f"{title} {element.remark}".rstrip(), *(_bar(*row) for row in element.rows)))
         case Lines():
             return folded(element.text, width, element.hang)
         case Paragraphs():
             return _paragraphs(element, width, styled=styled)
         case Heading():
-            return _set(folded(element.text, width), BOLD, styled=styled)
+            return _styled(folded(element.text, width), BOLD, styled=styled)
         case Gap():
             return ""
 
@@ -55,7 +55,7 @@ def _paragraphs(paragraphs: Paragraphs, width: int, *, styled: bool) -> str:
     for name, told in paragraphs.rows:
         folds = [line for paragraph in told for line in wrap(paragraph, width - 1 - names)]
         blanks = " " * (names - cell_len(name))
-        begun = (_set(name, BOLD, styled=styled) if name else "") + blanks
+        begun = (_styled(name, BOLD, styled=styled) if name else "") + blanks
         lines += [f"{begun if i == 0 else ' ' * names}{line}".rstrip() for i, line in enumerate(folds)]
     return "\n".join(lines)
 
@@ -65,7 +65,7 @@ def _bar(name: str, number: str, share: float) -> str:
     return f"{name:>10}  {number:<9}  {'█' * (max(1, round(BAR * share)) if share else 0)}".rstrip()
 
 
-def _set(text: str, style: Style, *, styled: bool) -> str:
+def _styled(text: str, style: Style, *, styled: bool) -> str:
     return style.render(text) if styled else text
 
 
@@ -86,7 +86,7 @@ def _grid(grid: Grid, width: int, *, styled: bool) -> str:
     ]
     whole = grid.indent + sum(widths) + sum(column.gap for column in grid.columns[:-1])
     if whole > width or any("\n" in entry for row in grid.rows for entry in row):
-        return _rendered(_table(grid), width, styled=styled)
+        return _render(_table(grid), width, styled=styled)
     lines = [_line([(column.heading, BOLD) for column in grid.columns], grid, widths, styled=styled)]
     for row in grid.rows:
         entries = [(entry, _tone(column, entry)) for column, entry in zip(grid.columns, row, strict=True)]
@@ -99,7 +99,7 @@ def _line(entries: list[tuple[str, Style | None]], grid: Grid, widths: list[int]
     line = " " * grid.indent
     for (text, style), column, width in zip(entries, grid.columns, widths, strict=True):
         blanks = " " * (width - cell_len(text))
-        shown = text if style is None else _set(text, style, styled=styled)
+        shown = text if style is None else _styled(text, style, styled=styled)
         line += (blanks + shown if column.align == "right" else shown + blanks) + " " * column.gap
     return line.rstrip()
 
@@ -127,7 +127,7 @@ def _table(grid: Grid) -> Table:
     return table
 
 
-def _rendered(table: Table, width: int, *, styled: bool) -> str:
+def _render(table: Table, width: int, *, styled: bool) -> str:
     """A table as text."""
     console = Console(
         file=StringIO(),
