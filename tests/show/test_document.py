@@ -3,13 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.show.document import Bars, Column, Facts, Gap, Grid, Heading, Lines, Paragraphs
+from keyhole.show.document import Bars, Column, Facts, Gap, Grid, Heading, Lines
 from keyhole.show.html import to_html
 from keyhole.show.text import _render, _table, to_text
 
 WORDS = st.lists(st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=12), min_size=1)
 SENTENCE = WORDS.map(" ".join)
-TOLD = st.lists(st.tuples(st.sampled_from(["status", "δ", ""]), st.lists(SENTENCE, min_size=1)), min_size=1)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["sparsity", "margin"]), SENTENCE), min_size=1), st.integers(40, 120))
@@ -102,20 +101,3 @@ def test_the_smallest_share_still_has_a_bar():
 def test_a_hanging_indent_may_be_none():
     """Paragraphs are folded flush where that is asked for."""
     assert to_text((Lines("aa bb cc", hang=0),), 5) == "aa bb\ncc"
-
-
-@given(TOLD, st.integers(40, 120))
-def test_paragraphs_leave_the_last_column_free_and_lose_no_letter(rows, width):
-    """Each paragraph begins on a line of its own, beside its name or below the one before, and keeps its words."""
-    text = to_text((Paragraphs(rows, at_least=12),), width)
-    assert all(len(line) < width and line == line.rstrip() for line in text.splitlines())
-    assert text.split() == [word for name, told in rows for part in (name, *told) for word in part.split()]
-    assert all(line[12:14] in {"", "  "} for line in text.splitlines())
-
-
-def test_paragraphs_are_escaped_rows_of_a_table():
-    """Names in one column, paragraphs with breaks between them in the other."""
-    page = to_html((Paragraphs([("a<b", ["x & y", "z"])]),))
-    assert page.startswith("<table><tr><th")
-    assert "a&lt;b</th>" in page
-    assert "x &amp; y<br>z</td>" in page

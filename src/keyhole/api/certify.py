@@ -85,10 +85,10 @@ class Certified(Result):
     @property
     def summary(self) -> str:
         """The function, and whether the model equals it on every input."""
-        shown = self.certificate
+        certificate = self.certificate
         function = "no function found" if self.function is None else abbreviate(self.function, NAMED)
         verdict = {"PROVED": "PROVED equal to", "COUNTEREXAMPLE": "COUNTEREXAMPLE to"}.get(self.status, "UNDECIDED:")
-        return f"{verdict} {function} on all {shown.symbols}^{shown.tokens} inputs"
+        return f"{verdict} {function} on all {certificate.symbols}^{certificate.tokens} inputs"
 
     def document(self) -> Document:
         """Warnings, the function, the status, what the sample promises, and what is assumed."""
@@ -167,12 +167,12 @@ def certify(
         largest=largest,
         fresh=fresh,
     )
-    found = certificate_of(
+    certificate = certificate_of(
         tables, _sample(data), drifts=subject.drifts, held_out=_sample(holdout), terms=terms, watch=watch
     )
-    found = replace(found, note=subject.note, assumed=subject.assumed, described=subject.described)
-    about = tables if found.repair is None else found.repair.model
-    return Certified(str(model) if isinstance(model, str | Path) else "a model", found, about)
+    certificate = replace(certificate, note=subject.note, assumed=subject.assumed, described=subject.described)
+    about = tables if certificate.repair is None else certificate.repair.model
+    return Certified(str(model) if isinstance(model, str | Path) else "a model", certificate, about)
 
 
 def _note(notes: Any) -> str:

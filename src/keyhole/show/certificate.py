@@ -9,7 +9,7 @@ from keyhole.decimals import at_least, at_most, chance
 from keyhole.show.document import Document, Paragraphs
 
 Record = Mapping[str, Any]
-Told = list[tuple[str, list[str]]]
+Rows = list[tuple[str, list[str]]]
 
 SIGNS = f"{digits}{ascii_uppercase}{ascii_lowercase}+/"  # a sign for each symbol of the largest alphabet
 RUNS = ((0, 10), (10, 36), (36, 62))  # of signs that follow each other
@@ -18,33 +18,33 @@ DRAWN = 60  # positions of an input that is drawn in full
 
 def certificate_document(record: Record) -> Document:
     """The certificate, in the order in which it is read."""
-    told: Told = [("WARNING", [warning]) for warning in record["warnings"]]
-    told += _repairs(record)
-    told += _function(record)
-    told.append(("status", _status(record)))
+    rows: Rows = [("WARNING", [warning]) for warning in record["warnings"]]
+    rows += _repairs(record)
+    rows += _function(record)
+    rows.append(("status", _status(record)))
     if record["disagreement"]:
-        told.append(("disagreement", record["disagreement"]))
-    told += _sample(record)
-    told.append(("δ", [f"δ = {chance(record['delta'])} {record['delta_means'].removeprefix('δ ')}"]))
-    told.append(("assumed", record["assumptions"]))
-    told.append(("time", [f"{record['seconds']:.1f} s"]))
-    return (Paragraphs(told, at_least=len("disagreement")),)
+        rows.append(("disagreement", record["disagreement"]))
+    rows += _sample(record)
+    rows.append(("δ", [f"δ = {chance(record['delta'])} {record['delta_means'].removeprefix('δ ')}"]))
+    rows.append(("assumed", record["assumptions"]))
+    rows.append(("time", [f"{record['seconds']:.1f} s"]))
+    return (Paragraphs(rows, at_least=len("disagreement")),)
 
 
-def _repairs(record: Record) -> Told:
+def _repairs(record: Record) -> Rows:
     """What was changed in the model: before its file was written, and now."""
-    told: Told = []
+    rows: Rows = []
     if record["repaired_before"]:
-        told.append(("repaired", [f"before the file was written, as it says: {record['repaired_before']}"]))
+        rows.append(("repaired", [f"before the file was written, as it says: {record['repaired_before']}"]))
     if record["repair"] is not None:
-        told.append(("repair", [f"{record['repair']}. {record['repair_says']}"]))
+        rows.append(("repair", [f"{record['repair']}. {record['repair_says']}"]))
         if record["status_before_repair"] is not None:
             before = f"The model as given was {record['status_before_repair']}; all below is about the changed model."
-            told.append(("", [before]))
-    return told
+            rows.append(("", [before]))
+    return rows
 
 
-def _function(record: Record) -> Told:
+def _function(record: Record) -> Rows:
     """The function that was read off, and how often it agrees with the model."""
     if record["function"] is None:
         return [("function", [f"none found: {record['reason']}"])]
@@ -94,20 +94,20 @@ def _signs(symbols: int) -> list[str]:
     return [f"{run[0]}-{run[-1]}" if len(run) > 1 else run for run in runs] + list(SIGNS[RUNS[-1][1] : symbols])
 
 
-def _sample(record: Record) -> Told:
+def _sample(record: Record) -> Rows:
     """What the sample promises of the model, and what it says without the model."""
-    told: Told = []
+    rows: Rows = []
     if record["samples"] is not None:
-        told += [("sample", [_counted(record)]), ("error", [_error(record)]), ("trivial", [_trivial(record)])]
+        rows += [("sample", [_counted(record)]), ("error", [_error(record)]), ("trivial", [_trivial(record)])]
     elif record["function"] is not None:
-        told.append(("error", ["nothing can be promised without the training set; give it as data"]))
+        rows.append(("error", ["nothing can be promised without the training set; give it as data"]))
     if record["held_out_bound"] is not None:
-        told.append(("held out", [_held_out(record)]))
+        rows.append(("held out", [_held_out(record)]))
     if record["no_network"] is not None:
-        told.append(("no network", [_no_network(record["no_network"])]))
+        rows.append(("no network", [_no_network(record["no_network"])]))
     if record["identification"] is not None:
-        told.append(("identified", [record["identification"]]))
-    return told
+        rows.append(("identified", [record["identification"]]))
+    return rows
 
 
 def _counted(record: Record) -> str:
@@ -155,9 +155,9 @@ def _no_network(free: Record) -> str:
         stopped = "" if free["searched"] else "not searched to the end: "
         return f"brute-force consistent junta, no network: {stopped}{free['reason']}"
     more = f", one of {free['fitting']} of that size" if free["fitting"] > 1 else ""
-    told = f"brute-force consistent junta, no network: {free['function']}{more}; "
-    told += f"error at most {at_most(free['error_bound'], 4)}"
+    words = f"brute-force consistent junta, no network: {free['function']}{more}; "
+    words += f"error at most {at_most(free['error_bound'], 4)}"
     if free["identified"] is not None:
         by = f"yes, by {free['identified_by']}" if free["identified"] else "no"
-        told += f"; identified: {by}"
-    return told if free["searched"] else f"{told} (not searched to the end: {free['reason']})"
+        words += f"; identified: {by}"
+    return words if free["searched"] else f"{words} (not searched to the end: {free['reason']})"

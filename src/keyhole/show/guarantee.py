@@ -17,7 +17,7 @@ def bound_document(record: Record) -> Document:
     gap = needed.pop("gap", None)
     lines += [f"{title}: {samples:,} samples for a gap of {gap:g}" for title, samples in needed.items()]
     lines += [f"{refused['theorem']}: not asked. {refused['reason']}" for refused in record["refused"]]
-    lines += [f"{said['name']}: {_outward(said)}" for said in record["finite_classes"]]
+    lines += [f"{entry['name']}: {_outward(entry)}" for entry in record["finite_classes"]]
     if record["vacuous"]:
         lines.append(f"Every bound here is vacuous. {record['guarantees'][0]['note']}")
     growth = (element for grown in record["growth"] for element in (Gap(), *_growth(grown)))
@@ -42,11 +42,11 @@ def bound_html(record: Record) -> str:
     return "".join(derivation_html(guarantee) for guarantee in record["guarantees"])
 
 
-def _outward(said: Record) -> str:
+def _outward(entry: Record) -> str:
     """A figure of finite classes: what no learner goes below rounded down, all else up."""
-    if said["value"] is None:
-        return "∞" if said["value_reason"] == "not finite" else "no number"
-    return at_least(said["value"], 4) if said["from_below"] else at_most(said["value"], 4)
+    if entry["value"] is None:
+        return "∞" if entry["value_reason"] == "not finite" else "no number"
+    return at_least(entry["value"], 4) if entry["from_below"] else at_most(entry["value"], 4)
 
 
 def _rival(rival: Record) -> str:
