@@ -16,7 +16,7 @@ from keyhole.certifier.prove.tables import Drift
 from keyhole.certifier.read.drift import drifts_of, require_exact_enough
 from keyhole.errors import AssumptionError, ShapeError
 
-LONGEST = 20_000  # positions; every one has its row, and inputs are drawn in full
+LONGEST = 20_000  # positions; inputs are drawn in full
 WIDEST = 64  # symbols
 
 
