@@ -20,7 +20,7 @@ from keyhole.claims.representation import constructions as representation
 from keyhole.claims.representation import joined, sharpness, softmax_smoothness
 from keyhole.latent.exchangeability.balance import balance_p_value
 from keyhole.latent.exchangeability.extendibility import extendibility_test
-from keyhole.latent.inference.measure import prototypes
+from keyhole.latent.inference import prototypes
 from keyhole.latent.inference.schedules import Rule
 from keyhole.latent.models.finite import FiniteLatent, FiniteModel
 from keyhole.latent.models.not_exchangeable import MarkovChain
