@@ -47,9 +47,6 @@ class Compiled(compiled.Compiled, Result):
         """What was made, what was proved, the norms beside the theorem's figures, and the number formats."""
         return compiled_document(self.record())
 
-    def _repr_html_(self) -> str:
-        return Result._repr_html_(self)
-
     def save(self, path: str | Path) -> Path:
         """Write the weights as .safetensors or .py (a torch module), or the answer as .json, .txt or .html."""
         path = Path(path)

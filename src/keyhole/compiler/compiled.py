@@ -20,7 +20,6 @@ from keyhole.compiler.precision.verdicts import ORDER, FormatVerdict, judge_form
 from keyhole.compiler.proof import Proof, prove
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import CompileError
-from keyhole.files.notebook import to_table
 from keyhole.profile import NormProfile
 
 
@@ -103,14 +102,6 @@ class Compiled:
         return (
             f"Compiled({shown!r}, context={plan.context}, {plan.construction}, {plan.width} units, "
             f"margin {at_least(self.proof.margin, 6)} on all 2^{plan.context} inputs)"
-        )
-
-    def _repr_html_(self) -> str:
-        """A table for notebooks."""
-        return to_table(
-            (name, value)
-            for name, value in self.record().items()
-            if value is not None and name != "rounding" and len(str(value)) <= 400
         )
 
 
