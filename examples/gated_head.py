@@ -12,7 +12,7 @@ from keyhole.bounds.covers.calculus import Cover
 from keyhole.bounds.covers.chaining import chained
 from keyhole.bounds.covers.heads import heads_cover
 from keyhole.bounds.covers.linear import scalar_cover
-from keyhole.bounds.falsify import Hunt, falsify
+from keyhole.bounds.falsification import Hunt, falsify
 from keyhole.profile import NormProfile
 
 STEEPEST = 1 / 4  # of the sigmoid, at zero

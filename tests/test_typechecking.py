@@ -7,7 +7,7 @@ from jaxtyping import TypeCheckError
 
 from keyhole.boolean.distribution import Bernoulli, sample
 from keyhole.bounds.softmax import drift
-from keyhole.bounds.theorems.guarantee import Sensitivity
+from keyhole.bounds.theorems.guarantees import Sensitivity
 from keyhole.rigorous.interval import Enclosure
 from typechecking import HOUSE, NUMBERS, rooms_with_arrays
 

@@ -15,8 +15,8 @@ import keyhole
 from keyhole.boolean.families import FAMILIES
 from keyhole.boolean.function import move
 from keyhole.errors import ArgumentError, FormulaError
+from keyhole.files.package_versions import versions
 from keyhole.files.paths import home
-from keyhole.files.versions import versions
 from keyhole.lab.laws.floors import TOLERATED, task_floor, trivial_accuracy
 from keyhole.lab.laws.growth_laws import LAWS, AffineLaw
 from keyhole.lab.learners.presets import preset
@@ -115,7 +115,7 @@ def test_each_threshold_is_estimated_once(tmp_path, monkeypatch):
         contexts.append(context)
         return estimate_threshold(context, *rest, **options)
 
-    monkeypatch.setattr("keyhole.lab.thresholds.sweep.estimate_threshold", counted)
+    monkeypatch.setattr("keyhole.lab.thresholds.sweeps.estimate_threshold", counted)
     found = learned(tmp_path)
     assert found.verdict is not None
     assert str(found)

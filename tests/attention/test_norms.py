@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from keyhole.attention.activations import GELU, Identity, ReLU
 from keyhole.attention.evaluation import evaluate
-from keyhole.attention.forward import forward
+from keyhole.attention.forward_pass import forward
 from keyhole.attention.function_classes import query_score, tf_block, tf_scalar
 from keyhole.attention.layers import Affine, FeedForward, LayerNorm
 from keyhole.attention.matrices import matrix_norms, product_norms

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from keyhole.attention.activations import ReLU
 from keyhole.attention.evaluation import evaluate, evaluate_by_product, evaluate_by_softmax, is_safe
-from keyhole.attention.forward import forward
+from keyhole.attention.forward_pass import forward
 from keyhole.attention.layers import Affine
 from keyhole.attention.normalisers import Entmax15, Hardmax, Linear, Sigmoid, Sparsemax, Uniform
 from keyhole.attention.positions import LearnedPositions

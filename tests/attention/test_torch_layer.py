@@ -5,7 +5,7 @@ import pytest
 
 from keyhole.attention.activations import GELU, ReLU
 from keyhole.attention.evaluation import evaluate
-from keyhole.attention.forward import forward, transform
+from keyhole.attention.forward_pass import forward, transform
 from keyhole.attention.layers import Affine, FeedForward, LayerNorm
 from keyhole.attention.norms import profile
 from keyhole.attention.positions import LearnedPositions

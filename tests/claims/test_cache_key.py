@@ -153,7 +153,7 @@ from keyhole.claims.ledger import find
 for name in sys.argv[1:]:
     find(name).measure("quick", 0)
 code = {module for name in sys.argv[1:] for module in reachable(find(name).measure).code}
-own = {"keyhole.claims.ledger", "keyhole.claims.cache_key", "keyhole.files.versions"}  # of this program
+own = {"keyhole.claims.ledger", "keyhole.claims.cache_key", "keyhole.files.package_versions"}  # of this program
 for name, module in sys.modules.items():
     package = hasattr(module, "__path__") or name.endswith("statements")
     if name.startswith("keyhole.") and not package and not name.startswith(NOT_FOLLOWED) and name not in code | own:

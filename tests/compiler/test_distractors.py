@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from compiled_plans import CONTEXT, FORMULAS, all_inputs, all_plans, targets
 from keyhole.attention.evaluation import evaluate
-from keyhole.attention.forward import forward
+from keyhole.attention.forward_pass import forward
 from keyhole.attention.tables import dense, tabulate
 from keyhole.boolean.families import read_function
 from keyhole.compiler.assembly import logits, to_model, to_tabulated

@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 
 from keyhole.api.certify import certify
 from keyhole.attention.evaluation import evaluate
-from keyhole.attention.forward import forward
+from keyhole.attention.forward_pass import forward
 from keyhole.attention.tables import tabulate
 from keyhole.certifier.read.scope import certifiable
 from keyhole.errors import CheckpointError

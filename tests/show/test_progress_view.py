@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from keyhole.lab.thresholds.sweep import Standing, SweepState
+from keyhole.lab.thresholds.sweeps import Standing, SweepState
 from keyhole.progress import Progress
 from keyhole.show import progress_view
 from keyhole.show.progress_view import EVERY, Pace, line, line_watch, picture, view_progress

@@ -19,8 +19,8 @@ from keyhole.bounds import (
 from keyhole.bounds.construction_norms import TARGETS
 from keyhole.bounds.finite.occam import certificate_nats, exact_error
 from keyhole.bounds.theorems.derivation import number_record
-from keyhole.bounds.theorems.guarantee import with_tokens
-from keyhole.bounds.theorems.rivals import Rival
+from keyhole.bounds.theorems.guarantees import with_tokens
+from keyhole.bounds.theorems.rival_bounds import Rival
 from keyhole.bounds.validate import Real, failure, sample_size
 from keyhole.compiler.checking import load_checked
 from keyhole.compiler.norms import plan_profile

@@ -12,7 +12,7 @@ from keyhole.compiler import compiled
 from keyhole.compiler.choice import Charge, cheapest, choose, path_inf
 from keyhole.compiler.compiled import compile_choice
 from keyhole.compiler.constructions.base import Construction
-from keyhole.compiler.export.pictures import pictures
+from keyhole.compiler.export.drawings import pictures
 from keyhole.compiler.export.save import save_model
 from keyhole.errors import ArgumentError, OutputError
 from keyhole.profile import NormProfile

@@ -9,7 +9,7 @@ from keyhole.boolean.families import read_function
 from keyhole.boolean.fourier import degree, fourier_weight
 from keyhole.boolean.function import SparseFunction, check_context
 from keyhole.boolean.influence import average_sensitivity, influences, largest_sensitivity, probability
-from keyhole.boolean.leap import leap
+from keyhole.boolean.leap_complexity import leap
 from keyhole.boolean.printing import table_bits, table_digits
 from keyhole.boolean.rules import Levels
 from keyhole.boolean.shape import Certificate, counts_literals, is_monotone, is_symmetric, threshold_certificate

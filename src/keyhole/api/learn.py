@@ -25,7 +25,7 @@ from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask, Task
 from keyhole.lab.thresholds.design import BUDGET, LARGEST, Design
 from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online, Schedule
-from keyhole.lab.thresholds.sweep import SweepPlan, sweep
+from keyhole.lab.thresholds.sweeps import SweepPlan, sweep
 from keyhole.lab.thresholds.threshold import Threshold
 from keyhole.progress import Progress, Watch, ignore
 

@@ -15,7 +15,7 @@ from keyhole.lab.laws.floors import trivial_accuracy
 from keyhole.lab.laws.verdict import LawVerdict, slope_beside_floor
 from keyhole.lab.runs.run import SUCCESS
 from keyhole.lab.task import SparseTask, Task
-from keyhole.lab.thresholds.sweep import Sweep
+from keyhole.lab.thresholds.sweeps import Sweep
 from keyhole.lab.thresholds.threshold import Threshold
 from keyhole.show.document import Document
 from keyhole.show.sample_complexity import sample_complexity_document

@@ -6,8 +6,8 @@ the names most used; normalisers, embeddings and norms have files of their own.
 
 from keyhole.attention.evaluation import Evaluator as Evaluator
 from keyhole.attention.evaluation import evaluate as evaluate
-from keyhole.attention.forward import attend as attend
-from keyhole.attention.forward import forward as forward
+from keyhole.attention.forward_pass import attend as attend
+from keyhole.attention.forward_pass import forward as forward
 from keyhole.attention.function_classes import query_score as query_score
 from keyhole.attention.function_classes import tf_block as tf_block
 from keyhole.attention.function_classes import tf_head as tf_head

@@ -31,7 +31,7 @@ from typing import Any
 import keyhole
 from keyhole.claims.finding import Experiment, Measure, NamedFunction, Scale
 from keyhole.errors import ArgumentError
-from keyhole.files.versions import versions
+from keyhole.files.package_versions import versions
 
 PACKAGE = Path(keyhole.__file__).parent
 NOT_FOLLOWED = (  # they render, cite, list and run, and decide no number

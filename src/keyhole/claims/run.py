@@ -15,7 +15,7 @@ from keyhole.claims.keeping import read, written
 from keyhole.claims.ledger import choose, experiments
 from keyhole.errors import ArgumentError, DataError, OutputError
 from keyhole.files.atomic import write_file
-from keyhole.files.versions import versions
+from keyhole.files.package_versions import versions
 from keyhole.progress import Progress, Watch, ignore
 
 HEARTBEAT = 15.0  # seconds after which the experiments under way are named, where none has finished

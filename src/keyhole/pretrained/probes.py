@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from keyhole.attention.forward import attend
+from keyhole.attention.forward_pass import attend
 from keyhole.attention.tokens import embed_tokens
 from keyhole.attention.weights import Model
 from keyhole.errors import CheckpointError

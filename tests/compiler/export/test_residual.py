@@ -7,7 +7,7 @@ import pytest
 
 from compiled_plans import CONTEXT, FORMULAS, all_inputs, all_plans, targets
 from keyhole.attention.evaluation import evaluate
-from keyhole.attention.forward import attend, forward, transform
+from keyhole.attention.forward_pass import attend, forward, transform
 from keyhole.attention.tokens import embed_tokens
 from keyhole.boolean.families import read_function
 from keyhole.compiler.assembly import to_tabulated

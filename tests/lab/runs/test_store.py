@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from keyhole.errors import StoreError
 from keyhole.files.model import read_model
-from keyhole.files.versions import versions
+from keyhole.files.package_versions import versions
 from keyhole.lab.learners import learner_named
 from keyhole.lab.runs import leases
 from keyhole.lab.runs.database import SCHEMA, transaction

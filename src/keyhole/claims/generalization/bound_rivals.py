@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from keyhole.bounds.construction_norms import hypothetical, pair_construction
-from keyhole.bounds.theorems.guarantee import guarantee
-from keyhole.bounds.theorems.rivals import RECALLED_CONSTANTS, rivals
-from keyhole.bounds.theorems.theorems import SCALAR, TABULATED
+from keyhole.bounds.theorems.guarantees import guarantee
+from keyhole.bounds.theorems.registry import SCALAR, TABULATED
+from keyhole.bounds.theorems.rival_bounds import RECALLED_CONSTANTS, rivals
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, Figure
 from keyhole.profile import NormProfile

@@ -21,7 +21,7 @@ from uuid import uuid4
 from keyhole.errors import StoreError
 from keyhole.files.looking import is_there
 from keyhole.files.model import write_model
-from keyhole.files.versions import versions
+from keyhole.files.package_versions import versions
 from keyhole.lab.learners.base import Learner, StatesPackages
 from keyhole.lab.runs.database import explain_errors, open_database, transaction
 from keyhole.lab.runs.leases import LEASE, Lease, this_host

@@ -8,7 +8,7 @@ from keyhole.boolean.families import read_function
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.distractors import Distractor, add_distractor
-from keyhole.compiler.export.pictures import (
+from keyhole.compiler.export.drawings import (
     BARS,
     attention_figure,
     pictures,

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from keyhole.bounds.theorems.derivation import Step, number_record
 from keyhole.bounds.theorems.peeling import peel
+from keyhole.bounds.theorems.registry import Route
 from keyhole.bounds.theorems.risk import Loss, Statement, risk_step
-from keyhole.bounds.theorems.theorems import Route
 from keyhole.bounds.validate import Real, failure, positive, sample_size
 from keyhole.errors import AssumptionError
 from keyhole.profile import NormProfile
@@ -152,7 +152,7 @@ def guarantee(
     Statement  Rule 3 with the theorem's R_m; for norms `measured` after training, Rule 4 first.
 
     >>> from keyhole.bounds.construction_norms import pair_construction
-    >>> from keyhole.bounds.theorems.theorems import TABULATED
+    >>> from keyhole.bounds.theorems.registry import TABULATED
     >>> print(guarantee(TABULATED, pair_construction("and", 100, 3), 1e5))
     gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)
     """

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from keyhole.bounds.falsify import falsify
+from keyhole.bounds.falsification import falsify
 from keyhole.bounds.softmax import drift
 from keyhole.errors import AssumptionError
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keyhole.attention.activations import GELU, Identity, ReLU
 from keyhole.attention.checks import require_weights
-from keyhole.attention.forward import attend, forward, transform
+from keyhole.attention.forward_pass import attend, forward, transform
 from keyhole.attention.function_classes import query_score, tf_block, tf_head, tf_layer, tf_scalar
 from keyhole.attention.layers import Affine, FeedForward, LayerNorm, project
 from keyhole.attention.normalisers import Linear, Sparsemax

@@ -11,11 +11,11 @@ from keyhole.bounds.covers.heads import attention_cover, readout_norm, scalar_mo
 from keyhole.bounds.covers.linear import scalar_cover, sparse_matrix_cover, volumetric_size
 from keyhole.bounds.finite.pac_bayes import best_catoni, description_gap, lotfi, mcallester
 from keyhole.bounds.theorems.derivation import Complexity, Lemma, Step
-from keyhole.bounds.theorems.guarantee import guarantee
+from keyhole.bounds.theorems.guarantees import guarantee
 from keyhole.bounds.theorems.norm_fields import deep_dials, scalar_dials
 from keyhole.bounds.theorems.published_shapes import deep_shape, head_shape, risk_shape, scalar_shape, zhang_log_size
+from keyhole.bounds.theorems.registry import DEEP, SCALAR, Route
 from keyhole.bounds.theorems.risk import deviation
-from keyhole.bounds.theorems.theorems import DEEP, SCALAR, Route
 from keyhole.bounds.validate import Real, positive, sample_size
 from keyhole.errors import AssumptionError
 from keyhole.papers import (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from keyhole.boolean.families import conjunction, disjunction, majority, parity, random_junta
 from keyhole.boolean.fourier import fourier_weight
 from keyhole.boolean.function import constant, from_levels, from_table
-from keyhole.boolean.leap import leap, leap_of_sets
+from keyhole.boolean.leap_complexity import leap, leap_of_sets
 
 from oracles import character, leap_by_closure, leap_by_orderings, ones, support, table_from_number
 from strategies import countings, functions

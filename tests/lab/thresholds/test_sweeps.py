@@ -24,7 +24,7 @@ from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask
 from keyhole.lab.thresholds.design import Design
 from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online
-from keyhole.lab.thresholds.sweep import SweepPlan, sweep
+from keyhole.lab.thresholds.sweeps import SweepPlan, sweep
 from keyhole.lab.thresholds.threshold import estimate_threshold
 from lab_fakes import Climb, Coin, Inline
 
@@ -317,7 +317,7 @@ from keyhole.lab.runs.engine import start_processes
 from keyhole.lab.thresholds.design import Design
 from keyhole.lab.thresholds.schedule import Adaptive
 from keyhole.lab.runs.store import Store
-from keyhole.lab.thresholds.sweep import SweepPlan, sweep
+from keyhole.lab.thresholds.sweeps import SweepPlan, sweep
 from keyhole.lab.task import SparseTask
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from keyhole.bounds.theorems.published_shapes import (
     scalar_shape,
     zhang_log_size,
 )
-from keyhole.bounds.theorems.rivals import counted_log_size, length_free_cover, loosened, parameters, rivals
+from keyhole.bounds.theorems.rival_bounds import counted_log_size, length_free_cover, loosened, parameters, rivals
 from keyhole.errors import AssumptionError
 
 PROFILE = hypothetical(tokens=100, value21=2.0, value=1.0, score=5.0, width=4, readout=3.0)

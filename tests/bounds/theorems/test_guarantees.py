@@ -14,9 +14,9 @@ from keyhole.bounds.construction_norms import hypothetical, matrix
 from keyhole.bounds.covers.chaining import chained
 from keyhole.bounds.covers.heads import common_nats, head_capacity, scalar_capacity, scalar_model_cover
 from keyhole.bounds.theorems.derivation import number_record
-from keyhole.bounds.theorems.guarantee import with_tokens
+from keyhole.bounds.theorems.guarantees import with_tokens
 from keyhole.bounds.theorems.risk import Loss, deviation, margin_loss
-from keyhole.bounds.theorems.rivals import RECALLED_CONSTANTS, RECALLED_TRANSPOSED, loosened
+from keyhole.bounds.theorems.rival_bounds import RECALLED_CONSTANTS, RECALLED_TRANSPOSED, loosened
 from keyhole.errors import AssumptionError
 from keyhole.profile import BlockNorms, HeadNorms, NormProfile
 
