@@ -9,28 +9,28 @@ from typing import Any, ClassVar
 from keyhole.api.result import Result
 from keyhole.bounds import (
     ROUTES,
+    TARGETS,
     Guarantee,
+    Real,
+    failure,
     guarantee,
     identification_size,
     information_floor,
+    number_record,
     pair_construction,
     rivals,
+    sample_size,
 )
-from keyhole.bounds.construction_norms import TARGETS
-from keyhole.bounds.finite.occam import certificate_nats, exact_error
-from keyhole.bounds.theorems.derivation import number_record
-from keyhole.bounds.theorems.guarantees import with_tokens
-from keyhole.bounds.theorems.rival_bounds import Rival
-from keyhole.bounds.validate import Real, failure, sample_size
-from keyhole.compiler.checking import load_checked
-from keyhole.compiler.norms import plan_profile
+from keyhole.bounds.finite import certificate_nats, exact_error
+from keyhole.bounds.theorems import Rival, with_tokens
+from keyhole.compiler import load_checked, plan_profile
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure
 from keyhole.files.atomic import write_file
 from keyhole.files.looking import is_folder
 from keyhole.files.model import read_model
 from keyhole.files.norms import read_norms, template
-from keyhole.pretrained.keyhole_tables import is_tabulated
+from keyhole.pretrained import is_tabulated
 from keyhole.profile import NormProfile, require_possible
 from keyhole.show.derivation import derivation_latex
 from keyhole.show.document import Document

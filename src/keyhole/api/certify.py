@@ -9,21 +9,18 @@ import numpy as np
 
 from keyhole.api.result import Result
 from keyhole.api.stored_run import names_run, read_run
-from keyhole.attention.tables import Tabulated
-from keyhole.attention.weights import Model
-from keyhole.boolean.fitting.minimal import Sample
-from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
-from keyhole.bounds.validate import Real
-from keyhole.certifier.certificate import ModelCertificate, Terms, certificate_of
-from keyhole.certifier.read.scope import CertifiableModel, certifiable
-from keyhole.certifier.record import certificate_record, formula
-from keyhole.certifier.sample.disagreement import FRESH
+from keyhole.attention import Model, Tabulated
+from keyhole.boolean import SymbolLaw, biased_bits, uniform_law
+from keyhole.boolean.fitting import Sample
+from keyhole.bounds import Real
+from keyhole.certifier import ModelCertificate, Terms, certificate_of, certificate_record, formula
+from keyhole.certifier.read import CertifiableModel, certifiable
+from keyhole.certifier.sample import FRESH
 from keyhole.errors import ArgumentError
 from keyhole.files.data import as_sample, read_labelled
 from keyhole.files.model import read_model
 from keyhole.files.safetensors_in import is_ours, read_weights
-from keyhole.pretrained.keyhole_tables import is_tabulated, load_tabulated, save_tabulated
-from keyhole.pretrained.torch_encoder import read_foreign
+from keyhole.pretrained import is_tabulated, load_tabulated, read_foreign, save_tabulated
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.certificate import certificate_document
 from keyhole.show.document import Document
@@ -103,8 +100,7 @@ def read_source(path: Path) -> CertifiableModel:
     stored = read_model(path)
     if is_tabulated(stored):
         return replace(certifiable(load_tabulated(stored)), note=_note(stored.description.get("notes")))
-    from keyhole.compiler.assembly import to_tabulated
-    from keyhole.compiler.checking import load_undamaged, require_dense
+    from keyhole.compiler import load_undamaged, require_dense, to_tabulated
 
     plan = load_undamaged(stored, path)
     require_dense(plan, stored, path)

@@ -9,19 +9,14 @@ import numpy as np
 
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.api.stored_run import TrainedRun, read_run
-from keyhole.attention.evaluation import evaluate
-from keyhole.attention.tables import Tabulated
-from keyhole.boolean.junta import Junta
-from keyhole.boolean.symbols import uniform_law
-from keyhole.certifier.certificate import ModelCertificate, Terms, certificate_of
-from keyhole.certifier.read.scope import LONGEST, WIDEST, certifiable
-from keyhole.certifier.record import formula, warnings
+from keyhole.attention import Tabulated, evaluate
+from keyhole.boolean import Junta, uniform_law
+from keyhole.certifier import ModelCertificate, Terms, certificate_of, formula, warnings
+from keyhole.certifier.read import LONGEST, WIDEST, certifiable
 from keyhole.errors import AssumptionError, KeyholeError
-from keyhole.lab.learners.base import Learner
-from keyhole.lab.learners.transformer import TransformerLearner
-from keyhole.lab.runs.engine import spawn_pool, worker_environment
-from keyhole.lab.runs.store import RunSummary
-from keyhole.lab.task import Instance, SparseTask, Task
+from keyhole.lab import Instance, SparseTask, Task
+from keyhole.lab.learners import Learner, TransformerLearner
+from keyhole.lab.runs import RunSummary, spawn_pool, worker_environment
 from keyhole.progress import Progress, Watch, ignore
 
 FRESH = 100_000  # inputs on which a model without proof is compared with its function, and with the target

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from keyhole.api.result import Result
-from keyhole.compiler.checking import Inspection, inspect
+from keyhole.compiler import Inspection, inspect
 from keyhole.errors import CheckpointError
 from keyhole.files.model import read_model
-from keyhole.pretrained.keyhole_tables import is_tabulated
+from keyhole.pretrained import is_tabulated
 from keyhole.show.check import check_document
 from keyhole.show.document import Document
 

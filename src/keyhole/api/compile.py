@@ -5,15 +5,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from keyhole.api.result import Result
-from keyhole.boolean.families import read_function
-from keyhole.boolean.function import SparseFunction
-from keyhole.bounds.covers.heads import scalar_model_cover
-from keyhole.compiler import compiled
-from keyhole.compiler.choice import Charge, cheapest, choose, path_inf
-from keyhole.compiler.compiled import compile_choice
-from keyhole.compiler.constructions.base import Construction
-from keyhole.compiler.export.drawings import pictures
-from keyhole.compiler.export.save import save_model
+from keyhole.boolean import SparseFunction, read_function
+from keyhole.bounds.covers import scalar_model_cover
+from keyhole.compiler import Charge, cheapest, choose, compile_choice, compiled, path_inf
+from keyhole.compiler.constructions import Construction
+from keyhole.compiler.export import pictures, save_model
 from keyhole.errors import ArgumentError, OutputError
 from keyhole.profile import NormProfile
 from keyhole.show.compiled import compiled_document

@@ -5,15 +5,27 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from keyhole.api.result import Result
-from keyhole.boolean.families import read_function
-from keyhole.boolean.fourier import degree, fourier_weight
-from keyhole.boolean.function import SparseFunction, check_context
-from keyhole.boolean.influence import average_sensitivity, influences, largest_sensitivity, probability
-from keyhole.boolean.leap_complexity import leap
-from keyhole.boolean.printing import table_bits, table_digits
-from keyhole.boolean.rules import Levels
-from keyhole.boolean.shape import Certificate, counts_literals, is_monotone, is_symmetric, threshold_certificate
-from keyhole.bounds.finite.floor import information_floor
+from keyhole.boolean import (
+    Certificate,
+    Levels,
+    SparseFunction,
+    average_sensitivity,
+    check_context,
+    counts_literals,
+    degree,
+    fourier_weight,
+    influences,
+    is_monotone,
+    is_symmetric,
+    largest_sensitivity,
+    leap,
+    probability,
+    read_function,
+    table_bits,
+    table_digits,
+    threshold_certificate,
+)
+from keyhole.bounds.finite import information_floor
 from keyhole.figure import Axis, Figure
 from keyhole.papers import ABBE_2023, EDELMAN_2022, Source
 from keyhole.show.description import description_document

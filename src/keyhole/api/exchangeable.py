@@ -10,9 +10,14 @@ import numpy as np
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.files.data import read_sequences
-from keyhole.latent.exchangeability.extendibility import extendibility_test
-from keyhole.latent.exchangeability.order import neighbours_test, places_test, require_sequences
-from keyhole.latent.exchangeability.permutations import PermutationTest, require_permutations
+from keyhole.latent.exchangeability import (
+    PermutationTest,
+    extendibility_test,
+    neighbours_test,
+    places_test,
+    require_permutations,
+    require_sequences,
+)
 from keyhole.progress import Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.exchangeability import exchangeability_document

@@ -9,12 +9,22 @@ import numpy as np
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
-from keyhole.latent.inference.attentions import Settings, make_attention, require_used
-from keyhole.latent.inference.measure import IDENTITY, Curve, measure_curves
-from keyhole.latent.inference.problem import Prediction, Problem, require_problem
-from keyhole.latent.inference.rates import MeanError, Slope
-from keyhole.latent.inference.schedules import PowerOfT, parse_schedule
-from keyhole.latent.models.registry import find_model
+from keyhole.latent.inference import (
+    IDENTITY,
+    Curve,
+    MeanError,
+    PowerOfT,
+    Prediction,
+    Problem,
+    Settings,
+    Slope,
+    make_attention,
+    measure_curves,
+    parse_schedule,
+    require_problem,
+    require_used,
+)
+from keyhole.latent.models import find_model
 from keyhole.progress import Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.inference import inference_document

@@ -11,22 +11,23 @@ from keyhole.api.run_certificate import RunCertificate
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.errors import ArgumentError
 from keyhole.files.paths import home
-from keyhole.lab.laws.floors import task_floor
-from keyhole.lab.laws.growth_laws import LAWS as GROWTH_LAWS
-from keyhole.lab.laws.growth_laws import GrowthLaw, read_laws
-from keyhole.lab.laws.selection import comparable, compare_laws
-from keyhole.lab.laws.verdict import LawVerdict
-from keyhole.lab.learners.base import Learner
-from keyhole.lab.learners.presets import LAWS
-from keyhole.lab.learners.registry import learner_named
-from keyhole.lab.runs.engine import Lane, borrow, core_count, start_processes
-from keyhole.lab.runs.run import require_learnable
-from keyhole.lab.runs.store import Store
-from keyhole.lab.task import SparseTask, Task
-from keyhole.lab.thresholds.design import BUDGET, LARGEST, Design
-from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online, Schedule
-from keyhole.lab.thresholds.sweeps import SweepPlan, sweep
-from keyhole.lab.thresholds.threshold import Threshold
+from keyhole.lab import SparseTask, Task
+from keyhole.lab.laws import LAWS as GROWTH_LAWS
+from keyhole.lab.laws import GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
+from keyhole.lab.learners import LAWS, Learner, learner_named
+from keyhole.lab.runs import Lane, Store, borrow, core_count, require_learnable, start_processes
+from keyhole.lab.thresholds import (
+    BUDGET,
+    LARGEST,
+    Adaptive,
+    Design,
+    Grid,
+    Online,
+    Schedule,
+    SweepPlan,
+    Threshold,
+    sweep,
+)
 from keyhole.progress import Progress, Watch, ignore
 
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for

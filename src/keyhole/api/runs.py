@@ -14,9 +14,9 @@ from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
 from keyhole.files.looking import is_there
 from keyhole.files.paths import home
-from keyhole.lab.laws.figures import course_figure
-from keyhole.lab.runs.store import RunSummary, Store, StoredRun
-from keyhole.lab.task import SparseTask
+from keyhole.lab import SparseTask
+from keyhole.lab.laws import course_figure
+from keyhole.lab.runs import RunSummary, Store, StoredRun
 from keyhole.show.document import Document
 from keyhole.show.runs import cost_document, run_document, runs_document
 from keyhole.show.text import to_text

@@ -6,17 +6,20 @@ from typing import Any, ClassVar
 
 from keyhole.api.result import Result
 from keyhole.api.run_certificate import RunCertificate, shares
-from keyhole.boolean.distribution import balanced
-from keyhole.boolean.families import read_function
+from keyhole.boolean import balanced, read_function
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
-from keyhole.lab.laws.figures import learners_figure, steps_figure, success_figure
-from keyhole.lab.laws.floors import trivial_accuracy
-from keyhole.lab.laws.verdict import LawVerdict, slope_beside_floor
-from keyhole.lab.runs.run import SUCCESS
-from keyhole.lab.task import SparseTask, Task
-from keyhole.lab.thresholds.sweeps import Sweep
-from keyhole.lab.thresholds.threshold import Threshold
+from keyhole.lab import SparseTask, Task
+from keyhole.lab.laws import (
+    LawVerdict,
+    learners_figure,
+    slope_beside_floor,
+    steps_figure,
+    success_figure,
+    trivial_accuracy,
+)
+from keyhole.lab.runs import SUCCESS
+from keyhole.lab.thresholds import Sweep, Threshold
 from keyhole.show.document import Document
 from keyhole.show.sample_complexity import sample_complexity_document
 from keyhole.show.site import save_figure

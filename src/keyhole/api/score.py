@@ -9,8 +9,7 @@ from keyhole.errors import DataError
 from keyhole.files.looking import is_folder, is_there
 from keyhole.show.document import Document
 from keyhole.show.scores import MEASURES, scores_document
-from keyhole.suite.attribution import AttributionScore, score_attribution
-from keyhole.suite.key import read_attributions, read_key
+from keyhole.suite import AttributionScore, read_attributions, read_key, score_attribution
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from keyhole.attention.weights import Model
-from keyhole.boolean.symbols import SymbolLaw
+from keyhole.attention import Model
+from keyhole.boolean import SymbolLaw
 from keyhole.errors import AssumptionError
 from keyhole.files.looking import is_there
 from keyhole.files.paths import home
-from keyhole.lab.learners.transformer import TransformerLearner
-from keyhole.lab.runs.run import data_of
-from keyhole.lab.runs.spec import RunSpec
-from keyhole.lab.runs.store import Store
-from keyhole.lab.runs.weights import weights_of
-from keyhole.lab.task import Instance
+from keyhole.lab import Instance
+from keyhole.lab.learners import TransformerLearner
+from keyhole.lab.runs import RunSpec, Store, data_of, weights_of
 
 NAME = re.compile(r"[0-9a-f]{4,64}")  # a beginning of an identity
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, ClassVar, overload
 
 from keyhole.api.result import Result
-from keyhole.compiler.compiled import assess_plan
-from keyhole.compiler.export.save import save_model
+from keyhole.compiler import assess_plan
+from keyhole.compiler.export import save_model
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.suite import suite_document
-from keyhole.suite.members import KEY, Member, make_members
+from keyhole.suite import KEY, Member, make_members
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,6 +5,9 @@
 False
 """
 
+from keyhole.bounds.construction_norms import TARGETS as TARGETS
+from keyhole.bounds.construction_norms import hypothetical as hypothetical
+from keyhole.bounds.construction_norms import matrix as matrix
 from keyhole.bounds.construction_norms import pair_construction as pair_construction
 from keyhole.bounds.covers.calculus import Cover as Cover
 from keyhole.bounds.covers.heads import common_nats as common_nats
@@ -12,6 +15,7 @@ from keyhole.bounds.covers.heads import head_capacity as head_capacity
 from keyhole.bounds.covers.heads import scalar_capacity as scalar_capacity
 from keyhole.bounds.covers.linear import gridded_matrix_size as gridded_matrix_size
 from keyhole.bounds.covers.linear import unordered_scalar_size as unordered_scalar_size
+from keyhole.bounds.derivation import number_record as number_record
 from keyhole.bounds.falsification import falsify as falsify
 from keyhole.bounds.finite.floor import information_floor as information_floor
 from keyhole.bounds.finite.identification import identification_size as identification_size
@@ -37,3 +41,6 @@ from keyhole.bounds.theorems.rival_bounds import rivals as rivals
 from keyhole.bounds.theorems.tabulated import observed_normaliser_gap as observed_normaliser_gap
 from keyhole.bounds.theorems.tabulated import tabulated_floor as tabulated_floor
 from keyhole.bounds.theorems.tabulated import tabulated_log_size as tabulated_log_size
+from keyhole.bounds.validate import Real as Real
+from keyhole.bounds.validate import failure as failure
+from keyhole.bounds.validate import sample_size as sample_size

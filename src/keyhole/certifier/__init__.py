@@ -1,1 +1,8 @@
 """What a trained one-layer model computes, proved for every input, with an error bound from a sample."""
+
+from keyhole.certifier.certificate import ModelCertificate as ModelCertificate
+from keyhole.certifier.certificate import Terms as Terms
+from keyhole.certifier.certificate import certificate_of as certificate_of
+from keyhole.certifier.record import certificate_record as certificate_record
+from keyhole.certifier.record import formula as formula
+from keyhole.certifier.record import warnings as warnings

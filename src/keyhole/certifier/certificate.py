@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
-from keyhole.attention.evaluation import Evaluator
-from keyhole.attention.tables import Tabulated
-from keyhole.boolean.fitting.minimal import FittingJuntas, Sample, juntas_that_fit
-from keyhole.boolean.junta import Junta, without_ignored
-from keyhole.boolean.symbols import SymbolLaw, uniform_law
-from keyhole.bounds.validate import failure
+from keyhole.attention import Evaluator, Tabulated
+from keyhole.boolean import Junta, SymbolLaw, uniform_law, without_ignored
+from keyhole.boolean.fitting import FittingJuntas, Sample, juntas_that_fit
+from keyhole.bounds import failure
 from keyhole.certifier.prove.tables import Drift
 from keyhole.certifier.prove.verify import Status, Verification, verify
 from keyhole.certifier.read.extraction import Extraction, agreement, extract

@@ -5,7 +5,7 @@ Proofs and counterexamples are about the weights in exact arithmetic or about ta
 
 from typing import Any
 
-from keyhole.boolean.junta import Junta
+from keyhole.boolean import Junta
 from keyhole.certifier.certificate import ModelCertificate, NetworkFree
 from keyhole.certifier.sample.sample_bound import Identification
 from keyhole.decimals import chance

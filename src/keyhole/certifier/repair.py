@@ -10,11 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from keyhole.attention.evaluation import Evaluator
-from keyhole.attention.normalisers import Softmax
-from keyhole.attention.tables import Tabulated, TabulatedHead, dense
-from keyhole.boolean.junta import Junta
-from keyhole.boolean.symbols import SymbolLaw
+from keyhole.attention import Evaluator, Softmax, Tabulated, TabulatedHead, dense
+from keyhole.boolean import Junta, SymbolLaw
 from keyhole.certifier.read.extraction import majority_table
 
 SHARPER = 2.0  # fixed about half of the trained models tried; 4 often breaks the function

@@ -135,7 +135,7 @@ def _run_in_processes(
 
 def core_count() -> int:
     """The cores this process may use, as the laboratory counts them."""
-    from keyhole.lab.runs.engine import core_count as count  # noqa: PLC0415  (imported where something is run)
+    from keyhole.lab.runs import core_count as count  # noqa: PLC0415  (imported where something is run)
 
     return count()
 

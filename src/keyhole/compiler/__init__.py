@@ -1,1 +1,19 @@
 """A Boolean function in, exact weights and a proof for every input out; no training."""
+
+from keyhole.compiler.assembly import to_tabulated as to_tabulated
+from keyhole.compiler.checking import Inspection as Inspection
+from keyhole.compiler.checking import inspect as inspect
+from keyhole.compiler.checking import load_checked as load_checked
+from keyhole.compiler.checking import load_undamaged as load_undamaged
+from keyhole.compiler.checking import require_dense as require_dense
+from keyhole.compiler.choice import Charge as Charge
+from keyhole.compiler.choice import cheapest as cheapest
+from keyhole.compiler.choice import choose as choose
+from keyhole.compiler.choice import path_inf as path_inf
+from keyhole.compiler.compiled import assess_plan as assess_plan
+from keyhole.compiler.compiled import compile_choice as compile_choice
+from keyhole.compiler.distractors import Distractor as Distractor
+from keyhole.compiler.distractors import add_distractor as add_distractor
+from keyhole.compiler.norms import plan_profile as plan_profile
+from keyhole.compiler.proof import Proof as Proof
+from keyhole.compiler.proof import prove as prove

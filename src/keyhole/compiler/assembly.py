@@ -3,11 +3,20 @@
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.activations import Identity, ReLU
-from keyhole.attention.layers import Affine, FeedForward
-from keyhole.attention.score import FactoredScore
-from keyhole.attention.tables import Tabulated, TabulatedHead
-from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
+from keyhole.attention import (
+    Affine,
+    Block,
+    FactoredScore,
+    FeedForward,
+    Head,
+    Identity,
+    Model,
+    ReadOut,
+    ReLU,
+    Tabulated,
+    TabulatedHead,
+    Wiring,
+)
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.boolean.function import check_context
+from keyhole.boolean import check_context
 from keyhole.compiler.choice import reasons
 from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions.base import Construction, TheoremNorm

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import cast
 
-from keyhole.boolean.function import SparseFunction, check_context
+from keyhole.boolean import SparseFunction, check_context
 from keyhole.compiler.constructions.additive import check_leak
 from keyhole.compiler.constructions.base import Construction, check_plan
 from keyhole.compiler.constructions.plan import MAX_POSITIONS, Output, Plan

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.attention.tables import Tabulated
-from keyhole.attention.weights import Model
-from keyhole.bounds.finite.necessity import logit_range_floor
+from keyhole.attention import Model, Tabulated
+from keyhole.bounds.finite import logit_range_floor
 from keyhole.compiler.assembly import to_model, to_tabulated
 from keyhole.compiler.choice import Choice
 from keyhole.compiler.constructions.base import Construction, TheoremNorm

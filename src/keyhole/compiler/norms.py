@@ -6,7 +6,7 @@ from math import hypot, sqrt
 
 import numpy as np
 
-from keyhole.attention.matrices import matrix_norms
+from keyhole.attention import matrix_norms
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.unread import count_unread_heads

@@ -12,12 +12,11 @@ from math import inf, isfinite
 
 import numpy as np
 
-from keyhole.boolean.function import decide
-from keyhole.boolean.rules import Levels
+from keyhole.boolean import Levels, decide
 from keyhole.compiler.constructions.plan import HeadPlan, Plan, half_gap, wanted
 from keyhole.compiler.unread import remove_unread
 from keyhole.errors import CompileError
-from keyhole.rigorous.interval import Enclosure, exactly, exponentials, reading, relu, total, weighted_sum
+from keyhole.rigorous import Enclosure, exactly, exponentials, reading, relu, total, weighted_sum
 
 CHUNK = 2**17  # entries of a matrix of patterns and units held at once: what a cache holds
 MAX_PATTERNS = 16  # relevant positions whose patterns are gone through one by one

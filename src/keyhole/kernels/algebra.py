@@ -12,7 +12,7 @@ from typing import Any
 from array_api_compat import array_namespace
 from jaxtyping import Float
 
-from keyhole.attention.types import require_positive
+from keyhole.attention import require_positive
 from keyhole.errors import AssumptionError, ShapeError
 
 Left = Float[Any, "m d"]

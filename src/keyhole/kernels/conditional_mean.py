@@ -11,7 +11,7 @@ from typing import Any
 from array_api_compat import array_namespace, device
 from jaxtyping import Float
 
-from keyhole.attention.types import Answers, Array, Keys, Queries, Values, require_context, require_positive
+from keyhole.attention import Answers, Array, Keys, Queries, Values, require_context, require_positive
 from keyhole.errors import ShapeError
 from keyhole.kernels.algebra import Kernel
 from keyhole.kernels.smoothing import BLOCK, in_blocks

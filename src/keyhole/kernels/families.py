@@ -9,7 +9,7 @@ from typing import Any
 from array_api_compat import device
 from jaxtyping import Float
 
-from keyhole.attention.types import Array, require_positive
+from keyhole.attention import Array, require_positive
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.kernels.algebra import Gram, Kernel, Left, Right
 

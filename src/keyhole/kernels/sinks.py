@@ -10,8 +10,7 @@ from typing import Any
 from array_api_compat import array_namespace, device
 from jaxtyping import Float
 
-from keyhole.attention.normalisers import Softmax
-from keyhole.attention.types import Array, Scores, require_numbers, require_positive
+from keyhole.attention import Array, Scores, Softmax, require_numbers, require_positive
 from keyhole.errors import AssumptionError, ShapeError
 
 

@@ -4,8 +4,7 @@ from math import inf
 
 from array_api_compat import array_namespace, device
 
-from keyhole.attention.normalisers import Softmax
-from keyhole.attention.types import Answers, Keys, Mixtures, Queries, Values, require_context
+from keyhole.attention import Answers, Keys, Mixtures, Queries, Softmax, Values, require_context
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.kernels.algebra import Kernel
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int32, UInt8
 
-from keyhole.boolean.distribution import UNIFORM
-from keyhole.boolean.fourier import sign_spectrum
+from keyhole.boolean import UNIFORM, sign_spectrum
 from keyhole.lab.task import Examples, Instance
 
 PROBE = 1024  # fresh inputs on which readings are taken

@@ -8,10 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float32, Int32, UInt8
 
-from keyhole.boolean.distribution import UNIFORM, Bernoulli, balanced
-from keyhole.boolean.families import read_function
-from keyhole.boolean.function import SparseFunction, move
-from keyhole.boolean.rules import Levels
+from keyhole.boolean import UNIFORM, Bernoulli, Levels, SparseFunction, balanced, move, read_function
 from keyhole.errors import ArgumentError, FormulaError
 
 BLOCK = 1 << 24  # symbols drawn at once

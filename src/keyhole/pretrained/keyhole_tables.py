@@ -6,12 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.attention.activations import GELU, Activation, Identity, ReLU
-from keyhole.attention.layers import Affine, FeedForward, LayerNorm
-from keyhole.attention.normalisers import Softmax
-from keyhole.attention.tables import Tabulated, TabulatedHead, thinned
-from keyhole.attention.types import numbers_of
-from keyhole.attention.weights import ReadOut, Wiring
+from keyhole.attention import (
+    GELU,
+    Activation,
+    Affine,
+    FeedForward,
+    Identity,
+    LayerNorm,
+    ReadOut,
+    ReLU,
+    Softmax,
+    Tabulated,
+    TabulatedHead,
+    Wiring,
+    numbers_of,
+    thinned,
+)
 from keyhole.errors import AssumptionError, CheckpointError
 from keyhole.files.model import StoredModel, description_digest, digest, write_model
 

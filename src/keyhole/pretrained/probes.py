@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from keyhole.attention.forward_pass import attend
-from keyhole.attention.tokens import embed_tokens
-from keyhole.attention.weights import Model
+from keyhole.attention import Model, attend, embed_tokens
 from keyhole.errors import CheckpointError
 
 # Allowed between our output, in double precision, and the original's, as a share of Σ|w_i x_i| + |b|, the terms that

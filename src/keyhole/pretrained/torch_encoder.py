@@ -39,12 +39,21 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.activations import GELU, ReLU
-from keyhole.attention.layers import Affine, FeedForward, LayerNorm
-from keyhole.attention.positions import LearnedPositions
-from keyhole.attention.score import FactoredScore
-from keyhole.attention.tokens import AdditiveEmbedding
-from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
+from keyhole.attention import (
+    GELU,
+    AdditiveEmbedding,
+    Affine,
+    Block,
+    FactoredScore,
+    FeedForward,
+    Head,
+    LayerNorm,
+    LearnedPositions,
+    Model,
+    ReadOut,
+    ReLU,
+    Wiring,
+)
 from keyhole.errors import CheckpointError, ShapeError
 from keyhole.pretrained.probes import TOLERANCE, Agreement, require_agreement
 

@@ -13,3 +13,21 @@ by 7e-9 where ends are off by 8e-14, since the leak of each head is a range and 
 one-hot pairs claim margins smaller by 5e-16 to 1e-14, so that files compiled before would no longer pass their check.
 `ball_of` is the one conversion from ends to a ball; a ball lies between its `low` and its `high`.
 """
+
+from keyhole.rigorous.ball import Ball as Ball
+from keyhole.rigorous.ball import ball_of as ball_of
+from keyhole.rigorous.ball import exact as exact
+from keyhole.rigorous.ball import inverse as inverse
+from keyhole.rigorous.ball import root as root
+from keyhole.rigorous.interval import Enclosure as Enclosure
+from keyhole.rigorous.interval import exactly as exactly
+from keyhole.rigorous.interval import exponentials as exponentials
+from keyhole.rigorous.interval import reading as reading
+from keyhole.rigorous.interval import relu as relu
+from keyhole.rigorous.interval import total as total
+from keyhole.rigorous.interval import weighted_sum as weighted_sum
+from keyhole.rigorous.roundoff import GROW as GROW
+from keyhole.rigorous.roundoff import UNDERFLOW as UNDERFLOW
+from keyhole.rigorous.roundoff import UNDERFLOW_OF_RADIUS as UNDERFLOW_OF_RADIUS
+from keyhole.rigorous.roundoff import UNIT as UNIT
+from keyhole.rigorous.roundoff import gamma as gamma

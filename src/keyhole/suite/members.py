@@ -6,12 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.boolean.families import conjunction, disjunction, majority, parity, random_junta, threshold
-from keyhole.boolean.function import SparseFunction, from_levels
-from keyhole.compiler.constructions.plan import Plan
-from keyhole.compiler.constructions.registry import find_construction
-from keyhole.compiler.distractors import Distractor, add_distractor
-from keyhole.compiler.proof import Proof, prove
+from keyhole.boolean import (
+    SparseFunction,
+    conjunction,
+    disjunction,
+    from_levels,
+    majority,
+    parity,
+    random_junta,
+    threshold,
+)
+from keyhole.compiler import Distractor, Proof, add_distractor, prove
+from keyhole.compiler.constructions import Plan, find_construction
 from keyhole.errors import AssumptionError
 from keyhole.progress import Progress, Watch, ignore
 

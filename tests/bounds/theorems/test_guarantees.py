@@ -13,7 +13,7 @@ from keyhole.bounds import DEEP, PATH, ROUTES, SCALAR, TABULATED, guarantee, pai
 from keyhole.bounds.construction_norms import hypothetical, matrix
 from keyhole.bounds.covers.chaining import chained
 from keyhole.bounds.covers.heads import common_nats, head_capacity, scalar_capacity, scalar_model_cover
-from keyhole.bounds.theorems.derivation import number_record
+from keyhole.bounds.derivation import number_record
 from keyhole.bounds.theorems.guarantees import with_tokens
 from keyhole.bounds.theorems.risk import Loss, deviation, margin_loss
 from keyhole.bounds.theorems.rival_bounds import RECALLED_CONSTANTS, RECALLED_TRANSPOSED, loosened

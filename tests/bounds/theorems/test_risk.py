@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.bounds.construction_norms import pair_construction
-from keyhole.bounds.theorems.derivation import STANDARD, Complexity, Lemma, Step
+from keyhole.bounds.derivation import STANDARD, Complexity, Lemma, Step
 from keyhole.bounds.theorems.norm_fields import deep_dials, path_dials, scalar_dials, tabulated_dials
 from keyhole.bounds.theorems.peeling import peel, peeled, peeled_or_zero
 from keyhole.bounds.theorems.risk import Loss, deviation, margin_loss, risk_step

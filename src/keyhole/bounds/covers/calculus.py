@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import cbrt, sqrt
 from typing import NamedTuple
 
-from keyhole.bounds.theorems.derivation import Inputs, Lemma, Step
+from keyhole.bounds.derivation import Inputs, Lemma, Step
 from keyhole.bounds.validate import Real, norm, positive
 from keyhole.errors import AssumptionError
 

@@ -5,7 +5,7 @@ from math import ceil, floor, log, sqrt
 from typing import NamedTuple
 
 from keyhole.bounds.covers.calculus import Cover
-from keyhole.bounds.theorems.derivation import Complexity, Lemma, Step
+from keyhole.bounds.derivation import Complexity, Lemma, Step
 from keyhole.bounds.validate import Real, norm, positive, sample_size
 
 BASES = (1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)

@@ -6,7 +6,7 @@ Each returns a cover of one term; `log_size` counts its steps exactly, `capacity
 from math import ceil, floor, lgamma, log, log1p, sqrt
 
 from keyhole.bounds.covers.calculus import Cover, Term
-from keyhole.bounds.theorems.derivation import Lemma
+from keyhole.bounds.derivation import Lemma
 from keyhole.bounds.validate import Real, norm, positive
 
 LEMMA_A = Lemma("Lemma A", "log N ≤ (ab/ε)² log(2N+1)")

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, NamedTuple
 
-from keyhole.bounds.theorems.derivation import Step, number_record
+from keyhole.bounds.derivation import Step, number_record
 from keyhole.bounds.theorems.peeling import peel
 from keyhole.bounds.theorems.registry import Route
 from keyhole.bounds.theorems.risk import Loss, Statement, risk_step

@@ -5,8 +5,8 @@ from math import inf, log1p, sqrt, tanh
 
 from keyhole.bounds.covers.chaining import BASES, Chain
 from keyhole.bounds.covers.heads import fixed_query_norm, refuse_projection, single_layer
+from keyhole.bounds.derivation import Complexity, Lemma, Step
 from keyhole.bounds.softmax import smoothness
-from keyhole.bounds.theorems.derivation import Complexity, Lemma, Step
 from keyhole.bounds.validate import Real, norm, sample_size
 from keyhole.errors import AssumptionError
 from keyhole.profile import NormProfile

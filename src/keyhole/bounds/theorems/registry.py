@@ -7,7 +7,7 @@ from math import inf
 from keyhole.bounds.covers.chaining import complexity_of
 from keyhole.bounds.covers.deep import deep_cover, require_query_row
 from keyhole.bounds.covers.heads import scalar_model_cover
-from keyhole.bounds.theorems.derivation import Complexity
+from keyhole.bounds.derivation import Complexity
 from keyhole.bounds.theorems.norm_fields import Dial, deep_dials, path_dials, scalar_dials, tabulated_dials
 from keyhole.bounds.theorems.path import path_complexity
 from keyhole.bounds.theorems.tabulated import tabulated_complexity

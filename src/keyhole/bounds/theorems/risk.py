@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import log, sqrt
 
-from keyhole.bounds.theorems.derivation import STANDARD, Complexity, Lemma, Step
+from keyhole.bounds.derivation import STANDARD, Complexity, Lemma, Step
 from keyhole.bounds.validate import Real, failure, norm, positive, sample_size
 from keyhole.decimals import at_most, brief, surely
 

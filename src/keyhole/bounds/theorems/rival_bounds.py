@@ -9,8 +9,8 @@ from keyhole.bounds.covers.calculus import Cover
 from keyhole.bounds.covers.chaining import chained_sizes, complexity_of, dudley
 from keyhole.bounds.covers.heads import attention_cover, readout_norm, scalar_model_cover, single_layer
 from keyhole.bounds.covers.linear import scalar_cover, sparse_matrix_cover, volumetric_size
+from keyhole.bounds.derivation import Complexity, Lemma, Step
 from keyhole.bounds.finite.pac_bayes import best_catoni, description_gap, lotfi, mcallester
-from keyhole.bounds.theorems.derivation import Complexity, Lemma, Step
 from keyhole.bounds.theorems.guarantees import guarantee
 from keyhole.bounds.theorems.norm_fields import deep_dials, scalar_dials
 from keyhole.bounds.theorems.published_shapes import deep_shape, head_shape, risk_shape, scalar_shape, zhang_log_size

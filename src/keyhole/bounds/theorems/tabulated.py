@@ -4,7 +4,7 @@ from functools import lru_cache
 from math import ceil, exp, expm1, floor, inf, log, log2, sqrt, tanh
 
 from keyhole.bounds.covers.heads import refuse_projection, single_layer
-from keyhole.bounds.theorems.derivation import STANDARD, Complexity, Lemma, Step
+from keyhole.bounds.derivation import STANDARD, Complexity, Lemma, Step
 from keyhole.bounds.validate import Real, failure, norm, positive, sample_size, whole
 from keyhole.errors import AssumptionError
 from keyhole.profile import NormProfile

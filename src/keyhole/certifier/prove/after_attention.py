@@ -15,13 +15,10 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.activations import Activation, Identity
-from keyhole.attention.layers import Affine, FeedForward, LayerNorm
-from keyhole.attention.tables import Tabulated
-from keyhole.attention.types import Array, numbers_of
+from keyhole.attention import Activation, Affine, Array, FeedForward, Identity, LayerNorm, Tabulated, numbers_of
 from keyhole.certifier.prove.curves import curve, require_known
 from keyhole.errors import AssumptionError
-from keyhole.rigorous.ball import Ball, exact, inverse, root
+from keyhole.rigorous import Ball, exact, inverse, root
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 
 from keyhole.certifier.prove.after_attention import Tail, trace
 from keyhole.certifier.prove.tables import Tables, outputs
-from keyhole.rigorous.ball import Ball
+from keyhole.rigorous import Ball
 
 STEPS = 12
 DIFFERENCE = 1e-6  # of a head's output, in units of its largest value: where f's slope is taken

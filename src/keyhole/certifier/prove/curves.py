@@ -10,10 +10,9 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.activations import GELU, Activation, Identity, ReLU
+from keyhole.attention import GELU, Activation, Identity, ReLU
 from keyhole.errors import AssumptionError
-from keyhole.rigorous.ball import Ball
-from keyhole.rigorous.roundoff import GROW, UNDERFLOW_OF_RADIUS, UNIT
+from keyhole.rigorous import GROW, UNDERFLOW_OF_RADIUS, UNIT, Ball
 
 LATTICE = 2.0**-8  # where GELU is known from ball arithmetic
 EDGE = 10.0  # beyond it GELU is 0 or x, up to 10 Φ(−10) < 2^−70

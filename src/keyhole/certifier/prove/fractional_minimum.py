@@ -16,8 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from keyhole.certifier.prove.tables import SPECK, HeadTable, Parts, Tables
-from keyhole.rigorous.ball import Ball
-from keyhole.rigorous.roundoff import GROW, gamma
+from keyhole.rigorous import GROW, Ball, gamma
 
 CHUNK = 2**16  # numbers of one pass held at once: what a cache holds
 ITERATIONS = 12  # Dinkelbach's steps; four suffice nearly always, and every iterate is sound

@@ -15,7 +15,7 @@ from keyhole.certifier.prove.curves import Curves, curves
 from keyhole.certifier.prove.fractional_minimum import View, least, minimisers, view
 from keyhole.certifier.prove.relaxation import Box, Relaxed, relaxed, spread_below, through_norm
 from keyhole.certifier.prove.tables import Parts, Tables, outputs, points
-from keyhole.rigorous.ball import Ball, exact, inverse
+from keyhole.rigorous import Ball, exact, inverse
 
 ROUNDS = 6
 STEP = 0.6  # of a slope, as a share of its range, in the first round

@@ -12,8 +12,7 @@ from jaxtyping import Float
 
 from keyhole.certifier.prove.after_attention import Norm, Tail
 from keyhole.certifier.prove.curves import Lines
-from keyhole.rigorous.ball import Ball, exact, inverse
-from keyhole.rigorous.roundoff import GROW, UNDERFLOW_OF_RADIUS
+from keyhole.rigorous import GROW, UNDERFLOW_OF_RADIUS, Ball, exact, inverse
 
 SHRINK = 1 - 2.0**-36  # makes a vector of length one, up to rounding, no longer than one
 

@@ -11,14 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from keyhole.attention.evaluation import is_safe, score_range
-from keyhole.attention.normalisers import Softmax
-from keyhole.attention.tables import Tabulated, TabulatedHead, thinned
-from keyhole.attention.types import numbers_of
+from keyhole.attention import Softmax, Tabulated, TabulatedHead, is_safe, numbers_of, score_range, thinned
 from keyhole.errors import AssumptionError
-from keyhole.rigorous.ball import Ball, ball_of
-from keyhole.rigorous.interval import exponentials
-from keyhole.rigorous.roundoff import GROW, UNIT, gamma
+from keyhole.rigorous import GROW, UNIT, Ball, ball_of, exponentials, gamma
 
 # What the masses' own errors move a weighted mean by, in units of the largest absolute value. A stored mass, times a
 # count, is within ρ = 8u of the truth: the middle of its enclosure is within 5u, and two roundings follow. Moved by a

@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Int
 
-from keyhole.attention.tables import Tabulated
-from keyhole.boolean.junta import Junta
+from keyhole.attention import Tabulated
+from keyhole.boolean import Junta
 from keyhole.certifier.prove.after_attention import Tail, tail_of, trace
 from keyhole.certifier.prove.attack import descend
 from keyhole.certifier.prove.lower_bound import Bounds, bound
@@ -34,7 +34,7 @@ from keyhole.certifier.prove.tables import (
 )
 from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError, ShapeError
-from keyhole.rigorous.ball import Ball
+from keyhole.rigorous import Ball
 
 LEAF = 64  # completions that are gone through one by one
 BATCH = 64  # cells bounded together

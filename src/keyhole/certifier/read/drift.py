@@ -10,19 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.attention.layers import Affine
-from keyhole.attention.normalisers import Softmax
-from keyhole.attention.score import DenseScore, FactoredScore
-from keyhole.attention.tables import Tabulated, TabulatedHead
-from keyhole.attention.tokens import AdditiveEmbedding, Embedding, OneHotPairs
-from keyhole.attention.types import numbers_of
-from keyhole.attention.weights import Head, Model
+from keyhole.attention import (
+    AdditiveEmbedding,
+    Affine,
+    DenseScore,
+    Embedding,
+    FactoredScore,
+    Head,
+    Model,
+    OneHotPairs,
+    Softmax,
+    Tabulated,
+    TabulatedHead,
+    numbers_of,
+)
 from keyhole.certifier.prove.after_attention import Norm, affine_of, norm_of
 from keyhole.certifier.prove.tables import Drift
 from keyhole.decimals import at_most
 from keyhole.errors import AssumptionError
-from keyhole.rigorous.ball import Ball, exact, inverse, root
-from keyhole.rigorous.roundoff import GROW
+from keyhole.rigorous import GROW, Ball, exact, inverse, root
 
 LIMIT = 1e-9  # a head's output then moves by 2e-9 of its largest value at most: far below any margin of use
 SMALLEST = 2.0**-100  # values are compared with this, where they are all smaller

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int, Int8
 
-from keyhole.attention.evaluation import Evaluator, from_terms
-from keyhole.boolean.junta import Junta, without_ignored
-from keyhole.boolean.symbols import SymbolLaw, uniform_law
+from keyhole.attention import Evaluator, from_terms
+from keyhole.boolean import Junta, SymbolLaw, uniform_law, without_ignored
 from keyhole.errors import AssumptionError
 
 AGREEMENT = 0.998  # of fresh inputs: what a candidate must reach

@@ -7,11 +7,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from keyhole.attention.evaluation import is_safe
-from keyhole.attention.normalisers import Softmax
-from keyhole.attention.tables import Tabulated, dense, saves_rows, tabulate
-from keyhole.attention.types import numbers_of
-from keyhole.attention.weights import Model
+from keyhole.attention import Model, Softmax, Tabulated, dense, is_safe, numbers_of, saves_rows, tabulate
 from keyhole.certifier.prove.tables import Drift
 from keyhole.certifier.read.drift import drifts_of, require_exact_enough
 from keyhole.errors import AssumptionError, ShapeError

@@ -14,14 +14,11 @@ from math import prod
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.evaluation import Evaluator
-from keyhole.attention.tables import Tabulated
-from keyhole.boolean.junta import Junta
-from keyhole.boolean.symbols import SymbolLaw
+from keyhole.attention import Evaluator, Tabulated
+from keyhole.boolean import Junta, SymbolLaw
 from keyhole.certifier.prove.after_attention import Tail, tail_of, trace
 from keyhole.certifier.sample.disagreement import Disagreement
-from keyhole.rigorous.ball import Ball
-from keyhole.rigorous.roundoff import GROW, UNDERFLOW_OF_RADIUS, UNIT, gamma
+from keyhole.rigorous import GROW, UNDERFLOW_OF_RADIUS, UNIT, Ball, gamma
 
 WIDEST = 64.0  # standard deviations of a ratio; beyond, the tails are nothing
 TRIALS = 2.0 ** np.arange(-3, 4)  # of λ about its Gaussian value; any λ ≥ 0 is right

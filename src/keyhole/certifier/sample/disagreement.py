@@ -8,11 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from keyhole.attention.evaluation import Evaluator
-from keyhole.boolean.junta import Junta
-from keyhole.boolean.symbols import SymbolLaw
-from keyhole.bounds.finite.binomial import held_out_ceiling
-from keyhole.bounds.validate import Real
+from keyhole.attention import Evaluator
+from keyhole.boolean import Junta, SymbolLaw
+from keyhole.bounds import Real
+from keyhole.bounds.finite import held_out_ceiling
 from keyhole.decimals import at_most, chance
 
 FRESH = 10**6

@@ -10,7 +10,7 @@ from math import exp, inf, lgamma, log
 import numpy as np
 from jaxtyping import Bool, Int, Shaped
 
-from keyhole.boolean.symbols import SymbolLaw
+from keyhole.boolean import SymbolLaw
 
 LEVEL = 1e-6  # repeats that independent draws of the law show with at most this probability are no chance
 

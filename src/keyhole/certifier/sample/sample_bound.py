@@ -11,13 +11,10 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
-from keyhole.attention.evaluation import Evaluator
-from keyhole.boolean.fitting.minimal import FittingJuntas, Sample, every_cell_seen
-from keyhole.boolean.junta import Junta, without_ignored
-from keyhole.boolean.symbols import SymbolLaw
-from keyhole.bounds.finite.binomial import held_out_ceiling
-from keyhole.bounds.finite.identification import identification_size
-from keyhole.bounds.finite.occam import certificate_nats, exact_error
+from keyhole.attention import Evaluator
+from keyhole.boolean import Junta, SymbolLaw, without_ignored
+from keyhole.boolean.fitting import FittingJuntas, Sample, every_cell_seen
+from keyhole.bounds.finite import certificate_nats, exact_error, held_out_ceiling, identification_size
 from keyhole.certifier.sample.repeats import Repeats, repeats_of
 
 DOUBT = 1e-6  # the chance with which a sample of the law is doubted all the same

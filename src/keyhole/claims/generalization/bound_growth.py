@@ -3,10 +3,9 @@
 from math import log
 from typing import Any
 
-from keyhole.bounds.construction_norms import pair_construction
-from keyhole.bounds.finite.occam import monotone_conjunctions, samples_for_error
-from keyhole.bounds.theorems.guarantees import guarantee
-from keyhole.bounds.theorems.registry import PATH, SCALAR, TABULATED, Route
+from keyhole.bounds import pair_construction
+from keyhole.bounds.finite import monotone_conjunctions, samples_for_error
+from keyhole.bounds.theorems import PATH, SCALAR, TABULATED, Route, guarantee
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, line_figure
 

@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.bounds.construction_norms import hypothetical, pair_construction
-from keyhole.bounds.theorems.guarantees import guarantee
-from keyhole.bounds.theorems.registry import SCALAR, TABULATED
-from keyhole.bounds.theorems.rival_bounds import RECALLED_CONSTANTS, rivals
+from keyhole.bounds import hypothetical, pair_construction
+from keyhole.bounds.theorems import RECALLED_CONSTANTS, SCALAR, TABULATED, guarantee, rivals
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, Figure
 from keyhole.profile import NormProfile

@@ -4,9 +4,9 @@ from dataclasses import replace
 from itertools import pairwise
 from math import e, log
 
-from keyhole.bounds.construction_norms import matrix
-from keyhole.bounds.covers.deep import deep_cover
-from keyhole.bounds.theorems.tabulated import one_position_rate, spread_price
+from keyhole.bounds import matrix
+from keyhole.bounds.covers import deep_cover
+from keyhole.bounds.theorems import one_position_rate, spread_price
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, line_figure
 from keyhole.profile import BlockNorms, HeadNorms, NormProfile

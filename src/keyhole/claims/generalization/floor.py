@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.boolean.fitting.subsets import ConjunctionSearch, count_fitting
-from keyhole.bounds.finite.binomial import clopper_pearson
-from keyhole.bounds.finite.floor import first_moment_size, information_floor
+from keyhole.boolean.fitting import ConjunctionSearch, count_fitting
+from keyhole.bounds.finite import clopper_pearson, first_moment_size, information_floor
 from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.figure import Axis, line_figure
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.bounds.theorems.tabulated import one_position_rate
+from keyhole.bounds.theorems import one_position_rate
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, Figure
 

@@ -7,12 +7,10 @@ import numpy as np
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.decimals import at_most
 from keyhole.figure import Axis, line_figure
-from keyhole.kernels.conditional_mean import embed_mean
-from keyhole.kernels.families import Features, linear_kernel
-from keyhole.latent.inference.bias import softmax_floor
-from keyhole.latent.inference.harmonics import multiplier
-from keyhole.latent.long.softmax import softmax_long
-from keyhole.latent.models.sphere import draw_sphere_function, uniform_on_sphere
+from keyhole.kernels import Features, embed_mean, linear_kernel
+from keyhole.latent.inference import multiplier, softmax_floor
+from keyhole.latent.long import softmax_long
+from keyhole.latent.models import draw_sphere_function, uniform_on_sphere
 
 TEMPERATURE = 0.5
 EXACT, NEAR, SHARE = 1e-10, 0.01, 0.01

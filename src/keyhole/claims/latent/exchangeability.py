@@ -9,16 +9,15 @@ import numpy as np
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, line_figure
-from keyhole.latent.exchangeability.definetti import (
+from keyhole.latent.exchangeability import (
     ASSUMPTION,
     finite_de_finetti_bound,
     largest_urn_distance,
+    least_eigenvalue,
     pair_eigenvalue,
     position_floor,
 )
-from keyhole.latent.exchangeability.extendibility import least_eigenvalue
-from keyhole.latent.models.base import letter_counts
-from keyhole.latent.models.not_exchangeable import Urn
+from keyhole.latent.models import Urn, letter_counts
 
 ROUNDING = 1e-12  # sums of at most 10⁵ terms below 1
 

@@ -7,13 +7,8 @@ import numpy as np
 
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, Figure
-from keyhole.latent.exchangeability.extendibility import extendibility_test
-from keyhole.latent.exchangeability.order import neighbours_test
-from keyhole.latent.exchangeability.permutations import binomial_limit, rejection_rate
-from keyhole.latent.models.base import Sampler
-from keyhole.latent.models.conjugate import GaussianLocation, Polya
-from keyhole.latent.models.finite import FiniteModel
-from keyhole.latent.models.not_exchangeable import MarkovChain, Urn
+from keyhole.latent.exchangeability import binomial_limit, extendibility_test, neighbours_test, rejection_rate
+from keyhole.latent.models import FiniteModel, GaussianLocation, MarkovChain, Polya, Sampler, Urn
 
 LEVEL, RUNS = 0.05, 1000
 Test = Callable[[np.ndarray, np.random.Generator], float]

@@ -9,15 +9,24 @@ import numpy as np
 
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, Figure, line_figure
-from keyhole.kernels.families import sphere_kernel
-from keyhole.latent.inference.attentions import make_attention
-from keyhole.latent.inference.bias import ridge_bias, softmax_floor
-from keyhole.latent.inference.measure import measure_curves
-from keyhole.latent.inference.rates import Slope, fit_slope, slope
-from keyhole.latent.inference.schedules import PowerOfT, vanishing_bandwidth, vanishing_rate
-from keyhole.latent.inference.smoothers import Smoother, cme_smoother, expected_error, softmax_smoother
-from keyhole.latent.models.registry import find_model
-from keyhole.latent.models.sphere import SphereFunction, draw_sphere_function, uniform_on_sphere
+from keyhole.kernels import sphere_kernel
+from keyhole.latent.inference import (
+    PowerOfT,
+    Slope,
+    Smoother,
+    cme_smoother,
+    expected_error,
+    fit_slope,
+    make_attention,
+    measure_curves,
+    ridge_bias,
+    slope,
+    softmax_floor,
+    softmax_smoother,
+    vanishing_bandwidth,
+    vanishing_rate,
+)
+from keyhole.latent.models import SphereFunction, draw_sphere_function, find_model, uniform_on_sphere
 
 NOISE, TEMPERATURE = 0.09, 0.5
 CONFIDENCE = 0.999

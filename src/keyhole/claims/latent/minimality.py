@@ -7,8 +7,8 @@ import numpy as np
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.claims.latent.sufficiency import random_model
 from keyhole.figure import Axis, Figure
-from keyhole.latent.exchangeability.sufficiency import Representation, compare_representations, determines
-from keyhole.latent.models.finite import FiniteModel
+from keyhole.latent.exchangeability import Representation, compare_representations, determines
+from keyhole.latent.models import FiniteModel
 
 EXAMPLE = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
 STATED = {"sequence": (27, 3.264963), "counts": (10, 2.217362), "posterior": (7, 1.861196)}

@@ -7,8 +7,8 @@ import numpy as np
 
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, line_figure
-from keyhole.latent.exchangeability.contraction import contraction_rate, cumulative_regret, regret_ceiling
-from keyhole.latent.models.finite import FiniteModel
+from keyhole.latent.exchangeability import contraction_rate, cumulative_regret, regret_ceiling
+from keyhole.latent.models import FiniteModel
 
 COINS = FiniteModel(np.array([[0.6, 0.4], [0.4, 0.6]]), np.array([0.5, 0.5]))
 ROUNDING = 1e-10  # of a sum of 400 logarithms

@@ -6,11 +6,9 @@ import numpy as np
 
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, Figure
-from keyhole.latent.exchangeability.martingale import martingale_drift
-from keyhole.latent.exchangeability.sufficiency import compare_representations
-from keyhole.latent.inference.prototypes import prototype_attention
-from keyhole.latent.models.conjugate import Polya
-from keyhole.latent.models.finite import FiniteModel
+from keyhole.latent.exchangeability import compare_representations, martingale_drift
+from keyhole.latent.inference import prototype_attention
+from keyhole.latent.models import FiniteModel, Polya
 
 TOLERANCE = 1e-9  # sums of up to 10⁴ rounded terms
 IDENTITY = 1e-10

@@ -4,13 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.boolean.families import majority, parity, random_junta
-from keyhole.boolean.function import SparseFunction
-from keyhole.bounds.theorems.tabulated import compiled_path_inf
+from keyhole.boolean import SparseFunction, majority, parity, random_junta
+from keyhole.bounds.theorems import compiled_path_inf
 from keyhole.claims.finding import Outcome, Scale
-from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.constructions.plan import Plan
-from keyhole.compiler.proof import prove
+from keyhole.compiler import prove
+from keyhole.compiler.constructions import Plan, pair_plans
 from keyhole.decimals import at_most
 from keyhole.figure import Axis, line_figure
 

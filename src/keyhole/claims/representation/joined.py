@@ -2,13 +2,12 @@
 
 from math import log
 
-from keyhole.boolean.families import parity
-from keyhole.bounds.finite.floor import information_floor
-from keyhole.bounds.finite.occam import juntas, samples_for_error
-from keyhole.bounds.theorems.tabulated import compiled_path_inf, joined_samples
+from keyhole.boolean import parity
+from keyhole.bounds.finite import information_floor, juntas, samples_for_error
+from keyhole.bounds.theorems import compiled_path_inf, joined_samples
 from keyhole.claims.finding import Outcome, Scale
-from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.proof import prove
+from keyhole.compiler import prove
+from keyhole.compiler.constructions import pair_plans
 from keyhole.decimals import at_least
 from keyhole.figure import Axis, line_figure
 

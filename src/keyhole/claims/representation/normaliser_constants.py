@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.attention.normalisers import Entmax15, Linear, Normaliser, Sigmoid, Softmax, Sparsemax, Uniform
+from keyhole.attention import Entmax15, Linear, Normaliser, Sigmoid, Softmax, Sparsemax, Uniform
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, line_figure
 

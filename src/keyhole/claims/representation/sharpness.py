@@ -3,11 +3,11 @@
 from math import log
 from typing import Any
 
-from keyhole.boolean.families import conjunction
-from keyhole.bounds.finite.necessity import logit_range_floor
+from keyhole.boolean import conjunction
+from keyhole.bounds.finite import logit_range_floor
 from keyhole.claims.finding import Outcome, Scale
-from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.proof import prove
+from keyhole.compiler import prove
+from keyhole.compiler.constructions import pair_plans
 from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, line_figure
 

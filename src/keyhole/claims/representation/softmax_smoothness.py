@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.attention.normalisers import Softmax
-from keyhole.bounds.softmax import drift
+from keyhole.attention import Softmax
+from keyhole.bounds import drift
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, line_figure
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from keyhole.api.certify_runs import certify_runs
 from keyhole.api.run_certificate import RunCertificate
-from keyhole.bounds.finite.binomial import clopper_pearson
+from keyhole.bounds.finite import clopper_pearson
 from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.claims.training.conjunctions import BUDGET, PRECISION
 from keyhole.claims.training.sweeps import train, worker_count
 from keyhole.figure import Axis, Figure
 from keyhole.files.paths import home
-from keyhole.lab.runs.run import FRESH
-from keyhole.lab.task import SparseTask
+from keyhole.lab import SparseTask
+from keyhole.lab.runs import FRESH
 
 TASK = SparseTask("and:3")
 CONTEXTS = {"quick": (50, 200), "paper": (50, 100, 200, 400)}

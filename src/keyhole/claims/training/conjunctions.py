@@ -6,11 +6,10 @@ from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.claims.training.sweeps import train
 from keyhole.figure import Figure
-from keyhole.lab.laws.figures import learners_figure
-from keyhole.lab.laws.verdict import LawVerdict
-from keyhole.lab.learners.transformer import transformer_with_preset
-from keyhole.lab.task import SparseTask
-from keyhole.lab.thresholds.threshold import Threshold
+from keyhole.lab import SparseTask
+from keyhole.lab.laws import LawVerdict, learners_figure
+from keyhole.lab.learners import transformer_with_preset
+from keyhole.lab.thresholds import Threshold
 
 LONG = {"quick": (25, 50, 100, 200, 400, 800), "paper": (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)}
 SHORT = {"quick": (25, 50, 100, 200), "paper": (10, 20, 40, 80, 160, 320, 640)}

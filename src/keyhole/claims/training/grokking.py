@@ -4,15 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from keyhole.bounds.finite.binomial import clopper_pearson
+from keyhole.bounds.finite import clopper_pearson
 from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.claims.training.sweeps import read_runs, train
 from keyhole.figure import Axis, Figure, line_figure
-from keyhole.lab.laws.figures import grokking_figure
-from keyhole.lab.learners.presets import preset
-from keyhole.lab.learners.transformer import TransformerLearner
-from keyhole.lab.runs.run import RunResult
-from keyhole.lab.task import SparseTask
+from keyhole.lab import SparseTask
+from keyhole.lab.laws import grokking_figure
+from keyhole.lab.learners import TransformerLearner, preset
+from keyhole.lab.runs import RunResult
 
 TASK = SparseTask("parity:3")
 CONTEXT = 15

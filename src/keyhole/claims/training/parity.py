@@ -7,16 +7,14 @@ from statistics import median
 
 import numpy as np
 
-from keyhole.bounds.finite.binomial import clopper_pearson
+from keyhole.bounds.finite import clopper_pearson
 from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.claims.training.sweeps import read_runs, train
 from keyhole.figure import Figure
-from keyhole.lab.laws.figures import course_figure
-from keyhole.lab.learners.presets import preset
-from keyhole.lab.learners.transformer import TransformerLearner
-from keyhole.lab.observation import PROBE
-from keyhole.lab.runs.run import RunResult
-from keyhole.lab.task import SparseTask
+from keyhole.lab import PROBE, SparseTask
+from keyhole.lab.laws import course_figure
+from keyhole.lab.learners import TransformerLearner, preset
+from keyhole.lab.runs import RunResult
 
 TASK = SparseTask("parity:3")
 NETWORK = TransformerLearner(replace(preset("parity"), every=10))  # readings close enough to tell what moves first

@@ -7,8 +7,8 @@ import numpy as np
 from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.claims.training.sweeps import read_runs, train
 from keyhole.figure import Axis, Figure
-from keyhole.lab.runs.run import RunResult
-from keyhole.lab.task import SparseTask
+from keyhole.lab import SparseTask
+from keyhole.lab.runs import RunResult
 
 TASK = SparseTask("and:3")
 CONTEXT = 100

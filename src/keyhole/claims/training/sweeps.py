@@ -10,10 +10,8 @@ from typing import Any
 from keyhole.api.learn import learn
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.files.paths import home
-from keyhole.lab.runs.engine import core_count
-from keyhole.lab.runs.run import RunResult
-from keyhole.lab.runs.store import RunSummary, Store
-from keyhole.lab.task import SparseTask
+from keyhole.lab import SparseTask
+from keyhole.lab.runs import RunResult, RunSummary, Store, core_count
 
 FIRST_SEED = 10_000  # seeds below belong to the keyboard, seeds from a million on to the tuning of presets
 

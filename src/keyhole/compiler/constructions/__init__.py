@@ -3,9 +3,9 @@
 from keyhole.compiler.constructions.additive import PositionLayout
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.layout import Layout
-from keyhole.compiler.constructions.pairs import PairLayout
+from keyhole.compiler.constructions.pairs import PairLayout, pair_plans
 from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, wanted
-from keyhole.compiler.constructions.registry import register_construction, registered_constructions
+from keyhole.compiler.constructions.registry import find_construction, register_construction, registered_constructions
 
 __all__ = [
     "Construction",
@@ -16,6 +16,8 @@ __all__ = [
     "Plan",
     "PositionLayout",
     "TheoremNorm",
+    "find_construction",
+    "pair_plans",
     "register_construction",
     "registered_constructions",
     "wanted",

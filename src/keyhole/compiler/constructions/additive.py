@@ -13,11 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from keyhole.attention.positions import OneHotPositions, Positions
-from keyhole.attention.tokens import AdditiveEmbedding, Embedding
-from keyhole.boolean.function import SparseFunction
-from keyhole.boolean.rules import Levels, tabulate
-from keyhole.boolean.shape import is_symmetric
+from keyhole.attention import AdditiveEmbedding, Embedding, OneHotPositions, Positions
+from keyhole.boolean import Levels, SparseFunction, is_symmetric, tabulate
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.layout import Layout, Places
 from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, fits, wanted

@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from keyhole.attention.positions import SignCodes
-from keyhole.boolean.function import SparseFunction
+from keyhole.attention import SignCodes
+from keyhole.boolean import SparseFunction
 from keyhole.compiler.constructions.additive import (
     TOKENS,
     AdditiveConstruction,

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.tokens import Embedding
+from keyhole.attention import Embedding
 
 Places = tuple[int, ...]  # relevant positions, in order
 

@@ -13,9 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from keyhole.attention.tokens import Embedding, OneHotPairs
-from keyhole.boolean.function import SparseFunction, conjunction_pattern
-from keyhole.boolean.rules import Levels
+from keyhole.attention import Embedding, OneHotPairs
+from keyhole.boolean import Levels, SparseFunction, conjunction_pattern
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.layout import Layout, Places
 from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, fits, wanted

@@ -9,7 +9,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 
-from keyhole.boolean.function import SparseFunction
+from keyhole.boolean import SparseFunction
 from keyhole.compiler.constructions.additive import PositionLayout, check_leak
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, wanted

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.boolean.function import SparseFunction
+from keyhole.boolean import SparseFunction
 from keyhole.compiler.constructions.layout import Layout
 
 MAX_POSITIONS = 4096  # relevant ones

@@ -15,11 +15,19 @@ from math import sqrt
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from keyhole.attention.activations import ReLU
-from keyhole.attention.layers import Affine, FeedForward
-from keyhole.attention.score import FactoredScore
-from keyhole.attention.tokens import AdditiveEmbedding, PairEmbedding
-from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
+from keyhole.attention import (
+    AdditiveEmbedding,
+    Affine,
+    Block,
+    FactoredScore,
+    FeedForward,
+    Head,
+    Model,
+    PairEmbedding,
+    ReadOut,
+    ReLU,
+    Wiring,
+)
 from keyhole.compiler.assembly import key_vector
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.errors import CompileError

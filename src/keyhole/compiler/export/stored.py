@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.attention.layers import Affine
-from keyhole.boolean.families import read_function
+from keyhole.attention import Affine
+from keyhole.boolean import read_function
 from keyhole.compiler.assembly import key_vector, to_model
 from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions.plan import HeadPlan, Plan

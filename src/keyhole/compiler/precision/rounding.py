@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.precision.formats import NumberFormat
-from keyhole.rigorous.roundoff import UNDERFLOW, gamma
+from keyhole.rigorous import UNDERFLOW, gamma
 
 SLACK = 1 + 1e-9  # the bound itself is computed in doubles: a few sums of positive terms
 LOST = UNDERFLOW  # and a few products for each unit, which lose 2^−1075 each where they underflow

@@ -10,8 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from keyhole.boolean.function import decide
-from keyhole.boolean.rules import Levels
+from keyhole.boolean import Levels, decide
 from keyhole.compiler.constructions.plan import Plan, half_gap, wanted
 from keyhole.compiler.precision.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, NumberFormat
 from keyhole.compiler.precision.rounding import output_error

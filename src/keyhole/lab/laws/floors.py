@@ -2,8 +2,7 @@
 
 from math import sqrt
 
-from keyhole.boolean.families import read_function
-from keyhole.boolean.influence import influences, probability
+from keyhole.boolean import influences, probability, read_function
 from keyhole.bounds import information_floor
 from keyhole.lab.runs.run import FRESH, SUCCESS
 from keyhole.lab.task import SparseTask, Task

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from keyhole.bounds.finite.floor import floor_slope
+from keyhole.bounds.finite import floor_slope
 from keyhole.estimate import Estimate
 from keyhole.lab.laws.growth_laws import GrowthLaw
 

@@ -17,6 +17,7 @@ from keyhole.lab.learners.base import (
     StatesPackages,
     Validating,
 )
+from keyhole.lab.learners.presets import LAWS, preset
 from keyhole.lab.learners.registry import (
     learner_from_record,
     learner_named,
@@ -24,8 +25,10 @@ from keyhole.lab.learners.registry import (
     register_family,
     register_learner,
 )
+from keyhole.lab.learners.transformer import TransformerLearner, transformer_with_preset
 
 __all__ = [
+    "LAWS",
     "Fitted",
     "Learner",
     "Observable",
@@ -33,12 +36,15 @@ __all__ = [
     "Predictor",
     "Reading",
     "StatesPackages",
+    "TransformerLearner",
     "Validating",
     "learner_from_record",
     "learner_named",
     "learner_names",
+    "preset",
     "register_family",
     "register_learner",
+    "transformer_with_preset",
 ]
 
 for _module in iter_modules(__path__):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from jaxtyping import Bool, Int, UInt8
 
-from keyhole.boolean.fitting.subsets import ConjunctionSearch, JuntaSearch, Search, draw_fitting_set
+from keyhole.boolean.fitting import ConjunctionSearch, JuntaSearch, Search, draw_fitting_set
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Fitted
 from keyhole.lab.learners.bitsets import as_bits, bits_of, require_bits

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Bool, UInt8
 
-from keyhole.boolean.fitting.bitsets import Words, pack, unpack
+from keyhole.boolean.fitting import Words, pack, unpack
 from keyhole.lab.learners.base import Fitted
 from keyhole.lab.learners.bitsets import as_bits, bits_of, require_bits
 from keyhole.lab.learners.registry import register_learner

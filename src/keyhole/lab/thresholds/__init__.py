@@ -1,1 +1,13 @@
 """Thresholds: m*(T) estimated from successes and failures, and the next sample sizes to try."""
+
+from keyhole.lab.thresholds.design import BUDGET as BUDGET
+from keyhole.lab.thresholds.design import LARGEST as LARGEST
+from keyhole.lab.thresholds.design import Design as Design
+from keyhole.lab.thresholds.schedule import Adaptive as Adaptive
+from keyhole.lab.thresholds.schedule import Grid as Grid
+from keyhole.lab.thresholds.schedule import Online as Online
+from keyhole.lab.thresholds.schedule import Schedule as Schedule
+from keyhole.lab.thresholds.sweeps import Sweep as Sweep
+from keyhole.lab.thresholds.sweeps import SweepPlan as SweepPlan
+from keyhole.lab.thresholds.sweeps import sweep as sweep
+from keyhole.lab.thresholds.threshold import Threshold as Threshold

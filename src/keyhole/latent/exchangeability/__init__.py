@@ -4,6 +4,7 @@ from keyhole.latent.exchangeability.contraction import chernoff_information as c
 from keyhole.latent.exchangeability.contraction import contraction_rate as contraction_rate
 from keyhole.latent.exchangeability.contraction import cumulative_regret as cumulative_regret
 from keyhole.latent.exchangeability.contraction import regret_ceiling as regret_ceiling
+from keyhole.latent.exchangeability.definetti import ASSUMPTION as ASSUMPTION
 from keyhole.latent.exchangeability.definetti import finite_de_finetti_bound as finite_de_finetti_bound
 from keyhole.latent.exchangeability.definetti import largest_urn_distance as largest_urn_distance
 from keyhole.latent.exchangeability.definetti import pair_eigenvalue as pair_eigenvalue
@@ -11,11 +12,15 @@ from keyhole.latent.exchangeability.definetti import position_floor as position_
 from keyhole.latent.exchangeability.definetti import urn_distance as urn_distance
 from keyhole.latent.exchangeability.extendibility import ExtendibilityTest as ExtendibilityTest
 from keyhole.latent.exchangeability.extendibility import extendibility_test as extendibility_test
+from keyhole.latent.exchangeability.extendibility import least_eigenvalue as least_eigenvalue
 from keyhole.latent.exchangeability.martingale import martingale_drift as martingale_drift
 from keyhole.latent.exchangeability.order import neighbours_test as neighbours_test
 from keyhole.latent.exchangeability.order import places_test as places_test
+from keyhole.latent.exchangeability.order import require_sequences as require_sequences
 from keyhole.latent.exchangeability.permutations import PermutationTest as PermutationTest
+from keyhole.latent.exchangeability.permutations import binomial_limit as binomial_limit
 from keyhole.latent.exchangeability.permutations import rejection_rate as rejection_rate
+from keyhole.latent.exchangeability.permutations import require_permutations as require_permutations
 from keyhole.latent.exchangeability.probes import NuisanceReading as NuisanceReading
 from keyhole.latent.exchangeability.probes import ProbeReading as ProbeReading
 from keyhole.latent.exchangeability.probes import linear_probe as linear_probe
@@ -23,6 +28,7 @@ from keyhole.latent.exchangeability.probes import network_probe as network_probe
 from keyhole.latent.exchangeability.probes import nuisance_probe as nuisance_probe
 from keyhole.latent.exchangeability.probes import read_out as read_out
 from keyhole.latent.exchangeability.sufficiency import Information as Information
+from keyhole.latent.exchangeability.sufficiency import Representation as Representation
 from keyhole.latent.exchangeability.sufficiency import compare_representations as compare_representations
 from keyhole.latent.exchangeability.sufficiency import determines as determines
 from keyhole.latent.exchangeability.sufficiency import information as information

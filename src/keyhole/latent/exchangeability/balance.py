@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from keyhole.bounds.finite.binomial import log_lower_tail
+from keyhole.bounds.finite import log_lower_tail
 from keyhole.errors import AssumptionError
 
 ROUNDING = 1e-11  # relative error allowed to a sum of T terms from logarithms of factorials, taken upwards

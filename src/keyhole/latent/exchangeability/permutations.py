@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from keyhole.bounds.finite.binomial import clopper_pearson, log_lower_tail
+from keyhole.bounds.finite import clopper_pearson, log_lower_tail
 from keyhole.errors import AssumptionError, DataError
 from keyhole.latent.models.base import Rng, Sampler
 

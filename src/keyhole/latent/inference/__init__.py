@@ -11,6 +11,7 @@ from keyhole.latent.inference.diagnosis import diagnose_head as diagnose_head
 from keyhole.latent.inference.harmonics import eigenvalue as eigenvalue
 from keyhole.latent.inference.harmonics import multiplicity as multiplicity
 from keyhole.latent.inference.harmonics import multiplier as multiplier
+from keyhole.latent.inference.measure import IDENTITY as IDENTITY
 from keyhole.latent.inference.measure import Curve as Curve
 from keyhole.latent.inference.measure import measure_curves as measure_curves
 from keyhole.latent.inference.problem import Chosen as Chosen

@@ -10,9 +10,7 @@ from jaxtyping import Float
 
 from keyhole.attention import normalisers
 from keyhole.errors import ArgumentError
-from keyhole.kernels.algebra import Kernel
-from keyhole.kernels.families import Constant
-from keyhole.kernels.smoothing import smoothing_weights
+from keyhole.kernels import Constant, Kernel, smoothing_weights
 from keyhole.latent.inference.problem import Chosen, Context, Pooling, Posterior, Problem, Prototypes, Regression
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.inference.smoothers import cme_weights, kernel_named, linear_weights

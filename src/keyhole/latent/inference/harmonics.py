@@ -11,7 +11,7 @@ from math import comb, exp, lgamma, log
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.types import require_positive
+from keyhole.attention import require_positive
 from keyhole.errors import AssumptionError
 
 SMALLEST = 1e-18  # relative: terms of a sum below this change no digit of it

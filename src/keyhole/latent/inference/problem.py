@@ -12,9 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from keyhole.attention.types import require_context
+from keyhole.attention import require_context
 from keyhole.errors import ArgumentError, ShapeError
-from keyhole.kernels.algebra import Kernel
+from keyhole.kernels import Kernel
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.inference.smoothers import Prior
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from keyhole.attention.normalisers import Softmax
+from keyhole.attention import Softmax
 from keyhole.errors import AssumptionError, DataError
-from keyhole.kernels.sinks import Sink, attend_with_sink, sink_weight
+from keyhole.kernels import Sink, attend_with_sink, sink_weight
 
 
 def prototype_attention(

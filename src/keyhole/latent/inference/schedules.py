@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from math import isfinite
 
-from keyhole.attention.types import require_positive
+from keyhole.attention import require_positive
 from keyhole.errors import ArgumentError, AssumptionError
 
 FORM = re.compile(r"\s*(?:(?P<factor>[^*TL]+?)\s*(?:\*\s*(?=[TL])|$))?(?:[TL](?:\s*\^\s*(?P<power>.+?))?)?\s*")

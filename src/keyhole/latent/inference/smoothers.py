@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.types import Keys, Queries, Values, require_context, require_positive
+from keyhole.attention import Keys, Queries, Values, require_context, require_positive
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.kernels.algebra import Kernel
-from keyhole.kernels.families import Exponential, Gaussian, Given, Matern, Polynomial, linear_kernel
-from keyhole.kernels.smoothing import smoothing_weights
+from keyhole.kernels import Exponential, Gaussian, Given, Kernel, Matern, Polynomial, linear_kernel, smoothing_weights
 from keyhole.latent.long.pivoted_cholesky import factor
 
 Points = Float[Any, "T d"]

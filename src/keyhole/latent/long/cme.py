@@ -12,12 +12,11 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention.types import Keys, Queries, Values, require_context, require_positive
+from keyhole.attention import Keys, Queries, Values, require_context, require_positive
 from keyhole.errors import AssumptionError
-from keyhole.kernels.algebra import Kernel
-from keyhole.kernels.smoothing import in_blocks
+from keyhole.kernels import Kernel, in_blocks
 from keyhole.latent.long.pivoted_cholesky import SPREAD, Factor, factor
-from keyhole.rigorous.roundoff import UNIT
+from keyhole.rigorous import UNIT
 
 BLOCK = 1024  # rows and columns of the kernel held at once: 8 MB in double precision
 RANK = 512  # rows of the factor: 0.4 GB at 10⁵ tokens

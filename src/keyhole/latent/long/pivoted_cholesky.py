@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from keyhole.attention.types import require_context
+from keyhole.attention import require_context
 from keyhole.errors import AssumptionError
-from keyhole.kernels.algebra import Kernel
-from keyhole.rigorous.roundoff import UNIT
+from keyhole.kernels import Kernel
+from keyhole.rigorous import UNIT
 
 SPREAD = 4.0  # standard deviations granted to sums of independent roundings
 

@@ -7,6 +7,7 @@ from keyhole.latent.models.base import Draw as Draw
 from keyhole.latent.models.base import LatentModel as LatentModel
 from keyhole.latent.models.base import Risk as Risk
 from keyhole.latent.models.base import Sampler as Sampler
+from keyhole.latent.models.base import letter_counts as letter_counts
 from keyhole.latent.models.conjugate import BetaBernoulli as BetaBernoulli
 from keyhole.latent.models.conjugate import GaussianLocation as GaussianLocation
 from keyhole.latent.models.conjugate import Polya as Polya

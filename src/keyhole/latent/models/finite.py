@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from keyhole.attention.normalisers import Softmax
+from keyhole.attention import Softmax
 from keyhole.errors import AssumptionError
 from keyhole.latent.inference.problem import Pooling, Prototypes
 from keyhole.latent.inference.prototypes import likelihood_attention, prototype_attention

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.kernels.families import linear_kernel
+from keyhole.kernels import linear_kernel
 from keyhole.latent.inference.predictions import is_constant, reached_rates, shrinking_rates
 from keyhole.latent.inference.problem import Chosen, Prediction, Regression
 from keyhole.latent.inference.schedules import PowerOfT

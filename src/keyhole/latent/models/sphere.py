@@ -12,9 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from keyhole.errors import AssumptionError
-from keyhole.kernels.algebra import Kernel
-from keyhole.kernels.conditional_mean import MeanEmbedding, embed_mean
-from keyhole.kernels.families import Gaussian, sphere_kernel
+from keyhole.kernels import Gaussian, Kernel, MeanEmbedding, embed_mean, sphere_kernel
 from keyhole.latent.inference.bias import Energies, ridge_bias, softmax_floor
 from keyhole.latent.inference.harmonics import SMALLEST, effective_dimension, eigenvalue, multiplicity, zonal
 from keyhole.latent.inference.predictions import is_constant

@@ -14,12 +14,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, UInt8
 
-from keyhole.attention.activations import GELU, ReLU
-from keyhole.attention.layers import Affine, FeedForward, LayerNorm
-from keyhole.attention.positions import LearnedPositions
-from keyhole.attention.score import FactoredScore
-from keyhole.attention.tokens import AdditiveEmbedding
-from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
+from keyhole.attention import (
+    GELU,
+    AdditiveEmbedding,
+    Affine,
+    Block,
+    FactoredScore,
+    FeedForward,
+    Head,
+    LayerNorm,
+    LearnedPositions,
+    Model,
+    ReadOut,
+    ReLU,
+    Wiring,
+)
 from keyhole.lab.learners.settings import TransformerSettings
 
 Parameters = dict[str, Array]

@@ -9,8 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool, UInt8
 
-from keyhole.attention import evaluate, tabulate
-from keyhole.attention.evaluation import safe_width
+from keyhole.attention import evaluate, safe_width, tabulate
 from keyhole.lab.learners.base import Predictor
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.network import Parameters, apply, exponentials, model_of, tables
