@@ -5,8 +5,9 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extreme_numbers import extremes
 from keyhole.decimals import at_least, at_most, chance, surely
+
+from helpers.extreme_numbers import extremes
 
 numbers = extremes | st.floats(-1e6, 1e6) | st.sampled_from([0.1, 0.3, 1 - 2.0**-53, 9.995, 999.5, 1e22])
 

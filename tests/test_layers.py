@@ -33,11 +33,6 @@ LAYERS = [  # a package imports only from layers below its own; packages of one 
 LEVEL = {package: level for level, layer in enumerate(LAYERS) for package in layer}  # one not listed is a KeyError
 
 OPEN = {"api", "claims", "files", "show"}  # packages whose every file is public: none needs all of them
-    "api",
-    "claims",
-    "show",
-    "files",
-}  # packages whose every file is public; files/ so that nobody imports numpy unasked
 DEEP = {  # files that other packages import past the public names, and why
     "lab.learners.training.network": "imports jax, which importing lab must not",
 }

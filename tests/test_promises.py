@@ -12,23 +12,22 @@ from keyhole.api.bound import bound
 from keyhole.api.check import check
 from keyhole.api.compile import compile as compile_function
 from keyhole.api.describe import describe
-from keyhole.api.sample_complexity import _certified_line
 from keyhole.boolean.symbols import uniform_law
 from keyhole.certifier.certificate import Terms, certificate_of
 from keyhole.certifier.prove.verify import Verification
 from keyhole.certifier.record import certificate_record
 from keyhole.certifier.sample.disagreement import Disagreement
 from keyhole.certifier.sample.sample_bound import HeldOut
-from keyhole.claims.representation.constructions import STUDY as REPRESENTATION
-from keyhole.claims.representation.joined import STUDY as JOINED
-from keyhole.claims.representation.sharpness import STUDY as SHARPNESS
+from keyhole.claims.ledger import find
 from keyhole.cli.app import app
-from keyhole.compiler.export.stored import save
+from keyhole.compiler.export.save import save_model
 from keyhole.compiler.precision.verdicts import FormatVerdict
 from keyhole.show.certificate import certificate_document
 from keyhole.show.compiled import verdict_words
+from keyhole.show.sample_complexity import _certified
 from keyhole.show.text import to_text
-from planted import junta_of, planted
+
+from helpers.planted import junta_of, planted
 
 NUMBER = r"([-+]?\d[\d.]*(?:e[-+]\d+)?)"
 AND = junta_of("x3 & x17 & x20")
@@ -92,7 +91,7 @@ def test_compiled_functions(tmp_path):
     made = compile_function("and:3", context=64)
     margin, error, leak = (Fraction(value) for value in (made.proof.margin, made.proof.error, made.proof.leak))
     words = " ".join(str(made).split())
-    path = save(made, tmp_path / "and.safetensors")
+    path = save_model(made, tmp_path / "and.safetensors")
     for told in (words, repr(made), str(check(path).record())):
         assert all(shown <= margin for shown in read("margin ", told))
     assert read("off by at most ", words)[0] >= error
@@ -132,7 +131,7 @@ def test_tables_of_certificates():
     """The promise in a table of learned runs is rounded up."""
     row = {"context": 400, "samples": 300, "settled": 1, "clean": 1, "proved": 1, "counterexamples": 0,
            "identified": 1, "error_bound": 0.0931433, "seconds": 1.0}  # fmt: skip
-    assert " 0.094 " in _certified_line(row)
+    assert " 0.094 " in to_text(tuple(_certified({"certified": [row]})))
 
 
 def test_floors():
@@ -142,10 +141,10 @@ def test_floors():
     assert read("information floor ", shown)[0] <= Fraction(floor)
 
 
-@pytest.mark.parametrize("study", [JOINED, SHARPNESS, REPRESENTATION])
-def test_findings(study):
+@pytest.mark.parametrize("name", ["joined", "sharpness", "representation"])
+def test_findings(name):
     """Proved errors in a finding are rounded up, margins down."""
-    found = study.look("quick", 0)
+    found = find(name).measure("quick", 0)
     if "largest proved error" in found.numbers:
         assert read("argest proved error ", found.measurement)[0] >= Fraction(found.numbers["largest proved error"])
     else:

@@ -9,7 +9,8 @@ from keyhole.boolean.distribution import Bernoulli, sample
 from keyhole.bounds.softmax import drift
 from keyhole.bounds.theorems.guarantees import Sensitivity
 from keyhole.rigorous.interval import Enclosure
-from typechecking import HOUSE, NUMBERS, rooms_with_arrays
+
+from helpers.typechecking import HOUSE, NUMBERS, rooms_with_arrays
 
 
 @pytest.mark.parametrize(

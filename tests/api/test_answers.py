@@ -7,7 +7,8 @@ import pytest
 import keyhole
 from keyhole.api.result import Result
 from keyhole.errors import AssumptionError, OutputError
-from planted import junta_of, planted
+
+from helpers.planted import junta_of, planted
 
 JUNTA = junta_of("x3 & x7 & x11")
 

@@ -18,8 +18,9 @@ from keyhole.certifier.read.scope import CertifiableModel
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.lab.runs.store import RunSummary
 from keyhole.lab.task import Instance, SparseTask
-from planted import junta_of, planted, random_symbol_junta
-from random_models import Plan, random_model
+
+from helpers.planted import junta_of, planted, random_symbol_junta
+from helpers.random_models import Plan, random_model
 
 TARGET = junta_of("x1 & x5")
 

@@ -27,7 +27,8 @@ from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import PACKAGES, Store
 from keyhole.lab.task import SparseTask
 from keyhole.lab.thresholds.threshold import estimate_threshold
-from lab_fakes import Coin, Inline
+
+from helpers.lab_fakes import Coin, Inline
 
 
 def learned(folder, *, contexts=(8, 16, 32, 64), **options):
@@ -383,7 +384,7 @@ def test_the_certifier_is_imported_only_when_asked_for(tmp_path):
     """Learning without certificates imports nothing of the certifier."""
     program = (
         f"import sys; sys.path[:0] = {sys.path!r}\n"
-        "from pathlib import Path; import keyhole; from lab_fakes import Inline\n"
+        "from pathlib import Path; import keyhole; from helpers.lab_fakes import Inline\n"
         f"asked = dict(samples=[8], seeds=2, learner='elimination', executor=Inline(), store=Path({str(tmp_path)!r}))\n"
         "print(keyhole.learn('and:2', [6], **asked).made)\n"
         "print(*(name for name in sys.modules if name.startswith('keyhole.certifier')))"

@@ -28,7 +28,8 @@ from keyhole.show.runs import run_document, runs_document
 from keyhole.show.sample_complexity import sample_complexity_document
 from keyhole.show.scores import scores_document
 from keyhole.show.suite import suite_document
-from lab_fakes import Coin, Inline
+
+from helpers.lab_fakes import Coin, Inline
 
 KINDS = (Description, Inference, Exchangeability, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims, Findings)
 DRAWN = (Description, Inference, SampleComplexity, RunInFull)

@@ -17,7 +17,8 @@ from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tokens import PairEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError, ShapeError
-from random_models import Plan, deeper, plans, random_model, random_sequences
+
+from helpers.random_models import Plan, deeper, plans, random_model, random_sequences
 
 ROUNDING = 1e-12  # some hundred operations on numbers of order one, each good to 1e-16
 

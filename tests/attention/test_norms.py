@@ -26,7 +26,8 @@ from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs, PairEmbeddi
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError
 from keyhole.profile import require_possible
-from random_models import Plan, deeper, plans, random_model, random_sequences
+
+from helpers.random_models import Plan, deeper, plans, random_model, random_sequences
 
 NAMES = ["spectral", "frobenius", "columns21", "rows21", "entries11"]
 RNG = np.random.default_rng(9)

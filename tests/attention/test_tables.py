@@ -20,7 +20,8 @@ from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.tables import Tabulated, TabulatedHead, dense, tabulate, thinned
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError, ShapeError
-from random_models import Plan, deeper, plans, random_model, random_sequences
+
+from helpers.random_models import Plan, deeper, plans, random_model, random_sequences
 
 AGREE = 1e-12  # the promise, relative for values above one; some hundred roundings of 1e-16 lie well below it
 DOUBLE = partial(jax.enable_x64, True)  # noqa: FBT003  (jax's way)

@@ -14,8 +14,8 @@ from keyhole.boolean.formula import parse
 from keyhole.boolean.function import SparseFunction, constant, from_levels, from_table, literal
 from keyhole.boolean.rules import Levels
 
-from oracles import bit, relevant, table_from_number
-from strategies import countings, tables
+from helpers.oracles import bit, relevant, table_from_number
+from helpers.strategies import countings, tables
 
 PLACES = (2, 5, 9)
 DOMAIN = range(256)  # every function of the three bits at PLACES

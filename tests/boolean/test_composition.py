@@ -12,7 +12,7 @@ from keyhole.boolean.families import majority
 from keyhole.boolean.function import constant, literal
 from keyhole.errors import FormulaError
 
-from strategies import functions
+from helpers.strategies import functions
 
 INPUTS = np.array(list(product((False, True), repeat=5)))
 near = functions(most=3, last=4)

@@ -19,8 +19,8 @@ from keyhole.boolean.families import (
 )
 from keyhole.errors import FormulaError
 
-from oracles import ones, relevant, table_from_number
-from strategies import positions
+from helpers.oracles import ones, relevant, table_from_number
+from helpers.strategies import positions
 
 RNG = np.random.default_rng(0)
 

@@ -13,8 +13,8 @@ from keyhole.boolean.formula import MAX_DEPTH, parse
 from keyhole.boolean.function import literal
 from keyhole.errors import FormulaError
 
-from oracles import value_of_formula
-from strategies import FAR, formulas
+from helpers.oracles import value_of_formula
+from helpers.strategies import FAR, formulas
 
 INPUTS = np.array(list(product((0, 1), repeat=6)))
 

@@ -24,7 +24,7 @@ from keyhole.boolean.fourier import (
 from keyhole.boolean.function import constant, from_levels, from_table
 from keyhole.errors import AssumptionError, FormulaError
 
-from oracles import (
+from helpers.oracles import (
     biased_coefficient,
     character,
     coefficient,
@@ -36,7 +36,7 @@ from oracles import (
     table_from_number,
     weights,
 )
-from strategies import countings, functions, tables
+from helpers.strategies import countings, functions, tables
 
 UNIT = 2.0**-53
 

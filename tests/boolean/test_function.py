@@ -25,8 +25,8 @@ from keyhole.boolean.function import (
 )
 from keyhole.errors import FormulaError
 
-from oracles import bit, table_from_number
-from strategies import FAR, countings, functions, literals, tables
+from helpers.oracles import bit, table_from_number
+from helpers.strategies import FAR, countings, functions, literals, tables
 
 NEAR = 5  # functions of the positions 0..5 overlap often, and all 64 inputs can be tried
 INPUTS = np.array(list(product((False, True), repeat=NEAR + 1)))

@@ -14,8 +14,8 @@ from keyhole.boolean.function import constant, from_levels, from_table
 from keyhole.boolean.influence import average_sensitivity, count_law, influences, largest_sensitivity
 from keyhole.errors import AssumptionError
 
-from oracles import bit, influence, ones, pivotal, probability, sensitivity, table_from_number
-from strategies import countings, functions
+from helpers.oracles import bit, influence, ones, pivotal, probability, sensitivity, table_from_number
+from helpers.strategies import countings, functions
 
 BIASES = [0.0, 0.1, 0.5, 0.7937005, 1.0]
 SLACK = 1e-14  # ≤ 6 bits: 64 terms below 1 that are each rounded a dozen times, and sum to at most 1

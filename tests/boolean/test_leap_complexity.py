@@ -10,8 +10,8 @@ from keyhole.boolean.fourier import fourier_weight
 from keyhole.boolean.function import constant, from_levels, from_table
 from keyhole.boolean.leap_complexity import leap, leap_of_sets
 
-from oracles import character, leap_by_closure, leap_by_orderings, ones, support, table_from_number
-from strategies import countings, functions
+from helpers.oracles import character, leap_by_closure, leap_by_orderings, ones, support, table_from_number
+from helpers.strategies import countings, functions
 
 
 @given(st.sets(st.integers(1, 63), max_size=6))

@@ -12,8 +12,8 @@ from keyhole.boolean.formula import parse
 from keyhole.boolean.function import from_levels, from_table, literal
 from keyhole.boolean.printing import split, table_bits, table_digits
 
-from oracles import table_from_number, value_of_formula
-from strategies import countings, formulas, functions, tables
+from helpers.oracles import table_from_number, value_of_formula
+from helpers.strategies import countings, formulas, functions, tables
 
 
 @pytest.mark.parametrize("size", range(4))

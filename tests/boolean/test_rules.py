@@ -9,8 +9,8 @@ from hypothesis import given
 from keyhole.boolean.rules import MAX_TABLE, Levels, Table, halves, pattern_counts, tabulate
 from keyhole.errors import FormulaError
 
-from oracles import bit, ones
-from strategies import countings
+from helpers.oracles import bit, ones
+from helpers.strategies import countings
 
 
 @given(countings())

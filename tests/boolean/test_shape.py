@@ -12,8 +12,8 @@ from keyhole.boolean.families import majority, parity, random_junta
 from keyhole.boolean.function import from_levels, from_table, literal
 from keyhole.boolean.shape import MAX_THRESHOLD, Certificate, threshold_certificate
 
-from oracles import bit, is_monotone, is_symmetric, relevant, size_of, table_from_number, threshold_functions
-from strategies import countings, functions, positions
+from helpers.oracles import bit, is_monotone, is_symmetric, relevant, size_of, table_from_number, threshold_functions
+from helpers.strategies import countings, functions, positions
 
 
 def certified(function, certificate):

@@ -5,7 +5,8 @@ import pytest
 
 from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
 from keyhole.errors import AssumptionError
-from planted import every_sequence, junta_of, random_symbol_junta
+
+from helpers.planted import every_sequence, junta_of, random_symbol_junta
 
 
 @pytest.mark.parametrize("law", [uniform_law(2), biased_bits(0.794), uniform_law(5), SymbolLaw((0.5, 0.2, 0.3))])

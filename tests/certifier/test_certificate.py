@@ -19,7 +19,8 @@ from keyhole.certifier.sample.sample_bound import identify
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.show.certificate import certificate_document
 from keyhole.show.text import to_text
-from planted import every_sequence, junta_of, leaky, planted, random_symbol_junta, tent
+
+from helpers.planted import every_sequence, junta_of, leaky, planted, random_symbol_junta, tent
 
 AND = junta_of("x3 & x17 & x20")
 UNIFORM = Terms(uniform_law(2), fresh=20_000)

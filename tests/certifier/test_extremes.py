@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from flint import arb
 
-from exact_models import at_precision, exact_f
 from keyhole.api.certify import certify
 from keyhole.attention.activations import ReLU
 from keyhole.attention.layers import Affine, FeedForward, LayerNorm
@@ -25,8 +24,10 @@ from keyhole.certifier.prove.verify import verify
 from keyhole.certifier.read.scope import certifiable
 from keyhole.errors import KeyholeError
 from keyhole.pretrained.keyhole_tables import save_tabulated
-from planted_juntas import all_sequences
-from random_models import Plan, random_model
+
+from helpers.exact_models import at_precision, exact_f
+from helpers.planted_juntas import all_sequences
+from helpers.random_models import Plan, random_model
 
 TOKENS, WIDTH = 8, 32
 FUZZED = int(os.environ.get("KEYHOLE_FUZZ", "40"))  # random certificates of each range of exponents

@@ -14,8 +14,9 @@ from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import biased_bits, uniform_law
 from keyhole.certifier.read.scope import certifiable
 from keyhole.certifier.repair import projected_junta, sharpened, sink_projection
-from planted import every_sequence, junta_of, planted
-from random_models import Plan, plans, random_model
+
+from helpers.planted import every_sequence, junta_of, planted
+from helpers.random_models import Plan, plans, random_model
 
 
 @settings(max_examples=25)

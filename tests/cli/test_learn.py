@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from keyhole.cli.app import app
 from keyhole.lab.runs.store import Store
 from keyhole.show.site import FORMATS, to_csv
-from lab_fakes import Coin
+
+from helpers.lab_fakes import Coin
 
 KEYS = [  # golden: fields are only ever added
     "keyhole", "schema", "task", "learner", "schedule", "quantile", "confidence", "thresholds", "laws", "verdict",
@@ -153,7 +154,7 @@ def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
         Path(name).chmod(0o555 if closed == "folder" else 0o777)
         program = (
             f"import os, sys; sys.path[:0] = {sys.path!r}\n"
-            "import keyhole.api.learn as verb; from keyhole.cli import main; from lab_fakes import Coin\n"
+            "import keyhole.api.learn as verb; from keyhole.cli import main; from helpers.lab_fakes import Coin\n"
             "def say(level, *words):\n"
             "    verb.learner_named = lambda _name: Coin(level)\n"
             f"    sys.argv[1:] = [*words, '--store', {name!r}]\n"
@@ -179,7 +180,8 @@ def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
 
 def _inline(_workers, _folder):
     from keyhole.lab.runs.engine import borrow
-    from lab_fakes import Inline
+
+    from helpers.lab_fakes import Inline
 
     return borrow(Inline(), 2)
 
@@ -231,7 +233,7 @@ INTERRUPTED = """
 import signal, sys
 sys.path[:0] = {path!r}
 import keyhole.api.learn as verb
-from lab_fakes import Coin
+from helpers.lab_fakes import Coin
 from keyhole.cli import main
 
 if __name__ == "__main__":

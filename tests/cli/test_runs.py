@@ -11,7 +11,8 @@ from keyhole.lab.runs.run import run
 from keyhole.lab.runs.spec import NUMERICS, RunSpec
 from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask
-from lab_fakes import Coin
+
+from helpers.lab_fakes import Coin
 
 ROW = [  # golden: fields are only ever added
     "identity", "task", "learner", "context", "samples", "seed", "success", "fitted", "accuracy", "steps", "seconds",

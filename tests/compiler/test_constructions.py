@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from compiled_plans import all_inputs, every_plan, float_allowance, functions_of, targets
 from keyhole.attention import evaluate, forward
 from keyhole.attention.tokens import embed_tokens
 from keyhole.boolean.families import conjunction, majority, parity, random_junta, read_function
@@ -14,6 +13,8 @@ from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.constructions.per_position import head_per_position_plan
 from keyhole.compiler.proof import prove
 from keyhole.errors import AssumptionError, CompileError
+
+from helpers.compiled_plans import all_inputs, every_plan, float_allowance, functions_of, targets
 
 SMALL = [*functions_of((1,)), *functions_of((0, 3)), *functions_of((0, 2, 3))]
 GROUPS = [SMALL[start::10] for start in range(10)]

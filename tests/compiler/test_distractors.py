@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiled_plans import CONTEXT, FORMULAS, all_inputs, all_plans, targets
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward_pass import forward
 from keyhole.attention.tables import dense, tabulate
@@ -19,6 +18,8 @@ from keyhole.compiler.distractors import Distractor, add_distractor
 from keyhole.compiler.proof import prove, shares
 from keyhole.compiler.unread import remove_unread
 from keyhole.errors import AssumptionError, CompileError
+
+from helpers.compiled_plans import CONTEXT, FORMULAS, all_inputs, all_plans, targets
 
 EXACT = 1e-12  # as in the tests of the residual block
 PLAN = pair_plans(read_function("x1 & ~x4"), CONTEXT, 0.5, "signs")[0]

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiled_plans import every_plan
 from keyhole.attention import profile
 from keyhole.boolean.families import majority, parity, random_junta, read_function
 from keyhole.compiler.assembly import to_model
@@ -18,6 +17,8 @@ from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.distractors import Distractor, add_distractor
 from keyhole.compiler.norms import logit_range, named_norms, plan_profile, theorem_norms, value_radius
+
+from helpers.compiled_plans import every_plan
 
 FORMULAS = [
     "x0", "~x1", "x1 & x3", "x1 | ~x3", "x0 ^ x2", "maj(x0, x1, x4)", "table(01100010; x0, x2, x5)", "parity:4",

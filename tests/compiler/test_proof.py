@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compiled_plans import all_inputs, every_plan, targets
 from keyhole.attention import evaluate
 from keyhole.boolean.families import conjunction, majority, parity, random_junta, read_function
 from keyhole.compiler.assembly import to_tabulated
@@ -18,6 +17,8 @@ from keyhole.compiler.constructions.per_position import head_per_position_plan
 from keyhole.compiler.proof import _step, prove
 from keyhole.errors import CompileError
 from keyhole.rigorous.interval import Enclosure
+
+from helpers.compiled_plans import all_inputs, every_plan, targets
 
 FUNCTION = read_function("table(01100010; x0, x2, x5)")
 PLANS = {plan.construction: plan for plan in every_plan(FUNCTION, 7)} | {

@@ -5,7 +5,6 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from compiled_plans import all_inputs
 from keyhole.attention import evaluate, forward
 from keyhole.boolean.families import conjunction, parity
 from keyhole.compiler.assembly import key_vector, to_model, to_tabulated
@@ -13,6 +12,8 @@ from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.norms import logit_range, named_norms, plan_profile
+
+from helpers.compiled_plans import all_inputs
 
 
 def target(plans, name):

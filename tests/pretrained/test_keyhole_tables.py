@@ -12,8 +12,9 @@ from keyhole.attention.tables import tabulate, thinned
 from keyhole.errors import AssumptionError, CheckpointError
 from keyhole.files.model import read_model, write_model
 from keyhole.pretrained.keyhole_tables import is_tabulated, load_tabulated, save_tabulated
-from planted import junta_of, planted
-from random_models import Plan, plans, random_model, random_sequences
+
+from helpers.planted import junta_of, planted
+from helpers.random_models import Plan, plans, random_model, random_sequences
 
 
 @settings(max_examples=30)

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from exact_models import each, lifted, precisely, rational
-from exact_models import holds as certainly_holds
-from extreme_numbers import extremes
 from keyhole.rigorous.ball import Ball, ball_of, between, exact, inverse, root
 from keyhole.rigorous.interval import Enclosure
+
+from helpers.exact_models import each, lifted, precisely, rational
+from helpers.exact_models import holds as certainly_holds
+from helpers.extreme_numbers import extremes
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=False)
 radii = st.sampled_from([0.0, 0.0, 1e-12, 0.5])

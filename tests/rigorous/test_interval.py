@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from extreme_numbers import extremes
 from keyhole.rigorous.interval import Enclosure, exactly, exponentials, outward, reading, relu, total, weighted_sum
+
+from helpers.extreme_numbers import extremes
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=True)
 positives = st.floats(1e-6, 1e6)

@@ -10,7 +10,8 @@ from keyhole.boolean.symbols import LARGEST_ALPHABET
 from keyhole.show.certificate import DRAWN, SIGNS, certificate_document, drawn
 from keyhole.show.html import to_html
 from keyhole.show.text import to_text
-from planted import junta_of, leaky, planted
+
+from helpers.planted import junta_of, leaky, planted
 
 AND = junta_of("x3 & x7 & x11")
 

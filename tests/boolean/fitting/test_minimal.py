@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from keyhole.boolean.fitting import minimal
 from keyhole.boolean.fitting.minimal import every_cell_seen, fitted_junta, juntas_that_fit
 from keyhole.boolean.junta import Junta
-from planted import every_sequence
+
+from helpers.planted import every_sequence
 
 
 def samples(most_tokens, symbols):

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exact_models import below, exact_f, holds
 from keyhole.attention.activations import GELU, Activation, Identity, ReLU
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.layers import LayerNorm
@@ -15,8 +14,10 @@ from keyhole.certifier.prove.after_attention import tail_of, trace
 from keyhole.certifier.prove.tables import outputs, sequence_of, tables_of
 from keyhole.errors import AssumptionError
 from keyhole.rigorous.ball import exact
-from planted_juntas import FEW, all_sequences, plans, planted
-from random_models import Plan
+
+from helpers.exact_models import below, exact_f, holds
+from helpers.planted_juntas import FEW, all_sequences, plans, planted
+from helpers.random_models import Plan
 
 
 def points_of(tables, sequences):

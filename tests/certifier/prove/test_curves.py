@@ -8,13 +8,14 @@ from flint import arb, ctx
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from exact_models import below as certainly_below
-from exact_models import each, lifted, rational
-from exact_models import gelu as gelu_of
 from keyhole.attention.activations import GELU, Activation, Identity, ReLU
 from keyhole.certifier.prove.curves import GELU_CURVATURE, GELU_ERROR, LATTICE, POINTS, curve, curves, require_known
 from keyhole.errors import AssumptionError
 from keyhole.rigorous.ball import Ball, exact
+
+from helpers.exact_models import below as certainly_below
+from helpers.exact_models import each, lifted, rational
+from helpers.exact_models import gelu as gelu_of
 
 ends = st.floats(-30, 30)
 slopes = st.floats(-0.2, 1.2)

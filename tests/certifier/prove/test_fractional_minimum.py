@@ -9,13 +9,14 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exact_models import rational
 from keyhole.attention.tables import Tabulated, TabulatedHead
 from keyhole.attention.weights import ReadOut, Wiring
 from keyhole.certifier.prove.fractional_minimum import least, minimisers, view
 from keyhole.certifier.prove.tables import HeadTable, Parts, Tables, branched, outputs, points, split, tables_of
 from keyhole.rigorous.ball import Ball, exact
-from planted_juntas import all_sequences
+
+from helpers.exact_models import rational
+from helpers.planted_juntas import all_sequences
 
 
 def random_tables(seed, tokens, symbols=2, heads=1, width=3, sharpness=2.0):

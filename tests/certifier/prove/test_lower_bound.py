@@ -9,7 +9,6 @@ from flint import arb
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from exact_models import below, exact_f, holds, least_signed, lifted, precisely, rational
 from keyhole.certifier.prove.after_attention import Norm, tail_of, trace
 from keyhole.certifier.prove.lower_bound import (
     _box_of_squares,
@@ -21,8 +20,10 @@ from keyhole.certifier.prove.lower_bound import (
 from keyhole.certifier.prove.relaxation import Box, supported
 from keyhole.certifier.prove.tables import outputs, sequence_of, split, tables_of
 from keyhole.rigorous.ball import Ball
-from planted_juntas import FEW, LOUD, answers, plans, planted
-from random_models import Plan
+
+from helpers.exact_models import below, exact_f, holds, least_signed, lifted, precisely, rational
+from helpers.planted_juntas import FEW, LOUD, answers, plans, planted
+from helpers.random_models import Plan
 
 loudness = st.sampled_from([0.0, 3.0, LOUD])
 

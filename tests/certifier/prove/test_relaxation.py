@@ -6,10 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exact_models import rational
 from keyhole.certifier.prove.after_attention import Norm
 from keyhole.certifier.prove.relaxation import Box, spread_below, supported
 from keyhole.rigorous.ball import Ball
+
+from helpers.exact_models import rational
 
 
 @given(st.integers(0, 10**6), st.floats(-3, 3), st.floats(0, 0.5))

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exact_models import exact_outputs, holds, lifted, precisely, strained
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tables import Tabulated, TabulatedHead, tabulate
 from keyhole.attention.weights import ReadOut, Wiring
 from keyhole.certifier.prove.tables import HeadTable, Tables, outputs, tables_of
 from keyhole.certifier.read.drift import drifts_of
 from keyhole.rigorous.ball import Ball
-from planted_juntas import FEW, all_sequences
-from random_models import plans, random_model
+
+from helpers.exact_models import exact_outputs, holds, lifted, precisely, strained
+from helpers.planted_juntas import FEW, all_sequences
+from helpers.random_models import plans, random_model
 
 
 def shown_by(tables, sequences):

@@ -8,8 +8,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from compiled_plans import FORMULAS, all_plans
-from exact_models import below, exact_f, least_signed, precisely, strained
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.normalisers import Softmax, Sparsemax
 from keyhole.boolean.families import read_function
@@ -21,9 +19,12 @@ from keyhole.certifier.read.scope import certifiable
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.errors import AssumptionError, ShapeError
-from planted_juntas import FEW, LOUD, all_sequences, answers, least_heights, plans, planted
-from random_models import Plan, random_model
-from random_models import plans as any_plans
+
+from helpers.compiled_plans import FORMULAS, all_plans
+from helpers.exact_models import below, exact_f, least_signed, precisely, strained
+from helpers.planted_juntas import FEW, LOUD, all_sequences, answers, least_heights, plans, planted
+from helpers.random_models import Plan, random_model
+from helpers.random_models import plans as any_plans
 
 NEAR = 1e-7  # f so near to 0 is not asked about: double precision through three norms does not tell its sign
 

@@ -10,7 +10,6 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exact_models import lifted, precisely, rational, strained, tables_of_weights
 from keyhole.attention.layers import Affine
 from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.score import FactoredScore
@@ -21,8 +20,10 @@ from keyhole.certifier.prove.tables import Drift
 from keyhole.certifier.read.drift import LIMIT, drifts_of, require_exact_enough
 from keyhole.certifier.read.scope import certifiable
 from keyhole.errors import AssumptionError
-from planted_juntas import FEW
-from random_models import Plan, plans, random_model
+
+from helpers.exact_models import lifted, precisely, rational, strained, tables_of_weights
+from helpers.planted_juntas import FEW
+from helpers.random_models import Plan, plans, random_model
 
 
 def exact_tables(model, head):

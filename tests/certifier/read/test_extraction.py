@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiled_plans import every_plan
 from keyhole.attention.evaluation import Evaluator, evaluate
 from keyhole.attention.normalisers import Sparsemax
 from keyhole.attention.tables import tabulate
@@ -23,8 +22,10 @@ from keyhole.certifier.read.extraction import (
 from keyhole.certifier.read.scope import certifiable
 from keyhole.compiler.assembly import to_tabulated
 from keyhole.errors import AssumptionError
-from planted import families, junta_of, planted, random_symbol_junta
-from random_models import Plan, plans, random_model
+
+from helpers.compiled_plans import every_plan
+from helpers.planted import families, junta_of, planted, random_symbol_junta
+from helpers.random_models import Plan, plans, random_model
 
 
 @pytest.mark.parametrize("positions", [(2, 31), (0, 17, 39)])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from compiled_plans import all_plans
 from keyhole.attention import evaluation
 from keyhole.attention.evaluation import Evaluator, evaluate, token_terms
 from keyhole.attention.tables import dense
@@ -11,7 +10,9 @@ from keyhole.boolean.symbols import uniform_law
 from keyhole.certifier.certificate import Terms, certificate_of
 from keyhole.certifier.read.scope import certifiable
 from keyhole.compiler.assembly import to_tabulated
-from planted import junta_of, leaky, planted
+
+from helpers.compiled_plans import all_plans
+from helpers.planted import junta_of, leaky, planted
 
 
 @pytest.mark.parametrize(("context", "thin"), [(7, False), (8, True), (40, True)])

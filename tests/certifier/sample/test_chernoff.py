@@ -18,8 +18,9 @@ from keyhole.certifier.read.extraction import majority_table
 from keyhole.certifier.read.scope import certifiable
 from keyhole.certifier.sample import chernoff
 from keyhole.certifier.sample.chernoff import _chernoff, chernoff_disagreement
-from planted import every_sequence, junta_of, planted, random_symbol_junta
-from random_models import plans, random_model
+
+from helpers.planted import every_sequence, junta_of, planted, random_symbol_junta
+from helpers.random_models import plans, random_model
 
 
 def true_rate(model, junta, law):

@@ -9,7 +9,8 @@ from scipy.stats import beta
 from keyhole.attention.evaluation import Evaluator
 from keyhole.boolean.symbols import biased_bits, uniform_law
 from keyhole.certifier.sample.disagreement import sampled_disagreement
-from planted import junta_of, planted
+
+from helpers.planted import junta_of, planted
 
 
 def test_no_disagreement():

@@ -19,7 +19,8 @@ from keyhole.certifier.sample.sample_bound import held_out_bound, identify, occa
 from keyhole.errors import DataError
 from keyhole.show.certificate import certificate_document
 from keyhole.show.text import to_text
-from planted import junta_of, leaky, planted
+
+from helpers.planted import junta_of, leaky, planted
 
 AND = junta_of("x3 & x17 & x20")
 UNIFORM = Terms(uniform_law(2), fresh=20_000, assume_junta=3)

@@ -19,7 +19,8 @@ from keyhole.certifier.sample.sample_bound import (
     law_doubt,
     occam_bound,
 )
-from planted import every_sequence, junta_of, planted, random_symbol_junta
+
+from helpers.planted import every_sequence, junta_of, planted, random_symbol_junta
 
 AND = junta_of("x3 & x17 & x40")
 

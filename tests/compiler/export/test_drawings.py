@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from compiled_plans import CONTEXT, FORMULAS, all_plans, targets
 from keyhole.boolean.families import read_function
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.pairs import pair_plans
@@ -17,6 +16,8 @@ from keyhole.compiler.export.drawings import (
     value_figure,
 )
 from keyhole.show.chart import to_spec
+
+from helpers.compiled_plans import CONTEXT, FORMULAS, all_plans, targets
 
 NAMES = ("all 0", "all 1")
 

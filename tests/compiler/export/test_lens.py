@@ -5,7 +5,6 @@ import sys
 import numpy as np
 import pytest
 
-from compiled_plans import CONTEXT, all_inputs, all_plans, targets
 from keyhole.attention.evaluation import evaluate
 from keyhole.boolean.families import read_function
 from keyhole.compiler.assembly import to_tabulated
@@ -16,6 +15,8 @@ from keyhole.compiler.export.lens import lens_config, lens_state, to_lens
 from keyhole.compiler.export.residual import to_residual, token_ids
 from keyhole.compiler.proof import prove
 from keyhole.errors import MissingError
+
+from helpers.compiled_plans import CONTEXT, all_inputs, all_plans, targets
 
 LONG, INPUTS, BATCH = 512, 10_000, 8
 AND = read_function("x3 & x117 & x400")

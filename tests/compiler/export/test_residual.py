@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiled_plans import CONTEXT, FORMULAS, all_inputs, all_plans, targets
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward_pass import attend, forward, transform
 from keyhole.attention.tokens import embed_tokens
@@ -16,6 +15,8 @@ from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.distractors import Distractor, add_distractor
 from keyhole.compiler.export.residual import residual_model, to_residual, token_ids
 from keyhole.errors import CompileError
+
+from helpers.compiled_plans import CONTEXT, FORMULAS, all_inputs, all_plans, targets
 
 EXACT = 1e-12  # errors proved are below 1e-12, and a pass adds some 10² roundings of size 1e-16 · ‖w‖₁
 

@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 
-from compiled_plans import CONTEXT, all_inputs, all_plans, targets
 from keyhole.attention.evaluation import evaluate
 from keyhole.boolean.families import read_function
 from keyhole.compiler.assembly import to_tabulated
@@ -18,6 +17,8 @@ from keyhole.compiler.distractors import Distractor, add_distractor
 from keyhole.compiler.export.torch_source import torch_source, write_torch
 from keyhole.compiler.proof import prove
 from keyhole.errors import OutputError
+
+from helpers.compiled_plans import CONTEXT, all_inputs, all_plans, targets
 
 AND = read_function("x3 & x117 & ~x400")
 LONG = 512

@@ -5,7 +5,6 @@ from math import inf, log1p
 import numpy as np
 import pytest
 
-from compiled_plans import all_inputs, every_plan, targets
 from keyhole.boolean.families import conjunction, majority, parity, random_junta
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.codes import coded_plan
@@ -20,6 +19,8 @@ from keyhole.compiler.precision.rounding import (
 from keyhole.compiler.precision.simulation import position_runs, simulate
 from keyhole.compiler.precision.verdicts import FORMATS, inputs_to_try, judge_format, judge_formats
 from keyhole.compiler.proof import prove
+
+from helpers.compiled_plans import all_inputs, every_plan, targets
 
 
 def slow_output(plan, bits, storage, accumulation):

@@ -13,7 +13,8 @@ from scipy.stats import norm
 from keyhole.errors import ArgumentError
 from keyhole.lab.laws.fit import Points, fit_law, read_points
 from keyhole.lab.laws.growth_laws import LAWS, LOG, ConstantLaw
-from threshold_fakes import threshold
+
+from helpers.threshold_fakes import threshold
 
 NARROW = (25, 50, 100, 200, 400, 800)
 BY_NAME = {law.name: law for law in LAWS}

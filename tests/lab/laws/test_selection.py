@@ -11,7 +11,8 @@ from keyhole.errors import ArgumentError, DataError
 from keyhole.lab.laws.growth_laws import LAWS, AffineLaw
 from keyhole.lab.laws.selection import comparable, compare_laws
 from keyhole.lab.laws.verdict import slope_beside_floor
-from threshold_fakes import threshold
+
+from helpers.threshold_fakes import threshold
 
 WIDE = (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)
 NARROW = (25, 50, 100, 200, 400, 800)

@@ -20,7 +20,8 @@ from keyhole.lab.learners import (
     registry,
 )
 from keyhole.lab.runs.store import Store
-from lab_fakes import Inline
+
+from helpers.lab_fakes import Inline
 
 LEARNERS = Path(keyhole.__file__).parent / "lab" / "learners"
 

@@ -15,7 +15,8 @@ from keyhole.lab.runs.run import run
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask
-from lab_fakes import Inline
+
+from helpers.lab_fakes import Inline
 
 TINY = TransformerLearner(TransformerSettings(heads=1, width=4, hidden=0, steps=5, every=5))
 EXACT = [

@@ -22,7 +22,8 @@ from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import Store
 from keyhole.lab.runs.worker import make_run
 from keyhole.lab.task import SparseTask
-from lab_fakes import Coin, Inline
+
+from helpers.lab_fakes import Coin, Inline
 
 
 def specs(count, contexts=(6, 9), **settings):
@@ -162,7 +163,7 @@ def test_a_script_without_its_guard_is_told(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         f"import sys; sys.path[:0] = {sys.path!r}\n"
-        "from pathlib import Path; import keyhole; from lab_fakes import Coin\n"
+        "from pathlib import Path; import keyhole; from helpers.lab_fakes import Coin\n"
         f"keyhole.learn('and:2', [8], samples=[9], learner=Coin(), workers=1, store=Path({str(tmp_path)!r}))"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)

@@ -15,7 +15,8 @@ from keyhole.lab.learners.transformer import TransformerLearner
 from keyhole.lab.runs.run import FRESH, RunResult, data_of, run
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.task import SparseTask
-from lab_fakes import told_by
+
+from helpers.lab_fakes import told_by
 
 SPEC = RunSpec(SparseTask("and:3"), TransformerLearner(), 20, 100, 0)
 

@@ -27,7 +27,8 @@ from keyhole.lab.runs.run import digest, run
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import PACKAGES, Store
 from keyhole.lab.task import SparseTask
-from lab_fakes import Coin
+
+from helpers.lab_fakes import Coin
 
 
 def specs(count, context=8, samples=40):

@@ -16,7 +16,8 @@ from keyhole.lab.runs.run import run
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask
-from lab_fakes import Coin
+
+from helpers.lab_fakes import Coin
 
 NETWORK = TransformerLearner(TransformerSettings(heads=1, width=4, hidden=0, steps=5, every=5))
 

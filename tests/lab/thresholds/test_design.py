@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from keyhole.errors import ArgumentError
 from keyhole.lab.thresholds.design import Design
 from keyhole.lab.thresholds.threshold import estimate_threshold
-from threshold_fakes import logistic, weibull
+
+from helpers.threshold_fakes import logistic, weibull
 
 DESIGN = Design(start=24, largest=20_000, batch=16)
 some_counts = st.dictionaries(

@@ -26,7 +26,8 @@ from keyhole.lab.thresholds.design import Design
 from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online
 from keyhole.lab.thresholds.sweeps import SweepPlan, sweep
 from keyhole.lab.thresholds.threshold import estimate_threshold
-from lab_fakes import Climb, Coin, Inline
+
+from helpers.lab_fakes import Climb, Coin, Inline
 
 TASK = SparseTask("and:2")
 
@@ -312,7 +313,7 @@ DRIVER = """
 import json, sys
 sys.path[:0] = {path!r}
 from pathlib import Path
-from lab_fakes import Coin
+from helpers.lab_fakes import Coin
 from keyhole.lab.runs.engine import start_processes
 from keyhole.lab.thresholds.design import Design
 from keyhole.lab.thresholds.schedule import Adaptive

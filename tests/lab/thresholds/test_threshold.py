@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from keyhole.errors import ArgumentError, DataError
 from keyhole.lab.thresholds.psychometric import fit_curves
 from keyhole.lab.thresholds.threshold import central_interval, empirical_threshold, estimate_threshold
-from threshold_fakes import logistic
+
+from helpers.threshold_fakes import logistic
 
 some_counts = st.dictionaries(
     st.integers(1, 500),

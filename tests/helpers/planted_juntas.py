@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.tables import tabulate
 from keyhole.boolean.junta import Junta
-from random_models import Plan, random_model
+
+from helpers.random_models import Plan, random_model
 
 FEW = settings().max_examples // 3  # for laws whose every case bounds a whole model
 LOUD = 12.0  # e^12 against a background of ten tokens: what is read is nearly a function of the loud positions

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from beartype import BeartypeConf, beartype
 
-HOUSE = Path(__file__).parent.parent / "src" / "keyhole"
+HOUSE = Path(__file__).parents[2] / "src" / "keyhole"
 AS_MYPY = BeartypeConf(is_pep484_tower=True, claw_is_pep526=False)  # arguments and results, not what is assigned
 NUMBERS = "keyhole.bounds"  # the room that wakes no numpy, so that no signature there states a shape
 

@@ -1,0 +1,1 @@
+"""What several tests share: oracles, models with known answers, random drawings, fakes."""
