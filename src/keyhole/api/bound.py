@@ -97,7 +97,7 @@ class Bound(Result):
 
     def document(self) -> Document:
         """A sentence per theorem, what was refused, and growth."""
-        return bound_document(self.record())
+        return bound_document(self._plain())
 
     def explained(self) -> Document:
         """The same, then every derivation, what halving each norm does, and the rivals with their standing."""
@@ -109,7 +109,7 @@ class Bound(Result):
 
     def html(self) -> str:
         """Every derivation as HTML."""
-        return bound_html(self.record())
+        return bound_html(self._plain())
 
     def latex(self) -> str:
         """Every derivation as nested LaTeX lists, for lualatex or xelatex."""
@@ -162,13 +162,18 @@ class Bound(Result):
 
     def record(self) -> dict[str, Any]:
         """The answer as plain lists and dictionaries; what is no number is null with a reason."""
+        plain = self._plain()
+        for stated, entry in zip(self.guarantees, plain["guarantees"], strict=True):
+            entry["sensitivity"] = _sensitivity_record(stated)
+        return plain
+
+    def _plain(self) -> dict[str, Any]:
+        """The record but for what halving each norm does, which takes longest and is shown only if asked for."""
         return {
             "source": self.source,
             "best": self.best.route.key,
             "vacuous": self.vacuous,
-            "guarantees": [
-                {**stated.record(), "sensitivity": _sensitivity_record(stated)} for stated in self.guarantees
-            ],
+            "guarantees": [stated.record() for stated in self.guarantees],
             "samples_for_gap": {"gap": self.gap, **dict(self.samples_needed)} if self.gap else None,
             "refused": [{"theorem": title, "reason": reason} for title, reason in self.refused],
             "rivals": [
