@@ -1,46 +1,128 @@
 """keyhole: what self-attention can represent, infer and learn, and how much data that takes.
 
-The package's own names are its verbs, each loaded when first used, so that `import keyhole` costs nothing.
+The package's own names are its public functions, the types of their results, and its packages. Each is loaded when it
+is first used, so that `import keyhole` costs nothing; a type checker sees them all.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from keyhole import api as api
+    from keyhole import attention as attention
+    from keyhole import boolean as boolean
+    from keyhole import bounds as bounds
+    from keyhole import certifier as certifier
+    from keyhole import claims as claims
+    from keyhole import compiler as compiler
+    from keyhole import errors as errors
+    from keyhole import figure as figure
+    from keyhole import files as files
+    from keyhole import kernels as kernels
+    from keyhole import lab as lab
+    from keyhole import latent as latent
+    from keyhole import pretrained as pretrained
+    from keyhole import rigorous as rigorous
+    from keyhole import show as show
+    from keyhole import suite as suite
+    from keyhole.api.bound import Bound as Bound
+    from keyhole.api.bound import bound as bound
+    from keyhole.api.certify import Certified as Certified
+    from keyhole.api.certify import certify as certify
+    from keyhole.api.check import Checked as Checked
+    from keyhole.api.check import check as check
+    from keyhole.api.compile import Compiled as Compiled
+    from keyhole.api.compile import compile as compile  # noqa: A004  (the name of the question)
+    from keyhole.api.describe import Description as Description
+    from keyhole.api.describe import describe as describe
+    from keyhole.api.exchangeable import Exchangeability as Exchangeability
+    from keyhole.api.exchangeable import exchangeable as exchangeable
+    from keyhole.api.infer import Inference as Inference
+    from keyhole.api.infer import infer as infer
+    from keyhole.api.learn import learn as learn
+    from keyhole.api.runs import RunInFull as RunInFull
+    from keyhole.api.runs import Runs as Runs
+    from keyhole.api.runs import forget_runs as forget_runs
+    from keyhole.api.runs import runs as runs
+    from keyhole.api.runs import show_run as show_run
+    from keyhole.api.sample_complexity import SampleComplexity as SampleComplexity
+    from keyhole.api.score import Scores as Scores
+    from keyhole.api.score import score as score
+    from keyhole.api.suite import Suite as Suite
+    from keyhole.api.suite import make_suite as make_suite
+    from keyhole.claims.findings import Claims as Claims
+    from keyhole.claims.findings import Findings as Findings
+    from keyhole.claims.findings import list_claims as list_claims
+    from keyhole.claims.findings import reproduce as reproduce
+    from keyhole.errors import KeyholeError as KeyholeError
 
 __version__ = "0.1.0"
 
-FUNCTIONS = {  # name → module
-    **{
-        name: f"keyhole.api.{name}"
-        for name in (
-            "bound",
-            "certify",
-            "check",
-            "compile",
-            "describe",
-            "exchangeable",
-            "infer",
-            "learn",
-            "runs",
-            "score",
-        )
-    },
-    "forget_runs": "keyhole.api.runs",
-    "list_claims": "keyhole.claims.findings",
-    "make_suite": "keyhole.api.suite",
-    "reproduce": "keyhole.claims.findings",
-    "show_run": "keyhole.api.runs",
+_HOMES = {  # public name → the module that has it
+    "Bound": "api.bound",
+    "Certified": "api.certify",
+    "Checked": "api.check",
+    "Claims": "claims.findings",
+    "Compiled": "api.compile",
+    "Description": "api.describe",
+    "Exchangeability": "api.exchangeable",
+    "Findings": "claims.findings",
+    "Inference": "api.infer",
+    "KeyholeError": "errors",
+    "RunInFull": "api.runs",
+    "Runs": "api.runs",
+    "SampleComplexity": "api.sample_complexity",
+    "Scores": "api.score",
+    "Suite": "api.suite",
+    "bound": "api.bound",
+    "certify": "api.certify",
+    "check": "api.check",
+    "compile": "api.compile",
+    "describe": "api.describe",
+    "exchangeable": "api.exchangeable",
+    "forget_runs": "api.runs",
+    "infer": "api.infer",
+    "learn": "api.learn",
+    "list_claims": "claims.findings",
+    "make_suite": "api.suite",
+    "reproduce": "claims.findings",
+    "runs": "api.runs",
+    "score": "api.score",
+    "show_run": "api.runs",
 }
-VERBS = tuple(FUNCTIONS)
+_PACKAGES = (
+    "api",
+    "attention",
+    "boolean",
+    "bounds",
+    "certifier",
+    "claims",
+    "compiler",
+    "errors",
+    "figure",
+    "files",
+    "kernels",
+    "lab",
+    "latent",
+    "pretrained",
+    "rigorous",
+    "show",
+    "suite",
+)
 
-__all__ = [*VERBS, "__version__"]  # noqa: PLE0604  (the verbs are strings too)
+__all__ = ["__version__", *_HOMES, *_PACKAGES]  # noqa: PLE0604  (they are strings too)
 
 
 def __getattr__(name: str) -> object:
-    """Load a verb, or a room, the first time it is named."""
-    if name in VERBS:
-        return getattr(import_module(FUNCTIONS[name]), name)
-    raise AttributeError(f"module 'keyhole' has no attribute {name!r}; its verbs are {', '.join(VERBS)}")
+    """Load a public name or a package the first time it is used."""
+    if name in _HOMES:
+        return getattr(import_module(f"keyhole.{_HOMES[name]}"), name)
+    if name in _PACKAGES:
+        return import_module(f"keyhole.{name}")
+    functions = ", ".join(each for each in _HOMES if each.islower())
+    raise AttributeError(f"module 'keyhole' has no attribute {name!r}; its functions are {functions}")
 
 
 def __dir__() -> list[str]:
-    """The verbs and the version: what a person can ask."""
+    """The public names and packages."""
     return sorted(__all__)

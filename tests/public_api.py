@@ -1,0 +1,73 @@
+"""Every public function, and some fields of what it returns: read by a strict type checker, and run by the suite."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import assert_type
+
+import numpy as np
+
+import keyhole
+
+
+def use_functions_of_models(folder: Path) -> None:
+    """Describe, compile, check, bound, certify, and a suite with scores."""
+    facts = keyhole.describe("x3 & ~x5", context=16)
+    assert_type(facts, keyhole.Description)
+    degree: int = facts.degree
+    model = keyhole.compile("x3 & ~x5", 16)
+    assert_type(model, keyhole.Compiled)
+    margin: float = model.proof.margin
+    file: Path = model.save(folder / "and.safetensors")
+    checked = keyhole.check(file)
+    assert_type(checked, keyhole.Checked)
+    holds: bool = checked.holds
+    guarantee = keyhole.bound(file, 1e6)
+    assert_type(guarantee, keyhole.Bound)
+    gap: float = guarantee.best.value
+    certificate = keyhole.certify(file)
+    assert_type(certificate, keyhole.Certified)
+    status: str = certificate.certificate.status
+    suite = keyhole.make_suite(1, 12)
+    assert_type(suite, keyhole.Suite)
+    key: Path = suite.save(folder / "suite")
+    np.save(folder / "suite" / "model-000.npy", np.ones((2, 12)))
+    scores = keyhole.score(key, folder / "suite")
+    assert_type(scores, keyhole.Scores)
+    auc: float = scores.mean("auc")
+    print(degree, margin, holds, gap, status, auc)  # noqa: T201  (so that every field is read)
+
+
+def use_functions_of_data(folder: Path) -> None:
+    """Learn, runs, infer, exchangeable, claims."""
+    answer = keyhole.learn(
+        "and:2", [8], samples=[40], seeds=2, learner="elimination", store=folder / "store", workers=1
+    )
+    assert_type(answer, keyhole.SampleComplexity)
+    runs = keyhole.runs(store=folder / "store")
+    assert_type(runs, keyhole.Runs)
+    run = keyhole.show_run(runs[0].identity, store=folder / "store")
+    assert_type(run, keyhole.RunInFull)
+    accuracy: float = run.run.result.accuracy
+    keyhole.forget_runs(runs[:1])
+    inference = keyhole.infer("gaussian", [4, 8], repeats=4)
+    assert_type(inference, keyhole.Inference)
+    tokens = np.random.default_rng(0).integers(0, 2, (20, 6))
+    exchangeability = keyhole.exchangeable(tokens)
+    assert_type(exchangeability, keyhole.Exchangeability)
+    sentence: str = exchangeability.answer
+    claims = keyhole.list_claims()
+    assert_type(claims, keyhole.Claims)
+    title: str = claims[0].title
+    findings = keyhole.reproduce(["sharpness"], folder=folder / "report", workers=1)
+    assert_type(findings, keyhole.Findings)
+    verdict: str = findings[0].outcome.verdict
+    records: Sequence[dict[str, object]] = [
+        each.record() for each in (answer, runs, run, inference, exchangeability, claims, findings)
+    ]
+    print(len(records), accuracy, sentence, title, verdict)  # noqa: T201
+
+
+if __name__ == "__main__":
+    use_functions_of_models(Path(sys.argv[1]))
+    use_functions_of_data(Path(sys.argv[1]))

@@ -1,0 +1,82 @@
+"""The front door: what `import keyhole` gives, at run time and to a type checker."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import keyhole
+
+SCRIPT = Path(__file__).parent / "public_api.py"
+EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("own_*.py"))
+FUNCTIONS = sorted(name for name, home in keyhole._HOMES.items() if name.islower() and home != "errors")
+
+
+def checked(*words):
+    """What a strict type checker says of the files; as for any installed package, nothing is said of keyhole itself."""
+    where = {"MYPYPATH": str(Path(keyhole.__file__).parent.parent), "PATH": str(Path(sys.executable).parent)}
+    program = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent", *map(str, words)]
+    return subprocess.run(program, capture_output=True, text=True, check=False, env=where, cwd=SCRIPT.parent.parent)
+
+
+@pytest.mark.parametrize("name", sorted(set(keyhole.__all__)))
+def test_every_public_name_is_there_and_is_one_thing(name):
+    """A name gives the same object twice, and only packages are modules."""
+    first = getattr(keyhole, name)
+    assert getattr(keyhole, name) is first
+    assert isinstance(first, ModuleType) == (name in keyhole._PACKAGES)
+
+
+def test_an_unknown_name_is_refused():
+    """A misspelt name is an AttributeError that lists the functions."""
+    with pytest.raises(AttributeError, match="no attribute 'descibe'; its functions are bound, certify"):
+        keyhole.descibe  # noqa: B018
+
+
+def test_what_a_type_checker_sees_is_what_there_is():
+    """The names under TYPE_CHECKING are the public names, from the modules that are loaded at run time."""
+    tree = ast.parse(Path(keyhole.__file__).read_text("utf8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.asname: node.module for node in block.body for alias in node.names}
+    homes = {name: f"keyhole.{home}" for name, home in keyhole._HOMES.items()}
+    assert seen == homes | dict.fromkeys(keyhole._PACKAGES, "keyhole")
+    assert {*seen, "__version__"} == set(keyhole.__all__)
+
+
+def test_the_script_uses_every_function():
+    """No public function is missing in the script that is type-checked."""
+    used = {
+        node.attr
+        for node in ast.walk(ast.parse(SCRIPT.read_text("utf8")))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "keyhole"
+    }
+    assert set(FUNCTIONS) <= used
+
+
+def test_the_script_runs(tmp_path):
+    """Every public function answers, and the fields that are read are there."""
+    run = subprocess.run([sys.executable, SCRIPT, tmp_path], capture_output=True, text=True, check=True)
+    assert "PROVED" in run.stdout
+
+
+@pytest.mark.slow
+def test_a_strict_type_checker_accepts_the_script_and_the_examples(tmp_path):
+    """Mypy --strict passes on the script and the examples, and knows what `keyhole.compile` returns."""
+    asked = tmp_path / "asked.py"
+    asked.write_text('import keyhole\nreveal_type(keyhole.compile("x3 & x17", 512))\n')
+    answer = checked(SCRIPT, *EXAMPLES, asked)
+    assert answer.returncode == 0, answer.stdout
+    assert 'Revealed type is "keyhole.api.compile.Compiled"' in answer.stdout
+
+
+@pytest.mark.slow
+def test_a_strict_type_checker_refuses_misuse(tmp_path):
+    """A misspelt field or a wrong argument is found by the checker."""
+    asked = tmp_path / "asked.py"
+    asked.write_text('import keyhole\nkeyhole.compile("x3", 8).margni\nkeyhole.describe(3)\n')
+    answer = checked(asked)
+    assert '"Compiled" has no attribute "margni"' in answer.stdout
+    assert 'Argument 1 to "describe" has incompatible type "int"' in answer.stdout
