@@ -7,7 +7,7 @@ from beartype.claw import beartype_package
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
-from helpers.typechecking import AS_MYPY, NUMBERS, rooms_with_arrays
+from helpers.typechecking import AS_MYPY, NUMBERS, packages_with_arrays
 
 # Programs that run for milliseconds need no optimising compiler; one thread, since two workers use both cores.
 QUICK = "--xla_backend_optimization_level=0 --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -16,7 +16,7 @@ os.environ.setdefault("NPROC", "1")  # so that runs made here are those of worke
 
 # Every array that crosses a function's edge is checked against the shape its signature states. Where there are no
 # arrays, types are checked in the same way without the bookkeeping of shapes, which is most of what a check costs.
-install_import_hook(rooms_with_arrays(), "helpers.typechecking.checked")
+install_import_hook(packages_with_arrays(), "helpers.typechecking.checked")
 beartype_package(NUMBERS, conf=AS_MYPY)
 
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}

@@ -10,7 +10,7 @@ from keyhole.bounds.softmax import drift
 from keyhole.bounds.theorems.guarantees import Sensitivity
 from keyhole.rigorous.interval import Enclosure
 
-from helpers.typechecking import HOUSE, NUMBERS, rooms_with_arrays
+from helpers.typechecking import NUMBERS, SOURCE, packages_with_arrays
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_wrong_type_is_refused(wrong):
 
 
 def test_no_room_is_left_out():
-    """Every room is checked in one way, and the one without shapes names none."""
-    rooms = {f"keyhole.{path.stem}" for path in HOUSE.glob("[a-z]*") if path.suffix in {"", ".py"}}
-    assert {*rooms_with_arrays(), NUMBERS} == rooms
-    assert not [path for path in (HOUSE / "bounds").glob("*.py") if "jaxtyping" in path.read_text("utf8")]
+    """Every package is checked in one way, and the one without shapes names none."""
+    packages = {f"keyhole.{path.stem}" for path in SOURCE.glob("[a-z]*") if path.suffix in {"", ".py"}}
+    assert {*packages_with_arrays(), NUMBERS} == packages
+    assert not [path for path in (SOURCE / "bounds").glob("*.py") if "jaxtyping" in path.read_text("utf8")]

@@ -23,7 +23,7 @@ from keyhole.profile import CONSTANTS, BlockNorms
 
 
 def test_theorem_t_is_shown_first_for_one_layer():
-    """All four theorems apply to a compiled head, Theorem T first and smallest; keyhole.bound is the verb."""
+    """All four theorems apply to a compiled head, Theorem T first and smallest; keyhole.bound is the function."""
     answer = keyhole.bound("and:3", 1e5, 100)
     assert [found.route.key for found in answer.guarantees] == ["tabulated", "cover", "path", "deep"]
     assert answer.best.route.key == "tabulated"

@@ -145,7 +145,7 @@ def test_mistakes_are_counted_whatever_was_read_off():
 
 
 def test_certify_by_name_knows_the_noise(monkeypatch):
-    """The verb takes a run's noise with its sample, and not with another's."""
+    """The function takes a run's noise with its sample, and not with another's."""
     noisy, tables = run(instance=instance(SparseTask("and:2", label_noise=0.1, feature_noise=0.2)))
     assert noisy.noise == "label noise 0.1 and feature noise 0.2"
     monkeypatch.setattr("keyhole.api.certify.read_run", lambda *_, **_options: noisy)

@@ -1,4 +1,4 @@
-"""The verb joins choice, proof, norms and formats, and refuses with a reason."""
+"""Compiling joins choice, proof, norms and formats, and refuses with a reason."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_codes_stream():
 
 
 def test_the_model_is_there():
-    """The compiled weights are a model and tables of the attention room."""
+    """The compiled weights are a model and tables of the attention package."""
     compiled = keyhole.compile(parity((0, 2)), 5, construction="pair", output="bits")
     bits = np.array([[0, 1, 1, 0, 0], [1, 1, 1, 0, 1]], dtype=bool)
     assert forward(compiled.model, bits) == pytest.approx([1.0, 0.0], abs=1e-12)

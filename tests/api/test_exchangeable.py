@@ -1,4 +1,4 @@
-"""The verb joins the tests at one shared level, and says no only when one of them does."""
+"""The question joins the tests at one shared level, and says no only when one of them does."""
 
 import numpy as np
 import pytest

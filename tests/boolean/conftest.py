@@ -1,4 +1,4 @@
-"""What the exhaustive tests of this room share."""
+"""What the exhaustive tests of this package share."""
 
 from itertools import permutations
 

@@ -213,6 +213,6 @@ def test_the_verb_takes_models_and_arrays():
     assert found.error_bound == certificate_record(found.certificate)["error_bound"]
     assert found._repr_html_().startswith("<table>")
     assert "certify" in dir(keyhole)
-    assert callable(keyhole.certify)  # the verb, before its room is imported and after
+    assert callable(keyhole.certify)  # a function, whatever was imported before
     with pytest.raises(ArgumentError, match="for an alphabet of 3 symbols; it is for bits"):
         keyhole.certify(planted(random_symbol_junta((0,), 3), 4), bias=0.7)

@@ -1,4 +1,4 @@
-"""`keyhole compile` and `keyhole check` answer in tables and JSON, with the exit codes of the house."""
+"""`keyhole compile` and `keyhole check` answer in tables and JSON, with the documented exit codes."""
 
 import json
 
@@ -114,12 +114,12 @@ def test_the_record_as_a_file(tmp_path):
     assert json.loads(file.read_text())["schema"] == "compile/1"
 
 
-@pytest.mark.parametrize("verb", ["compile", "check"])
-def test_help_has_examples(verb):
+@pytest.mark.parametrize("command", ["compile", "check"])
+def test_help_has_examples(command):
     """--help shows what to type."""
-    answer = run(verb, "--help")
+    answer = run(command, "--help")
     assert answer.exit_code == 0
-    assert f"keyhole {verb}" in answer.stdout
+    assert f"keyhole {command}" in answer.stdout
     assert "Examples" in answer.stdout
 
 

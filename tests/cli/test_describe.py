@@ -124,7 +124,7 @@ def test_random_families_follow_the_seed():
 
 
 def test_help_shows_examples_and_only_what_exists():
-    """Every verb in the help runs, and its own help shows an example."""
+    """Every command in the help runs, and its own help shows an example."""
     answer = run("--help")
     assert answer.exit_code == 0
     assert "describe" in answer.stdout

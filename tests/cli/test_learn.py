@@ -154,13 +154,13 @@ def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
         Path(name).chmod(0o555 if closed == "folder" else 0o777)
         program = (
             f"import os, sys; sys.path[:0] = {sys.path!r}\n"
-            "import keyhole.api.learn as verb; from keyhole.cli import main; from helpers.lab_fakes import Coin\n"
+            "import keyhole.api.learn as asked; from keyhole.cli import main; from helpers.lab_fakes import Coin\n"
             "def say(level, *words):\n"
-            "    verb.learner_named = lambda _name: Coin(level)\n"
+            "    asked.learner_named = lambda _name: Coin(level)\n"
             f"    sys.argv[1:] = [*words, '--store', {name!r}]\n"
             "    try: main()\n"
             "    except SystemExit as stop: print(stop.code)\n"
-            "verb.start_processes = lambda *_: print('a worker was started')\n"
+            "asked.start_processes = lambda *_: print('a worker was started')\n"
             f"learn, runs = {['learn', *GRID]!r}, ['runs', 'list', '--json']\n"
             "say(10.0, *learn), say(10.0, *runs); print('read')\n"  # imports while it may
             "if os.getuid() == 0: os.setuid(65534)\n"  # the permissions of files do not bind the superuser
@@ -232,13 +232,13 @@ def test_a_damaged_store_is_left_as_it_is(tmp_path, monkeypatch):
 INTERRUPTED = """
 import signal, sys
 sys.path[:0] = {path!r}
-import keyhole.api.learn as verb
+import keyhole.api.learn as asked
 from helpers.lab_fakes import Coin
 from keyhole.cli import main
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so its children
-    verb.learner_named = lambda _name: Coin(seconds=0.1)
+    asked.learner_named = lambda _name: Coin(seconds=0.1)
     sys.argv[1:] = ["learn", "and:2", "--context", "8", "--samples", "40", "--seeds", "5000", "--workers", "2",
                     "--store", {store!r}]
     main()

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from beartype import BeartypeConf, beartype
 
-HOUSE = Path(__file__).parents[2] / "src" / "keyhole"
+SOURCE = Path(__file__).parents[2] / "src" / "keyhole"
 AS_MYPY = BeartypeConf(is_pep484_tower=True, claw_is_pep526=False)  # arguments and results, not what is assigned
-NUMBERS = "keyhole.bounds"  # the room that wakes no numpy, so that no signature there states a shape
+NUMBERS = "keyhole.bounds"  # the package that imports no numpy, so that no signature there states a shape
 
 checked = beartype(conf=AS_MYPY)
 
 
-def rooms_with_arrays() -> list[str]:
-    """Every other room and module of the house."""
-    names = (path.stem for path in HOUSE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
+def packages_with_arrays() -> list[str]:
+    """Every other package and module."""
+    names = (path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists())
     return sorted({f"keyhole.{name}" for name in names if not name.startswith("__")} - {NUMBERS})

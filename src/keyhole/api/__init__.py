@@ -1,1 +1,1 @@
-"""What a person can ask: one file per verb, rooms joined, one value out."""
+"""What a person can ask: one public function per file, packages joined, one typed result."""

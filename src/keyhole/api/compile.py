@@ -61,7 +61,7 @@ class Compiled(compiled.Compiled, Result):
         return tuple(save_figure(figure, Path(folder) / f"{name}.svg") for name, figure in drawn.items())
 
 
-def compile(  # noqa: A001  (the verb's own name)
+def compile(  # noqa: A001  (the name of the question)
     function: str | SparseFunction,
     context: int,
     *,

@@ -106,7 +106,7 @@ def _settle_counting(rule: Levels) -> Certificate:
 
 def _separate(values: np.ndarray, size: int) -> Certificate:
     """Largest-margin separation by linear programming, its answer turned into exact integers and checked."""
-    from scipy.optimize import linprog  # noqa: PLC0415  (wakes scipy only for this question)
+    from scipy.optimize import linprog  # noqa: PLC0415  (scipy is imported for this question alone)
 
     patterns = (np.arange(1 << size)[:, None] >> np.arange(size)) & 1
     signs = np.where(values, 1, -1)

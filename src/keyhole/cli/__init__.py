@@ -1,3 +1,3 @@
-"""The keyboard: one verb per file; parse, call one verb, print; no arithmetic."""
+"""The command line: one command per file; parse, call one function, print; no arithmetic."""
 
 from keyhole.cli.app import main as main

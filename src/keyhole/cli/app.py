@@ -1,4 +1,4 @@
-"""The command line as a whole: its verbs, its version, and how it says no."""
+"""The command line as a whole: its commands, its version, and its refusals."""
 
 import io
 import sys

@@ -18,9 +18,7 @@ OUT = "Write the certificate (.json, .txt or .html), or the model it is about (.
 def certify_command(
     file: Annotated[str, typer.Argument(metavar="RUN|FILE", help=FILE, show_default=False)],
     data: Annotated[Path | None, typer.Option(help=DATA, metavar="FILE")] = None,
-    holdout: Annotated[
-        Path | None, typer.Option(help="Labelled inputs the model never saw: a yardstick.", metavar="FILE")
-    ] = None,
+    holdout: Annotated[Path | None, typer.Option(help="Labelled inputs the model never saw.", metavar="FILE")] = None,
     assume_junta: Annotated[
         int | None, typer.Option(help="Assume that the target reads at most S positions.", metavar="S", min=0)
     ] = None,

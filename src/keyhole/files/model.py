@@ -32,7 +32,7 @@ class StoredModel:
 
 def write_model(path: Path, tensors: Mapping[str, np.ndarray], description: Mapping[str, Any]) -> Path:
     """Write the arrays, in double precision, and the description with a digest of each of them and of itself."""
-    from safetensors.numpy import save  # noqa: PLC0415  (woken when something is written)
+    from safetensors.numpy import save  # noqa: PLC0415  (imported when something is written)
 
     arrays = {name: np.asarray(array, dtype=np.float64, order="C") for name, array in tensors.items()}
     plain = to_record("model/1", {**description, "digests": {name: digest(arrays[name]) for name in arrays}})
@@ -76,7 +76,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _with_tensors(content: bytes, header: Mapping[str, Any], start: int, description: Mapping[str, Any]) -> StoredModel:
     """The arrays behind the header, or the first one that the file cuts off."""
-    from safetensors import SafetensorError  # noqa: PLC0415  (woken when something is read)
+    from safetensors import SafetensorError  # noqa: PLC0415  (imported when something is read)
     from safetensors.numpy import load  # noqa: PLC0415
 
     try:

@@ -25,7 +25,7 @@ def is_ours(path: Path) -> bool:
 
 def read_weights(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Named arrays in double precision, and their description: of the file itself, or of the .json beside it."""
-    from safetensors import SafetensorError  # noqa: PLC0415  (woken when something is read)
+    from safetensors import SafetensorError  # noqa: PLC0415  (imported when something is read)
     from safetensors.numpy import load  # noqa: PLC0415
 
     try:

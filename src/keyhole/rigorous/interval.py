@@ -101,7 +101,7 @@ def total(x: Enclosure) -> Enclosure:
 
 def exponentials(logits: Iterable[float], *, shift: float = 0.0, temperature: float = 1.0) -> Enclosure:
     """exp((logit − shift)/temperature) for each logit, from ball arithmetic at 80 bits."""
-    from flint import arb, ctx  # noqa: PLC0415  (woken only to prove)
+    from flint import arb, ctx  # noqa: PLC0415  (imported to prove)
 
     before, ctx.prec = ctx.prec, 80
     try:

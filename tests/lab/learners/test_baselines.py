@@ -258,13 +258,13 @@ def test_nothing_is_called_to_find_out_what_it_is(monkeypatch):
 
 
 @pytest.mark.parametrize("module", ["conftest", "utils", "base", "_config", "tests"])
-def test_only_public_modules_are_woken(monkeypatch, module):
+def test_only_public_modules_are_imported(monkeypatch, module):
     """A module that scikit-learn does not list is not imported, for importing runs it."""
-    woken = []
-    monkeypatch.setattr("keyhole.lab.learners.scikit.import_module", woken.append)
+    imported = []
+    monkeypatch.setattr("keyhole.lab.learners.scikit.import_module", imported.append)
     with pytest.raises(ArgumentError, match="is no classifier"):
         learner_named(f"sklearn:{module}.Anything")
-    assert not woken
+    assert not imported
 
 
 def test_a_name_that_was_not_looked_at_is_looked_at_before_it_is_made():

@@ -67,7 +67,7 @@ def test_one_and_two_workers_give_the_same_numbers(tmp_path):
 
 
 def test_what_is_finished_starts_no_worker(tmp_path):
-    """Runs that are all there wake nobody."""
+    """Runs that are all there start no worker."""
     wanted = specs(2)
     with Store(tmp_path) as store:
         carried_out(store, lambda: borrow(Inline(), 2), wanted)

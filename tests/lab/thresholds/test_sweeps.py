@@ -138,7 +138,7 @@ def test_wherever_it_stops_it_ends_alike(tmp_path_factory, climbed, stop, room):
     assert first + found.made == len(found.rows)
 
 
-PASSED = {room.__file__ for room in (database, dispatch, storing)}
+PASSED = {module.__file__ for module in (database, dispatch, storing)}
 SMALL = SweepPlan(TASK, Coin(), (8,), Grid((20,), 3))
 
 

@@ -65,7 +65,7 @@ def error_ceiling(errors: int, trials: int, nats: Real) -> float:
 
 
 def clopper_pearson(errors: int, trials: int, delta: Real) -> tuple[float, float]:
-    """An interval that holds the true chance of error with probability ≥ 1 − δ: the held-out yardstick.
+    """An interval that holds the true chance of error with probability ≥ 1 − δ, from a held-out sample.
 
     Statement  [p₋, p₊] with P(Bin(m, p₊) ≤ k) = δ/2 and P(Bin(m, p₋) ≥ k) = δ/2.
     Proof      Invert both tails at δ/2.

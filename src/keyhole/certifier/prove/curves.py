@@ -123,7 +123,7 @@ def _gelu(x: np.ndarray) -> Ball:
 @lru_cache(maxsize=1)
 def _lattice() -> tuple[np.ndarray, ...]:
     """σ, σ′, σ″/2 and σ‴/6 at the lattice points, Φ and φ from ball arithmetic."""
-    from flint import arb, ctx  # noqa: PLC0415  (woken only to prove)
+    from flint import arb, ctx  # noqa: PLC0415  (imported to prove)
 
     count = round(EDGE / LATTICE)
     x = np.arange(-count, count + 1) * LATTICE

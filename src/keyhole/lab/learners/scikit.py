@@ -40,7 +40,7 @@ class Estimator:
                 f"There is no estimator sklearn:{self.kind}; use {', '.join(CLASSES)}, or a module and class such as "
                 "sklearn:neighbors.KNeighborsClassifier."
             )
-        if self.kind not in CLASSES or self.settings:  # the short names alone need no waking of scikit-learn
+        if self.kind not in CLASSES or self.settings:  # the short names alone need no import of scikit-learn
             classifier(self.kind, dict(self.settings))
 
     packages: ClassVar[tuple[str, ...]] = ("numpy", "scipy", "scikit-learn")
@@ -75,7 +75,7 @@ def classifier(kind: str, settings: Mapping[str, Any]) -> Callable[..., Any]:
     >>> classifier("tree", {"max_depth": 2}).__name__
     'DecisionTreeClassifier'
     """
-    import sklearn  # noqa: PLC0415  (woken by its learners only)
+    import sklearn  # noqa: PLC0415  (imported by its learners only)
     from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: PLC0415
 
     module, name = CLASSES.get(kind, kind).split(".")
