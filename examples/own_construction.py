@@ -48,7 +48,7 @@ class EvenAttention(kit.Construction):
 
 
 if __name__ == "__main__":
-    print(keyhole.compile("x3 & ~x17", 64, construction=EvenAttention()))
+    print(repr(keyhole.compile("x3 & ~x17", 64, construction=EvenAttention())))
     kit.register_construction(EvenAttention())  # from here on by name, and its files can be checked
     compiled = keyhole.compile("x3 & ~x17", 64, construction="even")
     print(f"read-out {compiled.norms['readout']:.1f}, by theorem {compiled.theorem['readout'].value:.1f}")

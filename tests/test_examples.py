@@ -140,7 +140,7 @@ def test_own_construction():
     """A construction of one's own is proved on all inputs, its read-out is its theorem's (T + 1)√5, its file checks."""
     words = [sys.executable, str(EXAMPLES / "own_construction.py")]
     run = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert "even conjunction, 2 units, margin 1 on all 2^64 inputs" in run.stdout
+    assert "even conjunction, 2 units, margin 0.999999 on all 2^64 inputs" in run.stdout
     assert f"read-out {65 * 5**0.5:.1f}, by theorem {65 * 5**0.5:.1f}" in run.stdout
     assert "check: as claimed" in run.stdout
     assert len((EXAMPLES / "own_construction.py").read_text("utf8").splitlines()) <= 60

@@ -133,7 +133,8 @@ def test_thin_tables_are_the_dense_ones(plan, listed):
     assert full.heads[0].scores.shape[0] == 11
     expected = evaluate_by_softmax(full, batch)
     again = thinned(full)
-    assert again.positions == thin.positions
+    assert len(again.heads[0].scores) == len(again.positions) + 1
+    assert set(again.positions) <= set(thin.positions)  # a listed row that is the shared one by chance is dropped
     for table in (thin, again, full):
         for route in ROUTES:
             np.testing.assert_allclose(route(table, batch), expected, rtol=AGREE, atol=AGREE)

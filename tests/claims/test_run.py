@@ -298,7 +298,7 @@ def test_a_claim_of_ones_own_is_measured_kept_and_shown(tmp_path, own):
     steps = []
     found = reproduce_page(("own", "sharpness", "joined"), folder=tmp_path, workers=2, watch=steps.append)
     assert [finding.claim.id for finding in found.findings] == ["own", "sharpness", "joined"]
-    assert [finding.claim.id for finding in found.kept] == ["joined", "sharpness", "own"]
+    assert [finding.claim.id for finding in found.stored] == ["joined", "sharpness", "own"]
     assert finished(steps) == [True] * 3
     assert all(text in found.page.read_text() for text in (own.claim.title, own.claim.prediction))
     steps.clear()
@@ -324,7 +324,7 @@ def test_one_command_reads_each_finding_once(tmp_path, monkeypatch):
 def test_workers_are_as_many_as_the_cores_one_may_use(tmp_path, monkeypatch):
     """Without a number of workers there are as many as the laboratory counts, be the machine's cores more."""
     counts = []
-    monkeypatch.setattr("keyhole.lab.runs.engine.core_count", lambda: counts.append(1) or 1)
+    monkeypatch.setattr("keyhole.lab.runs.core_count", lambda: counts.append(1) or 1)
     monkeypatch.setattr(os, "cpu_count", lambda: pytest.fail("the machine's cores were counted"))
     reproduce(tmp_path, workers=None)
     assert counts == [1]

@@ -280,7 +280,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, moment):
 @pytest.mark.usefixtures("coin")
 def test_a_pipe_is_told_how_far_it_is(tmp_path, monkeypatch):
     """Where stderr is no terminal: a line when a context is finished; and none the second time, as nothing is made."""
-    monkeypatch.setattr("keyhole.api.learn.processes", _inline)
+    monkeypatch.setattr("keyhole.api.learn.start_processes", _inline)
     first, again = ask(*GRID, "--store", tmp_path), ask(*GRID, "--store", tmp_path)
     began, *ends = first.stderr.splitlines()
     assert began == "keyhole: starting 1 worker; a first run may have to be compiled"
@@ -292,7 +292,7 @@ def test_a_pipe_is_told_how_far_it_is(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("coin")
 def test_hints_name_the_options(tmp_path, monkeypatch):
     """What the answer wants is named as an option on stderr; the answer itself names none."""
-    monkeypatch.setattr("keyhole.api.learn.processes", _inline)
+    monkeypatch.setattr("keyhole.api.learn.start_processes", _inline)
     words = ("and:7", "--context", "8", "--samples", "20", "--seeds", "2", "--workers", "1", "--store", tmp_path)
     answer = ask(*words)
     assert "keyhole: --law balanced makes both answers likely." in answer.stderr.splitlines()

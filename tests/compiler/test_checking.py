@@ -45,7 +45,7 @@ def stored(request, tmp_path_factory):
 @pytest.fixture
 def proved_once(monkeypatch):
     """A plan met again is not proved again: hundreds of files that claim otherwise hold the same tables."""
-    for name in ("prove", "judge", "plan_profile"):
+    for name in ("prove", "judge_formats", "plan_profile"):
         monkeypatch.setattr(checking, name, remembered(getattr(checking, name)))
 
 

@@ -62,11 +62,11 @@ def run_experiments(
     def name_those_under_way(names: Sequence[str]) -> None:
         watch(Progress(len(done), len(chosen), f"looking at {', '.join(names)}"))
 
+    count = workers if workers is not None else core_count() if missing else 1
     if missing:
-        count = core_count() if workers is None else workers
         words = f"claims (to be looked at: {len(missing)}, processes: {min(count, len(missing))})"
         watch(Progress(len(done), len(chosen), words, milestone=True))
-    for finding in _run(missing, scale, seed, workers, name_those_under_way):
+    for finding in _run(missing, scale, seed, count, name_those_under_way):
         name = finding.claim.id
         found[name] = finding
         done.append(name)
@@ -95,7 +95,7 @@ def _run(
     missing: Sequence[Experiment],
     scale: Scale,
     seed: int,
-    workers: int | None,
+    workers: int,
     tell: Callable[[Sequence[str]], None],
 ) -> Iterator[Finding]:
     """Findings as they finish; `tell` hears what is under way.
@@ -103,17 +103,17 @@ def _run(
     The library's claims are measured in spawned processes where there are several, a user's own always in this one:
     a spawned process has not registered them.
     """
-    if workers is not None and workers < 1:
+    if workers < 1:
         raise ArgumentError(f"{workers} workers were asked for; at least one is needed.")
     spawned = [experiment for experiment in missing if isinstance(experiment.measure, NamedFunction)]
-    if len(spawned) < 2 or (count := core_count() if workers is None else workers) == 1:
+    if len(spawned) < 2 or workers == 1:
         spawned = []
     for experiment in missing:
         if experiment not in spawned:
             tell([experiment.claim.id])
             yield run_experiment(experiment, scale, seed)
     if spawned:
-        yield from _run_in_processes(spawned, scale, seed, count, tell)
+        yield from _run_in_processes(spawned, scale, seed, workers, tell)
 
 
 def _run_in_processes(
