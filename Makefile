@@ -40,8 +40,8 @@ format: install  ## rewrite the sources as `make check` wants them
 test: install  ## the core suite: no torch, no cluster, no browser
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS)
 
-test-fast: install  ## the core suite without the tests that take seconds: about a minute
-	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+test-fast: install  ## without the tests that take seconds, and with few random examples: about a minute
+	$(QUIET) HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
 test-thorough: install  ## the core suite with many more random examples
 	$(QUIET) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS)

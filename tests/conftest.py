@@ -20,6 +20,7 @@ install_import_hook(packages_with_arrays(), "helpers.typechecking.checked")
 beartype_package(NUMBERS, conf=AS_MYPY)
 
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("fast", max_examples=10, derandomize=True, **COMMON)
 settings.register_profile("quick", max_examples=60, derandomize=True, **COMMON)
 settings.register_profile("thorough", max_examples=2000, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))

@@ -14,6 +14,8 @@ import pytest
 import keyhole
 from keyhole.bounds.construction_norms import hypothetical
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 

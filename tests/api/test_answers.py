@@ -10,6 +10,8 @@ from keyhole.errors import AssumptionError, OutputError
 
 from helpers.planted import junta_of, planted
 
+pytestmark = pytest.mark.slow
+
 JUNTA = junta_of("x3 & x7 & x11")
 
 

@@ -31,6 +31,8 @@ from keyhole.show.suite import suite_document
 
 from helpers.lab_fakes import Coin, Inline
 
+pytestmark = pytest.mark.slow
+
 KINDS = (Description, Inference, Exchangeability, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims, Findings)
 DRAWN = (Description, Inference, SampleComplexity, RunInFull)
 DOCUMENTS = {

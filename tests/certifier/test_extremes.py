@@ -29,6 +29,8 @@ from helpers.exact_models import at_precision, exact_f
 from helpers.planted_juntas import all_sequences
 from helpers.random_models import Plan, random_model
 
+pytestmark = pytest.mark.slow
+
 TOKENS, WIDTH = 8, 32
 FUZZED = int(os.environ.get("KEYHOLE_FUZZ", "40"))  # random certificates of each range of exponents
 FUZZ_SEED = int(os.environ.get("KEYHOLE_FUZZ_SEED", "0"))

@@ -16,6 +16,8 @@ from keyhole.claims.finding import Experiment, NamedFunction
 from keyhole.claims.ledger import LIBRARY, TRAINING, find
 from keyhole.errors import ArgumentError
 
+pytestmark = pytest.mark.slow
+
 CLAIM = find("sharpness").claim
 OWN = "own_measurement"  # a user's module, in a folder of theirs
 FILES = {

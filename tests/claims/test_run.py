@@ -17,6 +17,8 @@ from keyhole.errors import ArgumentError, OutputError
 from keyhole.progress import ignore
 from keyhole.show import report
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("sharpness", "bound-shape", "joined")
 
 

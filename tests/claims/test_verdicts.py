@@ -25,6 +25,8 @@ from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.models.finite import FiniteLatent, FiniteModel
 from keyhole.latent.models.not_exchangeable import MarkovChain
 
+pytestmark = pytest.mark.slow
+
 COMPUTED = [experiment for experiment in LIBRARY if experiment not in TRAINING]  # test_trained.py has the others
 
 

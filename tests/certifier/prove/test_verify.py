@@ -27,6 +27,8 @@ from helpers.planted_juntas import FEW, LOUD, all_sequences, answers, least_heig
 from helpers.random_models import Plan, random_model
 from helpers.random_models import plans as any_plans
 
+pytestmark = pytest.mark.slow
+
 NEAR = 1e-7  # f so near to 0 is not asked about: double precision through three norms does not tell its sign
 
 

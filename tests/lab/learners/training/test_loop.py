@@ -23,6 +23,8 @@ from keyhole.lab.runs.run import learn, run
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.task import SparseTask
 
+pytestmark = pytest.mark.slow
+
 SMALL = TransformerSettings(heads=2, width=8, hidden=8, batch=16, steps=200, every=50, rate=1e-2)
 LEARNER = TransformerLearner(SMALL)
 LITERAL = SparseTask("x0")

@@ -19,6 +19,8 @@ from keyhole.lab.learners.training.network import (
     tables,
 )
 
+pytestmark = pytest.mark.slow
+
 CONTEXT, SYMBOLS, COUNT = 9, 3, 12
 # double precision, sums of fewer than 1000 terms of size at most 10: 1000·10·2⁻⁵² < 1e-11
 CLOSE = 1e-11
