@@ -12,6 +12,8 @@ from keyhole.rigorous.interval import Enclosure
 
 from helpers.typechecking import NUMBERS, SOURCE, packages_with_arrays
 
+pytestmark = pytest.mark.slow  # as types are not checked where the suite is to be fast
+
 
 @pytest.mark.parametrize(
     "wrong",
@@ -29,7 +31,7 @@ def test_a_wrong_type_is_refused(wrong):
         wrong()
 
 
-def test_no_room_is_left_out():
+def test_no_package_is_left_out():
     """Every package is checked in one way, and the one without shapes names none."""
     packages = {f"keyhole.{path.stem}" for path in SOURCE.glob("[a-z]*") if path.suffix in {"", ".py"}}
     assert {*packages_with_arrays(), NUMBERS} == packages

@@ -80,6 +80,7 @@ def test_refuses_what_is_no_suite(count, context):
         make_suite(count, context)
 
 
+@pytest.mark.slow
 def test_every_model_can_be_stored_and_checked(tmp_path):
     """Written with its certificate, each model passes the check that speaks from the file alone, distractors too."""
     heard = []

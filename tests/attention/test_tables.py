@@ -38,6 +38,7 @@ def test_tables_agree_with_the_forward_pass(plan):
         np.testing.assert_allclose(route(tabulated, batch), expected, rtol=AGREE, atol=AGREE)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)  # jax compiles every operation for every shape, so few shapes
 @given(plans, st.sampled_from([(1, 2, 1), (6, 2, 2), (6, 3, 1)]))
 def test_tables_agree_with_the_forward_pass_in_jax(plan, shape):
@@ -196,6 +197,7 @@ GRADIENT_PLANS = [
 SMOOTH = 1e-7  # third derivatives of order ten, times 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", GRADIENT_PLANS)
 def test_gradients_in_jax_are_finite_differences(plan):
     """Jitted gradients of the general pass and of both tabulated routes, weighted in one loss."""

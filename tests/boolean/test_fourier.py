@@ -59,6 +59,7 @@ def test_small_functions_by_definition():
         assert degree(function) == max((ones(mask) for mask, c in enumerate(exact) if c), default=0)
 
 
+@pytest.mark.slow
 def test_four_bits_by_definition(four_bits, unchecked):
     """All coefficients and the degree, all functions of four bits: true patterns with χ_S = 1 less those with −1."""
     del unchecked

@@ -34,6 +34,7 @@ def test_small_functions_by_definition():
             assert code.probability(function, p) == pytest.approx(probability(table, p), abs=SLACK)
 
 
+@pytest.mark.slow
 def test_four_bits_by_flipping(four_bits, unchecked):
     """Every influence and the largest sensitivity of every function of four bits."""
     del unchecked

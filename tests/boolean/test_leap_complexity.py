@@ -33,6 +33,7 @@ def test_small_functions_by_orderings():
             assert leap(function) == leap_by_orderings(found)
 
 
+@pytest.mark.slow
 def test_four_bits_by_closure(four_bits, unchecked):
     """Every function of four bits."""
     del unchecked

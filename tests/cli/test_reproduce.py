@@ -32,6 +32,7 @@ def test_claims_as_json():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_reproduce_writes_a_page_and_a_table(tmp_path):
     """The table shows each verdict, the last line the page's path; the second run says the same."""
     arguments = ("reproduce", "--only", "sharpness,bound-shape", "--out", str(tmp_path), "--workers", "1")

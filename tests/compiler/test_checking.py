@@ -116,6 +116,7 @@ def test_every_entry_of_the_description_is_derived(stored, tmp_path):
         assert refused(stored, path, {**claims, name: OTHER}), name
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("proved_once")
 def test_every_array_is_derived(stored, tmp_path):
     """Every array changed, left out, misshapen or added, also one that is not a number: the file is refused."""

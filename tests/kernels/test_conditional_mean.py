@@ -136,6 +136,7 @@ def test_seeing_a_token_never_widens_the_answer(kernel, context, ridge):
     assert (before <= noise + prior * kernel.diagonal(queries) + tolerance).all()
 
 
+@pytest.mark.slow
 @each
 def test_jax_traces_the_embedding(kernel):
     """Compiled means, variances and left-out means agree with numpy, and gradients with differences."""

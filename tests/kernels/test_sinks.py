@@ -74,6 +74,7 @@ def test_padding_can_be_masked():
     assert attend_with_sink(sink, np.full(2, -np.inf), values)[0] == 1.0
 
 
+@pytest.mark.slow
 def test_the_loss_has_its_minimum_at_the_true_logit():
     """The population cross-entropy of a Pólya urn is stationary at θ = log α₀, and convex there.
 

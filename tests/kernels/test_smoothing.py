@@ -135,6 +135,7 @@ def test_far_queries_keep_their_weights():
     assert weights[0, 1] == pytest.approx(1.0, rel=1e-15)
 
 
+@pytest.mark.slow
 @each
 def test_jax_traces_smoothing(kernel):
     """Compiled, smoothing and leaving out agree with numpy, and gradients with differences."""

@@ -30,6 +30,7 @@ def true_rate(model, junta, law):
     return weights[(np.asarray(evaluate(model, rows)) > 0) != junta(rows)].sum()
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(plan=plans, bias=st.sampled_from([0.5, 0.8]))
 def test_never_below_the_truth(plan, bias):

@@ -143,6 +143,7 @@ def test_a_rival_of_an_unfinished_search_counts():
     assert not identify(other, sample, 2, uniform_law(2), 0.01, alone).identified
 
 
+@pytest.mark.slow
 def test_at_most_one_function_of_a_sample_is_identified():
     """Of 60 samples at m_id(6, 2), none has two functions called the target; most have one."""
     target, identified = junta_of("x0 & x2"), 0

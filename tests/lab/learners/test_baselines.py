@@ -113,6 +113,7 @@ def test_labels_that_are_no_parity_do_not_fit():
     assert (found.predict(examples.inputs) != examples.labels).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("samples", "share"), [(20, 0.45), (21, 0.51), (22, 0.57)])
 def test_a_random_consistent_conjunction(samples, share):
     """At T = 100 on balanced bits it is the hidden one in .45, .51, .57 of draws at 20, 21, 22 samples."""

@@ -112,6 +112,7 @@ def test_the_bound_on_answers_is_attained():
     assert moved.bound(keys)[0] == pytest.approx(gap, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_dense_at_4096():
     """The setting of the theory: long and dense answers agree to 1e-6, and the bound is below it too."""
     keys, values, queries, _ = sphere_context(4096)

@@ -234,6 +234,12 @@ def _packages_of(learner: Learner) -> tuple[str, ...]:
     return learner.packages if isinstance(learner, StatesPackages) else PACKAGES
 
 
+ENTRIES = (str, str, str, int, int | None, int, int, int, float | int, int, float | int, str)  # of a row, by column
+
+
 def _summary(entry: Sequence[Any]) -> RunSummary:
+    """The run of a row; a ValueError where the row holds what was never written."""
+    if not all(isinstance(value, kind) for value, kind in zip(entry, ENTRIES, strict=True)):
+        raise ValueError("an entry of a row is of another type than it was written as")
     identity, task, learner, context, samples, seed, success, fitted, *rest = entry
     return RunSummary(identity, task, learner, context, samples, seed, bool(success), bool(fitted), *rest)
