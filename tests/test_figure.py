@@ -29,3 +29,13 @@ def test_refuses_what_cannot_be_drawn(options, complaint):
     """A figure that lacks rows, a band's end, a colour or a column is refused when made."""
     with pytest.raises(AssumptionError, match=complaint):
         Figure(**{"title": "t", "kind": "lines", "rows": ROWS, "x": X, "y": Y, **options})
+
+
+def test_a_figure_shows_itself_in_a_line_and_in_a_notebook():
+    """Its repr is one short line, whatever its rows; with keyhole.show imported a notebook gets the drawing."""
+    import keyhole.show
+
+    figure = Figure("Growth", "lines", tuple({"T": i, "m": i} for i in range(1, 900)), Axis("T", "T"), Axis("m", "m"))
+    assert repr(figure) == "<Figure: Growth; lines, 899 rows>"
+    assert figure._repr_svg_() == keyhole.show.to_svg(figure)
+    assert "Growth" in figure._repr_svg_()

@@ -3,7 +3,7 @@
 Results have figures; `show.chart` draws them. A figure is always also a table: its rows hold every number shown.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,14 @@ Kind = Literal["lines", "curves", "points", "bars", "heatmap", "map", "tree"]
 Scale = Literal["linear", "log", "category"]
 
 
+_drawing: list[Callable[["Figure"], str]] = []
+
+
+def draw_with(to_svg: Callable[["Figure"], str]) -> None:
+    """Say how figures are drawn in notebooks. `keyhole.show` does so when it is imported: figures know no drawing."""
+    _drawing[:] = [to_svg]
+
+
 @dataclass(frozen=True)
 class Axis:
     """Which column is shown along an axis or by colour, under which title, on which scale."""
@@ -24,7 +32,7 @@ class Axis:
     scale: Scale = "linear"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Figure:
     """Rows and how their columns are read.
 
@@ -46,6 +54,13 @@ class Figure:
     subtitle: str = ""
     group: str | None = None
     over: tuple["Figure", ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Figure: {self.title}; {self.kind}, {len(self.rows)} rows>"
+
+    def _repr_svg_(self) -> str | None:
+        """The drawing, for notebooks; None before `keyhole.show`, which draws, is imported."""
+        return _drawing[-1](self) if _drawing else None
 
     def __post_init__(self) -> None:
         if not self.rows:

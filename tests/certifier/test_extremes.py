@@ -179,7 +179,7 @@ def drawn_verdict(rng, span):
 def test_random_certificates_are_never_false(span, capsys, monkeypatch):
     """A proof or a counterexample of a model with exponents up to ±span is so in ball arithmetic that decides it.
 
-    `KEYHOLE_FUZZ=25000 pytest -s -k never_false tests/certify/test_extremes.py` draws 100,000 certificates;
+    `KEYHOLE_FUZZ=25000 pytest -s -k never_false tests/certifier/test_extremes.py` draws 100,000 certificates;
     `KEYHOLE_FUZZ_SEED` has others drawn. The shares decided and refused are printed.
     """
     seen = Counter()

@@ -22,7 +22,7 @@ NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # of a claim
 PROVED: tuple[Kind, ...] = ("identity", "inequality")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Claim:
     """What is claimed, by whom, and what would speak against it: all of it written before measuring."""
 
@@ -41,6 +41,9 @@ class Claim:
             raise AssumptionError(
                 f"A claim is called {self.id!r}; files are named by it, so use small letters, digits and single hyphens."
             )
+
+    def __repr__(self) -> str:
+        return f"<Claim {self.id}: {self.title} ({self.kind})>"
 
     @property
     def proved(self) -> bool:

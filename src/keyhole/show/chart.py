@@ -1,7 +1,7 @@
 """A Figure drawn with Altair: as SVG, as PNG, and as a page that needs neither a browser plug-in nor a network."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache, lru_cache
 from html import escape
 from typing import Any
@@ -51,9 +51,13 @@ class Content:
     figure: Figure = field(compare=False)
 
 
+def _content(figure: Figure) -> Content:
+    return Content(repr(asdict(figure)), figure)
+
+
 def to_spec(figure: Figure) -> dict[str, Any]:
     """The figure as a Vega-Lite specification, made once for all formats; read it, and do not change it."""
-    return _make_spec(Content(repr(figure), figure))
+    return _make_spec(_content(figure))
 
 
 @lru_cache(maxsize=64)
@@ -75,7 +79,7 @@ def _make_spec(content: Content) -> dict[str, Any]:
 
 def to_svg(figure: Figure) -> str:
     """The figure as a scalable drawing, drawn once for its file and the page."""
-    return _draw_svg(Content(repr(figure), figure))
+    return _draw_svg(_content(figure))
 
 
 @lru_cache(maxsize=64)
