@@ -13,9 +13,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import keyhole
-from keyhole.boolean.function import SparseFunction, conjunction_pattern
+from keyhole.boolean import SparseFunction, conjunction_pattern
 from keyhole.compiler import constructions as kit
-from keyhole.compiler.export.save import save_model
 from keyhole.errors import CompileError
 
 
@@ -53,5 +52,5 @@ if __name__ == "__main__":
     compiled = keyhole.compile("x3 & ~x17", 64, construction="even")
     print(f"read-out {compiled.norms['readout']:.1f}, by theorem {compiled.theorem['readout'].value:.1f}")
     with TemporaryDirectory() as folder:
-        path = save_model(compiled, Path(folder) / "even.safetensors")
+        path = compiled.save(Path(folder) / "even.safetensors")
         print(f"check: {'as claimed' if keyhole.check(path).holds else 'NOT as claimed'}")

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyhole.lab.laws.growth_laws import LAWS, AffineLaw, Array, Ends, register_law
-from keyhole.lab.laws.selection import compare_laws
-from keyhole.lab.laws.verdict import LawVerdict
-from keyhole.lab.thresholds.threshold import Threshold
+from keyhole.lab.laws import LAWS, AffineLaw, Array, Ends, LawVerdict, compare_laws, register_law
+from keyhole.lab.thresholds import Threshold
 
 SATURATING = AffineLaw("saturating", "a − b e^(−T/300)", lambda contexts: -np.exp(-contexts / 300))
 
