@@ -181,6 +181,28 @@ def test_a_certificate_calls_no_two_functions_the_target():
         assert "yes" not in flat(text(found)).split("identified")[1]
 
 
+@pytest.mark.parametrize("assumed", [2, 3])
+def test_the_function_of_the_model_is_a_rival(monkeypatch, assumed):
+    """The search is stopped after x1; the model's own x1 & x2 fits every row too, so neither is the target."""
+    alone, larger = junta_of("x1"), junta_of("x1 & x2")
+    inputs = uniform_law(2).draw(4000, 30, np.random.default_rng(0))
+    inputs = inputs[alone(inputs) == larger(inputs)][:1000]
+    inputs[:2, [1, 2]] = [[0, 0], [0, 1]]
+    monkeypatch.setattr("keyhole.certifier.certificate.law_doubt", lambda *_: "")
+    monkeypatch.setattr(
+        "keyhole.certifier.certificate.juntas_that_fit",
+        lambda *given, **kept: replace(juntas_that_fit(*given, **kept), finished=False, only=None),
+    )
+    terms = replace(UNIFORM, assume_junta=assumed)
+    found = certificate_of(planted(larger, 30), (inputs, alone(inputs)), terms=terms)
+    assert [junta.positions for junta in found.network_free.search.known] == [(1,)]
+    for told in (found.identification, found.network_free.identification):
+        assert (told.identified, told.by) == (False, "")
+        assert f"other functions of at most {assumed} positions fit the sample too" in told.why
+    honest = certificate_of(planted(alone, 30), (inputs, alone(inputs)), terms=terms)
+    assert honest.network_free.identification.by == "sample size"  # no rival is known there
+
+
 def test_enumeration_and_sample_size_are_told_apart():
     """Enumeration is certain under its assumption; by size, where the search was not finished, δ is named."""
     sample, terms = labelled(AND, 60, 200, 0), replace(UNIFORM, assume_junta=3)

@@ -325,6 +325,77 @@ def test_probes_of_two_logits():
         read_foreign(tensors, described | {"probes": {"inputs": rows.tolist(), "outputs": both[:, ::-1].tolist()}})
 
 
+def with_common_part(tensors, common, seed=0):
+    """Two logits whose difference is that of two small rows, with a large row added to both, of single precision."""
+    rng = np.random.default_rng([seed, 2])
+    rows = tensors["readout.weight"] + rng.normal(size=(2, D)) + common * rng.normal(size=(1, D))
+    return tensors | {
+        "readout.weight": rows.astype(np.float32).astype(np.float64),
+        "readout.bias": np.array([0.25, -0.5]),
+    }
+
+
+def probed(logits, rows, *, first=True):
+    """The right description with these outputs."""
+    probes = {"inputs": rows.tolist(), "outputs": np.asarray(logits, dtype=float).tolist()}
+    return described_with_probes(embedded(0), first=first) | {"probes": probes}
+
+
+@pytest.mark.parametrize("given", ["both", "difference"])
+@pytest.mark.parametrize("common", [0.0, 1e2, 1e3, 1e5, 1e7])
+def test_a_common_part_of_two_logits_hides_no_wrong_description(common, given):
+    """The right one passes in single precision; a wrong one is refused, or the words say that nothing was tested."""
+    rows = np.random.default_rng(3).integers(0, A, (8, T))
+    for seed in range(10):
+        tensors = with_common_part(embedded(seed), common, seed)
+        both = original(tensors, rows)
+        described = probed(both if given == "both" else both[:, 1] - both[:, 0], rows)
+        told = read_foreign(tensors, described)
+        if common != 1e3:  # there some layers can be told from a wrong one, and some not
+            assert told.described["probes_test"] is (common <= 1e2)
+        assert ("the description was tested on 8 inputs" in told.assumed[1]) is told.described["probes_test"]
+        if common >= 1e5:
+            assert "rounding in single precision may change them by" in told.assumed[1]
+        for change in ({"nhead": 1}, {"nhead": 2}, {"activation": "gelu"}, {"norm_first": False}):
+            if told.described["probes_test"]:
+                with pytest.raises(CheckpointError, match="Correct the description"):
+                    read_foreign(tensors, described | change)
+                continue
+            try:
+                read = read_foreign(tensors, described | change)
+            except CheckpointError:
+                continue
+            assert "the description was not tested, though outputs on 8 inputs agree" in read.assumed[1]
+
+
+def test_each_logit_is_compared_on_its_own():
+    """Both logits raised alike have the right difference, and are refused as logits."""
+    tensors, rows = with_common_part(embedded(0), 0.0), np.random.default_rng(3).integers(0, A, (8, T))
+    both = original(tensors, rows)
+    read_foreign(tensors, probed(both, rows))
+    with pytest.raises(CheckpointError, match="On probe 0, of logit 0, the weights, read as described"):
+        read_foreign(tensors, probed(both + np.float32(0.5), rows))
+
+
+def test_probes_that_say_nothing_are_no_test():
+    """Three inputs; one input eight times; outputs all equal; outputs that vary by less than is allowed."""
+    tensors, rows = embedded(0), np.random.default_rng(3).integers(0, A, (8, T))
+    constant = tensors | {"readout.weight": np.zeros((1, D))}
+    flat = tensors | {"layer.norm2.weight": np.ones(D), "layer.norm2.bias": np.zeros(D)}
+    flat["readout.weight"] = tensors["readout.weight"] + 1e4  # a normed row has mean 0, so that this adds nothing
+    for weights, inputs, first, why in (
+        (tensors, rows[:3], True, "3 different inputs came with outputs, and 4 are needed"),
+        (tensors, rows[[0] * 8], True, "1 different input came with outputs, and 4 are needed"),
+        (constant, rows, True, "gave the same output on all of them"),
+        (flat, rows, False, "outputs vary by .* only, and a deviation of .* is allowed"),
+    ):
+        told = read_foreign(weights, probed(original(weights, inputs, first=first)[:, 0], inputs, first=first))
+        assert re.search(rf"not tested, though outputs on {len(inputs)} inputs agree: .*{why}", told.assumed[1])
+        assert (told.described["probes"], told.described["probes_test"]) == (len(inputs), False)
+    four = probed(original(tensors, rows[:4])[:, 0], rows[:4])
+    assert "the description was tested on 4 inputs" in read_foreign(tensors, four).assumed[1]
+
+
 ROW = [0] * T
 ODD_PROBES = {
     "a list": ([ROW], r"probes are \[\[0, 0, 0, 0, 0, 0, 0\]\]; give"),

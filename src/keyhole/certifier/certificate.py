@@ -208,7 +208,7 @@ def certificate_of(
         shown = replace(shown, sampled=rates[0], chernoff=rates[1])
     if sample is not None:
         watch(Progress(4, None, "asking the sample"))
-        shown = _with_sample(shown, evaluator, sample)
+        shown = _with_sample(shown, evaluator, sample, read.junta)
     if held_out is not None:
         aside = repeats_of(held_out[0], terms.law)
         bound = held_out_bound(evaluator, held_out, terms.delta, aside)
@@ -250,8 +250,14 @@ def _sampled(junta: Junta, evaluator: Evaluator, terms: Terms) -> Disagreement:
     )
 
 
-def _with_sample(shown: ModelCertificate, evaluator: Evaluator, sample: Sample) -> ModelCertificate:
-    """With what the sample says: of the junta, of the model, and of juntas found without it."""
+def _with_sample(
+    shown: ModelCertificate, evaluator: Evaluator, sample: Sample, given: Junta | None
+) -> ModelCertificate:
+    """With what the sample says: of the junta, of the model, and of juntas found without it.
+
+    `given` is the junta of the model as given, before any repair. It, the junta now shown and all that the searches
+    found are what is known; each that fits is a rival of the others.
+    """
     terms = shown.terms
     repeats = repeats_of(sample[0], terms.law, terms.accepted)
     distinct = (sample[0][repeats.first], sample[1][repeats.first]) if repeats.refuted else sample
@@ -261,6 +267,8 @@ def _with_sample(shown: ModelCertificate, evaluator: Evaluator, sample: Sample) 
     found = (
         among if assumed >= SEARCHED else juntas_that_fit(sample, shown.symbols, SEARCHED, time_limit=terms.time_limit)
     )
+    read = tuple(junta for junta in (given, shown.junta) if junta is not None)
+    among = replace(among, known=(*read, *among.known, *found.known))
     free_junta = found.fitting[0] if found.fitting else None
     wrong = _wrong(evaluator, sample)
     errors = repeats.count(wrong) if repeats.refuted else int(np.count_nonzero(wrong))

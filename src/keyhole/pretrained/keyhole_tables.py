@@ -1,6 +1,11 @@
-"""A tabulated model as named arrays and a description, and the model from them again."""
+"""A tabulated model as named arrays and a description, and the model from them again.
 
-from collections.abc import Mapping
+The description says which arrays there are, and their shapes, so that a bias that was dropped is missed and not taken
+for 0. Older files do not say it; there the digests, one per array, are the list.
+"""
+
+from collections.abc import Iterator, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +33,29 @@ from keyhole.files.model import StoredModel, description_digest, digest, write_m
 KIND = "tables/1"
 ACTIVATIONS: dict[str, Activation] = {sigma.name: sigma for sigma in (Identity(), ReLU(), GELU())}
 Arrays = dict[str, np.ndarray]
+HEAD = ("scores", "values", "cls_score", "cls_value")  # the arrays of a head
+AFFINE = ("output", "inner", "outer", "readout")
+NORMS = ("attention_norm", "feedforward_norm", "final_norm")
+ENTRIES = (
+    "kind",
+    "context",
+    "symbols",
+    "positions",
+    "heads",
+    "join",
+    "residual",
+    "placement",
+    "projected",
+    "output",
+    "attention_norm",
+    "feedforward",
+    "feedforward_norm",
+    "readout",
+    "final_norm",
+    "notes",
+)
+WRITTEN = ("keyhole", "schema", "digests", "digest")  # what every file of ours has besides
+AGAIN = "Take the file as it was first written, or certify the original weights again and write the model from there."
 
 
 def save_tabulated(model: Tabulated, path: Path, notes: Mapping[str, Any] | None = None) -> Path:
@@ -58,6 +86,7 @@ def save_tabulated(model: Tabulated, path: Path, notes: Mapping[str, Any] | None
         "feedforward_norm": _norm_out(arrays, "feedforward_norm", wiring.feedforward_norm),
         "readout": _affine_out(arrays, "readout", model.readout),
         "final_norm": _norm_out(arrays, "final_norm", model.readout.norm),
+        "arrays": {name: list(array.shape) for name, array in sorted(arrays.items())},
         "notes": dict(notes or {}),
     }
     return write_model(path, arrays, described)
@@ -76,13 +105,15 @@ def load_tabulated(stored: StoredModel) -> Tabulated:
     digests = {name: digest(array) for name, array in arrays.items()}
     if described.get("digests") != digests or description_digest(described) != described.get("digest"):
         raise CheckpointError("The model is not as it was written: an array or its description was changed.")
+    _require_entries(described)
+    _require_arrays(described, arrays)
     try:
         fed = described["feedforward"]
         wiring = Wiring(
             join=described["join"],
             residual=described["residual"],
             placement=described["placement"],
-            projected=bool(described["projected"]),
+            projected=described["projected"],
             output=_affine_in(arrays, "output", described["output"]),
             attention_norm=_norm_in(arrays, "attention_norm", described["attention_norm"]),
             feedforward_norm=_norm_in(arrays, "feedforward_norm", described["feedforward_norm"]),
@@ -107,16 +138,118 @@ def load_tabulated(stored: StoredModel) -> Tabulated:
         raise CheckpointError(f"The description or a table lacks what a model needs: {error}.") from error
 
 
+def _require_entries(described: Mapping[str, Any]) -> None:
+    """Refuse a description that lacks an entry, has one that is not known, or one that is not of its kind."""
+    for where, record, names, more in _records(described):
+        lacking = [name for name in names if name not in record]
+        if lacking:
+            raise CheckpointError(f"{where} lacks what a model needs: there is no {lacking[0]!r}. {AGAIN}")
+        unknown = sorted(set(record) - {*names, *more})
+        if unknown:
+            raise CheckpointError(f"{where} has {unknown[0]!r}, which means nothing here. {AGAIN}")
+    fed, listed, heads = described["feedforward"], described["positions"], described["heads"]
+    parts = [fed["inner"], fed["outer"]] if fed is not None else []
+    for name, fits, wanted in (
+        ("context", _is_whole(described["context"], 1), "a whole number above 0"),
+        ("symbols", _is_whole(described["symbols"], 1), "a whole number above 0"),
+        ("positions", listed is None or _are_whole(listed), "null or a list of whole numbers"),
+        ("heads", all(_is_positive(head["temperature"]) for head in heads), "heads with temperatures above 0"),
+        ("projected", type(described["projected"]) is bool, "true or false"),
+        ("output", type(described["output"]) is bool, "true or false"),
+        ("feedforward", all(type(part) is bool for part in parts), "maps that are there, true, or not, false"),
+        ("readout", described["readout"] is True, "true"),
+        *(
+            (norm, described[norm] is None or _is_positive(described[norm]), "null or a number above 0")
+            for norm in NORMS
+        ),
+    ):
+        if not fits:
+            raise CheckpointError(
+                f"The description's {name} is {_short(described[name])}; it must be {wanted}. {AGAIN}"
+            )
+
+
+def _records(described: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], tuple[str, ...], tuple[str, ...]]]:
+    """The records of a description: where each stands, what it must have, and what it may have besides."""
+    yield "The description", described, ENTRIES, (*WRITTEN, "arrays")
+    fed, heads = described["feedforward"], described["heads"]
+    if not isinstance(heads, list) or not heads:
+        raise CheckpointError(f"The description's heads are {_short(heads)}; there must be a list of them. {AGAIN}")
+    named: list[tuple[str, Any, tuple[str, ...]]] = [
+        (f"head {index}", head, ("temperature", "activation")) for index, head in enumerate(heads)
+    ]
+    if fed is not None:
+        named.append(("feed-forward part", fed, ("activation", "inner", "outer")))
+    for name, record, entries in named:
+        if not isinstance(record, Mapping):
+            raise CheckpointError(f"The description's {name} is {_short(record)}, and no record. {AGAIN}")
+        yield f"The description's {name}", record, entries, ()
+
+
+def _require_arrays(described: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Refuse a file without an array that is spoken of, with one that is not, or with a number that is not finite."""
+    told = described.get("arrays", {name: list(array.shape) for name, array in arrays.items()})
+    if not isinstance(told, Mapping):
+        raise CheckpointError(
+            f"The description's arrays are {_short(told)}, and no record of names and shapes. {AGAIN}"
+        )
+    fed = described["feedforward"] or {"inner": False, "outer": False}
+    maps = [name for name in AFFINE if {**described, **fed}[name]]
+    norms = [name for name in NORMS if described[name] is not None]
+    needed = {"stream", *(f"heads.{index}.{part}" for index in range(len(described["heads"])) for part in HEAD)}
+    needed |= {f"{name}.weight" for name in maps} | {f"{name}.gain" for name in norms}
+    lacking = sorted((needed | set(told)) - set(arrays))
+    if lacking:
+        raise CheckpointError(
+            f"The file lacks what a model needs: its description speaks of {lacking[0]}, which is not there. {AGAIN}"
+        )
+    known = needed | {f"{name}.bias" for name in (*maps, *norms)}
+    unknown = sorted(set(arrays) - (known & set(told)))
+    if unknown:
+        raise CheckpointError(f"The file has {unknown[0]}, and its description speaks of no such array. {AGAIN}")
+    for name, array in arrays.items():
+        if told[name] != list(array.shape):
+            raise CheckpointError(
+                f"The file's {name} has shape {list(array.shape)}, and its description says {_short(told[name])}. "
+                f"{AGAIN}"
+            )
+        if not np.isfinite(array).all():
+            raise CheckpointError(f"The file's {name} holds NaN or infinity, and weights are finite. {AGAIN}")
+    symbols = arrays["heads.0.scores"].shape[-1:]
+    if symbols != (described["symbols"],):
+        raise CheckpointError(
+            f"The description says {described['symbols']} symbols, and the scores are of shape "
+            f"{arrays['heads.0.scores'].shape}. {AGAIN}"
+        )
+
+
+def _is_whole(value: Any, least: int = 0) -> bool:
+    return type(value) is int and value >= least
+
+
+def _are_whole(values: Any) -> bool:
+    return isinstance(values, list) and all(map(_is_whole, values))
+
+
+def _is_positive(value: Any) -> bool:
+    return type(value) in {int, float} and value > 0 and isfinite(value)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def _head_out(arrays: Arrays, name: str, head: TabulatedHead) -> dict[str, Any]:
     if not isinstance(head.normaliser, Softmax):
         raise AssumptionError("A head normalises otherwise than by softmax; only softmax heads are stored.")
-    for part in ("scores", "values", "cls_score", "cls_value"):
+    for part in HEAD:
         arrays[f"{name}.{part}"] = numbers_of(getattr(head, part))
     return {"temperature": head.normaliser.temperature, "activation": _activation_out(head.activation)}
 
 
 def _head_in(arrays: Mapping[str, np.ndarray], name: str, told: Mapping[str, Any]) -> TabulatedHead:
-    parts = {part: arrays[f"{name}.{part}"] for part in ("scores", "values", "cls_score", "cls_value")}
+    parts = {part: arrays[f"{name}.{part}"] for part in HEAD}
     return TabulatedHead(
         **parts, normaliser=Softmax(float(told["temperature"])), activation=ACTIVATIONS[told["activation"]]
     )

@@ -2,7 +2,8 @@
 
 A wrong description (another number of heads, another activation, [CLS] in another place) is another function of the
 same numbers, and mostly shows on any input. Probes do not prove a description; a wrong one that agrees with all of
-them is possible.
+them is possible. Probes that any description would pass, because they are few, or their outputs hardly differ, or
+single precision cannot tell them apart, count as no test.
 """
 
 from collections.abc import Mapping
@@ -21,39 +22,101 @@ from keyhole.errors import CheckpointError
 # layers in single precision stay below 1e-5. So 1e-4 lets single precision pass, and half precision and TF32, which
 # round by 5e-4 and more, not. It is a convention and no theorem: a layer may amplify rounding without bound.
 TOLERANCE = 1e-4
+UNIT = 2.0**-24  # u, the rounding of single precision
+FEWEST = 4  # different inputs that test a description
+RESOLVED = 0.01  # the share of the outputs' own spread up to which a deviation may be allowed in a test
 HOW = 'give {"inputs": [[0, 1, …], …], "outputs": [0.5, …]}'
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many inputs were compared, and the largest deviation, as a share of what the read-out adds up."""
+    """How many inputs were compared, the largest deviation, and whether that is a test.
+
+    The deviation is a share of what the read-out adds up; of two logits, of what their difference adds up, their
+    rounding in single precision put in so that `TOLERANCE` is allowed there too. `untested`
+    says why the comparison tests nothing, where it does not: a wrong description might have passed as well.
+    """
 
     inputs: int
     deviation: float
+    outputs: int = 1  # of the original model
+    untested: str = ""
+
+
+@dataclass(frozen=True)
+class _Probes:
+    """Inputs, what decides on each (the output, or the second logit minus the first), and both logits where given."""
+
+    inputs: Shaped[np.ndarray, "probes T"]
+    decided: Float[np.ndarray, "probes"]
+    logits: Float[np.ndarray, "probes 2"] | None
 
 
 def require_agreement(model: Model, probes: Any, readout: Float[np.ndarray, "outputs d1"]) -> Agreement:
     """Compare the model with the original's outputs; refuse it beyond the tolerance.
 
-    The last column of `readout` is its bias. An original of two outputs gives both, or the second minus the first.
+    The last column of `readout` is its bias. An original of two outputs gives both, or the second minus the first. The
+    difference decides, so it is compared with terms of its own: what the two rows of the read-out have in common
+    cancels in it, and allows for no more than the rounding of two such sums in single precision. Logits that are
+    given are compared each on its own as well.
     """
-    inputs, wanted = _read(model, probes, len(readout))
-    size, worst = np.abs(readout).sum(axis=0), 0.0
-    for index, (sequence, output) in enumerate(zip(inputs, wanted, strict=True)):
+    read = _read(model, probes, len(readout))
+    worst, allowed, rounded = 0.0, 0.0, 0.0
+    for index, (sequence, wanted) in enumerate(zip(read.inputs, read.decided, strict=True)):
         row = _final_row(model, sequence)
+        terms = np.append(row if model.readout.norm is None else model.readout.norm(row), 1.0)
+        rounding = 0.0 if len(readout) == 1 else _rounding(readout, terms)
+        scale = float(np.abs(terms) @ np.abs(readout[-1] - (readout[0] if len(readout) == 2 else 0.0)))
+        allowance = TOLERANCE * scale + rounding
         found = float(np.asarray(model.readout(row)))
-        terms = row if model.readout.norm is None else model.readout.norm(row)
-        scale = float(np.abs(terms) @ size[:-1] + size[-1])
-        deviation = abs(found - output)
-        if not deviation <= TOLERANCE * scale:
-            raise CheckpointError(
-                f"On probe {index} the weights, read as described, give {found:.6g}, and the original model gave "
-                f"{output:.6g}; they may differ by {TOLERANCE * scale:.2g}. Correct the description (heads, "
-                "activation, order of the norms, epsilon, place and token of [CLS]), or compute the probes in single "
-                "precision, in evaluation mode."
-            )
-        worst = max(worst, deviation / scale if scale else 0.0)
-    return Agreement(len(inputs), worst)
+        _require_near(f"On probe {index}", found, float(wanted), allowance)
+        if read.logits is not None:
+            for which, (logit, weights) in enumerate(zip(read.logits[index], readout, strict=True)):
+                own = TOLERANCE * float(np.abs(terms) @ np.abs(weights))
+                _require_near(f"On probe {index}, of logit {which},", float(terms @ weights), float(logit), own)
+        worst = max(worst, TOLERANCE * abs(found - float(wanted)) / allowance if allowance else 0.0)
+        allowed, rounded = max(allowed, allowance), max(rounded, rounding)
+    return Agreement(len(read.inputs), worst, len(readout), _untested(read, allowed, rounded))
+
+
+def _rounding(readout: Float[np.ndarray, "outputs d1"], terms: Float[np.ndarray, "d1"]) -> float:
+    """How far single precision may stray when it adds up two logits and subtracts them.
+
+    Statement  A sum of n products strays by at most n u/(1 − n u) Σ|w_i x_i|, in any order, and a difference by u of
+               itself.
+    Source     Textbook (Higham).
+    """
+    steps = (len(terms) + 1) * UNIT
+    return float(steps / (1 - steps) * (np.abs(terms) @ np.abs(readout).sum(axis=0)))
+
+
+def _require_near(where: str, found: float, wanted: float, allowed: float) -> None:
+    if not abs(found - wanted) <= allowed:
+        raise CheckpointError(
+            f"{where} the weights, read as described, give {found:.6g}, and the original model gave {wanted:.6g}; they "
+            f"may differ by {allowed:.2g}. Correct the description (heads, activation, order of the norms, epsilon, "
+            "place and token of [CLS]), or compute the probes in single precision, in evaluation mode."
+        )
+
+
+def _untested(read: _Probes, allowed: float, rounded: float) -> str:
+    """Why outputs that agree say nothing of the description, or nothing."""
+    different, spread = len(np.unique(read.inputs, axis=0)), float(np.ptp(read.decided))
+    if different < FEWEST:
+        return f"{different} different input{'' if different == 1 else 's'} came with outputs, and {FEWEST} are needed"
+    if spread == 0:
+        return "the original model gave the same output on all of them; give inputs on which its outputs differ"
+    if RESOLVED * spread >= allowed:
+        return ""
+    if 2 * rounded > allowed:
+        return (
+            f"the two logits differ by amounts that vary by {spread:.2g} only, and rounding in single precision may "
+            f"change them by {rounded:.2g}; take from both rows of the read-out what they have in common"
+        )
+    return (
+        f"the original model's outputs vary by {spread:.2g} only, and a deviation of {allowed:.2g} is allowed; give "
+        "inputs on which its outputs differ more"
+    )
 
 
 def _final_row(model: Model, sequence: Shaped[np.ndarray, "T"]) -> Float[np.ndarray, "d"]:
@@ -64,10 +127,8 @@ def _final_row(model: Model, sequence: Shaped[np.ndarray, "T"]) -> Float[np.ndar
     return np.asarray(wiring.finish(rows[-1:], mixed)[0])
 
 
-def _read(
-    model: Model, probes: Any, outputs: int
-) -> tuple[Shaped[np.ndarray, "probes T"], Float[np.ndarray, "probes"]]:
-    """The inputs and the outputs, one number each."""
+def _read(model: Model, probes: Any, outputs: int) -> _Probes:
+    """The inputs and the outputs, as numbers."""
     if not isinstance(probes, Mapping) or set(probes) != {"inputs", "outputs"}:
         raise CheckpointError(f"The description's probes are {_short(probes)}; {HOW}.")
     try:
@@ -92,7 +153,9 @@ def _read(
             f"The outputs of the description's probes have shape {wanted.shape}; give a finite number for each of the "
             f"{len(inputs)} inputs{', or both logits' if outputs == 2 else ''}."
         )
-    return inputs.astype(np.int64), (wanted[:, 1] - wanted[:, 0] if wanted.ndim == 2 else wanted).astype(np.float64)
+    wanted = wanted.astype(np.float64)
+    both = wanted.ndim == 2
+    return _Probes(inputs.astype(np.int64), wanted[:, 1] - wanted[:, 0] if both else wanted, wanted if both else None)
 
 
 def _short(value: Any) -> str:

@@ -15,6 +15,7 @@ The weights are the state dict of a module, saved with safetensors; beside them 
       "cls_token": null,             or the row of the token table that [CLS] is, if it has no vector of its own
       "probes": null,                or {"inputs": [[0, 1, …], …], "outputs": [0.5, …]}: some inputs of T symbols, and
                                      what the original model gave for them in evaluation mode; then they are compared
+                                     (four different inputs or more, whose outputs differ, test the description)
       "names": {
         "layer": "layer",            prefix of torch.nn.TransformerEncoderLayer (batch_first)
         "tokens": "tokens.weight",   (A, d), or (A + 1, d) with [CLS] among them
@@ -152,6 +153,7 @@ def read_foreign(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]
     agreed = None if probes is None else require_agreement(model, probes, rows)
     echo = _echo(tensors, described, names) | {
         "probes": 0 if agreed is None else agreed.inputs,
+        "probes_test": agreed is not None and not agreed.untested,
         "probe_deviation": None if agreed is None else agreed.deviation,
         "probe_tolerance": TOLERANCE,
     }
@@ -208,9 +210,14 @@ def _tested_words(agreed: Agreement | None) -> str:
     if agreed is None:
         return "the description was not tested: no outputs of the original model came with it (probes)"
     inputs = "1 input" if agreed.inputs == 1 else f"{agreed.inputs} inputs"
+    if agreed.untested:
+        return f"the description was not tested, though outputs on {inputs} agree: {agreed.untested}"
+    what, terms = "outputs differ", "the terms that the read-out adds"
+    if agreed.outputs == 2:
+        what, terms = "logits' differences differ", "the terms that such a difference adds, with their rounding"
     return (
-        f"the description was tested on {inputs}: the outputs differ from the original model's by at most "
-        f"{agreed.deviation:.2g} of the terms that the read-out adds, and {TOLERANCE:g} is allowed"
+        f"the description was tested on {inputs}: the {what} from the original model's by at most "
+        f"{agreed.deviation:.2g} of {terms}, and {TOLERANCE:g} is allowed"
     )
 
 

@@ -38,6 +38,17 @@ def consistent_functions(sample, symbols, sparsity):
     return found
 
 
+def minimal_fitting_sets(sample, sparsity):
+    """The sets of at most so many positions on which a table of bits fits, those around a smaller one left out."""
+    kept = []
+    for size in range(min(sparsity, sample[0].shape[1]) + 1):
+        for places in combinations(range(sample[0].shape[1]), size):
+            fits = np.array_equal(fitted_junta(sample, 2, places)(sample[0]), sample[1])
+            if fits and not any(set(smaller) <= set(places) for smaller in kept):
+                kept.append(places)
+    return set(kept)
+
+
 @given(sample=samples(5, 2), sparsity=st.integers(0, 2))
 def test_bits_by_brute_force(sample, sparsity):
     """The fewest positions, the sets of that size, and whether one function is left."""
@@ -52,6 +63,7 @@ def test_bits_by_brute_force(sample, sparsity):
             places for places in combinations(range(sample[0].shape[1]), fewest)
             if np.array_equal(fitted_junta(sample, 2, places)(sample[0]), sample[1])
         }  # fmt: skip
+        assert {junta.positions for junta in found.known} == minimal_fitting_sets(sample, sparsity)
     assert (found.only is not None) == (len(functions) == 1)
     if found.only is not None:
         assert found.only(every_sequence(sample[0].shape[1])).tobytes() in functions

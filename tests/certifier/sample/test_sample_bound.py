@@ -138,9 +138,25 @@ def test_a_rival_of_an_unfinished_search_counts():
     for junta in fits:
         assert not identify(junta, sample, 2, uniform_law(2), 0.01, stopped).identified
     one, other = fits[:2]
-    alone = replace(stopped, fitting=(one,))  # only one of the two was found
+    alone = replace(stopped, fitting=(one,), known=(one,))  # only one of the two was found
     assert identify(one, sample, 2, uniform_law(2), 0.01, alone).by == "sample size"
     assert not identify(other, sample, 2, uniform_law(2), 0.01, alone).identified
+
+
+def test_a_rival_of_more_positions_counts():
+    """x0 & x1 fits, and a larger set too: the search keeps both, also when stopped; neither is the target."""
+    small, large = junta_of("x0 & x1"), junta_of("x2 & x3 & x4")
+    inputs = np.random.default_rng(0).integers(0, 2, (2000, 12), dtype=np.int8)
+    inputs = inputs[small(inputs) == large(inputs)][:400]
+    sample = (inputs, small(inputs))
+    found = juntas_that_fit(sample, 2, 3)
+    assert [junta.positions for junta in found.fitting] == [(0, 1)]
+    assert {(0, 1), (2, 3, 4)} <= {junta.positions for junta in found.known}
+    for known in (found, replace(found, finished=False, only=None, reason="the time for the search was up")):
+        for junta in (small, large):
+            told = identify(junta, sample, 3, uniform_law(2), 0.01, known)
+            assert (told.identified, told.by) == (False, "")
+            assert "other functions of at most 3 positions fit the sample too" in told.why
 
 
 @pytest.mark.slow

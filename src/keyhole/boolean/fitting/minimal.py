@@ -24,9 +24,11 @@ Sample = tuple[Shaped[np.ndarray, "_m _T"], Bool[np.ndarray, "_m"]]  # a functio
 
 @dataclass(frozen=True, eq=False)
 class FittingJuntas:
-    """The fitting juntas of the fewest positions, and the only function that fits, where there is one.
+    """The fitting juntas of the fewest positions, all that are known, and the only function that fits, if there is one.
 
-    `reason` says why nothing fits, or what was not searched to the end; `finished` is whether all was.
+    `fitting` has the smallest alone; `known` has a function for each fitting set that the search came by, also one of
+    more positions, and also where the search was stopped: each is a rival of every other function that fits. `reason`
+    says why nothing fits, or what was not searched to the end; `finished` is whether all was.
     """
 
     sparsity: int  # juntas of up to so many positions were looked for
@@ -34,6 +36,7 @@ class FittingJuntas:
     only: Junta | None
     finished: bool
     reason: str = ""
+    known: tuple[Junta, ...] = ()  # one per fitting set that was found and holds no smaller one, whatever its size
 
 
 class _Late(Exception):  # noqa: N818  (never leaves this file)
@@ -41,7 +44,7 @@ class _Late(Exception):  # noqa: N818  (never leaves this file)
 
 
 def juntas_that_fit(sample: Sample, symbols: int, sparsity: int = 3, *, time_limit: float = 5.0) -> FittingJuntas:
-    """All smallest juntas on at most `sparsity` positions that fit, and whether they leave one function.
+    """The juntas on at most `sparsity` positions that fit, the smallest apart, and whether they leave one function.
 
     Statement  If the target is a junta on ≤ S positions and only one such junta fits the sample, it is the target.
     Proof      The target fits.
@@ -62,8 +65,9 @@ def juntas_that_fit(sample: Sample, symbols: int, sparsity: int = 3, *, time_lim
     if not found and finished:
         reason = f"no junta on at most {sparsity} positions fits"
     fewest = min(map(len, found), default=0)
-    fitting = tuple(fitted_junta(sample, symbols, places) for places in sorted(found) if len(places) == fewest)
-    return FittingJuntas(sparsity, fitting, only, finished, reason)
+    known = tuple(fitted_junta(sample, symbols, places) for places in sorted(found))
+    fitting = tuple(junta for junta in known if junta.sparsity == fewest)
+    return FittingJuntas(sparsity, fitting, only, finished, reason, known)
 
 
 def fitted_junta(sample: Sample, symbols: int, positions: tuple[int, ...]) -> Junta:

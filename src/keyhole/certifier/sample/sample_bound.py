@@ -113,9 +113,12 @@ def identify(
 ) -> Identification:
     """Whether the target, assumed a junta on at most S positions, must be this one.
 
+    A rival is any other function on at most S positions in `found.known` that fits the sample: what a search found,
+    of any size, finished or not, and what the caller knows besides and has put there, as functions read off a model.
+
     Statement  By enumeration: exactly one junta on ≤ S positions fits, whatever the law and the draw. By size: uniform
-               bits, |I| ≤ S, no error, every cell witnessed, no rival known to fit, and m ≥ m_id(T, S, δ) leave a
-               wrong function with probability ≤ δ.
+               bits, |I| ≤ S, no error, every cell witnessed, no rival known, and m ≥ m_id(T, S, δ) leave a wrong
+               function with probability ≤ δ.
     Assumes    The target is a junta on at most S positions, and labels the sample: with noise nothing is identified.
     Proof      `juntas_that_fit`; `identification_size`. To be silent where a rival fits only takes certificates away,
                so that a wrong one is no likelier; and where a finished search leaves one function, the first rule has
@@ -146,7 +149,7 @@ def identify(
 
 
 def _rivalled(junta: Junta, sample: Sample, assumed: int, found: FittingJuntas) -> bool:
-    """Whether the search shows another function on at most S positions that fits; an unfinished one may.
+    """Whether another function on at most S positions is known to fit; an unfinished search may know one.
 
     A finished search among at most S positions that leaves no single function, while this one fits, leaves several.
     """
@@ -155,7 +158,7 @@ def _rivalled(junta: Junta, sample: Sample, assumed: int, found: FittingJuntas) 
         return True
     return any(
         rival.sparsity <= assumed and not _equal(rival, junta) and np.array_equal(rival(inputs), labels)
-        for rival in map(without_ignored, found.fitting)
+        for rival in map(without_ignored, found.known)
     )
 
 
