@@ -27,8 +27,8 @@ def template() -> str:
         token_radius=1.0,
         query_radius=1.0,
         token_diameter=2.0,
-        path=10.0,
-        path_inf=8.0,
+        path=5.0,
+        path_inf=4.0,
         spread=0.0,
     )
     return dumps(profile)
