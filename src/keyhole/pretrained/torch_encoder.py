@@ -54,6 +54,7 @@ from keyhole.attention import (
     ReLU,
     Wiring,
 )
+from keyhole.decimals import at_most
 from keyhole.errors import CheckpointError, ShapeError
 from keyhole.pretrained.probes import TOLERANCE, Agreement, require_agreement
 
@@ -210,7 +211,7 @@ def _tested_words(agreed: Agreement | None) -> str:
     inputs = "1 input" if agreed.inputs == 1 else f"{agreed.inputs} inputs"
     return (
         f"the description was tested on {inputs}: the outputs differ from the original model's by at most "
-        f"{agreed.deviation:.2g} of the terms that the read-out adds, and {TOLERANCE:g} is allowed"
+        f"{at_most(agreed.deviation, 2)} of the terms that the read-out adds, and {TOLERANCE:g} is allowed"
     )
 
 
