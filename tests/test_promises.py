@@ -13,17 +13,25 @@ from keyhole.api.check import check
 from keyhole.api.compile import compile as compile_function
 from keyhole.api.describe import describe
 from keyhole.boolean.symbols import uniform_law
-from keyhole.certifier.certificate import Terms, certificate_of
+from keyhole.certifier.certificate import Terms, certificate_of, require_apart
 from keyhole.certifier.prove.verify import Verification
-from keyhole.certifier.record import certificate_record
+from keyhole.certifier.record import _identified_by, certificate_record
 from keyhole.certifier.sample.disagreement import Disagreement
-from keyhole.certifier.sample.sample_bound import HeldOut
+from keyhole.certifier.sample.repeats import Repeats, shared_rows
+from keyhole.certifier.sample.sample_bound import HeldOut, Identification
 from keyhole.claims.ledger import find
 from keyhole.cli.app import app
 from keyhole.compiler.export.save import save_model
 from keyhole.compiler.precision.verdicts import FormatVerdict
+from keyhole.errors import DataError
+from keyhole.latent.inference.attentions import Settings, make_attention
+from keyhole.latent.inference.schedules import PowerOfT
+from keyhole.latent.models.registry import find_model
+from keyhole.pretrained.probes import Agreement
+from keyhole.pretrained.torch_encoder import _tested_words
 from keyhole.show.certificate import certificate_document
-from keyhole.show.compiled import verdict_words
+from keyhole.show.compiled import compiled_document, verdict_words
+from keyhole.show.guarantee import bound_document
 from keyhole.show.sample_complexity import _certified
 from keyhole.show.text import to_text
 
@@ -141,6 +149,66 @@ def test_floors():
     assert read("information floor ", shown)[0] <= Fraction(floor)
 
 
+def test_growth():
+    """The samples that are needed at each context are rounded up."""
+    grown = bound("and:3", samples=1e6, context=1000, contexts=(100, 333, 1000, 31_623))
+    shown = to_text(bound_document(grown.record())).splitlines()
+    for one in grown.record()["growth"]:
+        start = shown.index(next(line for line in shown if line.startswith(f"{one['theorem']}; norms {one['norms']}")))
+        for context, samples, line in zip(one["contexts"], one["samples"], shown[start + 2 :], strict=False):
+            assert read(f"{context:,} +", line)[0] >= Fraction(samples), line
+
+
+@pytest.mark.parametrize("value", [1.2345674999, 1.23456751, 3.0])
+def test_figures_of_theorems(value):
+    """A logit scale that is needed is rounded down, a theorem's upper bound up and its lower bound down."""
+    record = compile_function("and:3", context=64).record()
+    stated = {name: {"relation": relation, "value": value} for name, relation in (("path", "≤"), ("readout", "≥"))}
+    words = to_text(compiled_document({**record, "logit_floor": value, "theorem": stated}))
+    assert read("at least ", words)[0] <= Fraction(value)
+    assert read("theorem: ≤ ", words)[0] >= Fraction(value)
+    assert read("theorem: ≥ ", words)[0] <= Fraction(value)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_chances_of_repeats(copies):
+    """A chance that repeats are no accident is rounded up."""
+    words = Repeats(10, 5, 1.234e-9, refuted=True, owners=np.arange(10), copies=copies).says(uniform_law(2))
+    assert read("probability at most ", words)[0] >= Fraction(1.234e-9)
+
+
+def test_chances_of_shared_inputs():
+    """The chance that inputs set aside are training inputs too is rounded up."""
+    rows = np.random.default_rng(0).integers(0, 2, (50, 30))
+    shared, chance = shared_rows(rows, rows[:3], uniform_law(2), 1.0)
+    assert shared == 3
+    with pytest.raises(DataError) as refused:
+        require_apart((rows, rows[:, 0] == 1), (rows[:3], rows[:3, 0] == 1), Terms(uniform_law(2)))
+    assert read("probability at most ", str(refused.value))[0] >= Fraction(chance)
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.0123454321])
+def test_chances_of_identification(delta):
+    """The chance that an identified function is wrong is rounded up."""
+    found = Identification(identified=True, by="sample size", assumption="", why="", delta=delta)
+    assert read("at most δ = ", _identified_by(found))[0] >= Fraction(repr(delta))
+
+
+def test_deviations_of_probes():
+    """The largest deviation from the original model is rounded up."""
+    assert read("by at most ", _tested_words(Agreement(3, 1.234e-6)))[0] >= Fraction(1.234e-6)
+
+
+@pytest.mark.parametrize("settings", [Settings(), Settings(ridge=PowerOfT(0.3, 1.0))], ids=["own ridge", "ridge 0.3 T"])
+def test_least_errors_of_inference(settings):
+    """An error that attention on the sphere has at least is rounded down."""
+    model = find_model("gp")
+    chosen = make_attention("cme", model, settings).chosen
+    for tokens in range(64, 74):
+        found = model.predict(chosen, tokens)
+        assert read("(?:/T = |ridge, )", found.words)[0] <= Fraction(found.floor)
+
+
 @pytest.mark.parametrize("name", ["joined", "sharpness", "representation"])
 def test_findings(name):
     """Proved errors in a finding are rounded up, margins down."""
@@ -149,3 +217,27 @@ def test_findings(name):
         assert read("argest proved error ", found.measurement)[0] >= Fraction(found.numbers["largest proved error"])
     else:
         assert read("with margin ", found.measurement)[0] < 1
+
+
+def test_findings_by_enumeration():
+    """Losses and drifts that are at most so much are rounded up, a loss that is at least so much down."""
+    found = find("sufficiency").measure("quick", 0)
+    lost, drift, missed, apart = (
+        found.numbers[name]
+        for name in ("lost by the posterior", "martingale drift", "lost with one token", "softmax apart from Bayes")
+    )
+    assert read("posterior at most ", found.measurement)[0] >= Fraction(lost)
+    assert read("drift at most ", found.measurement)[0] >= Fraction(drift)
+    assert read("as Bayes within ", found.measurement)[0] >= Fraction(apart)
+    assert read("token at least ", found.measurement)[0] <= Fraction(missed)
+
+
+def test_findings_with_intervals():
+    """The floor and a lower end are rounded down, an upper end up."""
+    found = find("floor").measure("quick", 0)
+    floors = read("floor ", found.measurement)
+    assert all(
+        shown <= Fraction(found.numbers[f"floor at T = {T}"]) for T, shown in zip((100, 400), floors, strict=True)
+    )
+    assert read("T = 100: ", found.interval)[0] <= Fraction(found.numbers["lower end at T = 100"])
+    assert read(" to ", found.interval)[0] >= Fraction(found.numbers["upper end at T = 100"])

@@ -1,6 +1,7 @@
 """The front door: what `import keyhole` gives, at run time and to a type checker."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,15 @@ def test_every_public_name_is_there_and_is_one_thing(name):
     first = getattr(keyhole, name)
     assert getattr(keyhole, name) is first
     assert isinstance(first, ModuleType) == (name in keyhole._PACKAGES)
+
+
+def test_modules_that_the_readme_names_are_there():
+    """Every `keyhole.module` that the README writes, and every module of values, is reached from the front door."""
+    readme = (SCRIPT.parent.parent / "README.md").read_text("utf8")
+    modules = {path.stem for path in Path(keyhole.__file__).parent.iterdir()} - {"cli"}
+    named = {name for name in re.findall(r"keyhole\.([a-z_]+)", readme) if name in modules}
+    assert named | {"decimals", "estimate", "papers", "profile", "progress"} <= set(keyhole._PACKAGES)
+    assert "progress" in named
 
 
 def test_an_unknown_name_is_refused():

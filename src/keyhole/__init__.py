@@ -15,13 +15,18 @@ if TYPE_CHECKING:
     from keyhole import certifier as certifier
     from keyhole import claims as claims
     from keyhole import compiler as compiler
+    from keyhole import decimals as decimals
     from keyhole import errors as errors
+    from keyhole import estimate as estimate
     from keyhole import figure as figure
     from keyhole import files as files
     from keyhole import kernels as kernels
     from keyhole import lab as lab
     from keyhole import latent as latent
+    from keyhole import papers as papers
     from keyhole import pretrained as pretrained
+    from keyhole import profile as profile
+    from keyhole import progress as progress
     from keyhole import rigorous as rigorous
     from keyhole import show as show
     from keyhole import suite as suite
@@ -98,13 +103,18 @@ _PACKAGES = (
     "certifier",
     "claims",
     "compiler",
+    "decimals",
     "errors",
+    "estimate",
     "figure",
     "files",
     "kernels",
     "lab",
     "latent",
+    "papers",
     "pretrained",
+    "profile",
+    "progress",
     "rigorous",
     "show",
     "suite",

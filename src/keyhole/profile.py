@@ -6,7 +6,7 @@ hypothetical norms, without any model. A quantity that was not measured, or does
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from math import inf, sqrt
+from math import hypot, inf, sqrt
 from types import MappingProxyType
 
 from keyhole.errors import AssumptionError
@@ -75,7 +75,7 @@ class NormProfile:
     normaliser: str = "softmax"  # by name; several with commas where heads differ
     normaliser_constant: float | None = 1.0  # ℓ∞→ℓ1, free of T; None when there is none: the normaliser's own
     symbols: int = 2  # A
-    path: float | None = None  # P = Σ_j |w_j| ‖v_j‖₂ (ReLU)
+    path: float | None = None  # P = Σ_j |w_j| ‖v_j‖₂ (ReLU), ‖w‖₁ max_j ‖v_j‖₂ (any other activation)
     path_inf: float | None = None  # P_∞ of the tabulated head
     spread: float | None = None  # R, largest difference of one position's scores over its symbols
     readout_nonnegative: bool = False  # every read-out weight ≥ 0
@@ -113,7 +113,7 @@ def impossibilities(profile: NormProfile) -> Iterator[str]:
 
     Statement  ‖W‖₂ ≤ ‖W‖_F ≤ √rank ‖W‖₂; ‖W‖_F ≤ ‖W‖_{2,1} ≤ √columns ‖W‖_F, and the same of rows;
                ‖W‖_{2,1} ≤ ‖W‖_{1,1} ≤ √rows ‖W‖_{2,1}; ‖Mz‖ ≤ ‖M‖₂ B_Z; B_Z ≤ B_X, as the query is a row; D_X ≤ 2 B_X;
-               of one layer P_∞ ≤ P B_X and R ≤ 2 B_X max ‖Mz‖.
+               of one layer what `_layer_faults` says of P, P_∞ and R.
     Proof      Cauchy–Schwarz and the triangle inequality.
     Source     Standard.
     """
@@ -138,16 +138,87 @@ def impossibilities(profile: NormProfile) -> Iterator[str]:
 
 
 def _layer_faults(profile: NormProfile) -> Iterator[str]:
-    """What the path norms and the spread of one layer cannot be."""
+    """What the path norms and the spread of one layer cannot be.
+
+    Statement  R ≤ 2 min(B_X, D_X) max ‖Mz‖; P_∞ ≤ P B_X; and P and P_∞ are within what `_reach` and `_least` say.
+    Proof      Two symbols of one position are each within D_X of [CLS], and a score is an inner product with Mz. P is
+               given where no constant takes part, and then |⟨x, v⟩| ≤ B_X ‖v‖.
+    Source     Standard.
+    """
     radius = profile.token_radius
     if profile.path is not None and profile.path_inf is not None:
         yield from _above("", ("path_inf", profile.path_inf), ("path · token_radius", profile.path * radius))
-    heads = profile.blocks[0].heads
-    if profile.spread is not None and heads:
-        largest = [head.score.spectral * profile.query_radius for head in heads]
-        queries = [most if head.query is None else head.query for head, most in zip(heads, largest, strict=True)]
-        most = 2 * radius * max(queries)
-        yield from _above("", ("spread", profile.spread), ("2 · token_radius · the largest query", most))
+    (block,) = profile.blocks
+    if not block.heads:
+        return
+    if profile.spread is not None:
+        largest = [head.score.spectral * profile.query_radius for head in block.heads]
+        queries = [most if head.query is None else head.query for head, most in zip(block.heads, largest, strict=True)]
+        yield from _above(
+            "", ("spread", profile.spread), ("2 · token_radius · the largest query", 2 * radius * max(queries))
+        )
+        if profile.token_diameter is not None:
+            most = 2 * profile.token_diameter * max(queries)
+            yield from _above("", ("spread", profile.spread), ("2 · token_diameter · the largest query", most))
+    if profile.path is not None:
+        most = profile.readout * _reach(block)
+        yield from _above("", ("path", profile.path), ("what readout and the matrices allow", most))
+        if not block.biased:
+            least = profile.readout * _least(block)
+            yield from _above("", ("what readout and the matrices force", least), ("path", profile.path))
+    if profile.path_inf is not None and not block.biased and not (block.layernorm and block.residual):
+        most = profile.readout * _reach(block, radius, profile.query_radius) + profile.readout_bias
+        yield from _above("", ("path_inf", profile.path_inf), ("what readout, matrices and radii allow", most))
+
+
+def _reach(block: BlockNorms, radius: float = 1.0, stream: float = 0.0) -> float:
+    """The largest P that one layer with these matrices and ‖w‖₂ = 1 can have; with the radii, the largest P_∞.
+
+    Statement  Let u = W_C w weigh n units, let S be H max_h ‖W_V^h‖₂ for H summed heads, and the root of
+               Σ_h ‖W_V^h‖₂² for concatenated ones. Then P ≤ √n ‖W_C‖₂ ‖W_1‖₂ S ‖w‖₂, plus
+               S ‖w‖₂ where the stream is added twice. P_∞ without biases is at most the same with S B_X for S, B_Z more
+               beside S in the units where the stream is added twice, and B_Z ‖w‖₂ more where it is added at all.
+    Proof      For ReLU P = Σ_j |u_j| Σ_h ‖v_hj‖, and for any other activation ‖u‖₁ max_j Σ_h ‖v_hj‖, no smaller.
+               ‖u‖₁ ≤ √n ‖u‖₂ ≤ √n ‖W_C‖₂ ‖w‖₂ (Cauchy–Schwarz). Of summed heads that share a unit,
+               Σ_h ‖v_hj‖ ≤ Σ_h ‖W_V^h‖₂ ‖W_1‖₂; where each has units of its own, there are H times as many weights and
+               max_j ‖v_hj‖ ≤ max_h ‖W_V^h‖₂. Concatenated heads read W_1 in slices, so by Cauchy–Schwarz
+               Σ_h ‖v_hj‖ ≤ S ‖W_1‖₂. What goes past the units is Σ_h ‖W_V^h w_h‖ ≤ S ‖w‖₂. A value is at most B_X
+               times its vector, and the constants are inner products with the stream, whose norm is B_Z.
+    Source     Standard. ReLU alone would give ‖u‖₂ ‖V‖_F, but the profile does not say which activation it has.
+    """
+    values = [head.value for head in block.heads]
+    spectral = [value.spectral for value in values]
+    joined = hypot(*spectral) if block.concatenated else len(spectral) * max(spectral)
+    columns = [value.columns for value in values]
+    units = sum(columns) if block.concatenated else max(columns)
+    units = block.hidden.columns if block.hidden else units
+    inner = block.hidden.spectral if block.hidden else 1.0
+    outer = block.output.spectral if block.output else 1.0
+    twice = block.split_residual
+    through = sqrt(units) * outer * inner * (joined * radius + stream * twice)
+    return through + joined * radius * twice + stream * block.residual
+
+
+def _least(block: BlockNorms) -> float:
+    """The smallest P that one layer with these matrices and ‖w‖₂ = 1 can have.
+
+    Statement  P ≥ σ(W_C) σ(W_1) Σ_h σ(W_V^h) ‖w‖₂, of concatenated heads with the smallest σ(W_V^h) for the sum, where
+               σ(W)² = ‖W‖_F² − (columns − 1) ‖W‖₂², or 0 if that is negative. One column forces P altogether.
+    Proof      P ≥ Σ_h ‖W_V^h W_1 u‖ by the triangle inequality, and ‖Wx‖ ≥ σ(W) ‖x‖: the squared singular values add up
+               to ‖W‖_F², and all but the smallest are at most ‖W‖₂².
+    Source     Standard.
+    """
+    values = [_smallest(head.value) for head in block.heads]
+    joined = min(values) if block.concatenated else sum(values)
+    return (
+        joined * (_smallest(block.hidden) if block.hidden else 1.0) * (_smallest(block.output) if block.output else 1.0)
+    )
+
+
+def _smallest(found: MatrixNorms) -> float:
+    """What the smallest singular value is at least, norms being off by their rounding at most."""
+    frobenius, spectral = found.frobenius * (1 - ROUNDING), found.spectral * (1 + ROUNDING)
+    return sqrt(max(0.0, frobenius**2 - (found.columns - 1) * spectral**2))
 
 
 def _matrix_faults(found: MatrixNorms, where: str) -> Iterator[str]:

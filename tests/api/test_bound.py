@@ -202,6 +202,7 @@ def test_a_forged_table_has_no_bound(tmp_path):
 
 
 HEAD = ("blocks", 0, "heads", 0)
+COLUMN = {"columns": 1, "spectral": 2.0, "columns21": 2.0, "entries11": 10.0}
 IMPOSSIBLE = {
     "softmax has the constant 1": {("normaliser_constant",): 0.0},
     "softmax has the constant 1, a": {("normaliser_constant",): 2.0},
@@ -211,7 +212,14 @@ IMPOSSIBLE = {
     "uniform has the constant 0": {("normaliser",): "uniform"},
     "query_radius = 100 above token_radius = 1": {("query_radius",): 100.0},
     "token_diameter = 2.5 above 2 · token_radius": {("token_diameter",): 2.5},
-    "path_inf = 8 above path · token_radius": {("path",): 1.0},
+    "path_inf = 4 above path · token_radius": {("path",): 1.0},
+    "path = 5 above what readout and the matrices allow = 0": {("readout",): 0.0},
+    "path = 5 above what readout and the matrices allow = 4": {("readout",): 1.0},
+    "path_inf = 4 above what readout, matrices and radii allow = 0": {("readout",): 0.0, ("path",): None},
+    "what readout and the matrices force = 5.99994 above path = 5": {
+        (*HEAD, "value", name): number for name, number in COLUMN.items()
+    },
+    "spread = 4 above 2 · token_diameter": {("spread",): 4.0, ("token_diameter",): 0.5},
     "spread = 7 above 2 · token_radius": {("spread",): 7.0},
     "query = 4 above score.spectral · query_radius": {(*HEAD, "query"): 4.0},
     "spectral = 3 above frobenius = 2": {(*HEAD, "score", "frobenius"): 2.0},

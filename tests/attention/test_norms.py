@@ -435,3 +435,49 @@ def test_two_activations_in_a_row_are_refused():
     """The norms are those of one activation."""
     with pytest.raises(AssumptionError, match="this block has two"):
         profile(layer(ReLU(), feedforward=FeedForward()))
+
+
+def bias_free_model(seed):
+    """A one-layer model of any wiring, without biases, often with [CLS] at 0, so that both path norms are there."""
+    rng = np.random.default_rng(seed)
+
+    def pick(among):
+        return among[rng.integers(len(among))]
+
+    heads, k, join = int(rng.integers(1, 4)), int(rng.integers(1, 5)), pick(["sum", "concatenate"])
+    activation = pick([Identity(), ReLU(), GELU()])
+    scales = 10.0 ** rng.uniform(-3, 3, heads)  # heads that differ much
+
+    def matrix(rows, columns):
+        """Gaussian, or of equal columns that are positive, so that the inequalities are met and nothing cancels."""
+        drawn = rng.normal(size=(rows, columns))
+        return np.abs(drawn[:, :1]) + 0 * drawn if rng.random() < 0.5 else drawn
+
+    joined = k * heads if join == "concatenate" else k
+    mapped, fed = rng.random() < 0.5, pick(["none", "bare", "inner", "outer", "both"])
+    residual = pick(["none", "each", "block"])
+    after = int(rng.integers(1, 5)) if mapped else joined
+    hidden = int(rng.integers(1, 10)) if fed in {"inner", "both"} else after
+    out = int(rng.integers(1, 5)) if fed in {"outer", "both"} else hidden if fed == "inner" else after
+    d = out if residual == "block" else after if residual == "each" else int(rng.integers(1, 5))
+    out = d if residual == "each" and fed in {"outer", "both"} else out
+    if residual == "each" and fed == "inner":
+        hidden = out = d
+    feedforward = None
+    if fed != "none":
+        inner = Affine(matrix(after, hidden)) if fed in {"inner", "both"} else None
+        feedforward = FeedForward(inner, activation, Affine(matrix(hidden, out)) if fed in {"outer", "both"} else None)
+    own = Identity() if feedforward else activation
+    made = tuple(Head(DenseScore(matrix(d, d)), Affine(scale * matrix(d, k)), Softmax(), own) for scale in scales)
+    wiring = Wiring(join, Affine(matrix(joined, after)) if mapped else None, feedforward, residual)
+    cls = np.zeros(d) if rng.random() < 0.5 else rng.normal(size=d)
+    embedding = PairEmbedding(rng.normal(size=(3, 2, d)), cls)
+    return Model(embedding, (Block(made, wiring),), ReadOut(matrix(out, 1)[:, 0]))
+
+
+@given(st.integers(0, 10**6))
+def test_no_measured_profile_is_refused(seed):
+    """Norms measured off a model, with both path norms, never contradict each other."""
+    found = profile(bias_free_model(seed))
+    assert found.path_inf is not None
+    require_possible(found)

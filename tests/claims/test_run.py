@@ -119,7 +119,7 @@ def redigested(path, change):
 def again(folder, names=("sharpness",)):
     """Reproduce once more: the findings, whether each was made now, and the lines that were told."""
     steps, told = [], []
-    told_of = {"workers": 1, "watch": steps.append, "tell": told.append}
+    told_of = {"workers": 1, "watch": steps.append, "warn": told.append}
     found = run.run_experiments(names, scale="quick", seed=0, folder=folder, **told_of)
     return chosen(found, names), finished(steps), told
 
@@ -256,7 +256,7 @@ def test_unknown_files_in_the_folder_stay_off_the_page(tmp_path):
     (tmp_path / "findings" / "unknown-0123456789abcdef.json").write_text(json.dumps(unknown))
     changed(kept_at(tmp_path, "joined"), EDITS["measurement"])
     told = []
-    found = run.run_experiments(("sharpness",), scale="quick", seed=0, folder=tmp_path, workers=1, tell=told.append)
+    found = run.run_experiments(("sharpness",), scale="quick", seed=0, folder=tmp_path, workers=1, warn=told.append)
     assert list(found) == ["sharpness"]
     assert len(told) == 1
     assert "joined" in told[0]

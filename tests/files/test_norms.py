@@ -52,7 +52,7 @@ def head(**changes):
         ("not json", "is not a JSON file of norms"),
         ([1, 2], "is not a file of norms"),
         (record(schema="bound/1"), "is not a file of norms"),
-        (record(readout=None), "lacks readout; `keyhole bound --template`"),
+        (record(readout=None), "lacks readout; `keyhole.api.bound.norms_template"),
         (record(readout=None, token_radius=None), "lacks readout and token_radius"),
         (record(tokens=None), "lacks tokens"),
         (record(blocks=[]), "at least one layer"),

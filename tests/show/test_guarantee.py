@@ -75,7 +75,8 @@ def test_every_derivation_is_on_the_page(record):
 def test_norms_too_large_for_any_sample_are_explained():
     """Where no number of samples is enough, the reason stands in the place of what halving does."""
     profile = pair_construction("and", 100, 3)
-    answer = bound(replace(profile, path_inf=1e40, path=1e40), 1e5)
+    larger = {name: 1e40 * getattr(profile, name) for name in ("readout", "path", "path_inf")}
+    answer = bound(replace(profile, **larger), 1e5)
     told = [stated["sensitivity"] for stated in answer.record()["guarantees"]]
     assert any("No number of samples" in sensitivity.get("reason", "") for sensitivity in told)
     assert "none can be told: No number of samples" in " ".join(answer.explain().split())

@@ -228,8 +228,8 @@ def norms_of(source: str | Path | NormProfile, context: int | None) -> NormProfi
         return _stored_norms(path, context)
     if path.suffix in {".npz", ".pt", ".bin"} or is_folder(path, DataError):
         raise DataError(
-            f"{source} is no file that bounds are read from; give a model that `keyhole compile` wrote, a JSON of "
-            "norms or a name such as and:3."
+            f"{source} is no file that bounds are read from; give a model that `keyhole.compile(...).save` wrote, "
+            "a JSON of norms or a name such as and:3."
         )
     return read_norms(path, tokens)
 
@@ -240,7 +240,7 @@ def _stored_norms(path: Path, context: int | None) -> NormProfile:
     if is_tabulated(stored):
         raise DataError(
             f"{path} holds the tables of a model, and norms are read off compiled functions; give a file that "
-            "`keyhole compile` wrote, or the norms as JSON."
+            "`keyhole.compile(...).save` wrote, or the norms as JSON."
         )
     plan = load_checked(stored, path)
     if context not in (None, plan.context):

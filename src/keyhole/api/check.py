@@ -56,7 +56,7 @@ def check(path: str | Path) -> Checked:
     if is_tabulated(stored):
         raise CheckpointError(
             f"{str(path)!r} holds the tables of a model, not a compiled function: nothing to check against; "
-            f"`keyhole certify {path}` says what it computes."
+            f"`keyhole.certify({str(path)!r})` says what it computes."
         )
     shown = {name: stored.description.get(name) for name in ("function", "context", "construction")}
     return Checked(str(path), shown, tuple(inspect(stored)))

@@ -35,6 +35,7 @@ from keyhole.certifier.sample.sample_bound import (
     law_doubt,
     occam_bound,
 )
+from keyhole.decimals import at_most
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.progress import Progress, Watch, ignore
 
@@ -239,8 +240,8 @@ def require_apart(sample: Sample, held_out: Sample, terms: Terms) -> None:
     if chance < LEVEL:
         raise DataError(
             f"{shared:,} of the {len(held_out[0]):,} inputs set aside are training inputs too, and independent draws "
-            f"of {terms.law} share so many with probability at most {chance:.2g}. Give labelled inputs that the model "
-            "never saw."
+            f"of {terms.law} share so many with probability at most {at_most(chance, 2)}. Give labelled inputs that "
+            "the model never saw."
         )
 
 

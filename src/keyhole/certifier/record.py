@@ -120,7 +120,7 @@ def _identified_by(identification: Identification) -> str:
     """The rule, and how far it can be trusted where its assumption holds."""
     if identification.delta is None:
         return f"by {identification.by} (certain if what is assumed holds)"
-    return f"by {identification.by} (wrong with probability at most δ = {identification.delta:g})"
+    return f"by {identification.by} (wrong with probability at most δ = {chance(identification.delta)})"
 
 
 def identification_words(identification: Identification) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, overload
 from keyhole.api.result import Result
 from keyhole.claims.finding import Claim, Finding, Scale
 from keyhole.claims.ledger import NOT_COVERED, choose, experiments
-from keyhole.claims.run import Tell, run_experiments
+from keyhole.claims.run import Warn, run_experiments
 from keyhole.progress import Watch, ignore
 from keyhole.show.claims import claims_document, findings_document
 from keyhole.show.document import Document
@@ -114,15 +114,15 @@ def reproduce(
     folder: str | Path = "report",
     workers: int | None = None,
     watch: Watch = ignore,
-    tell: Tell = lambda _: None,
+    warn: Warn = lambda _: None,
 ) -> Findings:
     """Measure every claim, or those named, and write a page with a verdict for each into the folder.
 
-    What the folder holds already at this scale and seed is not measured again; what is in it and not as it was written
-    is, and `tell` is told so. `workers` are processes, one per core where None is given.
+    A finding that the folder holds already at this scale and seed is not measured again, unless its file was changed or
+    cannot be read: then `warn` is called with a sentence that says so. `workers` are processes, one per core where None is given.
     """
     folder = Path(folder)
-    found = run_experiments(only, scale=scale, seed=seed, folder=folder, workers=workers, watch=watch, tell=tell)
+    found = run_experiments(only, scale=scale, seed=seed, folder=folder, workers=workers, watch=watch, warn=warn)
     kept = tuple(found.values())
     references = {paper.key: paper.bibtex for finding in kept for paper in finding.claim.papers}
     page = write_report([finding.record() for finding in kept], NOT_COVERED, references, folder)

@@ -20,7 +20,8 @@ from keyhole.progress import Progress, Watch, ignore
 
 HEARTBEAT = 15.0  # seconds after which the experiments under way are named, where none has finished
 
-Tell = Callable[[str], None]
+Warn = Callable[[str], None]
+ReportRunning = Callable[[Sequence[str]], None]
 
 
 @dataclass(frozen=True)
@@ -39,19 +40,20 @@ def run_experiments(
     folder: Path,
     workers: int | None = None,
     watch: Watch = ignore,
-    tell: Tell = lambda _: None,
+    warn: Warn = lambda _: None,
 ) -> dict[str, Finding]:
     """Every finding that the folder holds at this scale and seed, once it has those of the chosen claims, by claim.
 
-    Claims come in the ledger's order, and none that is in the folder is measured again; one in the folder that is not
-    as it was written is, and `tell` is told so in a line. `workers` are processes, one per core where None is given.
+    Claims come in the ledger's order. A finding that is in the folder is not measured again, unless its file was changed
+    or cannot be read: then `warn` is called with a sentence that says so. `workers` are processes, one per core where
+    None is given.
     """
     chosen = [experiment.claim.id for experiment in choose(only)]
     found: dict[str, Finding] = {}
     for experiment in experiments():
         wanted = experiment.claim.id in chosen
         rest = "the claim is looked at again" if wanted else "it is left off the page until it is looked at again"
-        finding = load(experiment, scale, seed, folder, tell=partial(_tell_with, tell, rest))
+        finding = load(experiment, scale, seed, folder, warn=partial(_warn_with, warn, rest))
         if finding is not None:
             found[finding.claim.id] = finding
     done = [name for name in chosen if name in found]
@@ -76,8 +78,8 @@ def run_experiments(
     return {name: found[name] for experiment in experiments() if (name := experiment.claim.id) in found}
 
 
-def _tell_with(tell: Tell, rest: str, why: str) -> None:
-    tell(f"{why}; {rest}.")
+def _warn_with(warn: Warn, rest: str, why: str) -> None:
+    warn(f"{why}; {rest}.")
 
 
 def run_experiment(experiment: Experiment, scale: Scale, seed: int) -> Finding:
@@ -96,9 +98,9 @@ def _run(
     scale: Scale,
     seed: int,
     workers: int,
-    tell: Callable[[Sequence[str]], None],
+    report_running: ReportRunning,
 ) -> Iterator[Finding]:
-    """Findings as they finish; `tell` hears what is under way.
+    """Findings as they finish; `report_running` is given the names of those under way.
 
     The library's claims are measured in spawned processes where there are several, a user's own always in this one:
     a spawned process has not registered them.
@@ -110,14 +112,14 @@ def _run(
         spawned = []
     for experiment in missing:
         if experiment not in spawned:
-            tell([experiment.claim.id])
+            report_running([experiment.claim.id])
             yield run_experiment(experiment, scale, seed)
     if spawned:
-        yield from _run_in_processes(spawned, scale, seed, workers, tell)
+        yield from _run_in_processes(spawned, scale, seed, workers, report_running)
 
 
 def _run_in_processes(
-    spawned: Sequence[Experiment], scale: Scale, seed: int, workers: int, tell: Callable[[Sequence[str]], None]
+    spawned: Sequence[Experiment], scale: Scale, seed: int, workers: int, report_running: ReportRunning
 ) -> Iterator[Finding]:
     with ProcessPoolExecutor(min(workers, len(spawned)), mp_context=get_context("spawn")) as pool:
         waiting = {pool.submit(run_experiment, experiment, scale, seed): experiment for experiment in spawned}
@@ -128,7 +130,7 @@ def _run_in_processes(
                     del waiting[future]
                     yield future.result()
                 if not finished:
-                    tell([experiment.claim.id for future, experiment in waiting.items() if future.running()])
+                    report_running([experiment.claim.id for future, experiment in waiting.items() if future.running()])
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -151,9 +153,9 @@ def save(finding: Finding, folder: Path) -> None:
 
 
 def load(
-    experiment: Experiment, scale: Scale, seed: int, folder: Path, *, tell: Tell = lambda _: None
+    experiment: Experiment, scale: Scale, seed: int, folder: Path, *, warn: Warn = lambda _: None
 ) -> Finding | None:
-    """The kept finding of a claim, or None; one that cannot be read, or is not as it was written, is told and not taken.
+    """The kept finding of a claim, or None; one that cannot be read, or is not as it was written, gives a warning and is not taken.
 
     The claim is the ledger's: a file has the outcome only.
     """
@@ -166,11 +168,11 @@ def load(
     except FileNotFoundError:
         return None
     except OSError as error:
-        tell(f"The finding of {claim.id} in {str(path)!r} cannot be read ({error.strerror})")
+        warn(f"The finding of {claim.id} in {str(path)!r} cannot be read ({error.strerror})")
         return None
     except DataError:
         finding = None
     if finding is None or (finding.run, finding.scale, finding.seed) != (key, scale, seed):
-        tell(f"The finding of {claim.id} in {str(path)!r} is not as it was written")
+        warn(f"The finding of {claim.id} in {str(path)!r} is not as it was written")
         return None
     return finding

@@ -19,6 +19,7 @@ from keyhole.cli.learn import learn_command
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
 from keyhole.cli.score import score_command
+from keyhole.cli.wording import in_commands
 from keyhole.errors import KeyholeError
 
 Misuse: type[Exception] = typer.BadParameter.__bases__[0]  # click's UsageError, wherever typer keeps its click
@@ -49,7 +50,7 @@ class Courteous(TyperGroup):
             typer.echo("keyhole: interrupted", err=True)
             raise typer.Exit(130) from stop
         except KeyholeError as error:
-            typer.echo(f"keyhole: {error}", err=True)
+            typer.echo(f"keyhole: {in_commands(str(error))}", err=True)
             raise typer.Exit(2) from error
 
 

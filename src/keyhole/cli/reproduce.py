@@ -49,7 +49,7 @@ def reproduce_command(
 
     with view_progress("looking") as watch:
         findings = reproduce(
-            chosen, scale=scale.value, seed=seed, folder=out, workers=workers or None, watch=watch, tell=tell
+            chosen, scale=scale.value, seed=seed, folder=out, workers=workers or None, watch=watch, warn=tell
         )
     if json:
         typer.echo(findings.to_json())

@@ -50,7 +50,7 @@ def read_model(path: Path) -> StoredModel:
     length = int.from_bytes(content[:8], "little")
     text = content[8 : 8 + length]
     if len(content) < 8 or length > LONGEST_HEADER or not text.startswith(b"{") or FORMAT.encode() not in text:
-        raise CheckpointError(f"{str(path)!r} is no keyhole model; name a file written by `keyhole compile --out`.")
+        raise CheckpointError(f"{str(path)!r} is no keyhole model; name a file that `keyhole.compile(...).save` wrote.")
     if len(text) < length:
         return StoredModel({}, {}, f"the file ends inside its header, after {len(content)} of {8 + length} bytes")
     try:

@@ -11,6 +11,7 @@ from keyhole.errors import AssumptionError, DataError
 from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile, require_possible
 
 SCHEMA = "norms/1"
+TEMPLATE = "`keyhole.api.bound.norms_template()`"  # as a caller from Python writes it
 WHOLE = {"rows", "columns", "tokens", "symbols"}
 FLAGS = {"residual", "concatenated", "layernorm", "biased", "split_residual", "readout_nonnegative", "projected"}
 WORDS = {"normaliser"}
@@ -27,8 +28,8 @@ def template() -> str:
         token_radius=1.0,
         query_radius=1.0,
         token_diameter=2.0,
-        path=10.0,
-        path_inf=8.0,
+        path=5.0,
+        path_inf=4.0,
         spread=0.0,
     )
     return dumps(profile)
@@ -46,12 +47,9 @@ def read_norms(path: Path, tokens: int | None = None) -> NormProfile:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}. Give a JSON file of norms.") from error
     except ValueError as error:  # neither text nor JSON
-        raise DataError(
-            f"{path} is not a JSON file of norms. Model files come with `keyhole compile`; "
-            "`keyhole bound --template` prints a file of norms to edit."
-        ) from error
+        raise DataError(f"{path} is not a JSON file of norms; {TEMPLATE} is one to edit.") from error
     if not isinstance(record, dict) or record.get("schema", SCHEMA) != SCHEMA:
-        raise DataError(f"{path} is not a file of norms (schema {SCHEMA}); `keyhole bound --template` prints one.")
+        raise DataError(f"{path} is not a file of norms (schema {SCHEMA}); {TEMPLATE} is one to edit.")
     if tokens is not None:
         record["tokens"] = tokens
     return parse_norms({k: v for k, v in record.items() if k != "schema"}, str(path))
@@ -61,7 +59,7 @@ def parse_norms(record: dict[str, Any], where: str = "the norms") -> NormProfile
     """A profile from plain lists and dictionaries, every entry checked."""
     blocks = record.get("blocks")
     if not isinstance(blocks, list) or not blocks:
-        raise DataError(f"{where} must list at least one layer under blocks; see `keyhole bound --template`.")
+        raise DataError(f"{where} must list at least one layer under blocks; see {TEMPLATE}.")
     layers = tuple(_block(block, f"{where}: blocks[{i}]") for i, block in enumerate(blocks))
     profile = NormProfile(**_entries(NormProfile, {**record, "blocks": layers}, where))
     try:
@@ -74,7 +72,7 @@ def parse_norms(record: dict[str, Any], where: str = "the norms") -> NormProfile
 def _block(record: Any, where: str) -> BlockNorms:
     heads = record.get("heads") if isinstance(record, dict) else None
     if not isinstance(heads, list) or not heads:
-        raise DataError(f"{where} must list at least one head under heads; see `keyhole bound --template`.")
+        raise DataError(f"{where} must list at least one head under heads; see {TEMPLATE}.")
     found = tuple(_head(head, f"{where}.heads[{i}]") for i, head in enumerate(heads))
     given = {name: record[name] for name in ("output", "hidden") if record.get(name) is not None}
     parts = {name: _matrix(matrix, f"{where}.{name}") for name, matrix in given.items()}
@@ -83,14 +81,14 @@ def _block(record: Any, where: str) -> BlockNorms:
 
 def _head(record: Any, where: str) -> HeadNorms:
     if not isinstance(record, dict):
-        raise DataError(f"{where} must be a record with score and value; see `keyhole bound --template`.")
+        raise DataError(f"{where} must be a record with score and value; see {TEMPLATE}.")
     parts = {name: _matrix(record[name], f"{where}.{name}") for name in ("score", "value") if name in record}
     return HeadNorms(**_entries(HeadNorms, {**record, **parts}, where))
 
 
 def _matrix(record: Any, where: str) -> MatrixNorms:
     if not isinstance(record, dict):
-        raise DataError(f"{where} must be a record of norms; see `keyhole bound --template`.")
+        raise DataError(f"{where} must be a record of norms; see {TEMPLATE}.")
     return MatrixNorms(**_entries(MatrixNorms, record, where))
 
 
@@ -101,7 +99,7 @@ def _entries(kind: type, record: dict[str, Any], where: str) -> dict[str, Any]:
         raise DataError(f"{where} has {', '.join(unknown)}, which no bound reads; the names are {', '.join(known)}.")
     needed = [name for name, field in known.items() if field.default is MISSING and record.get(name) is None]
     if needed:
-        raise DataError(f"{where} lacks {' and '.join(needed)}; `keyhole bound --template` prints every entry.")
+        raise DataError(f"{where} lacks {' and '.join(needed)}; {TEMPLATE} has every entry.")
     void = [name for name, value in record.items() if value is None and NoneType not in get_args(known[name].type)]
     if void:
         raise DataError(f"{where}: {void[0]} is null; leave it out, which means {known[void[0]].default}, or give it.")

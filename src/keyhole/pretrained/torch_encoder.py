@@ -55,6 +55,7 @@ from keyhole.attention import (
     ReLU,
     Wiring,
 )
+from keyhole.decimals import at_most
 from keyhole.errors import CheckpointError, ShapeError
 from keyhole.pretrained.probes import TOLERANCE, Agreement, require_agreement
 
@@ -217,7 +218,7 @@ def _tested_words(agreed: Agreement | None) -> str:
         what, terms = "logits' differences differ", "the terms that such a difference adds, with their rounding"
     return (
         f"the description was tested on {inputs}: the {what} from the original model's by at most "
-        f"{agreed.deviation:.2g} of {terms}, and {TOLERANCE:g} is allowed"
+        f"{at_most(agreed.deviation, 2)} of {terms}, and {TOLERANCE:g} is allowed"
     )
 
 

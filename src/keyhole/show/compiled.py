@@ -16,7 +16,9 @@ def compiled_document(record: Record) -> Document:
     """What was made and what was shown of it."""
     context = record["context"]
     size = f"{_count(record['heads'], 'head')}, {_count(record['width'], 'unit')}, dimension {record['dimension']}"
-    scale = f"{record['logit_scale']:.6g}; at least {record['logit_floor']:.6g} is needed at these output norms"
+    scale = (
+        f"{record['logit_scale']:.6g}; at least {at_least(record['logit_floor'], 6)} is needed at these output norms"
+    )
     rows = [
         ("function", shorten(record["function"])),
         ("context", f"T = {context}"),
@@ -52,8 +54,15 @@ def verdict_words(verdict: Record) -> str:
 
 def _norm(value: float, stated: Record | None) -> str:
     """A norm, beside what the construction's theorem says of it, if anything."""
-    figure = "" if stated is None else f"   theorem: {stated['relation']} {stated['value']:.6g}"
+    figure = (
+        "" if stated is None else f"   theorem: {stated['relation']} {_stated(stated['value'], stated['relation'])}"
+    )
     return f"{value:<12.6g}{figure}".rstrip()
+
+
+def _stated(value: float, relation: str) -> str:
+    """A theorem's figure in six digits: a bound to its safe side, an equal number to the nearest."""
+    return at_most(value, 6) if relation == "≤" else at_least(value, 6) if relation == "≥" else f"{value:.6g}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -66,7 +66,7 @@ def _growth(grown: Record) -> Document:
     """The samples needed at each context, and the exponent of log T from one to the next."""
     exponents = ("", *(f"{exponent:.3f}" for exponent in grown["exponents_of_log_T"]))
     rows = [
-        (f"{context:,}", f"{samples:.4g}", exponent)
+        (f"{context:,}", at_most(samples, 4), exponent)
         for context, samples, exponent in zip(grown["contexts"], grown["samples"], exponents, strict=True)
     ]
     columns = (

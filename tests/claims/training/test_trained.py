@@ -1,12 +1,15 @@
 """Claims about trained networks: what is concluded from given runs, clause by clause, and one of them in earnest."""
 
+import re
 from dataclasses import replace
+from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from keyhole.api.run_certificate import RunCertificate
+from keyhole.bounds.finite.binomial import clopper_pearson
 from keyhole.claims.training import certified_runs as settled
 from keyhole.claims.training import conjunctions, grokking, parity, sparse_heads, sweeps
 from keyhole.claims.training.conjunctions import Growth
@@ -95,6 +98,17 @@ def test_parity_online(readings, wins, verdict):
     """Nine in ten must succeed, suddenly, and with the Fourier weight moving first and for good."""
     runs = [(15 if i % 2 else 20, result(success=i < wins, readings=readings)) for i in range(20)]
     assert parity.conclude(runs).verdict == verdict
+
+
+@pytest.mark.parametrize("wins", range(1, 12))
+def test_ends_of_intervals_are_rounded_outwards(wins):
+    """The printed Clopper–Pearson interval holds the computed one."""
+    low, high = clopper_pearson(wins, 12, 0.05)
+    runs = [(15, result(success=i < wins, readings=SUDDEN)) for i in range(12)]
+    every = (GOOD,) * wins + (replace(GOOD, status="UNDECIDED"),) * (12 - wins)
+    for found in (parity.conclude(runs), settled.conclude([settled.Group("twice", 50, 140, every)])):
+        ends = re.search(r": (0\.\d\d) to ([01]\.\d\d)[.;] ", found.interval)
+        assert Fraction(ends[1]) <= low < high <= Fraction(ends[2])
 
 
 def test_parity_medians_count_every_run():

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Int, Shaped
 
 from keyhole.boolean import SymbolLaw
+from keyhole.decimals import at_most
 
 LEVEL = 1e-6  # repeats that independent draws of the law show with at most this probability are no chance
 
@@ -38,11 +39,11 @@ class Repeats:
         if self.copies > 1:
             return (
                 f"the {self.rows:,} rows are {self.distinct:,} written {self.copies} times, and independent draws "
-                f"of {law} are that with probability at most {self.chance:.2g}"
+                f"of {law} are that with probability at most {at_most(self.chance, 2)}"
             )
         return (
             f"only {self.distinct:,} of {self.rows:,} rows are distinct, and independent draws of {law} repeat so "
-            f"many with probability at most {self.chance:.2g}"
+            f"many with probability at most {at_most(self.chance, 2)}"
         )
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 from keyhole.boolean.fitting import ConjunctionSearch, count_fitting
 from keyhole.bounds.finite import clopper_pearson, first_moment_size, information_floor
 from keyhole.claims.finding import Outcome, Scale, Verdict
+from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, line_figure
 
 P = 2 ** (-1 / 3)
@@ -46,12 +47,12 @@ def measure(scale: Scale, seed: int) -> Outcome:
         verdict=verdict,
         measurement="; ".join(
             f"T = {context}: alone in {numbers[f'alone at T = {context}, m = {first_moment_size(context)}']:.3f} of draws at "
-            f"m = {first_moment_size(context)}, floor {information_floor(context, 3):.1f}"
+            f"m = {first_moment_size(context)}, floor {at_least(information_floor(context, 3), places=1)}"
             for context in (100, 400)
         )
         + ".",
         numbers=numbers,
-        interval=f"99.9 % Clopper–Pearson over {draws} draws; at T = 100: {numbers['lower end at T = 100']:.3f} to {numbers['upper end at T = 100']:.3f}.",
+        interval=f"99.9 % Clopper–Pearson over {draws} draws; at T = 100: {at_least(numbers['lower end at T = 100'], places=3)} to {at_most(numbers['upper end at T = 100'], places=3)}.",
         figures=(
             line_figure(
                 "Picking a random consistent 3-way AND",

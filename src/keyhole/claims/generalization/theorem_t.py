@@ -6,6 +6,7 @@ import numpy as np
 
 from keyhole.bounds.theorems import one_position_rate
 from keyhole.claims.finding import Outcome, Scale
+from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, Figure
 
 CASES = ((10, 20), (30, 60), (100, 50), (300, 100), (1000, 200))
@@ -29,7 +30,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
     as_predicted = high <= 1 and low >= 0.5
     return Outcome(
         verdict="holds" if as_predicted else "fails here",
-        measurement=f"Measured over bound between {low:.3f} and {high:.3f}; {first['complexity']:.3f} at T = 10, m = 20.",
+        measurement=f"Measured over bound between {at_least(low, places=3)} and {at_most(high, places=3)}; {first['complexity']:.3f} at T = 10, m = 20.",
         numbers={"measured at T = 10, m = 20": first["complexity"], "largest lower end / bound": high},
         interval=f"99.9 % normal intervals over {draws} draws each; at T = 10: {first['low']:.3f} to {first['high']:.3f}.",
         figures=(

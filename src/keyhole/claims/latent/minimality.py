@@ -6,6 +6,7 @@ import numpy as np
 
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.claims.latent.sufficiency import random_model
+from keyhole.decimals import at_most
 from keyhole.figure import Axis, Figure
 from keyhole.latent.exchangeability import Representation, compare_representations, determines
 from keyhole.latent.models import FiniteModel
@@ -41,7 +42,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
         verdict="holds" if holds else "fails here",
         measurement=(
             f"Example: {', '.join(f'{name} {found.classes} classes, H = {found.entropy:.6f}' for name, found in held.items())}. "
-            f"Of {sufficient} sufficient representations of random models none is smaller than the posterior by more than {max(smaller, 0.0):.1e} "
+            f"Of {sufficient} sufficient representations of random models none is smaller than the posterior by more than {at_most(max(smaller, 0.0), 2)} "
             f"nats; {undetermined} fail to determine it."
         ),
         numbers={f"entropy of the {name}": found.entropy for name, found in held.items()}

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.claims.finding import Outcome, Scale
+from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, Figure
 from keyhole.latent.exchangeability import compare_representations, martingale_drift
 from keyhole.latent.inference import prototype_attention
@@ -41,8 +42,8 @@ def measure(scale: Scale, seed: int) -> Outcome:
     return Outcome(
         verdict="holds" if holds else "fails here",
         measurement=(
-            f"Information lost by the posterior at most {lost:.1e} nats; by dropping one token at least {cut:.2e}. Softmax as Bayes within "
-            f"{apart:.1e}; martingale drift at most {drift:.1e}."
+            f"Information lost by the posterior at most {at_most(lost, 2)} nats; by dropping one token at least {at_least(cut, 3)}. Softmax as Bayes within "
+            f"{at_most(apart, 2)}; martingale drift at most {at_most(drift, 2)}."
         ),
         numbers={
             "lost by the posterior": lost,

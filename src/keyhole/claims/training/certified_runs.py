@@ -11,6 +11,7 @@ from keyhole.bounds.finite import clopper_pearson
 from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.claims.training.conjunctions import BUDGET, PRECISION
 from keyhole.claims.training.sweeps import train, worker_count
+from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, Figure
 from keyhole.files.paths import home
 from keyhole.lab import SparseTask
@@ -131,7 +132,7 @@ def conclude(groups: Sequence[Group]) -> Outcome:
             "median seconds": median(one.seconds for one in every),
             **_slacks(groups),
         },
-        interval=f"95 % Clopper–Pearson of the share proved: {low:.2f} to {high:.2f}; measured errors by 99.9 % lower ends over 10,000 inputs.",
+        interval=f"95 % Clopper–Pearson of the share proved: {at_least(low, places=2)} to {at_most(high, places=2)}; measured errors by 99.9 % lower ends over 10,000 inputs.",
         figures=(_figure(groups),),
         caveats=(
             "The default settings were chosen, among equals, by the share proved at another context (T = 350) on other seeds.",

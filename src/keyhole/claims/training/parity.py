@@ -10,6 +10,7 @@ import numpy as np
 from keyhole.bounds.finite import clopper_pearson
 from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.claims.training.sweeps import read_runs, train
+from keyhole.decimals import at_least, at_most
 from keyhole.figure import Figure
 from keyhole.lab import PROBE, SparseTask
 from keyhole.lab.laws import course_figure
@@ -93,7 +94,7 @@ def conclude(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
         measurement="; ".join(said)
         + f". Sudden in {sudden:.0%}, foretold by the Fourier weight in {foretold:.0%} of the successes.",
         numbers=numbers,
-        interval=f"95 % Clopper–Pearson of the pooled success rate: {low:.2f} to {high:.2f}. Medians are over all runs, one that never succeeds counting as infinite.",
+        interval=f"95 % Clopper–Pearson of the pooled success rate: {at_least(low, places=2)} to {at_most(high, places=2)}. Medians are over all runs, one that never succeeds counting as infinite.",
         figures=(_curves(runs),),
         caveats=(
             "Steps are counted to the reading (every 10 steps) at which 1024 probe inputs are answered without error.",

@@ -18,6 +18,7 @@ from keyhole.boolean import Levels, SparseFunction, is_symmetric, tabulate
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.layout import Layout, Places
 from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, fits, wanted
+from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError, CompileError
 
 MAX_BINARY = 10  # relevant positions with binary weights: 2^10 levels
@@ -219,4 +220,4 @@ def ramp_plan(function: SparseFunction, output: Output, gathering: Gathering, su
 def check_leak(rho: float, limit: float) -> None:
     """A leak ratio must leave room for the ramps."""
     if not 0 < rho < limit:
-        raise AssumptionError(f"ρ is the leak ratio, and the ramps need 0 < ρ < {limit:g}; got {rho}.")
+        raise AssumptionError(f"ρ is the leak ratio, and the ramps need 0 < ρ < {at_least(limit, 6)}; got {rho}.")

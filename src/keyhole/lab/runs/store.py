@@ -73,7 +73,7 @@ class Store:
         self.owner, self.host = uuid4().hex, this_host()
         if not create and not is_there(self.path, StoreError):
             raise StoreError(
-                f"There are no runs in {str(folder)!r}. `keyhole learn` makes some, or use another folder."
+                f"There are no runs in {str(folder)!r}. `keyhole.learn` makes some, or use another folder."
             )
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -138,7 +138,7 @@ class Store:
         if len(entries) != 1:
             what = "several runs" if entries else "no run"
             advice = "Write more of its letters" if entries else "See the list"
-            raise StoreError(f"The run {name!r} was asked for, and {what} begins so. {advice}: `keyhole runs list`.")
+            raise StoreError(f"The run {name!r} was asked for, and {what} begins so. {advice}: `keyhole.runs()`.")
         *short, configuration, result, made_with, cpu = entries[0]
         with explain_errors(self.path):
             outcome = RunResult.from_record(json.loads(result))
@@ -198,7 +198,7 @@ class Store:
         if not NAME.fullmatch(identity):
             raise StoreError(
                 f"The store {str(self.path)!r} was changed: {identity!r} is no name of a run. Forget that row with "
-                "`keyhole runs prune`, or restore a copy."
+                "`keyhole.forget_runs`, or restore a copy."
             )
         return self.folder / "weights" / f"{identity}.safetensors"
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError
 from keyhole.kernels import Gaussian, Kernel, MeanEmbedding, embed_mean, sphere_kernel
 from keyhole.latent.inference.bias import Energies, ridge_bias, softmax_floor
@@ -189,13 +190,15 @@ class SphereProcess(ModelWithKeys):
         if chosen.own_kernel and is_constant(ridge, self.ridge):
             free = effective_dimension(width, self.temperature, self.ridge / tokens)
             least = self.value_width * self.noise_variance * free / tokens
-            bound = f"the posterior mean itself; error at least kσ²Γ(σ²/(τ²T))/T = {least:.3g} at T = {tokens:,}"
+            bound = (
+                f"the posterior mean itself; error at least kσ²Γ(σ²/(τ²T))/T = {at_least(least, 3)} at T = {tokens:,}"
+            )
             if 4 * free > tokens:  # most of what the kernel can tell apart is still unseen: too early for a rate
                 return Prediction(bound, least)
             return Prediction(f"{bound}, like 1/T up to logarithms", least, error_rate=-1.0)
         gamma = chosen.bandwidth(tokens) if chosen.bandwidth else self.temperature
         bias = ridge_bias(self.energies(), width, gamma, ridge(tokens) / tokens)
-        return Prediction(f"error at least the bias of the ridge, {bias:.4g} at T = {tokens:,}", bias)
+        return Prediction(f"error at least the bias of the ridge, {at_least(bias, 4)} at T = {tokens:,}", bias)
 
 
 @dataclass(frozen=True)

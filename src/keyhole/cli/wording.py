@@ -1,0 +1,24 @@
+"""Errors in the words of the command line: commands in place of the Python functions that the library names."""
+
+import re
+
+COMMANDS = (  # what the library writes between backquotes, and what is typed instead
+    (r"keyhole\.api\.bound\.norms_template\(\)", "keyhole bound --template"),
+    (r"keyhole\.compile\(\.\.\.\)\.save", "keyhole compile --out"),
+    (r"keyhole\.(check|certify)\((['\"])([^`]*)\2\)", r"keyhole \1 \3"),
+    (r"keyhole\.(check|certify|compile|learn)", r"keyhole \1"),
+    (r"keyhole\.show_run", "keyhole runs show"),
+    (r"keyhole\.runs\(\)", "keyhole runs list"),
+    (r"keyhole\.forget_runs", "keyhole runs prune"),
+)
+
+
+def in_commands(sentence: str) -> str:
+    """The sentence with commands for Python functions.
+
+    >>> in_commands("See `keyhole.runs()`, or `keyhole.check('and.safetensors')`.")
+    'See `keyhole runs list`, or `keyhole check and.safetensors`.'
+    """
+    for function, command in COMMANDS:
+        sentence = re.sub(f"`{function}`", f"`{command}`", sentence)
+    return sentence

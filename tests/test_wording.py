@@ -1,0 +1,65 @@
+"""Sentences of the library are for callers from Python; the command line says them with its own commands."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import keyhole
+from keyhole.api.bound import norms_template
+from keyhole.cli.app import app
+from keyhole.cli.wording import COMMANDS, in_commands
+
+SOURCE = Path(keyhole.__file__).parent
+LIBRARY = sorted(path for path in SOURCE.rglob("*.py") if "cli" not in path.relative_to(SOURCE).parts)
+COMMAND = re.compile(r"(?:^|[\s`(])--[a-z]|`keyhole [a-z]")
+EXCEPTIONS = {"claims/finding.py": "Finding.command is the command that measures a claim again, printed on the page"}
+
+
+def sentences(path):
+    """The string constants of a file that are no docstrings, parts of f-strings included."""
+    tree = ast.parse(path.read_text("utf8"))
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            yield node.value
+
+
+def test_the_library_names_no_command():
+    """No string outside cli/ names a flag or a command, but for those that are commands themselves."""
+    named = {path.relative_to(SOURCE).as_posix() for path in LIBRARY if any(map(COMMAND.search, sentences(path)))}
+    assert named == set(EXCEPTIONS)
+
+
+def test_every_function_that_is_replaced_is_there():
+    """The table speaks of functions that a caller from Python finds."""
+    assert callable(norms_template)
+    assert callable(keyhole.Compiled.save)
+    for name in ("check", "certify", "compile", "learn", "show_run", "runs", "forget_runs"):
+        assert callable(getattr(keyhole, name))
+        assert any(name in function for function, _ in COMMANDS)
+
+
+def test_no_python_is_left_in_what_the_library_says():
+    """Every function of ours between backquotes in a sentence of the library has its command."""
+    said = [sentence for path in LIBRARY for sentence in sentences(path)]
+    named = [name for sentence in said for name in re.findall(r"`keyhole\.[^`]*`", sentence)]
+    assert named
+    assert not [name for name in named if "keyhole." in in_commands(name)]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [("not json", "`keyhole bound --template` is one to edit"), ("{}", "see `keyhole bound --template`")],
+)
+def test_the_command_line_names_its_own_commands(tmp_path, content, sentence):
+    """The same error, with the command in place of the function."""
+    path = tmp_path / "norms.json"
+    path.write_text(content, "utf8")
+    answer = CliRunner().invoke(app, ["bound", str(path), "--samples", "1e6"])
+    assert answer.exit_code == 2
+    assert sentence in answer.stderr
+    with pytest.raises(keyhole.KeyholeError, match=r"`keyhole\.api\.bound\.norms_template\(\)`"):
+        keyhole.bound(path, 1e6)
