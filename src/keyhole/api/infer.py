@@ -207,7 +207,7 @@ def _means(table: Any, columns: int) -> list[float | None]:
 
 
 def _slope_record(found: Slope | None, law: float | None) -> dict[str, Any] | None:
-    return None if found is None else {"value": found.value, "low": found.low, "high": found.high, "exact": law}
+    return None if found is None else {**found.record(), "exact": law}
 
 
 def _point(size: int, found: MeanError, name: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from keyhole.errors import DataError
+from keyhole.estimate import Estimate
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
@@ -19,22 +20,16 @@ BLOCK = 2**22  # numbers of a block of resamples
 
 
 @dataclass(frozen=True)
-class Interval:
-    """A number, and between which ends it lies in 95 of 100 resamples of the inputs."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class AttributionScore:
-    """Precision and recall of the `top` positions, and the chance that a relevant one outranks another."""
+    """Precision and recall of the `top` positions, and the chance that a relevant one outranks another.
 
-    precision: Interval
-    recall: Interval
-    auc: Interval
-    auc_per_input: Interval  # ranked within each input, then averaged: 1/2 wherever an input's sizes are all alike
+    Each lies between its ends in 95 of 100 resamples of the inputs.
+    """
+
+    precision: Estimate
+    recall: Estimate
+    auc: Estimate
+    auc_per_input: Estimate  # ranked within each input, then averaged: 1/2 wherever an input's sizes are all alike
     top: int
     inputs: int
     resamples: int
@@ -66,7 +61,7 @@ def score_attribution(
     low, high = np.quantile(spread, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=1)
     values = [*point[:, 0], per_input.mean()]
     precision, recall, area, area_per_input = (
-        Interval(float(value), float(below), float(above))
+        Estimate(float(value), float(below), float(above))
         for value, below, above in zip(values, low, high, strict=True)
     )
     return AttributionScore(precision, recall, area, area_per_input, taken, len(sizes), RESAMPLES, seed)

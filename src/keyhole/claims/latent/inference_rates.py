@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.claims.finding import Outcome, Scale
+from keyhole.estimate import Estimate
 from keyhole.figure import Axis, Figure, line_figure
 from keyhole.kernels import sphere_kernel
 from keyhole.latent.inference import (
@@ -40,13 +41,13 @@ class Comparison:
     measured: Any  # (repeats, sizes)
     exact: Any
 
-    def ratio(self) -> tuple[float, float, float]:
+    def ratio(self) -> Estimate:
         """The mean over repeats of measured over exact, with a 99.9 % interval."""
         from scipy.special import stdtrit  # noqa: PLC0415  (imported when asked for)
 
         ratios = (self.measured / self.exact).mean(axis=1)
         reach = float(stdtrit(len(ratios) - 1, (1 + CONFIDENCE) / 2) * ratios.std(ddof=1) / np.sqrt(len(ratios)))
-        return float(ratios.mean()), float(ratios.mean()) - reach, float(ratios.mean()) + reach
+        return Estimate(float(ratios.mean()), float(ratios.mean()) - reach, float(ratios.mean()) + reach)
 
 
 def smoothers() -> dict[str, Callable[[int], Smoother]]:
@@ -86,8 +87,8 @@ def measure(scale: Scale, seed: int) -> Outcome:
     near = float(curves["conditional mean, λ = T^¾"].exact[:, -1].mean()) / bias
     stall = float(curves["softmax, γ = ½"].exact[:, -1].mean()) / floor
     good = (
-        all(low <= 1 <= high for _, low, high in ratios.values())
-        and all(slopes[name].low <= laws[name] <= slopes[name].high for name in curves)
+        all(ratio.contains(1) for ratio in ratios.values())
+        and all(slopes[name].contains(laws[name]) for name in curves)
         and all(low <= laws[name] <= high for name, (low, high) in RANGES.items())
         and abs(near - 1) <= 0.1
         and abs(stall - 1) <= 0.25
@@ -99,7 +100,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
         + f". At T = {sizes[-1]:,} the proof ridge errs {near:.3f} times its bias formula, fixed γ {stall:.3f} times its floor; γ_T's asymptote is {vanishing_rate(3):.3f}.",
         numbers=numbers(slopes, laws, ratios) | {"proof ridge over bias": near, "fixed γ over floor": stall},
         interval=f"99.9 % over {repeats} draws of keys and noise; ratios of measured to exact error "
-        + "; ".join(f"{low:.3f} to {high:.3f}" for _, low, high in ratios.values())
+        + "; ".join(f"{ratio.low:.3f} to {ratio.high:.3f}" for ratio in ratios.values())
         + ".",
         figures=(picture(curves, sizes),),
         caveats=(
@@ -134,14 +135,12 @@ def location(scale: Scale, seed: int) -> Comparison:
     return Comparison(curve.gaps, curve.expected_gaps)
 
 
-def numbers(
-    slopes: dict[str, Slope], laws: dict[str, float], ratios: dict[str, tuple[float, float, float]]
-) -> dict[str, float]:
+def numbers(slopes: dict[str, Slope], laws: dict[str, float], ratios: dict[str, Estimate]) -> dict[str, float]:
     """Every figure of the measurement by name."""
     found: dict[str, float] = {}
     for name, fitted in slopes.items():
         found |= {f"slope of {name}": fitted.value, f"exact slope of {name}": laws[name]}
-        found |= {f"measured over exact, {name}": ratios[name][0]}
+        found |= {f"measured over exact, {name}": ratios[name].value}
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.claims.finding import Outcome, Scale, Verdict
 from keyhole.claims.training.sweeps import train
+from keyhole.estimate import Estimate
 from keyhole.figure import Figure
 from keyhole.lab import SparseTask
 from keyhole.lab.laws import LawVerdict, learners_figure
@@ -34,13 +35,13 @@ class Growth:
         return [one for one in self.thresholds if one.m is not None]
 
     @property
-    def factor(self) -> tuple[float, float, float]:
+    def factor(self) -> Estimate:
         """m*(longest)/m*(shortest) with the widest reading of both intervals."""
         first, last = self.known[0], self.known[-1]
         values = [float(one.m or 0) for one in (first, last)]
         low = (last.low or 0.0) / (first.high or values[0])
         high = float("inf") if last.high is None or not first.low else last.high / first.low
-        return low, values[1] / values[0], high
+        return Estimate(values[1] / values[0], low, high)
 
     @property
     def span(self) -> float:
@@ -86,13 +87,13 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
     told = [one for one in measured if len(one.known) >= 2]
     numbers: dict[str, float] = {}
     for one in told:
-        low, middle, high = one.factor
+        factor = one.factor
         numbers |= {
-            f"growth of m* ({one.setting})": middle,
-            f"lower end ({one.setting})": low,
+            f"growth of m* ({one.setting})": factor.value,
+            f"lower end ({one.setting})": factor.low,
             f"growth of T ({one.setting})": one.span,
             f"weight of the linear law ({one.setting})": one.linear_weight,
-        } | ({f"upper end ({one.setting})": high} if high < float("inf") else {})
+        } | ({f"upper end ({one.setting})": factor.high} if factor.high < float("inf") else {})
     verdict: Verdict = "undecided at this scale"
     if any(_refutes(one) for one in told):
         verdict = "fails here"
@@ -109,11 +110,11 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
 
 
 def _supports(one: Growth) -> bool:
-    return one.factor[2] <= one.span / SLOWER and one.linear_weight < UNLIKELY
+    return one.factor.high <= one.span / SLOWER and one.linear_weight < UNLIKELY
 
 
 def _refutes(one: Growth) -> bool:
-    return one.factor[0] > one.span / SLOWER or (one.laws is not None and one.linear_weight > 1 - UNLIKELY)
+    return one.factor.low > one.span / SLOWER or (one.laws is not None and one.linear_weight > 1 - UNLIKELY)
 
 
 def _sentence(one: Growth) -> str:

@@ -10,6 +10,7 @@ from jaxtyping import Float, Shaped
 
 from keyhole.bounds.finite import clopper_pearson, log_lower_tail
 from keyhole.errors import AssumptionError, DataError
+from keyhole.estimate import Estimate
 from keyhole.latent.models.base import Rng, Sampler
 
 Direction: TypeAlias = Literal["large", "small", "either"]
@@ -30,18 +31,11 @@ class PermutationTest:
 
 
 @dataclass(frozen=True)
-class Rate:
-    """How often a test rejected, with an interval that holds the true chance 99 times in 100."""
+class Rate(Estimate):
+    """The share of runs in which a test rejected, with an interval that holds the true chance 99 times in 100."""
 
     rejections: int
     runs: int
-    low: float
-    high: float
-
-    @property
-    def value(self) -> float:
-        """The share of rejections."""
-        return self.rejections / self.runs
 
 
 def p_value(observed: float, reordered: Float[Any, "B"], direction: Direction) -> float:
@@ -110,7 +104,8 @@ def rejection_rate(
     """How often a test (tokens and a stream in, a p-value out) rejects data of this model: its size, or its power."""
     stream = np.random.default_rng(rng)
     rejections = sum(test(sampler.sample(sequences, length, stream).tokens, stream) <= level for _ in range(runs))
-    return Rate(rejections, runs, *clopper_pearson(rejections, runs, 0.01))
+    low, high = clopper_pearson(rejections, runs, 0.01)
+    return Rate(rejections / runs, low, high, rejections, runs)
 
 
 def binomial_limit(runs: int, chance: float, confidence: float = 0.999) -> int:

@@ -7,22 +7,22 @@ import numpy as np
 from jaxtyping import Float
 
 from keyhole.errors import AssumptionError
+from keyhole.estimate import Estimate
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 
 
-@dataclass(frozen=True)
-class Slope:
-    """The slope of log error against log T, and an interval over resampled repeats."""
+class Slope(Estimate):
+    """The slope of log error against log T, and an interval over resampled repeats.
 
-    value: float
-    low: float
-    high: float
+    >>> print(Slope(-1.0, -1.125, -0.9))
+    -1.000 (-1.125 to -0.900)
+    """
 
-    def __str__(self) -> str:
-        """The slope and its ends."""
-        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+    def __format__(self, spec: str) -> str:
+        """The slope and its ends; three decimals where no format is given."""
+        return super().__format__(spec or ".3f")
 
 
 def slope(sizes: Sequence[int], errors: Float[np.ndarray, "sizes"]) -> float:
