@@ -26,7 +26,7 @@ LAYERS = [  # a package imports only from layers below its own; packages of one 
     {"attention", "boolean"},
     {"rigorous"},
     {"files"},
-    {"figure", "decimals", "estimate", "profile", "papers", "progress"},
+    {"figure", "decimals", "estimate", "profile", "papers", "progress", "verdicts"},
     {"errors"},
     {"__init__"},
 ]

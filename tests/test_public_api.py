@@ -36,7 +36,7 @@ def test_modules_that_the_readme_names_are_there():
     readme = (SCRIPT.parent.parent / "README.md").read_text("utf8")
     modules = {path.stem for path in Path(keyhole.__file__).parent.iterdir()} - {"cli"}
     named = {name for name in re.findall(r"keyhole\.([a-z_]+)", readme) if name in modules}
-    assert named | {"decimals", "estimate", "papers", "profile", "progress"} <= set(keyhole._PACKAGES)
+    assert named | {"decimals", "estimate", "papers", "profile", "progress", "verdicts"} <= set(keyhole._PACKAGES)
     assert "progress" in named
 
 

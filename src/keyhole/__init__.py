@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from keyhole import rigorous as rigorous
     from keyhole import show as show
     from keyhole import suite as suite
+    from keyhole import verdicts as verdicts
     from keyhole.api.bound import Bound as Bound
     from keyhole.api.bound import bound as bound
     from keyhole.api.certify import Certified as Certified
@@ -118,6 +119,7 @@ _PACKAGES = (
     "rigorous",
     "show",
     "suite",
+    "verdicts",
 )
 
 __all__ = ["__version__", *_HOMES, *_PACKAGES]  # noqa: PLE0604  (they are strings too)

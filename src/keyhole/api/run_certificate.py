@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
+from keyhole.verdicts import CertificateStatus
+
 
 @dataclass(frozen=True)
 class RunCertificate:
@@ -16,7 +18,7 @@ class RunCertificate:
     seed: int
     function: str | None  # as read off the model
     right: bool | None  # whether that is the hidden target; None: not known
-    status: str
+    status: CertificateStatus
     margin: float | None
     eta: float | None  # rate at which model and function can disagree
     disagreements: int | None  # of model and function on fresh inputs, 0 after a proof

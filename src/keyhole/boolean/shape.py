@@ -9,16 +9,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from math import gcd, lcm
-from typing import Literal
 
 import numpy as np
 
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.rules import Levels, halves
+from keyhole.verdicts import ThresholdVerdict
 
 MAX_THRESHOLD = 14  # positions of a table whose threshold question is put to a linear program
 CLAIM = "a threshold of a weighted sum of its bits"
-Verdict = Literal["proved", "refuted", "undecided"]
 Evidence = int | float | str | tuple[int, ...]
 
 
@@ -27,7 +26,7 @@ class Certificate:
     """A claim with its verdict; `evidence` is what anyone needs to check the verdict again."""
 
     claim: str
-    verdict: Verdict
+    verdict: ThresholdVerdict
     method: str  # how it was settled, or why it was not
     covers: str  # the inputs the verdict speaks of
     evidence: Mapping[str, Evidence] = field(default_factory=dict, hash=False)
@@ -81,7 +80,7 @@ def threshold_certificate(function: SparseFunction) -> Certificate:
     return _separate(values, size)
 
 
-def _settled(verdict: Verdict, method: str, weights: tuple[int, ...] = (), threshold: int = 0) -> Certificate:
+def _settled(verdict: ThresholdVerdict, method: str, weights: tuple[int, ...] = (), threshold: int = 0) -> Certificate:
     evidence: dict[str, Evidence] = {"weights": weights, "threshold": threshold} if verdict == "proved" else {}
     return Certificate(CLAIM, verdict, method, "every pattern of the relevant bits", evidence)
 

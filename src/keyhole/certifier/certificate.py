@@ -18,7 +18,7 @@ from keyhole.boolean import Junta, SymbolLaw, uniform_law, without_ignored
 from keyhole.boolean.fitting import FittingJuntas, Sample, juntas_that_fit
 from keyhole.bounds import failure
 from keyhole.certifier.prove.tables import Drift
-from keyhole.certifier.prove.verify import Status, Verification, verify
+from keyhole.certifier.prove.verify import Verification, verify
 from keyhole.certifier.read.extraction import Extraction, agreement, extract
 from keyhole.certifier.repair import Repair, projected_junta, sharpened, sink_projection
 from keyhole.certifier.sample.chernoff import chernoff_disagreement
@@ -38,6 +38,7 @@ from keyhole.certifier.sample.sample_bound import (
 from keyhole.decimals import at_most
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.progress import Progress, Watch, ignore
+from keyhole.verdicts import CertificateStatus
 
 SET_ASIDE = 0.01  # the share of δ kept, before anything is seen, for a disagreement rate found by sampling
 SEARCHED = 3  # positions of the juntas that are searched without a network, unless more are assumed
@@ -133,7 +134,7 @@ class ModelCertificate:
         return self.extraction.junta
 
     @property
-    def status(self) -> Status:
+    def status(self) -> CertificateStatus:
         """Whether the model equals the function on every input."""
         return self.verification.status
 

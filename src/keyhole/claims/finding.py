@@ -13,9 +13,9 @@ from typing import Any, Literal, cast
 from keyhole.errors import AssumptionError
 from keyhole.figure import Figure
 from keyhole.papers import Paper
+from keyhole.verdicts import ClaimVerdict
 
 Kind = Literal["identity", "inequality", "measurement", "replication"]
-Verdict = Literal["holds", "holds with a caveat", "fails here", "undecided at this scale"]
 Scale = Literal["quick", "paper"]
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # of a claim
@@ -55,7 +55,7 @@ class Claim:
 class Outcome:
     """What an experiment saw, and the verdict that follows."""
 
-    verdict: Verdict
+    verdict: ClaimVerdict
     measurement: str
     numbers: Mapping[str, float]
     interval: str  # of what was measured, or why there is none

@@ -11,10 +11,11 @@ from math import isfinite
 from typing import Any, get_args
 
 from keyhole import figure as shown
-from keyhole.claims.finding import Claim, Finding, Outcome, Scale, Verdict
+from keyhole.claims.finding import Claim, Finding, Outcome, Scale
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure
 from keyhole.files.record import to_record
+from keyhole.verdicts import ClaimVerdict
 
 COVERED = ("run", "scale", "seed", "seconds", "versions", "outcome")  # by the digest
 NO_RECORD = (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)  # what misreading raises
@@ -56,7 +57,7 @@ def _finding(claim: Claim, record: Mapping[str, Any]) -> Finding:
 
 def _outcome(record: Mapping[str, Any]) -> Outcome:
     _demand(set(record) == {field.name for field in fields(Outcome)}, "an outcome has these entries only")
-    _demand(record["verdict"] in get_args(Verdict), "a verdict is one of four")
+    _demand(record["verdict"] in get_args(ClaimVerdict), "a verdict is one of four")
     _demand(_are_texts((record["measurement"], record["interval"])), "a measurement is a text")
     _demand(isinstance(record["caveats"], list) and _are_texts(record["caveats"]), "caveats are texts")
     numbers = record["numbers"]

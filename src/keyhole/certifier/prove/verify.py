@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, product
 from time import perf_counter
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Int
@@ -35,11 +34,11 @@ from keyhole.certifier.prove.tables import (
 from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.rigorous import Ball
+from keyhole.verdicts import CertificateStatus
 
 LEAF = 64  # completions that are gone through one by one
 BATCH = 64  # cells bounded together
 MOST_CELLS = 2**12
-Status = Literal["PROVED", "COUNTEREXAMPLE", "UNDECIDED"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class Verification:
     beyond rounding; `output` is f there.
     """
 
-    status: Status
+    status: CertificateStatus
     margin: float | None = None
     counterexample: Int[np.ndarray, "T"] | None = None
     model_answer: bool | None = None

@@ -7,9 +7,10 @@ import numpy as np
 
 from keyhole.boolean.fitting import ConjunctionSearch, count_fitting
 from keyhole.bounds.finite import clopper_pearson, first_moment_size, information_floor
-from keyhole.claims.finding import Outcome, Scale, Verdict
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, line_figure
+from keyhole.verdicts import ClaimVerdict
 
 P = 2 ** (-1 / 3)
 
@@ -42,7 +43,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
                 }
                 numbers |= {f"lower end at T = {context}": ends[0], f"upper end at T = {context}": ends[1]}
     decided = all(numbers[f"lower end at T = {context}"] >= 0.5 for context in (100, 400))
-    verdict: Verdict = "fails here" if not all(verdicts) else "holds" if decided else "undecided at this scale"
+    verdict: ClaimVerdict = "fails here" if not all(verdicts) else "holds" if decided else "undecided at this scale"
     return Outcome(
         verdict=verdict,
         measurement="; ".join(

@@ -8,7 +8,7 @@ from typing import Any
 from keyhole.api.certify_runs import certify_runs
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.bounds.finite import clopper_pearson
-from keyhole.claims.finding import Outcome, Scale, Verdict
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.claims.training.conjunctions import BUDGET, PRECISION
 from keyhole.claims.training.sweeps import train, worker_count
 from keyhole.decimals import at_least, at_most
@@ -16,6 +16,7 @@ from keyhole.figure import Axis, Figure
 from keyhole.files.paths import home
 from keyhole.lab import SparseTask
 from keyhole.lab.runs import FRESH
+from keyhole.verdicts import ClaimVerdict
 
 TASK = SparseTask("and:3")
 CONTEXTS = {"quick": (50, 200), "paper": (50, 100, 200, 400)}
@@ -93,7 +94,7 @@ def conclude(groups: Sequence[Group]) -> Outcome:
     every = [one for group in groups for one in group.settled]
     bounded = [one for one in every if one.error_bound is not None]
     broken = [one for one in bounded if (one.error_bound or 0.0) < _least_error(one)]
-    verdict: Verdict = "undecided at this scale"
+    verdict: ClaimVerdict = "undecided at this scale"
     if broken or high < ENOUGH:
         verdict = "fails here"
     elif clean and proved >= ENOUGH * clean:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from keyhole.api.sample_complexity import SampleComplexity
-from keyhole.claims.finding import Outcome, Scale, Verdict
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.claims.training.sweeps import train
 from keyhole.estimate import Estimate
 from keyhole.figure import Figure
@@ -11,6 +11,7 @@ from keyhole.lab import SparseTask
 from keyhole.lab.laws import LawVerdict, learners_figure
 from keyhole.lab.learners import transformer_with_preset
 from keyhole.lab.thresholds import Threshold
+from keyhole.verdicts import ClaimVerdict
 
 LONG = {"quick": (25, 50, 100, 200, 400, 800), "paper": (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)}
 SHORT = {"quick": (25, 50, 100, 200), "paper": (10, 20, 40, 80, 160, 320, 640)}
@@ -94,7 +95,7 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
             f"growth of T ({one.setting})": one.span,
             f"weight of the linear law ({one.setting})": one.linear_weight,
         } | ({f"upper end ({one.setting})": factor.high} if factor.high < float("inf") else {})
-    verdict: Verdict = "undecided at this scale"
+    verdict: ClaimVerdict = "undecided at this scale"
     if any(_refutes(one) for one in told):
         verdict = "fails here"
     elif all(len(one.known) == len(one.thresholds) >= 2 and _supports(one) for one in measured):

@@ -5,13 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from keyhole.bounds.finite import clopper_pearson
-from keyhole.claims.finding import Outcome, Scale, Verdict
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.claims.training.sweeps import read_runs, train
 from keyhole.figure import Axis, Figure, line_figure
 from keyhole.lab import SparseTask
 from keyhole.lab.laws import grokking_figure
 from keyhole.lab.learners import TransformerLearner, preset
 from keyhole.lab.runs import RunResult
+from keyhole.verdicts import ClaimVerdict
 
 TASK = SparseTask("parity:3")
 CONTEXT = 15
@@ -45,7 +46,7 @@ def conclude(measured: Mapping[str, Mapping[int, Sequence[RunResult]]]) -> Outco
     fitted = sum(result.fitted for result in network[least])
     fits = fitted / len(network[least])
     unfit = clopper_pearson(fitted, len(network[least]), 0.05)[1] < FITS
-    verdict: Verdict = "undecided at this scale"
+    verdict: ClaimVerdict = "undecided at this scale"
     if upper["elimination over GF(2)", least] < 0.95 or stuck > 0.5 or upper["network", most] < 0.5 or unfit:
         verdict = "fails here"
     elif solved >= 0.95 and stuck <= 0.25 and learned >= 0.5 and fits >= FITS:

@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 
 from keyhole.bounds.finite import clopper_pearson
-from keyhole.claims.finding import Outcome, Scale, Verdict
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.claims.training.sweeps import read_runs, train
 from keyhole.decimals import at_least, at_most
 from keyhole.figure import Figure
@@ -16,6 +16,7 @@ from keyhole.lab import PROBE, SparseTask
 from keyhole.lab.laws import course_figure
 from keyhole.lab.learners import TransformerLearner, preset
 from keyhole.lab.runs import RunResult
+from keyhole.verdicts import ClaimVerdict
 
 TASK = SparseTask("parity:3")
 NETWORK = TransformerLearner(replace(preset("parity"), every=10))  # readings close enough to tell what moves first
@@ -73,7 +74,7 @@ def conclude(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
     won = [one for one in read if one.success]
     sudden = float(np.mean([one.sudden for one in won])) if won else 0.0
     foretold = float(np.mean([one.foretold for one in won])) if won else 0.0
-    verdict: Verdict = "undecided at this scale"
+    verdict: ClaimVerdict = "undecided at this scale"
     if high < ENOUGH or (won and (sudden < 0.5 or foretold < 0.5)):
         verdict = "fails here"
     elif wins >= ENOUGH * len(pooled) and sudden > 0.5 and foretold > 0.5:

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keyhole.claims.finding import Outcome, Scale, Verdict
+from keyhole.claims.finding import Outcome, Scale
 from keyhole.claims.training.sweeps import read_runs, train
 from keyhole.figure import Axis, Figure
 from keyhole.lab import SparseTask
 from keyhole.lab.runs import RunResult
+from keyhole.verdicts import ClaimVerdict
 
 TASK = SparseTask("and:3")
 CONTEXT = 100
@@ -29,7 +30,7 @@ def conclude(results: Sequence[RunResult]) -> Outcome:
         for kind in ("generalised", "not")
     }
     won, lost = masses["generalised"], masses["not"]
-    verdict: Verdict = "undecided at this scale"
+    verdict: ClaimVerdict = "undecided at this scale"
     share = float((won >= 0.5).mean()) if len(won) else 0.0
     if len(won) >= 10 and len(lost) >= 5:
         verdict = "holds" if share >= 0.9 and np.median(lost) < np.median(won) else "fails here"

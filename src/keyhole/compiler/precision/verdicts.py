@@ -6,7 +6,6 @@ the order of summation, which is here that of positions, as a running sum.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from keyhole.compiler.precision.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT
 from keyhole.compiler.precision.rounding import output_error
 from keyhole.compiler.precision.simulation import simulate
 from keyhole.decimals import at_least, at_most
+from keyhole.verdicts import FormatOutcome
 
 ORDER = "a running sum in the order of positions, [CLS] last"
 FORMATS: Mapping[str, tuple[NumberFormat, NumberFormat]] = {  # storage, accumulation
@@ -38,7 +38,7 @@ class FormatVerdict:
 
     storage: str
     accumulation: str
-    outcome: Literal["proved", "refuted", "tried"]
+    outcome: FormatOutcome
     bound: float  # what Lemma R sets against the margin (up to one common positive factor); infinite if nothing
     margin: float  # what the bound must stay below
     tried: int  # inputs simulated

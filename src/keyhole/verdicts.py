@@ -1,0 +1,37 @@
+"""The words in which keyhole answers whether something is so: verdicts, statuses and outcomes.
+
+Three of the four vocabularies answer a question about every input, in three words: a proof was found, an input or an
+argument against was found, or neither. A certificate says PROVED, COUNTEREXAMPLE or UNDECIDED. A threshold function is
+"proved", "refuted" or "undecided"; a number format "proved", "refuted" or "tried", since inputs that came out right
+prove nothing. The first two words are final: no more time and no more inputs turn them round. The third says that the
+search ended without an answer. A claim's verdict is about a measurement: what was predicted "holds", "holds with a
+caveat", "fails here", or is "undecided at this scale". It speaks of what was measured and of nothing else: "holds" is
+not "proved", and whether a claim has a proof is said by its kind.
+"""
+
+from typing import Literal
+
+ClaimVerdict = Literal[  # what a measurement says of a claim
+    "holds",  # what was predicted was seen
+    "holds with a caveat",  # it was seen, within limits that the outcome's caveats name
+    "fails here",  # what was seen contradicts what was predicted
+    "undecided at this scale",  # too little was measured to tell
+]
+
+CertificateStatus = Literal[  # whether a trained model computes the function that was read off it
+    "PROVED",  # the two agree on every input
+    "COUNTEREXAMPLE",  # they differ on an input that is shown, beyond rounding
+    "UNDECIDED",  # neither was shown; the reason is given
+]
+
+FormatOutcome = Literal[  # whether a compiled function keeps its signs in a number format
+    "proved",  # on every input: the bound on rounding is below the margin
+    "refuted",  # a simulated input came out wrong
+    "tried",  # the bound is not below the margin; the inputs simulated, if any, came out right
+]
+
+ThresholdVerdict = Literal[  # whether a Boolean function is a threshold of a weighted sum of its bits
+    "proved",  # by weights that give its value on every pattern
+    "refuted",  # by an exact argument that no weights do
+    "undecided",  # not asked at this size, or no answer that exact arithmetic confirms
+]
