@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from keyhole.boolean.fitting import subsets
 from keyhole.boolean.fitting.subsets import ConjunctionSearch, JuntaSearch, count_fitting, draw_fitting_set
 from keyhole.boolean.junta import Junta
 
@@ -41,6 +42,15 @@ def searched(kind, sample):
 def test_counts_by_brute_force(kind, sample, size):
     """As many hypotheses fit as there are tables on sets of positions that agree with every label."""
     assert count_fitting(searched(kind, sample), size) == sum(fitting(kind, *sample, size).values())
+
+
+@given(sample=samples, size=st.integers(1, 3))
+def test_many_conjunctions_are_counted_block_by_block(sample, size):
+    """What is counted at once where sets are few is counted alike block by block, as where they are many."""
+    search = searched("and", sample)
+    with pytest.MonkeyPatch.context() as many:
+        many.setattr(subsets, "AT_ONCE", -1)
+        assert count_fitting(search, size) == search.count_at_once(size)
 
 
 @pytest.mark.parametrize("kind", ["and", "junta"])

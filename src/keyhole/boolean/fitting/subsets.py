@@ -6,12 +6,15 @@ A search keeps a state for the positions chosen so far; the last two positions a
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt64
 
 from keyhole.boolean.fitting.bitsets import Words, pack
+
+AT_ONCE = 10_000  # sets of positions that are counted together; more are gone through block by block
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,12 @@ class ConjunctionSearch:
     def grow(self, state: Words, places: Int[np.ndarray, "b"]) -> Words:
         """For each new position, the examples it leaves: those at which its bit is 1."""
         return np.asarray(state & self.negatives[places])
+
+    def count_at_once(self, size: int) -> int:
+        """How many conjunctions of `size` ≥ 1 positions fit, all sets held in memory together."""
+        sets = np.array(list(combinations(range(len(self.places)), size)), dtype=np.int64).reshape(-1, size)
+        left = np.bitwise_and.reduce(self.negatives[sets], axis=1) & self.unmet
+        return int(np.count_nonzero(~left.any(axis=1)))
 
     def weights(self, states: Words, first: int) -> Float[np.ndarray, "b k"]:
         """1 where the last position, from `first` on, denies all that is left."""
@@ -105,6 +114,8 @@ def count_fitting(search: Search, size: int) -> int:
     >>> count_fitting(ConjunctionSearch.of(bits, np.array([True, False, False])), 2)
     1
     """
+    if isinstance(search, ConjunctionSearch) and comb(len(search.places), size) <= AT_ONCE:
+        return search.count_at_once(size)
     return sum(int(block.weights.sum()) for block in _blocks(search, size))
 
 
