@@ -38,16 +38,16 @@ format: install  ## rewrite the sources as `make check` wants them
 	$(BIN)/ruff check --fix .
 
 test: install  ## the core suite: no torch, no cluster, no browser
-	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS)
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-fast: install  ## without the tests that take seconds, and with few random examples: about a minute
-	$(QUIET) HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(QUIET) HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 test-thorough: install  ## the core suite with many more random examples
-	$(QUIET) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS)
+	$(QUIET) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is one
-	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --extras
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --extras
 
 bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the machine's own limit
 	@for part in $(filter-out bench/tune.py,$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done

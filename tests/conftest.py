@@ -35,12 +35,13 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Without `--extras` the marked tests are skipped with a reason; with it, the others are left out."""
+    """Without `--extras` the marked tests are skipped with a reason; with it, the others are left out. Slow ones begin."""
     if config.getoption("--extras"):
         chosen = [item for item in items if item.get_closest_marker("extra")]
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
         return
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)  # long ones first: no worker ends late
     for item in items:
         for mark in item.iter_markers("extra"):
             item.add_marker(pytest.mark.skip(reason=f"needs {mark.args[0]}: run by `make test-extras`"))
