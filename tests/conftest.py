@@ -35,7 +35,7 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Without `--extras` the marked tests are skipped with a reason; with it, the others are left out. Slow ones begin."""
+    """Without `--extras` the marked tests are skipped with a reason; with it, the others are left out."""
     if config.getoption("--extras"):
         chosen = [item for item in items if item.get_closest_marker("extra")]
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
