@@ -8,9 +8,9 @@ An array of uncertain numbers has two representations, with the constants of rou
   cost four and a choice for every entry. But every operation pads the radius by 2^−30 of itself, which is much where
   the radius is a range and not a rounding error; and ReLU keeps the radius of a ball that ends would cut at 0.
 
-Neither replaces the other without loss. With balls, the proof of a compiled model with a head for each position is off
-by 7e-9 where ends are off by 8e-14, since the leak of each head is a range and not a rounded number; and the proofs of
-one-hot pairs claim margins smaller by 5e-16 to 1e-14, so that files compiled before would no longer pass their check.
+Neither replaces the other without loss. With balls, the proof of a compiled model with a head for each position would
+be far looser, since the leak of each head is a range and not a rounded number; and the proofs of one-hot pairs would
+claim margins that are smaller in their last digits, so that stored files would no longer pass their check.
 `ball_of` is the one conversion from ends to a ball; a ball lies between its `low` and its `high`.
 """
 
