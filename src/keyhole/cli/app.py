@@ -16,12 +16,10 @@ from keyhole.cli.describe import describe_command
 from keyhole.cli.exchangeable import exchangeable_command
 from keyhole.cli.infer import infer_command
 from keyhole.cli.learn import learn_command
-from keyhole.cli.refusals import EXIT_CODES, INPUT, one_sentence, require_streams
+from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, require_streams
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
 from keyhole.cli.score import score_command
-
-Misuse: type[Exception] = typer.BadParameter.__bases__[0]  # click's UsageError, wherever typer keeps its click
 
 
 class Courteous(TyperGroup):
