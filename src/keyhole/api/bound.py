@@ -6,6 +6,7 @@ from math import log
 from pathlib import Path
 from typing import Any, ClassVar
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.bounds import (
     ROUTES,
@@ -256,6 +257,7 @@ def norms_template() -> str:
     return template()
 
 
+@asked
 def bound(
     source: str | Path | NormProfile,
     samples: Real,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.boolean import (
     Certificate,
@@ -110,6 +111,7 @@ class Description(Result):
         )
 
 
+@asked
 def describe(function: str | SparseFunction, *, context: int | None = None, seed: int = 0) -> Description:
     """What this function is: positions, spectrum, influences, leap, shape, and what the theory says of it.
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.files.data import read_sequences
@@ -83,6 +84,7 @@ class Exchangeability(Result):
         }
 
 
+@asked
 def exchangeable(
     data: str | Path | np.ndarray,
     *,

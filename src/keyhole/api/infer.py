@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
@@ -143,6 +144,7 @@ class Inference(Result):
         )
 
 
+@asked
 def infer(
     model: str | Problem,
     sizes: Sequence[int],

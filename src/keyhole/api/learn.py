@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from keyhole.api.asking import asked
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.errors import ArgumentError
@@ -30,9 +31,12 @@ from keyhole.lab.thresholds import (
 )
 from keyhole.progress import Progress, Watch, ignore
 
+LONGEST = 10**9  # context: beyond it not one input fits into memory
+LARGEST_SEED = 2**62  # with as many runs as anyone makes after it, a seed stays a number of 63 bits
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
 
 
+@asked
 def learn(
     task: str | Task,
     contexts: Sequence[int],
@@ -57,7 +61,7 @@ def learn(
     seed: int = 0,
     workers: int | None = None,
     executor: Executor | None = None,
-    store: Path | None = None,
+    store: str | Path | None = None,
     keep_weights: bool = False,
     certify: bool = False,
     assume_junta: int | None = None,
@@ -83,15 +87,17 @@ def learn(
         law = usual if law is None else law
         redrawn = law == usual == "balanced" and not online if balanced_sets is None else balanced_sets
         task = SparseTask(task, law, label_noise, feature_noise, symbols, redrawn)
-    asked = _named((learner, *beside), preset)
+    learners = _named((learner, *beside), preset)
     growth_laws = read_laws(laws)
     schedule = _fixed_schedule(tuple(samples), online, seeds)
     if schedule is None:
         schedule = Adaptive(Design(quantile, precision, confidence, largest=largest, budget=budget))
-    lengths = tuple(sorted(set(contexts)))
-    plans = [SweepPlan(task, one, lengths, schedule, quantile, confidence, seed) for one in asked.values()]
+    lengths = _lengths(contexts)
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ArgumentError(f"The first seed {seed} was given; use one from 0 to {LARGEST_SEED:,}.")
+    plans = [SweepPlan(task, one, lengths, schedule, quantile, confidence, seed) for one in learners.values()]
     instance = task.instance(lengths[0], np.random.default_rng(0))  # refuses a context that is too short
-    for one in asked.values():
+    for one in learners.values():
         require_learnable(one, instance, online=online)
     if certify:
         from keyhole.api.certify_runs import certify_runs, require_certifiable  # imports the certifier
@@ -114,7 +120,7 @@ def learn(
     what = f"{task.name}{_circumstances(task)}"
     answer, *others = (
         SampleComplexity(what, by, one, one.thresholds, floors, _verdict(one.thresholds, growth_laws, confidence))
-        for by, one in zip(asked, swept, strict=True)
+        for by, one in zip(learners, swept, strict=True)
     )
     certificates: tuple[RunCertificate, ...] = ()
     if certify:
@@ -125,16 +131,25 @@ def learn(
     return replace(answer, settled=certificates, beside=tuple(others))
 
 
+def _lengths(contexts: Sequence[int]) -> tuple[int, ...]:
+    """The contexts in order, each once."""
+    lengths = tuple(sorted({int(context) for context in contexts}))
+    if not lengths or not 1 <= lengths[0] <= lengths[-1] <= LONGEST:
+        shown = ", ".join(str(length) for length in lengths) or "none"
+        raise ArgumentError(f"The contexts {shown} were asked for; give at least one, each from 1 to {LONGEST:,}.")
+    return lengths
+
+
 def _named(learners: Sequence[str | Learner], preset: str) -> dict[str, Learner]:
     """The learners by what a person calls them: a transformer with its preset, others of one name numbered."""
     by_name: dict[str, Learner] = {}
-    for asked in learners:
-        if own := _preset_of(asked, preset):
+    for given in learners:
+        if own := _preset_of(given, preset):
             name, learner = f"transformer ({own})", learner_named(f"transformer:{own}")
-        elif isinstance(asked, str):
-            name, learner = asked, learner_named(asked)
+        elif isinstance(given, str):
+            name, learner = given, learner_named(given)
         else:
-            name, learner = asked.name, asked
+            name, learner = given.name, given
         if learner in by_name.values():
             raise ArgumentError(f"The learner {name} was named twice; name each once.")
         same = sum(other.split(" #")[0] == name for other in by_name)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.errors import StoreError
 from keyhole.figure import Figure
@@ -119,19 +120,21 @@ class RunInFull(Result):
         }
 
 
-def runs(*, task: str = "", learner: str = "", contexts: Sequence[int] = (), store: Path | None = None) -> Runs:
+@asked
+def runs(*, task: str = "", learner: str = "", contexts: Sequence[int] = (), store: str | Path | None = None) -> Runs:
     """The finished runs of a store, by task, learner, context, size and seed; filters leave what they name."""
     folder = home(store)
     with Store(folder, create=False) as kept:
         return Runs(tuple(kept.rows(task=task, learner=learner, contexts=contexts)), folder)
 
 
-def store_folder(store: Path | None = None) -> Path:
+def store_folder(store: str | Path | None = None) -> Path:
     """The folder of the runs: the one named, or else that of KEYHOLE_HOME, or .keyhole."""
     return home(store)
 
 
-def show_run(name: str, *, store: Path | None = None) -> RunInFull:
+@asked
+def show_run(name: str, *, store: str | Path | None = None) -> RunInFull:
     """One run in full, by its identity or a beginning of it."""
     with Store(home(store), create=False) as kept:
         run = kept.run(name)
@@ -139,6 +142,7 @@ def show_run(name: str, *, store: Path | None = None) -> RunInFull:
     return RunInFull(run, path if is_there(path, StoreError) else None)
 
 
+@asked
 def forget_runs(runs: Runs) -> None:
     """Remove runs and their weights from their store; a sweep that needs them makes them again."""
     with Store(runs.store, create=False) as kept:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from io import BytesIO
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
@@ -92,7 +92,7 @@ def _array(file: Any, size: int) -> np.ndarray:
     return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
-def _header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype]:
+def _header(file: Any) -> tuple[tuple[int, ...], np.dtype]:
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(file)
