@@ -40,7 +40,7 @@ from keyhole.show.site import save_figure
 from keyhole.show.text import to_text
 
 GROWTH_GAP = 0.2  # of the growth table, where no gap is asked for
-DRAWN = (".svg", ".png", ".csv")  # endings of files that have the figure of growth
+DRAWN = (".svg", ".pdf", ".png", ".csv")  # endings of files that have the figure of growth
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ class Bound(Result):
     def save(self, path: str | Path, *, explained: bool = False) -> Path:
         """Write the answer in the format of the path's ending, and return the path.
 
-        .json has the record, .txt the answer as it is shown, or explained; .html every derivation; .svg, .png and .csv
-        have the figure of growth.
+        .json has the record, .txt the answer as it is shown, or explained; .html every derivation; .svg, .pdf, .png
+        and .csv have the figure of growth.
         """
         path = Path(path)
         self.require_ending(path)

@@ -17,8 +17,7 @@ from keyhole.bounds import Real
 from keyhole.certifier import ModelCertificate, Terms, certificate_of, certificate_record, formula
 from keyhole.certifier.read import CertifiableModel, certifiable
 from keyhole.certifier.sample import FRESH
-from keyhole.compiler import load_undamaged, require_dense, to_tabulated
-from keyhole.compiler.compiled import Compiled
+from keyhole.compiler import compiled, load_undamaged, require_dense, to_tabulated
 from keyhole.compiler.constructions import Plan
 from keyhole.errors import ArgumentError, CheckpointError
 from keyhole.files.data import as_sample, read_labelled
@@ -31,7 +30,7 @@ from keyhole.show.certificate import certificate_document
 from keyhole.show.document import Document
 from keyhole.show.folding import abbreviate
 
-Source = str | Path | Model | Tabulated | Compiled
+Source = str | Path | Model | Tabulated | compiled.Compiled
 Data = str | Path | tuple[Any, Any]
 
 MODEL = ".safetensors"
@@ -189,7 +188,7 @@ def _subject(source: Source) -> CertifiableModel:
                 "Name a model file, or see `keyhole.runs()`."
             )
         return read_source(Path(source))
-    return _of_plan(source.plan) if isinstance(source, Compiled) else certifiable(source)
+    return _of_plan(source.plan) if isinstance(source, compiled.Compiled) else certifiable(source)
 
 
 def _note(notes: Any) -> str:

@@ -23,6 +23,7 @@ from keyhole.progress import Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.exchangeability import exchangeability_document
 
+MOST_PERMUTATIONS = 10**7  # they fix a p-value to less than a thousandth of itself at one in ten thousand
 TESTS = ("order", "extendible", "both")
 
 REJECTIONS = {
@@ -108,6 +109,8 @@ def exchangeable(
         raise ArgumentError(f"There is no test {test!r}; there are order, extendible and both.")
     if seed < 0:
         raise ArgumentError(f"The seed {seed} was given; a seed is at least 0.")
+    if permutations > MOST_PERMUTATIONS:
+        raise ArgumentError(f"{permutations:,} permutations were asked for; use at most {MOST_PERMUTATIONS:,}.")
     tokens = data if isinstance(data, np.ndarray) else read_sequences(Path(data))
     require_sequences(tokens)
     names = _tests_for(test, len(tokens))

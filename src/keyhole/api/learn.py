@@ -16,7 +16,7 @@ from keyhole.lab import SparseTask, Task
 from keyhole.lab.laws import LAWS as GROWTH_LAWS
 from keyhole.lab.laws import GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
 from keyhole.lab.learners import LAWS, Learner, learner_named
-from keyhole.lab.runs import Lane, Store, borrow, core_count, require_learnable, start_processes
+from keyhole.lab.runs import Lane, Store, borrow, core_count, require_cores, require_learnable, start_processes
 from keyhole.lab.thresholds import (
     BUDGET,
     LARGEST,
@@ -31,6 +31,8 @@ from keyhole.lab.thresholds import (
 )
 from keyhole.progress import Progress, Watch, ignore
 
+LEAST_SHARE = 0.01  # of runs that succeed at m*: with fewer, or with all but fewer, hundreds of runs show nothing
+LEAST_PRECISION = 0.001  # of m*; half a million runs would not reach it
 LONGEST = 10**9  # context: beyond it not one input fits into memory
 LARGEST_SEED = 2**62  # with as many runs as anyone makes after it, a seed stays a number of 63 bits
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
@@ -87,14 +89,13 @@ def learn(
         law = usual if law is None else law
         redrawn = law == usual == "balanced" and not online if balanced_sets is None else balanced_sets
         task = SparseTask(task, law, label_noise, feature_noise, symbols, redrawn)
+    _require_sensible(quantile, precision, seed)
     learners = _named((learner, *beside), preset)
     growth_laws = read_laws(laws)
     schedule = _fixed_schedule(tuple(samples), online, seeds)
     if schedule is None:
         schedule = Adaptive(Design(quantile, precision, confidence, largest=largest, budget=budget))
     lengths = _lengths(contexts)
-    if not 0 <= seed <= LARGEST_SEED:
-        raise ArgumentError(f"The first seed {seed} was given; use one from 0 to {LARGEST_SEED:,}.")
     plans = [SweepPlan(task, one, lengths, schedule, quantile, confidence, seed) for one in learners.values()]
     instance = task.instance(lengths[0], np.random.default_rng(0))  # refuses a context that is too short
     for one in learners.values():
@@ -103,7 +104,7 @@ def learn(
         from keyhole.api.certify_runs import certify_runs, require_certifiable  # imports the certifier
 
         require_certifiable(task, plans[0].learner, lengths, assume_junta)
-    workers = core_count() if workers is None else workers
+    workers = core_count() if workers is None else workers if executor else require_cores(workers)
     folder = home(store)
 
     def start() -> list[Lane]:
@@ -131,17 +132,35 @@ def learn(
     return replace(answer, settled=certificates, beside=tuple(others))
 
 
+def _require_sensible(quantile: float, precision: float, seed: int) -> None:
+    """Refuse numbers with which a sweep could not end in an answer."""
+    if not LEAST_SHARE <= quantile <= 1 - LEAST_SHARE:
+        raise ArgumentError(
+            f"A quantile of success of {quantile:g} was asked for; use {LEAST_SHARE} to {1 - LEAST_SHARE}."
+        )
+    if not LEAST_PRECISION <= precision < 1:
+        raise ArgumentError(
+            f"A precision of {precision:g} was asked for; it is relative: {LEAST_PRECISION} to 1, such as 0.2."
+        )
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ArgumentError(f"The first seed {seed} was given; use one from 0 to {LARGEST_SEED:,}.")
+
+
 def _lengths(contexts: Sequence[int]) -> tuple[int, ...]:
     """The contexts in order, each once."""
     lengths = tuple(sorted({int(context) for context in contexts}))
-    if not lengths or not 1 <= lengths[0] <= lengths[-1] <= LONGEST:
-        shown = ", ".join(str(length) for length in lengths) or "none"
-        raise ArgumentError(f"The contexts {shown} were asked for; give at least one, each from 1 to {LONGEST:,}.")
+    if not lengths:
+        raise ArgumentError("A sweep was asked for at no context; give at least one.")
+    if not 1 <= lengths[0] <= lengths[-1] <= LONGEST:
+        shown = ", ".join(str(length) for length in lengths)
+        raise ArgumentError(f"The contexts {shown} were asked for; each is from 1 to {LONGEST:,}.")
     return lengths
 
 
 def _named(learners: Sequence[str | Learner], preset: str) -> dict[str, Learner]:
     """The learners by what a person calls them: a transformer with its preset, others of one name numbered."""
+    if preset != "default" and not any(_preset_of(given, preset) for given in learners):
+        raise ArgumentError(f"The preset {preset!r} was given, and no transformer is asked; leave it out.")
     by_name: dict[str, Learner] = {}
     for given in learners:
         if own := _preset_of(given, preset):

@@ -104,7 +104,7 @@ class SampleComplexity(Result):
         return next(iter(figures.values()))
 
     def save(self, path: str | Path) -> Path:
-        """Write the chief figure (.svg, .png, .html, .csv), the record (.json) or what is shown (.txt).
+        """Write the chief figure (.svg, .pdf, .png, .html, .csv), the record (.json) or what is shown (.txt).
 
         A path without an ending is a folder: it gets every figure as a page, and learn.json. Returns the path.
         """

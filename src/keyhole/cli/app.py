@@ -2,6 +2,8 @@
 
 import io
 import sys
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +22,7 @@ from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, requir
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
 from keyhole.cli.score import score_command
+from keyhole.errors import ArgumentError
 
 
 class Courteous(TyperGroup):
@@ -29,6 +32,7 @@ class Courteous(TyperGroup):
         """Read the words before the command."""
         try:
             with one_sentence():
+                _refuse_blanks(words[1] if len(words) > 1 else more.get("args", ()))
                 return super().make_context(*words, **more)
         except Misuse as error:
             if type(error).__name__ == "NoArgsIsHelpError":  # no words at all are a call for help
@@ -42,6 +46,13 @@ class Courteous(TyperGroup):
                 return super().invoke(ctx)
         except Misuse as error:
             raise _refused(error, ctx.invoked_subcommand) from error
+
+
+def _refuse_blanks(words: Sequence[str]) -> None:
+    """Refuse an option whose value has no letter: an empty name would stand for the current folder."""
+    for option, value in pairwise(words):
+        if option.startswith("-") and not value.strip():
+            raise ArgumentError(f"{option} was given an empty word; write something there, or leave the option out.")
 
 
 def _refused(error: Any, command: str | None = None) -> typer.Exit:

@@ -11,7 +11,7 @@ from keyhole.errors import ArgumentError
 SOURCE = (
     "A model that keyhole compile wrote, a JSON of norms (see --template), or and:3, signed-and:3, parity:3, junta:3."
 )
-OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .png or .csv for the growth of --vary."
+OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .pdf, .png or .csv for the growth of --vary."
 VARY = "Growth: the word context and a list, such as 100,1000 or 1e2..1e8 (doublings)."
 
 

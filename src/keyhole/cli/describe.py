@@ -37,7 +37,7 @@ def describe_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write a file: .json or .txt for the description; .svg, .png, .html or .csv for the figure.",
+            help="Write a file: .json or .txt for the description; .svg, .pdf, .png, .html or .csv for the figure.",
             metavar="FILE",
         ),
     ] = None,
@@ -48,9 +48,11 @@ def describe_command(
 
     Functions: and(…), or(…), parity(…), maj(…), atleast(2; …), symmetric(0110; …), table(0110; x4, x9).
     """
-    from keyhole.api.describe import describe
+    from keyhole.api.describe import Description, describe
     from keyhole.cli.printing import print_document
 
+    if out is not None:
+        Description.require_ending(out)
     description = describe(formula, context=context, seed=seed)
     if json:
         typer.echo(description.to_json())

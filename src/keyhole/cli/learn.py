@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from keyhole.cli.arguments import counts
+from keyhole.cli.arguments import counts, names, refuse_ignored
 from keyhole.errors import KeyholeError
 
 TASK = (
@@ -18,11 +18,12 @@ LEARNER = (
     "sklearn:tree, sklearn:logistic, sklearn:forest."
 )
 BESIDE = "Other learners to put the same question to, such as elimination,transformer:paper."
-PRESET = "The settings of the transformer: default, parity (with --online) or paper."
+PRESET = "The settings of the transformer: default, parity (for parities, best with --online) or paper."
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
 SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
-OUT = "Write the chief figure (.html, .svg, .png, .csv), the answer (.json, .txt), or every figure into a folder."
+BUDGET, PRECISION = 400, 0.2
+OUT = "Write the chief figure (.html, .svg, .pdf, .png, .csv), the answer (.json, .txt), or every figure into a folder."
 
 
 def learn_command(
@@ -34,9 +35,9 @@ def learn_command(
     beside: Annotated[str, typer.Option(help=BESIDE, metavar="LIST", show_default=False)] = "",
     preset: Annotated[str, typer.Option(help=PRESET, metavar="NAME")] = "default",
     quantile: Annotated[float, typer.Option(help="m* is where this share of runs succeeds.")] = 0.5,
-    precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = 0.2,
+    precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = PRECISION,
     seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
-    budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.", min=1)] = 400,
+    budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.", min=1)] = BUDGET,
     law: Annotated[
         str, typer.Option(help="Of the bits: uniform, balanced, or a probability; the preset's own if not given.")
     ] = "",
@@ -87,6 +88,10 @@ def learn_command(
 
     if out is not None:
         SampleComplexity.require_ending(out)
+    if samples or online:
+        chosen = {"--budget": budget != BUDGET, "--precision": precision != PRECISION}
+        refuse_ignored(chosen, "they are for sizes that are chosen in rounds; leave out --samples and --online")
+    refuse_ignored({"--assume-junta": assume_junta is not None and not certify}, "add --certify")
     try:
         with view_progress("starting") as watch:
             answer = learn(
@@ -95,7 +100,7 @@ def learn_command(
                 samples=counts(samples) if samples else (),
                 online=online,
                 learner=learner,
-                beside=[name.strip() for name in beside.split(",") if name.strip()],
+                beside=names(beside) if beside else (),
                 preset=preset,
                 quantile=quantile,
                 precision=precision,

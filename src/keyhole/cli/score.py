@@ -39,9 +39,11 @@ def score_command(
 
     The sizes of attributions are averaged over inputs and positions ranked once; "per input" ranks within each input.
     """
-    from keyhole.api.score import score
+    from keyhole.api.score import Scores, score
     from keyhole.cli.printing import print_document
 
+    if out is not None:
+        Scores.require_ending(out)
     scores = score(key, attributions, model=model, top=top, seed=seed)
     if json:
         typer.echo(scores.to_json())

@@ -50,10 +50,14 @@ def read_model(path: Path) -> StoredModel:
         raise CheckpointError(f"{str(path)!r} cannot be read: {error.strerror}. Name a model file.") from error
     length = int.from_bytes(content[:8], "little")
     text = content[8 : 8 + length]
-    if len(content) < 8 or length > LONGEST_HEADER or not text.startswith(b"{") or FORMAT.encode() not in text:
+    cut = len(text) < length
+    if len(content) < 8 or length > LONGEST_HEADER or not (text.startswith(b"{") and (cut or FORMAT.encode() in text)):
         raise CheckpointError(f"{str(path)!r} is no keyhole model; name a file that `keyhole.compile(...).save` wrote.")
-    if len(text) < length:
-        return StoredModel({}, {}, f"the file ends inside its header, after {len(content)} of {8 + length} bytes")
+    if cut:
+        raise CheckpointError(
+            f"{str(path)!r} ends inside its header, after {len(content)} of {8 + length} bytes; it was cut off. "
+            "Write it again."
+        )
     try:
         header = parse_json(text, _once)
         description = parse_json(header["__metadata__"]["description"], _once)
