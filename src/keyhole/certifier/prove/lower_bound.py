@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
+from keyhole.attention import ReLU
 from keyhole.certifier.prove.after_attention import Norm, Tail, Trace, trace
-from keyhole.certifier.prove.curves import Curves, curves
+from keyhole.certifier.prove.curves import Curves, curve, curves
 from keyhole.certifier.prove.region import Minimisers, Region
 from keyhole.certifier.prove.relaxation import Box, Relaxed, relaxed, spread_below, through_norm
 from keyhole.certifier.prove.tables import Tables, outputs
@@ -29,6 +30,8 @@ class Bounds:
     worst: Int[np.ndarray, "parts rows A"]
     output: Ball
     spread: Float[np.ndarray, "parts rows"]
+    normal: Float[np.ndarray, "parts K"]  # where the lines lose most: the half-space ⟨normal, outputs⟩ ≥ level
+    level: Float[np.ndarray, "parts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +58,13 @@ def bound(tables: Tables, tail: Tail, seen: Region, signs: Float[np.ndarray, "pa
         found, coefficient = _relaxed_minimum(ranges, signs, (below, above), reference)
         low = np.fmax(low, found.low)
         reference = trace(tail, outputs(tables, found.shown))
-        best = _with_lower_output(best, Bounds(low, found.shown, reference.output, found.spread), signs)
+        cut = _cut(ranges, below, above, coefficient, reference)
+        best = _with_lower_output(best, Bounds(low, found.shown, reference.output, found.spread, *cut), signs)
         if (low > 0).all() and index > 0:
             break
         below, above = _stepped_slopes(lines, below, above, coefficient, reference.units.mid, STEP / (index + 1))
     assert best is not None  # noqa: S101  (at least one round was made)
-    return Bounds(low, best.worst, best.output, best.spread)
+    return replace(best, low=low)
 
 
 def _with_lower_output(best: Bounds | None, found: Bounds, signs: np.ndarray) -> Bounds:
@@ -69,7 +73,32 @@ def _with_lower_output(best: Bounds | None, found: Bounds, signs: np.ndarray) ->
         return found
     new = signs * found.output.mid < signs * best.output.mid
     output = Ball(np.where(new, found.output.mid, best.output.mid), np.where(new, found.output.rad, best.output.rad))
-    return Bounds(found.low, np.where(new[:, None, None], found.worst, best.worst), output, found.spread)
+    return replace(found, worst=np.where(new[:, None, None], found.worst, best.worst), output=output)
+
+
+def _cut(
+    ranges: Ranges, below: np.ndarray, above: np.ndarray, coefficient: np.ndarray, reference: Trace
+) -> tuple[Float[np.ndarray, "parts K"], Float[np.ndarray, "parts"]]:
+    """The half-space of outputs whose boundary is where the unit that loses most by its line is best cut.
+
+    A unit with a bend is cut at it, any other where it stands, at least a tenth of its range from both ends.
+    """
+    units, lines, at = ranges.tail.units, ranges.lines, reference.units.mid
+    if not at.shape[1]:
+        return np.zeros((len(at), units.matrix.mid.shape[0])), np.zeros(len(at))
+    lower, upper = lines.below(below), lines.above(above)
+    value = curve(units.activation, exact(at)).mid
+    positive = coefficient >= 0
+    line = np.where(positive, lower.slope * at + lower.offset, upper.slope * at + upper.offset)
+    loss = np.abs(coefficient) * np.abs(value - line)
+    which = np.nan_to_num(loss, nan=0.0, posinf=0.0).argmax(axis=1)
+    index = np.arange(len(at))
+    low, high = lines.grid[0][index, which], lines.grid[-1][index, which]
+    inner = (high - low) / 10
+    place = 0.0 if isinstance(units.activation, ReLU) else at[index, which]
+    place = np.clip(place, low + inner, high - inner)
+    level = (place - units.bias.mid[which]) * reference.spread.mid - units.shift.mid[which]
+    return np.ascontiguousarray(units.matrix.mid[:, which].T), np.asarray(level)
 
 
 def _stepped_slopes(

@@ -5,7 +5,7 @@ inputs with a given count all offer it.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -22,6 +22,7 @@ class Minimisers:
     spread: Float[np.ndarray, "parts rows"]
 
 
+@runtime_checkable
 class Region(Protocol):
     """Some sets of inputs, called parts."""
 
