@@ -16,6 +16,7 @@ from keyhole.cli.check import check_command
 from keyhole.cli.compile import compile_command
 from keyhole.cli.describe import describe_command
 from keyhole.cli.exchangeable import exchangeable_command
+from keyhole.cli.fit import fit_command
 from keyhole.cli.infer import infer_command
 from keyhole.cli.learn import learn_command
 from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, require_streams
@@ -82,6 +83,7 @@ app.command("bound", rich_help_panel="Ask the theory")(bound_command)
 app.command("learn", rich_help_panel="Train models")(learn_command)
 app.add_typer(runs_app, name="runs", rich_help_panel="Train models")
 app.command("exchangeable", rich_help_panel="Look at data")(exchangeable_command)
+app.command("fit", rich_help_panel="Look at data")(fit_command)
 app.command("infer", rich_help_panel="Ask the theory")(infer_command)
 app.command("reproduce", rich_help_panel="See the claims")(reproduce_command)
 app.command("claims", rich_help_panel="See the claims")(claims_command)

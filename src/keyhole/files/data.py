@@ -93,6 +93,16 @@ def _sample_of_csv(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return table[:, :-1], table[:, -1]
 
 
+def column_names(path: Path, columns: int) -> tuple[str, ...]:
+    """The names of the columns before the label, where a .csv has a header; else nothing."""
+    if path.suffix.lower() != ".csv":
+        return ()
+    rows = csv.reader(StringIO(read_text(path), newline=""))
+    first = next((row for row in rows if row), [])
+    headed = len(first) == columns + 1 and not is_number(first[0])
+    return tuple(cell.strip() for cell in first[:-1]) if headed else ()
+
+
 def read_sequences(path: Path) -> np.ndarray:
     """Letters (n, T) as whole numbers, reals (n, T), or vectors (n, T, d), from a .npy or .csv file.
 
