@@ -1,9 +1,10 @@
 """As the context grows, how many samples does this learner need? Runs, thresholds and the laws of their growth."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from keyhole.files.paths import home
 from keyhole.lab import SparseTask, Task
 from keyhole.lab.laws import LAWS as GROWTH_LAWS
 from keyhole.lab.laws import GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
-from keyhole.lab.learners import LAWS, Learner, learner_named
+from keyhole.lab.learners import LAWS, Learner, changed, learner_named, transformer_with_preset
 from keyhole.lab.runs import Lane, Store, borrow, core_count, require_cores, require_learnable, start_processes
 from keyhole.lab.thresholds import (
     BUDGET,
@@ -48,6 +49,7 @@ def learn(
     learner: str | Learner = "transformer",
     beside: Sequence[str | Learner] = (),
     preset: str = "default",
+    settings: Mapping[str, str | float | None] = MappingProxyType({}),
     quantile: float = 0.5,
     precision: float = 0.2,
     confidence: float = 0.9,
@@ -82,7 +84,8 @@ def learn(
     every successful run of the learner is certified from its own training set. The learners named in `beside` are put
     the same question; each draws samples of its own. `laws` are the growth laws that are compared, by name or as
     objects of your own: `(*LAWS, mine)` puts yours beside those of `keyhole.lab.laws`.
-    `watch` hears how far the sweep and the certificates have come.
+    `settings` changes the transformer's by name, such as {"width": 32, "heads": 2, "rate": 1e-3}: the fields of
+    `keyhole.lab.learners.TransformerSettings`. `watch` hears how far the sweep and the certificates have come.
     """
     if isinstance(task, str):
         usual = LAWS.get(_preset_of(learner, preset), "uniform")
@@ -90,7 +93,7 @@ def learn(
         redrawn = law == usual == "balanced" and not online if balanced_sets is None else balanced_sets
         task = SparseTask(task, law, label_noise, feature_noise, symbols, redrawn)
     _require_sensible(quantile, precision, seed)
-    learners = _named((learner, *beside), preset)
+    learners = _named((learner, *beside), preset, settings)
     growth_laws = read_laws(laws)
     schedule = _fixed_schedule(tuple(samples), online, seeds)
     if schedule is None:
@@ -157,14 +160,19 @@ def _lengths(contexts: Sequence[int]) -> tuple[int, ...]:
     return lengths
 
 
-def _named(learners: Sequence[str | Learner], preset: str) -> dict[str, Learner]:
+def _named(
+    learners: Sequence[str | Learner], preset: str, settings: Mapping[str, str | float | None]
+) -> dict[str, Learner]:
     """The learners by what a person calls them: a transformer with its preset, others of one name numbered."""
-    if preset != "default" and not any(_preset_of(given, preset) for given in learners):
-        raise ArgumentError(f"The preset {preset!r} was given, and no transformer is asked; leave it out.")
+    if (preset != "default" or settings) and not any(_preset_of(given, preset) for given in learners):
+        what = f"The preset {preset!r} was" if preset != "default" else "Settings of the transformer were"
+        raise ArgumentError(f"{what} given, and no transformer is asked; leave them out.")
     by_name: dict[str, Learner] = {}
     for given in learners:
         if own := _preset_of(given, preset):
-            name, learner = f"transformer ({own})", learner_named(f"transformer:{own}")
+            plain = transformer_with_preset(own)
+            learner: Learner = replace(plain, settings=changed(plain.settings, settings))
+            name = f"transformer ({', '.join([own, *(f'{name} = {value}' for name, value in settings.items())])})"
         elif isinstance(given, str):
             name, learner = given, learner_named(given)
         else:
@@ -202,7 +210,8 @@ def _circumstances(task: Task) -> str:
     """What is not usual about the inputs, in brackets."""
     if not isinstance(task, SparseTask):
         return ""
-    facts = [] if task.law == "uniform" else ["balanced bits" if task.law == "balanced" else f"bits {task.law}"]
+    facts = [] if task.law == "uniform" else [f"bits are 1 with probability {task.bits_law().p:.3g}"]
+    facts[:0] = ["both labels equally likely"] if task.law == "balanced" else []
     facts += [f"label noise {task.label_noise:g}"] if task.label_noise else []
     facts += [f"feature noise {task.feature_noise:g}"] if task.feature_noise else []
     facts += [f"{task.symbols} symbols"] if task.symbols != 2 else []

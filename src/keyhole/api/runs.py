@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -66,15 +65,21 @@ class Runs(Result, Sequence[RunSummary]):
         """The runs as plain values."""
         return {"runs": [asdict(row) for row in self.rows]}
 
-    def to_csv(self) -> str:
-        """A table that any program reads, with every setting of task and learner, which tell one run from another."""
+    def table(self) -> list[dict[str, Any]]:
+        """A row per run with every setting of task and learner as a column: `pandas.DataFrame(runs.table())`."""
         with Store(self.store, create=False) as kept:
             configurations = kept.configurations([row.identity for row in self.rows])
-        names = [*(field.name for field in fields(RunSummary)), *TASK_SETTINGS, "numerics", "settings"]
+        return [asdict(row) | _asked(configurations[row.identity]) for row in self.rows]
+
+    def to_csv(self) -> str:
+        """A table that any program reads, with every setting of task and learner, which tell one run from another."""
+        rows = self.table()
+        first = [*(field.name for field in fields(RunSummary)), *TASK_SETTINGS, "numerics"]
         text = io.StringIO()
+        names = list(dict.fromkeys([*first, *(name for row in rows for name in row)]))
         table = csv.DictWriter(text, fieldnames=names, lineterminator="\n")
         table.writeheader()
-        table.writerows(asdict(row) | _asked(configurations[row.identity]) for row in self.rows)
+        table.writerows(rows)
         return text.getvalue()
 
     def save(self, path: str | Path) -> Path:
@@ -150,8 +155,8 @@ def forget_runs(runs: Runs) -> None:
 
 
 def _asked(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the task a column each, those of the learner as one line of JSON."""
+    """The settings of the task and of the learner, a column each."""
     task, learner = configuration["task"], configuration["learner"]
-    settings = json.dumps(learner, sort_keys=True, separators=(",", ":"))
     chosen = {name: task[name] for name in TASK_SETTINGS if name in task}  # a task of others has others
-    return {**chosen, "numerics": configuration["numerics"], "settings": settings}
+    settings = {f"learner_{name}": value for name, value in learner.items() if name != "name"}
+    return {**chosen, "numerics": configuration["numerics"], **settings}

@@ -150,7 +150,7 @@ class SampleComplexity(Result):
             "cells": [asdict(tally) for tally in self.sweep.tallies],
             "certified": shares(self.settled),
             "certificates": [one.record() for one in self.settled],
-            "beside": [other.record() for other in self.beside],
+            "beside": [{**other.record(), "ratios": _ratios(self, other)} for other in self.beside],
             "runs": self.runs,
             "made": self.made,
             "seconds": self.seconds,
@@ -161,6 +161,23 @@ class SampleComplexity(Result):
             "remarks": self.remarks,
             "other_versions": dict(self.sweep.other_versions),
         }
+
+
+def _ratios(one: SampleComplexity, other: SampleComplexity) -> list[dict[str, float | None]]:
+    """How many times as many samples one learner needs as another, at each context, and an interval.
+
+    Statement  With intervals of confidence c for both m*, the ratio lies between low/high' and high/low' with
+               probability at least 1 − 2(1 − c).
+    Proof      It does where both intervals hold; each fails with probability at most 1 − c.
+    """
+    theirs = {threshold.context: threshold for threshold in other.thresholds}
+    rows: list[dict[str, float | None]] = []
+    for mine in one.thresholds:
+        against = theirs[mine.context]
+        parts = ((mine.m, against.m), (mine.low, against.high), (mine.high, against.low))
+        ratio, low, high = (None if a is None or not b else a / b for a, b in parts)
+        rows.append({"context": mine.context, "ratio": ratio, "low": low, "high": high})
+    return rows
 
 
 def _slope(answer: SampleComplexity) -> list[str]:

@@ -73,21 +73,22 @@ app = typer.Typer(
     add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("describe", rich_help_panel="Understand a function")(describe_command)
-app.command("compile", rich_help_panel="Build a model")(compile_command)
-app.command("check", rich_help_panel="Build a model")(check_command)
-app.command("certify", rich_help_panel="Understand a model")(certify_command)
-app.command("bound", rich_help_panel="Ask the theory")(bound_command)
-app.command("learn", rich_help_panel="Train models")(learn_command)
-app.add_typer(runs_app, name="runs", rich_help_panel="Train models")
-app.command("exchangeable", rich_help_panel="Look at data")(exchangeable_command)
-app.command("fit", rich_help_panel="Look at data")(fit_command)
-app.command("infer", rich_help_panel="Ask the theory")(infer_command)
-app.command("reproduce", rich_help_panel="See the claims")(reproduce_command)
-app.command("claims", rich_help_panel="See the claims")(claims_command)
-app.command("score", rich_help_panel="Judge a method")(score_command)
+app.command("describe", short_help="What a function is, and how hard to learn.")(describe_command)
+app.command("compile", short_help="Exact weights for a function, with a proof.")(compile_command)
+app.command("check", short_help="Whether a model file is what it claims.")(check_command)
+app.command("certify", short_help="What a model computes, on every input.")(certify_command)
+app.command("bound", short_help="What norms guarantee after M samples.")(bound_command)
+app.command("learn", short_help="How many samples training takes as the context grows.")(learn_command)
+app.add_typer(runs_app, name="runs", short_help="The finished runs: list, show, export, forget.")
+app.command("exchangeable", short_help="Whether sequences could have a latent variable.")(exchangeable_command)
+app.command("fit", short_help="Which sparse function fits a table.")(fit_command)
+app.command("infer", short_help="How far attention is from the exact posterior.")(infer_command)
+app.command("reproduce", short_help="Look at every claim; write a page.")(reproduce_command)
+app.command("claims", short_help="List the claims and their predictions.")(claims_command)
+app.command("score", short_help="Judge attributions against an answer key.")(score_command)
 
 
 def show_version(wanted: bool) -> bool:

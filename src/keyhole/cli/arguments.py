@@ -50,6 +50,21 @@ def names(text: str) -> list[str]:
     return found
 
 
+def settings(text: str) -> dict[str, str]:
+    """Names and values between commas.
+
+    >>> settings("width=32, rate=1e-3")
+    {'width': '32', 'rate': '1e-3'}
+    """
+    found: dict[str, str] = {}
+    for part in names(text):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (name and equals and value) or name in found:
+            raise ArgumentError(f"{text!r} is no list of settings; write each once, as in width=32,heads=2,rate=1e-3.")
+        found[name] = value
+    return found
+
+
 def refuse_ignored(options: Mapping[str, bool], why: str) -> None:
     """Refuse the options that were written, which are those marked so, and would be ignored."""
     written = [name for name, present in options.items() if present]

@@ -1,5 +1,6 @@
 """`keyhole compile`: a function into weights, with a proof for every input."""
 
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -120,7 +121,7 @@ def compile_command(
         typer.echo(f"wrote {path}", err=True)
 
 
-compile_command.__doc__ = f"{compile_command.__doc__}\n{EXAMPLES}"
+compile_command.__doc__ = f"{cleandoc(compile_command.__doc__ or '')}\n{EXAMPLES}"
 
 
 def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: bool) -> None:

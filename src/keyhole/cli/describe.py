@@ -1,5 +1,6 @@
 """`keyhole describe`: what a sparse function is."""
 
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -62,4 +63,4 @@ def describe_command(
         typer.echo(f"wrote {description.save(out)}", err=True)
 
 
-describe_command.__doc__ = f"{describe_command.__doc__}\n{EXAMPLES}"
+describe_command.__doc__ = f"{cleandoc(describe_command.__doc__ or '')}\n{EXAMPLES}"

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from keyhole.cli.arguments import counts, names, refuse_ignored
+from keyhole.cli.arguments import counts, names, refuse_ignored, settings
 from keyhole.errors import KeyholeError
 
 TASK = (
@@ -19,6 +19,7 @@ LEARNER = (
 )
 BESIDE = "Other learners to put the same question to, such as elimination,transformer:paper."
 PRESET = "The settings of the transformer: default, parity (for parities, best with --online) or paper."
+SET = "Other settings of the transformer: width=32,heads=2,rate=1e-3; an unknown name lists them all."
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
 SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
@@ -34,6 +35,7 @@ def learn_command(
     learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "transformer",
     beside: Annotated[str, typer.Option(help=BESIDE, metavar="LIST", show_default=False)] = "",
     preset: Annotated[str, typer.Option(help=PRESET, metavar="NAME")] = "default",
+    set_: Annotated[str, typer.Option("--set", help=SET, metavar="LIST", show_default=False)] = "",
     quantile: Annotated[float, typer.Option(help="m* is where this share of runs succeeds.")] = 0.5,
     precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = PRECISION,
     seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
@@ -73,13 +75,13 @@ def learn_command(
 
       keyhole learn and:3 --context 25..800
 
-      keyhole learn and:3 --context 25,100 --samples 20..160 --seeds 20 --learner elimination
+      keyhole learn and:3 --context 25,100 --samples 20..160 --learner sklearn:tree
 
       keyhole learn and:3 --context 25..200 --beside elimination --out figures
 
       keyhole learn parity:3 --context 15,20 --online --preset parity --seeds 10
 
-      keyhole learn and:3 --context 50,100 --samples 200 --certify --assume-junta 3 --json
+      keyhole learn and:3 --context 50 --samples 200 --certify --assume-junta 3
     """
     from keyhole.api.learn import learn
     from keyhole.api.sample_complexity import SampleComplexity
@@ -102,6 +104,7 @@ def learn_command(
                 learner=learner,
                 beside=names(beside) if beside else (),
                 preset=preset,
+                settings=settings(set_) if set_ else {},
                 quantile=quantile,
                 precision=precision,
                 seeds=seeds,
@@ -143,8 +146,25 @@ def hints(record: Mapping[str, Any]) -> list[str]:
     wanting = any(threshold["more_runs"] for answer in asked for threshold in answer["thresholds"])
     adaptive = record["schedule"]["kind"] == "adaptive"
     remedy = {None: "", "balanced": "--law balanced", "another": "another --law"}[record["trivial_remedy"]]
-    budget = ["--budget allows more runs at each context."] if adaptive and wanting else []
-    return budget + ([f"{remedy} makes both answers likely."] if remedy else [])
+    told = ["--budget allows more runs at each context."] if adaptive and wanting else []
+    told += [f"{remedy} makes both answers likely."] if remedy else []
+    return told + what_to_try(record)
+
+
+def what_to_try(record: Mapping[str, Any]) -> list[str]:
+    """Where no run of the transformer succeeded: settings that may."""
+    if record["learner"]["name"] != "transformer" or any(cell["successes"] for cell in record["cells"]):
+        return []
+    online, parity = record["schedule"]["kind"] == "online", "parity" in record["what"] or "^" in record["what"]
+    told = []
+    if parity and not (online and "parity" in record["by"]):
+        told.append("--online --preset parity learns parities from fresh samples, where training sets of few do not.")
+    if online:
+        steps = record["learner"]["steps"]
+        told.append(f"--set steps={4 * steps} trains four times as long; a shorter --context shows whether that helps.")
+    if parity:
+        told.append("--learner gf2 solves parities by elimination, and shows how many samples suffice.")
+    return told or ["--learner elimination, or --beside elimination, shows how many samples suffice without training."]
 
 
 def was_interrupted(error: BaseException | None) -> bool:

@@ -70,7 +70,7 @@ def list_command(
         typer.echo(chosen.to_json())
         return
     print_document(chosen.document())
-    typer.echo(f"{_counted(chosen)} in {chosen.store}", err=True)
+    typer.echo(f"{_counted(chosen)} in {chosen.store.absolute()}", err=True)
 
 
 @runs_app.command("show")
@@ -147,8 +147,10 @@ def prune_command(
         raise ArgumentError("Nothing names the runs to forget; give --task, --learner, --context or --all.")
     chosen = _runs(task, learner, context, store)
     if chosen:
+        if not (yes or sys.stdin.isatty()):
+            raise ArgumentError("Nobody is there to be asked whether these runs may go; give --yes.")
         typer.echo(chosen.cost, err=json)
-        if not (yes or _agreed()):
+        if not (yes or typer.confirm("Remove them?", default=False)):
             typer.echo("nothing is removed", err=json)
             return
         forget_runs(chosen)
@@ -156,13 +158,6 @@ def prune_command(
     typer.echo(said, err=json)
     if json:
         typer.echo(chosen.to_json())
-
-
-def _agreed() -> bool:
-    """Ask whether the runs may go; refused where nobody is there to be asked."""
-    if not sys.stdin.isatty():
-        raise ArgumentError("Nobody is there to be asked whether these runs may go; give --yes.")
-    return typer.confirm("Remove them?", default=False)
 
 
 def _counted(chosen: "Runs") -> str:

@@ -1,5 +1,6 @@
 """`keyhole score`: whether an attribution finds the positions that matter."""
 
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -53,4 +54,4 @@ def score_command(
         typer.echo(f"wrote {scores.save(out)}", err=True)
 
 
-score_command.__doc__ = f"{score_command.__doc__}\n{EXAMPLES}"
+score_command.__doc__ = f"{cleandoc(score_command.__doc__ or '')}\n{EXAMPLES}"

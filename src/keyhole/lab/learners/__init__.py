@@ -25,6 +25,7 @@ from keyhole.lab.learners.registry import (
     register_family,
     register_learner,
 )
+from keyhole.lab.learners.settings import TransformerSettings, changed
 from keyhole.lab.learners.transformer import TransformerLearner, transformer_with_preset
 
 __all__ = [
@@ -37,7 +38,9 @@ __all__ = [
     "Reading",
     "StatesPackages",
     "TransformerLearner",
+    "TransformerSettings",
     "Validating",
+    "changed",
     "learner_from_record",
     "learner_named",
     "learner_names",

@@ -206,7 +206,8 @@ class Store:
     def _among(self, asked: str, identities: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(identities), BATCH):
             some = list(identities[start : start + BATCH])
-            yield from self.connection.execute(f"{asked} WHERE identity IN ({', '.join('?' * len(some))})", some)
+            among = f"{asked} WHERE identity IN ({', '.join('?' * len(some))})"
+            yield from self.connection.execute(among, some).fetchall()  # none is left open when a row is refused
 
 
 @cache
