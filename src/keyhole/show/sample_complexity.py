@@ -146,9 +146,9 @@ def _versions(record: Record) -> list[Element]:
 
 
 LAW_COLUMNS = (
-    "support: relative to the laws listed, not a probability; fit p: the chance of points as far off, were the law true; "
-    "resamples: how often the law leads if every point is moved by its error once more, which tells how firm the ranking "
-    "is, not how probable the law; foretold: the error at the longest contexts, predicted from the others"
+    "support: relative to the laws listed, not a probability; fit p: the chance of points as far off, were the law "
+    "true; resamples: how often the law leads if every point is moved by its error once more, which tells how firm "
+    "the ranking is, not how probable the law; foretold: the error at the longest contexts, predicted from the others"
 )
 
 

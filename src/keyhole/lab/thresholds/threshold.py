@@ -182,9 +182,9 @@ def threshold_interval(fit: Fit, confidence: float, seed: int) -> tuple[float | 
 def widen(ends: tuple[float | None, float | None], fit: Fit) -> tuple[float | None, float | None]:
     """The interval of ln m* after rounds that stop when it looks narrow: wider by 1 + (60/runs)², from 60 runs on.
 
-    Rounds that stop early are those whose runs look steeper than the learner is, and a few runs more do not undo it. The
-    factor was chosen by simulation among several, and brings the coverage of the third that stops first near that of
-    the others: `bench/coverage.py` measures both. Fewer runs than 60 stop for their budget alone, and are not selected.
+    Rounds that stop early are those whose runs look steeper than the learner is, and a few runs more do not undo it.
+    The factor was chosen by simulation among several, and brings the coverage of the third that stops first near that
+    of the others: `bench/coverage.py` measures both. Fewer than 60 runs stop for their budget alone: not selected.
     """
     runs = float(fit.trials.sum())
     if runs < ENOUGH:
