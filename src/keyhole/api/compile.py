@@ -75,9 +75,9 @@ def compile(  # noqa: A001  (the name of the question)
 ) -> Compiled:
     """Exact weights of one attention layer for a function of T bits, certified on all 2^T inputs.
 
-    A construction is "auto" (the cheapest), "pair", "additive", "codes", "heads", "veto", the name of a registered one,
-    or a Construction of your own.
-    `gamma` is the attention mass off the relevant positions (pair, veto), `rho` the leak ratio of the others.
+    A construction is "auto" (the cheapest), "pair", "additive", "codes", "heads", "veto", "least", the name of a
+    registered one, or a Construction of your own.
+    `gamma` is the attention mass off the relevant positions (pair, veto, least), `rho` the leak ratio of the others.
     With `minimise` that mass is chosen instead, so that a charge is least: "path_inf" (Theorem T: P_∞ Φ(R)), "product"
     (P_∞ alone, whatever the scores: where positions are independent), or any function of the norms, such as a bound's
     capacity ("cover": that of Theorem S). With `carry` a number format must be proved to keep every sign.

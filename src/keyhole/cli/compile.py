@@ -41,7 +41,7 @@ def compile_command(
         typer.Option(help="Context length T, such as 512 or 1e6.", parser=count, metavar="T", show_default=False),
     ] = None,
     construction: Annotated[
-        str, typer.Option(help="auto (the cheapest), pair, additive, codes, heads or veto.", metavar="NAME")
+        str, typer.Option(help="auto (the cheapest), pair, additive, codes, heads, veto or least.", metavar="NAME")
     ] = "auto",
     gamma: Annotated[float, typer.Option(help="Attention off the relevant positions (pair, veto).")] = 0.5,
     rho: Annotated[float, typer.Option(help="Leak ratio (additive, codes, heads).")] = 0.5,

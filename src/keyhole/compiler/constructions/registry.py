@@ -3,6 +3,7 @@
 from keyhole.compiler.constructions.additive import AdditiveConstruction
 from keyhole.compiler.constructions.base import Construction
 from keyhole.compiler.constructions.codes import CodeConstruction
+from keyhole.compiler.constructions.least import LeastNormConstruction
 from keyhole.compiler.constructions.pairs import PairConstruction
 from keyhole.compiler.constructions.per_position import HeadPerPosition
 from keyhole.compiler.constructions.plan import target_of
@@ -68,5 +69,6 @@ for _construction in (
     CodeConstruction(),
     HeadPerPosition(),
     VetoConstruction(),
+    LeastNormConstruction(),
 ):
     register_construction(_construction)
