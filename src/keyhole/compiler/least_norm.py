@@ -170,7 +170,7 @@ def _whole(numbers: np.ndarray) -> np.ndarray:
     whole = np.rint(numbers)
     if np.abs(numbers - whole).max(initial=0.0) > 1e-6:
         raise CompileError("A determinant of whole numbers was not whole; nothing was proved.")
-    return whole.astype(np.int64)
+    return np.asarray(whole, dtype=np.int64)
 
 
 def _solve(columns: np.ndarray, target: np.ndarray, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
