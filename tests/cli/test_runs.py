@@ -18,7 +18,7 @@ ROW = [  # golden: fields are only ever added
     "identity", "task", "learner", "context", "samples", "seed", "success", "fitted", "accuracy", "steps", "seconds",
     "created",
 ]  # fmt: skip
-TABLE = [*ROW, "law", "label_noise", "feature_noise", "symbols", "balanced_sets", "numerics", "settings"]
+TABLE = [*ROW, "law", "label_noise", "feature_noise", "symbols", "balanced_sets", "numerics", "learner_level"]
 RUN = [*ROW, "configuration", "result", "versions", "cpu", "weights"]
 
 
@@ -110,7 +110,7 @@ def test_export(store, tmp_path):
     assert list(rows[0]) == TABLE
     assert [rows[0][name] for name in TABLE[-7:-2]] == ["uniform", "0.0", "0.0", "2", "False"]
     assert rows[0]["numerics"] == str(NUMERICS)
-    assert rows[0]["settings"] == '{"level":10.0,"name":"coin"}'
+    assert rows[0]["learner_level"] == "10.0"
     assert [row["context"] for row in rows] == ["6", "100", "6", "100000"]
     refused = ask("export", "runs.xlsx", "--store", store)
     assert refused.exit_code == 2

@@ -19,6 +19,7 @@ from keyhole.cli.exchangeable import exchangeable_command
 from keyhole.cli.fit import fit_command
 from keyhole.cli.infer import infer_command
 from keyhole.cli.learn import learn_command
+from keyhole.cli.norms import norms_command
 from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, require_streams
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
@@ -78,6 +79,7 @@ app = typer.Typer(
 )
 app.command("describe", short_help="What a function is, and how hard to learn.")(describe_command)
 app.command("compile", short_help="Exact weights for a function, with a proof.")(compile_command)
+app.command("norms", short_help="How small a path norm can represent a function.")(norms_command)
 app.command("check", short_help="Whether a model file is what it claims.")(check_command)
 app.command("certify", short_help="What a model computes, on every input.")(certify_command)
 app.command("bound", short_help="What norms guarantee after M samples.")(bound_command)
