@@ -125,11 +125,12 @@ def test_exported_runs_of_other_settings_differ(tmp_path):
         "feature_noise": SparseTask("and:2", feature_noise=0.1),
         "symbols": SparseTask("and:2", symbols=4),
         "balanced_sets": SparseTask("and:2", balanced_sets=True),
-        "settings": SparseTask("and:2"),
+        "learner_level": SparseTask("and:2"),
     }
     plain = RunSpec(SparseTask("and:2"), Coin(), 6, 30, 0)
     others = {
-        name: RunSpec(task, Coin(level=11.0 if name == "settings" else 10.0), 6, 30, 0) for name, task in kinds.items()
+        name: RunSpec(task, Coin(level=11.0 if name == "learner_level" else 10.0), 6, 30, 0)
+        for name, task in kinds.items()
     }
     with Store(tmp_path) as kept:
         kept.add((cell, run(cell)) for cell in (plain, *others.values()))

@@ -16,7 +16,7 @@ from keyhole.files.paths import home
 from keyhole.lab import SparseTask, Task
 from keyhole.lab.laws import LAWS as GROWTH_LAWS
 from keyhole.lab.laws import GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
-from keyhole.lab.learners import LAWS, Learner, changed, learner_named, transformer_with_preset
+from keyhole.lab.learners import LAWS, Learner, TransformerLearner, changed, learner_named
 from keyhole.lab.runs import Lane, Store, borrow, core_count, require_cores, require_learnable, start_processes
 from keyhole.lab.thresholds import (
     BUDGET,
@@ -170,8 +170,9 @@ def _named(
     by_name: dict[str, Learner] = {}
     for given in learners:
         if own := _preset_of(given, preset):
-            plain = transformer_with_preset(own)
-            learner: Learner = replace(plain, settings=changed(plain.settings, settings))
+            learner = learner_named(f"transformer:{own}")
+            if settings and isinstance(learner, TransformerLearner):
+                learner = replace(learner, settings=changed(learner.settings, settings))
             name = f"transformer ({', '.join([own, *(f'{name} = {value}' for name, value in settings.items())])})"
         elif isinstance(given, str):
             name, learner = given, learner_named(given)

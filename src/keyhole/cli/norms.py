@@ -47,4 +47,4 @@ def norms_command(
         typer.echo(f"wrote {found.save(out)}", err=True)
 
 
-norms_command.__doc__ = f"{cleandoc(norms_command.__doc__ or '')}\n{EXAMPLES}\"
+norms_command.__doc__ = f"{cleandoc(norms_command.__doc__ or '')}\n{EXAMPLES}"
