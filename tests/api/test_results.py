@@ -11,6 +11,7 @@ import keyhole
 from keyhole.api.describe import Description
 from keyhole.api.exchangeable import Exchangeability
 from keyhole.api.infer import Inference
+from keyhole.api.norms import Norms
 from keyhole.api.result import Result
 from keyhole.api.runs import RunInFull, Runs
 from keyhole.api.sample_complexity import SampleComplexity
@@ -24,17 +25,21 @@ from keyhole.show.claims import claims_document
 from keyhole.show.description import description_document
 from keyhole.show.exchangeability import exchangeability_document
 from keyhole.show.inference import inference_document
+from keyhole.show.norms import norms_document
 from keyhole.show.runs import run_document, runs_document
 from keyhole.show.sample_complexity import sample_complexity_document
 from keyhole.show.scores import scores_document
 from keyhole.show.suite import suite_document
 
+from helpers import tiny_checkpoints as tiny
 from helpers.lab_fakes import Coin, Inline
 
 pytestmark = pytest.mark.slow
 
-KINDS = (Description, Inference, Exchangeability, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims, Findings)
-DRAWN = (Description, Inference, SampleComplexity, RunInFull)
+KINDS = (
+    Description, Inference, Exchangeability, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims, Findings, Norms,
+)  # fmt: skip
+DRAWN = (Description, Inference, SampleComplexity, RunInFull, Norms)
 DOCUMENTS = {
     Description: description_document,
     Inference: inference_document,
@@ -45,6 +50,7 @@ DOCUMENTS = {
     Runs: runs_document,
     RunInFull: run_document,
     Claims: claims_document,
+    Norms: norms_document,
 }
 
 
@@ -70,6 +76,7 @@ def answers(tmp_path_factory):
         runs,
         keyhole.show_run(runs[0].identity, store=folder / "store"),
         keyhole.list_claims(),
+        keyhole.norms(tiny.bert()[0], heads=3),
         keyhole.reproduce(("sharpness",), folder=folder / "report", workers=1),
     ]
     return {type(answer): answer for answer in found}
@@ -196,6 +203,7 @@ def test_no_answer_is_read_as_markup(answers):
         Runs((replace(row, learner="<i>"),), answers[Runs].store),
         RunInFull(replace(answers[RunInFull].run, cpu=HOSTILE), None),
         Claims((claim,), ()),
+        replace(answers[Norms], checkpoint=replace(answers[Norms].checkpoint, source=HOSTILE)),
     ]
     assert {type(answer) for answer in hostile} == set(KINDS) - {Findings}  # ids, kinds and verdicts are words of ours
     for answer in hostile:

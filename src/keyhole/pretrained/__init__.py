@@ -13,5 +13,12 @@ from keyhole.pretrained.keyhole_tables import is_tabulated as is_tabulated
 from keyhole.pretrained.keyhole_tables import load_tabulated as load_tabulated
 from keyhole.pretrained.keyhole_tables import save_tabulated as save_tabulated
 from keyhole.pretrained.loading import load_checkpoint as load_checkpoint
+from keyhole.pretrained.norms import STATISTICS as STATISTICS
+from keyhole.pretrained.norms import HeadNormSet as HeadNormSet
+from keyhole.pretrained.norms import HeadStatistics as HeadStatistics
+from keyhole.pretrained.norms import distances as distances
+from keyhole.pretrained.norms import head_norms as head_norms
 from keyhole.pretrained.packages import PACKAGED as PACKAGED
+from keyhole.pretrained.stand_in import STAND_IN as STAND_IN
+from keyhole.pretrained.stand_in import stand_in_profile as stand_in_profile
 from keyhole.pretrained.torch_encoder import read_foreign as read_foreign
