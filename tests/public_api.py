@@ -26,8 +26,8 @@ def use_functions_of_models(folder: Path) -> None:
     assert_type(guarantee, keyhole.Bound)
     gap: float = guarantee.best.value
     arrays = {f"blocks.0.attn.W_{name}": np.ones((2, 3, 3)) for name in "QKVO"}
-    norms = keyhole.norms(arrays)
-    assert_type(norms, keyhole.Norms)
+    norms = keyhole.checkpoint_norms(arrays)
+    assert_type(norms, keyhole.CheckpointNorms)
     largest: float = norms.heads.trained[0]["qk-spectral"]
     certificate = keyhole.certify(file)
     assert_type(certificate, keyhole.Certified)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import keyhole
+from keyhole.api.checkpoint_norms import CheckpointNorms
 from keyhole.api.describe import Description
 from keyhole.api.exchangeable import Exchangeability
 from keyhole.api.infer import Inference
-from keyhole.api.norms import Norms
 from keyhole.api.result import Result
 from keyhole.api.runs import RunInFull, Runs
 from keyhole.api.sample_complexity import SampleComplexity
@@ -21,11 +21,11 @@ from keyhole.claims.finding import Claim
 from keyhole.claims.findings import Claims, Findings
 from keyhole.errors import OutputError
 from keyhole.latent import Polya
+from keyhole.show.checkpoint_norms import checkpoint_norms_document
 from keyhole.show.claims import claims_document
 from keyhole.show.description import description_document
 from keyhole.show.exchangeability import exchangeability_document
 from keyhole.show.inference import inference_document
-from keyhole.show.norms import norms_document
 from keyhole.show.runs import run_document, runs_document
 from keyhole.show.sample_complexity import sample_complexity_document
 from keyhole.show.scores import scores_document
@@ -37,9 +37,10 @@ from helpers.lab_fakes import Coin, Inline
 pytestmark = pytest.mark.slow
 
 KINDS = (
-    Description, Inference, Exchangeability, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims, Findings, Norms,
+    Description, Inference, Exchangeability, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims, Findings,
+    CheckpointNorms,
 )  # fmt: skip
-DRAWN = (Description, Inference, SampleComplexity, RunInFull, Norms)
+DRAWN = (Description, Inference, SampleComplexity, RunInFull, CheckpointNorms)
 DOCUMENTS = {
     Description: description_document,
     Inference: inference_document,
@@ -50,7 +51,7 @@ DOCUMENTS = {
     Runs: runs_document,
     RunInFull: run_document,
     Claims: claims_document,
-    Norms: norms_document,
+    CheckpointNorms: checkpoint_norms_document,
 }
 
 
@@ -76,7 +77,7 @@ def answers(tmp_path_factory):
         runs,
         keyhole.show_run(runs[0].identity, store=folder / "store"),
         keyhole.list_claims(),
-        keyhole.norms(tiny.bert()[0], heads=3),
+        keyhole.checkpoint_norms(tiny.bert()[0], heads=3),
         keyhole.reproduce(("sharpness",), folder=folder / "report", workers=1),
     ]
     return {type(answer): answer for answer in found}
@@ -203,7 +204,7 @@ def test_no_answer_is_read_as_markup(answers):
         Runs((replace(row, learner="<i>"),), answers[Runs].store),
         RunInFull(replace(answers[RunInFull].run, cpu=HOSTILE), None),
         Claims((claim,), ()),
-        replace(answers[Norms], checkpoint=replace(answers[Norms].checkpoint, source=HOSTILE)),
+        replace(answers[CheckpointNorms], checkpoint=replace(answers[CheckpointNorms].checkpoint, source=HOSTILE)),
     ]
     assert {type(answer) for answer in hostile} == set(KINDS) - {Findings}  # ids, kinds and verdicts are words of ours
     for answer in hostile:

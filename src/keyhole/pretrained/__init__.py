@@ -22,3 +22,4 @@ from keyhole.pretrained.packages import PACKAGED as PACKAGED
 from keyhole.pretrained.stand_in import STAND_IN as STAND_IN
 from keyhole.pretrained.stand_in import stand_in_profile as stand_in_profile
 from keyhole.pretrained.torch_encoder import read_foreign as read_foreign
+from keyhole.pretrained.weight_files import ENDINGS as ENDINGS

@@ -1,134 +1,53 @@
-"""The norms of a checkpoint's heads as a document: the model, a table per matrix, shares in a bound, the rest."""
+"""Path norms of functions as a document: a line per function, and which class each column is about."""
 
-from collections.abc import Callable, Iterable, Mapping
-from statistics import median
+from collections.abc import Mapping
 from typing import Any
 
-from keyhole.decimals import brief
-from keyhole.show.document import Bars, Column, Document, Facts, Gap, Grid, Heading, Lines
+from keyhole.decimals import at_least, at_most
+from keyhole.show.document import Column, Document, Grid, Lines
+from keyhole.show.folding import shorten
 
-Record = Mapping[str, Any]
-ROWS: tuple[tuple[str, str, Callable[[Iterable[float]], float]], ...] = (
-    ("trained", "trained", median),
-    ("  largest", "trained", max),
-    ("random", "random", median),
-    ("shuffled", "shuffled", median),
-)
-NAMES = ("spectral", "frobenius", "columns", "rows", "rank")
-HEADINGS = {
-    "qk": "W_QK, as M = W_K W_Qᵀ/√k: medians over the heads of a layer; columns are of queries, rows of keys",
-    "ov": "W_OV = W_V W_O: medians over the heads of a layer; columns are outputs, rows inputs",
+DIGITS = 6
+NONE = "–"
+NOTES = {
+    "built": "P_∞ (1 − γ) of the cheapest pair construction, γ the attention off the relevant bits.",
+    "least": "the least for one head with R = 0 and equal attention on the relevant bits; the construction `least`.",
+    "bound": "the lower bound for that class.",
+    "any": "the lower bound of P_∞ for all ReLU layers with R = 0 and no residual path: any heads, attention, context.",
+    "margin": "as any, where the output needs only the right sign and a size of at least 1.",
+    "veto": "P_∞ of the veto, whose scores read the symbol (R > 0), so that the bounds do not hold for it.",
 }
 
 
-def norms_document(record: Record) -> Document:
-    """What the record of the norms says."""
-    return (
-        Facts(_facts(record)),
-        *_table(record, "qk"),
-        *_table(record, "ov"),
-        *_bound(record),
-        *_series(record),
-        Gap(),
-        Heading("not covered by these norms"),
-        Lines("\n".join(f"{each['what']}: {each['reason']}" for each in record["not_covered"]) or "nothing"),
-        *_unused(record),
-    )
-
-
-def _facts(record: Record) -> list[tuple[str, str]]:
-    sizes, layers = record["sizes"], record["distinct_layers"]
-    grouped = sizes["key_value_heads"] < sizes["heads"]
-    shared = f", {len(layers)} set{'' if len(layers) == 1 else 's'} of weights shared by all (counted once)"
-    heads = f"{sizes['heads']} heads" + (f" on {sizes['key_value_heads']} keys and values" if grouped else "")
-    shared = shared if len(layers) < sizes["layers"] else ""
-    size = f"{sizes['layers']} layers{shared}, {heads}, d = {sizes['width']}, k = {sizes['head_width']}"
-    controls = (
-        f"random: normal entries of deviation {record['random_deviation']:g}, as before training; shuffled: entries "
-        f"of each head's W_Q, W_K, W_V, W_O permuted, so that their norms stay (seed {record['seed']})"
-    )
-    return [
-        ("model", record["source"]),
-        ("architecture", record["architecture"]),
-        ("sizes", f"{size}, {', '.join(record['number_formats'])}"),
-        ("counting", record["counting"]),
-        ("controls", controls),
-    ]
-
-
-def _table(record: Record, matrix: str) -> Document:
-    """Four rows per layer: the median and the largest as trained, and the medians of both controls."""
-    columns = (
-        Column("layer", "right"),
-        Column("weights"),
-        *(Column(name, "right") for name in ("spectral", "Frobenius", "Σ‖column‖", "Σ‖row‖", "stable rank")),
-    )
-    rows = []
-    for layer in record["distinct_layers"]:
-        heads = [head for head in record["heads"] if head["layer"] == layer]
-        for what, kind, pick in ROWS:
-            found = [_short(pick(head[kind][f"{matrix}-{name}"] for head in heads)) for name in NAMES]
-            rows.append((str(layer + 1) if what == "trained" else "", what, *found))
-    return (Gap(), Heading(HEADINGS[matrix]), Grid(columns, rows))
-
-
-def _short(value: float) -> str:
-    return f"{value:.3g}" if 1e-3 <= abs(value) < 1e4 else brief(value)
-
-
-def _bound(record: Record) -> Document:
-    """By how much a norm bound is vacuous, and the share of each layer."""
-    bound = record["stand_in"]
-    if bound is None:
-        return (Gap(), Heading("in a norm bound"), Lines(f"none: {record['stand_in_is']}"))
-    largest = max(bound["shares"]) or 1.0
-    bars = [(f"layer {index}", _percent(share), share / largest) for index, share in enumerate(bound["shares"], 1)]
-    asked = f"m = {brief(bound['samples'])} samples, context {bound['context']}, δ = {bound['delta']:g}"
-    return (
-        Gap(),
-        Heading("in a norm bound"),
-        Lines(f"Theorem D, {asked}: {bound['sentence']}.\n{record['stand_in_is']}"),
-        Bars("share of each layer", bars, "(in the sum that is cubed to the capacity)"),
-    )
-
-
-def _percent(share: float) -> str:
-    return "< 0.1 %" if 0 < share < 0.001 else f"{100 * share:.1f} %"
-
-
-def _series(record: Record) -> Document:
-    """One row per checkpoint: medians of the layers' medians, and how far the heads moved."""
-    if not record["series"]:
-        return ()
-    columns = (
-        Column("", "right"),
-        Column("checkpoint"),
-        *(Column(name, "right") for name in ("‖W_QK‖₂", "‖W_OV‖₂", "W_QK moved", "W_OV moved")),
-    )
+def norms_document(record: Mapping[str, Any]) -> Document:
+    """What is built, what is least and what is proved, from the record of the norms."""
+    signs = record["output"] == "signs"
+    headings = ["function", "built", "least", "bound", "any", *(["margin"] if signs else []), "veto"]
     rows = [
-        (
-            str(number),
-            moment["source"],
-            _short(median(moment["medians"]["qk-spectral"])),
-            _short(median(moment["medians"]["ov-spectral"])),
-            f"{100 * median(moment['moved_score']):.1f} %",
-            f"{100 * median(moment['moved_value']):.1f} %",
-        )
-        for number, moment in enumerate(record["series"], 1)
+        [
+            shorten(row["function"], 40),
+            _built(row),
+            _rounded(row["least"], at_most),
+            _rounded(row["least_bound"], at_least),
+            _rounded(row["any_bound"], at_least),
+            *([_rounded(row["margin_bound"], at_least)] if signs else []),
+            _rounded(row["veto"], at_most),
+        ]
+        for row in record["functions"]
     ]
-    told = "medians over layers of medians over heads; moved: ‖W − W₁‖_F/‖W₁‖_F from the first checkpoint"
-    return (Gap(), Heading("series"), Grid(columns, rows), Lines(told))
+    priced = max(row["priced"] for row in record["functions"])
+    lines = [f"{heading}: {NOTES[heading]}" for heading in headings[1:]]
+    lines.append(
+        f"Output: {record['output']}. Norms are rounded up and bounds down. Every unit of the classes was priced, "
+        f"up to {priced} for a function."
+    )
+    return (Grid([Column(heading) for heading in headings], rows), Lines("\n".join(lines)))
 
 
-def _unused(record: Record) -> Document:
-    """The tensors that were not used, and why."""
-    if not record["unused"]:
-        return ()
-    by_reason: dict[str, list[str]] = {}
-    for each in record["unused"]:
-        by_reason.setdefault(each["reason"], []).append(each["name"])
-    lines = []
-    for reason, names in by_reason.items():
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        lines.append(f"{', '.join(names[:3])}{more}: {reason}")
-    return (Gap(), Heading("tensors not used"), Lines("\n".join(lines)))
+def _built(row: Mapping[str, Any]) -> str:
+    return NONE if row["built"] is None else f"{_rounded(row['built'], at_most)} {row['construction']}"
+
+
+def _rounded(number: float | None, side: Any) -> str:
+    """A number to its safe side; one that is whole but for rounding in its last places, as the side has it."""
+    return NONE if number is None else str(side(number, DIGITS))
