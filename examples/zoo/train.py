@@ -130,9 +130,7 @@ def save(model: OneLayer, folder: Path, positions: int) -> None:
 
 def errors(model: OneLayer, task: str, length: int, count: int, rng: np.random.Generator) -> int:
     """How many of so many words, half uniform and half near the boundary, are answered wrongly."""
-    words = np.concatenate(
-        [rng.integers(0, 2, (count // 2, length)), draw(task, count - count // 2, length, rng)]
-    )
+    words = np.concatenate([rng.integers(0, 2, (count // 2, length)), draw(task, count - count // 2, length, rng)])
     with torch.no_grad():
         logits = model(framed(words))[:, [ZERO, ONE]]
     return int(((logits[:, 1] > logits[:, 0]).numpy() != answers(task, words)).sum())
@@ -156,7 +154,9 @@ def main() -> None:
     rng = np.random.default_rng(asked.seed + 1)
     for length in (5, 11, 21, 51, 101):
         if length <= asked.longest:
-            print(f"length {length}: {errors(model, asked.task, length, 10000, rng)} of 10000 words are answered wrongly")
+            print(
+                f"length {length}: {errors(model, asked.task, length, 10000, rng)} of 10000 words are answered wrongly"
+            )
     save(model, asked.out, asked.longest + 2)
     print(f"saved {asked.out}")
 
