@@ -18,3 +18,5 @@ from keyhole.pretrained.one_layer import framed_model as framed_model
 from keyhole.pretrained.one_layer import logit_difference as logit_difference
 from keyhole.pretrained.packages import PACKAGED as PACKAGED
 from keyhole.pretrained.torch_encoder import read_foreign as read_foreign
+from keyhole.pretrained.vocabulary import Vocabulary as Vocabulary
+from keyhole.pretrained.vocabulary import read_vocabulary as read_vocabulary
