@@ -18,8 +18,13 @@ from keyhole.pretrained.norms import HeadNormSet as HeadNormSet
 from keyhole.pretrained.norms import HeadStatistics as HeadStatistics
 from keyhole.pretrained.norms import distances as distances
 from keyhole.pretrained.norms import head_norms as head_norms
+from keyhole.pretrained.one_layer import Frame as Frame
+from keyhole.pretrained.one_layer import framed_model as framed_model
+from keyhole.pretrained.one_layer import logit_difference as logit_difference
 from keyhole.pretrained.packages import PACKAGED as PACKAGED
 from keyhole.pretrained.stand_in import STAND_IN as STAND_IN
 from keyhole.pretrained.stand_in import stand_in_profile as stand_in_profile
 from keyhole.pretrained.torch_encoder import read_foreign as read_foreign
+from keyhole.pretrained.vocabulary import Vocabulary as Vocabulary
+from keyhole.pretrained.vocabulary import read_vocabulary as read_vocabulary
 from keyhole.pretrained.weight_files import ENDINGS as ENDINGS
