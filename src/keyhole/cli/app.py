@@ -24,6 +24,7 @@ from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, requir
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
 from keyhole.cli.score import score_command
+from keyhole.cli.verify import verify_command
 from keyhole.errors import ArgumentError
 
 
@@ -79,9 +80,10 @@ app = typer.Typer(
 )
 app.command("describe", short_help="What a function is, and how hard to learn.")(describe_command)
 app.command("compile", short_help="Exact weights for a function, with a proof.")(compile_command)
-app.command("norms", short_help="How small a path norm can represent a function.")(norms_command)
+app.command("norms", short_help="Least path norms of functions; norms of a checkpoint.")(norms_command)
 app.command("check", short_help="Whether a model file is what it claims.")(check_command)
 app.command("certify", short_help="What a model computes, on every input.")(certify_command)
+app.command("verify", short_help="Whether a claim about a model holds at every length.")(verify_command)
 app.command("bound", short_help="What norms guarantee after M samples.")(bound_command)
 app.command("learn", short_help="How many samples training takes as the context grows.")(learn_command)
 app.add_typer(runs_app, name="runs", short_help="The finished runs: list, show, export, forget.")
