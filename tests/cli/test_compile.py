@@ -10,7 +10,7 @@ from keyhole.compiler.precision.verdicts import FORMATS
 
 KEYS = [  # the golden keys of compile/1: fields are only ever added
     "keyhole", "schema", "function", "context", "construction", "exact", "margin", "error", "leak", "logit_scale",
-    "logit_floor", "width", "heads", "dimension", "norms", "theorem", "formats", "rounding", "summation",
+    "logit_floor", "width", "heads", "dimension", "norms", "theorem", "formats", "rounding", "summation", "rounding_assumes",
     "inputs_covered", "method", "output", "positions", "parameters", "codes_seed", "why",
 ]  # fmt: skip
 NORMS = [

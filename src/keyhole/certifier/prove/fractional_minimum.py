@@ -60,6 +60,16 @@ class View:
         ends = accumulate((len(head.reach) for head in self.heads), initial=0)
         return [slice(start, stop) for start, stop in pairwise(ends)]
 
+    def least(self, directions: Ball) -> Float[np.ndarray, "parts D"]:
+        """A lower bound of each functional over every completion of each part: `least`."""
+        return least(self, directions)
+
+    def minimisers(
+        self, directions: Ball
+    ) -> tuple[Float[np.ndarray, "parts"], Int[np.ndarray, "parts rows"], Float[np.ndarray, "parts rows"]]:
+        """For one functional per part: the bound, the symbols at it, and how much each row matters: `minimisers`."""
+        return minimisers(self, directions)
+
 
 def view(tables: Tables, parts: Parts) -> View:
     """The heads as they are seen from some parts."""

@@ -6,13 +6,14 @@ minimiser, and the best bound of a few rounds is kept: each is sound.
 """
 
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 
 from keyhole.certifier.prove.after_attention import Norm, Tail, Trace, trace
 from keyhole.certifier.prove.curves import Curves, curves
-from keyhole.certifier.prove.fractional_minimum import View, least, minimisers, view
+from keyhole.certifier.prove.fractional_minimum import view
 from keyhole.certifier.prove.relaxation import Box, Relaxed, relaxed, spread_below, through_norm
 from keyhole.certifier.prove.tables import Parts, Tables, outputs, points
 from keyhole.rigorous import Ball, exact, inverse
@@ -31,11 +32,29 @@ class Bounds:
     spread: Float[np.ndarray, "parts rows"]
 
 
+@runtime_checkable
+class Seen(Protocol):
+    """The heads as they are seen from some parts: how small a functional of their outputs can be there."""
+
+    @property
+    def parts(self) -> Parts:
+        """The parts."""
+        ...
+
+    def least(self, directions: Ball) -> Float[np.ndarray, "parts D"]:
+        """A lower bound of each functional over each part."""
+        ...
+
+    def minimisers(self, directions: Ball) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For one functional per part: the bound, where it is met, and how much each row matters."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Ranges:
     """What is known before any functional is minimised, going forward from the heads, and holds in every round."""
 
-    seen: View
+    seen: Seen
     tail: Tail
     box: Box | None  # of the rows that enter the first norm
     lines: Curves  # of the units' pre-activations
@@ -44,10 +63,10 @@ class Ranges:
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """The least value of one functional per part, the symbol each row shows there, and how much each row matters."""
+    """The least value of one functional per part, where it is met (as `Seen` tells), and how much each row matters."""
 
     low: Float[np.ndarray, "parts"]
-    chosen: Int[np.ndarray, "parts rows"]
+    chosen: Shaped[np.ndarray, "parts rows *symbols"]
     spread: Float[np.ndarray, "parts rows"]
 
 
@@ -56,23 +75,29 @@ def bound(tables: Tables, tail: Tail, parts: Parts, signs: Float[np.ndarray, "pa
     seen = view(tables, parts)
     average = parts.fixed + parts.free[None, :, None] / tables.symbols
     reference = trace(tail, outputs(tables, average))
-    box = None if tail.norm is None else _norm_box(seen, tail, tail.norm, reference)
-    lines = curves(tail.units.activation, *_unit_ranges(seen, tail, box))
-    ranges = Ranges(seen, tail, box, lines, _later_boxes(seen, tail, lines, box))
+    ranges = ranges_of(seen, tail, reference)
+    lines = ranges.lines
     low = np.full(parts.count, -np.inf)
     below, above = lines.chord(), lines.chord()
     best: Bounds | None = None
     for index in range(ROUNDS):
-        found, coefficient = _relaxed_minimum(ranges, signs, (below, above), reference)
+        found, coefficient = relaxed_minimum(ranges, signs, (below, above), reference)
         low = np.fmax(low, found.low)
         shown = points(parts, found.chosen)
         reference = trace(tail, outputs(tables, shown))
         best = _with_lower_output(best, Bounds(low, shown, reference.output, found.spread), signs)
         if (low > 0).all() and index > 0:
             break
-        below, above = _stepped_slopes(lines, below, above, coefficient, reference.units.mid, STEP / (index + 1))
+        below, above = stepped_slopes(lines, below, above, coefficient, reference.units.mid, STEP / (index + 1))
     assert best is not None  # noqa: S101  (at least one round was made)
     return Bounds(low, best.worst, best.output, best.spread)
+
+
+def ranges_of(seen: Seen, tail: Tail, reference: Trace) -> Ranges:
+    """All ranges, going forward from the heads; the reference says along which direction a spread is looked at."""
+    box = None if tail.norm is None else _norm_box(seen, tail, tail.norm, reference)
+    lines = curves(tail.units.activation, *_unit_ranges(seen, tail, box))
+    return Ranges(seen, tail, box, lines, _later_boxes(seen, tail, lines, box))
 
 
 def _with_lower_output(best: Bounds | None, found: Bounds, signs: np.ndarray) -> Bounds:
@@ -84,7 +109,7 @@ def _with_lower_output(best: Bounds | None, found: Bounds, signs: np.ndarray) ->
     return Bounds(found.low, np.where(new[:, None, None], found.worst, best.worst), output, found.spread)
 
 
-def _stepped_slopes(
+def stepped_slopes(
     lines: Curves, below: np.ndarray, above: np.ndarray, coefficient: np.ndarray, at: np.ndarray, step: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Slopes after a supergradient step: the bound is concave in each, with supergradient c (x − touch)."""
@@ -98,7 +123,7 @@ def _stepped_slopes(
     return below, above
 
 
-def _relaxed_minimum(
+def relaxed_minimum(
     ranges: Ranges, signs: np.ndarray, slopes: tuple[np.ndarray, np.ndarray], reference: Trace
 ) -> tuple[Minimum, Float[np.ndarray, "parts h"]]:
     """The least value of signs·f with units between lines of these slopes; and the coefficient of each unit.
@@ -128,14 +153,14 @@ def _minimum(ranges: Ranges, found: Relaxed, reference: Trace) -> Minimum:
     seen, tail, box = ranges.seen, ranges.tail, ranges.box
     if tail.norm is None or box is None:
         total = found.inner if found.raw is None else found.raw + found.inner
-        low, chosen, spread = minimisers(seen, total)
+        low, chosen, spread = seen.minimisers(total)
         return Minimum(_sum_below(low, (found.rest + found.inner_shift)[:, 0]), chosen, spread)
     if found.raw is None:
         return _minimum_before_norm(seen, tail, tail.norm, found, box, reference)
     ends = []
     for q in _inverse_spread_ends(box):
         factor = exact(q)[:, None]
-        low, chosen, spread = minimisers(seen, found.raw + factor[:, None] * found.inner)
+        low, chosen, spread = seen.minimisers(found.raw + factor[:, None] * found.inner)
         ends.append(Minimum(_sum_below(low, (found.rest + factor * found.inner_shift)[:, 0]), chosen, spread))
     one, other = ends
     first = one.low <= other.low
@@ -146,18 +171,18 @@ def _minimum(ranges: Ranges, found: Relaxed, reference: Trace) -> Minimum:
     )
 
 
-def _minimum_before_norm(seen: View, tail: Tail, norm: Norm, found: Relaxed, box: Box, reference: Trace) -> Minimum:
+def _minimum_before_norm(seen: Seen, tail: Tail, norm: Norm, found: Relaxed, box: Box, reference: Trace) -> Minimum:
     """The functional q (B(o) + κ · spread), the spread between lines; or q B + κ with q at an end of its range."""
     kappa = found.rest[:, 0]
     coefficient, constant = spread_below(norm, kappa, box, reference.middle.mid, reference.spread.mid)
     matrix, centre = tail.centred
-    low, chosen, spread = minimisers(seen, found.inner + (coefficient @ matrix.T)[:, None])
+    low, chosen, spread = seen.minimisers(found.inner + (coefficient @ matrix.T)[:, None])
     low = _quotient_below(_sum_below(low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)
-    ends = _sum_below(least(seen, found.inner)[:, 0], found.inner_shift[:, 0])
+    ends = _sum_below(seen.least(found.inner)[:, 0], found.inner_shift[:, 0])
     return Minimum(np.fmax(low, _sum_below(_quotient_below(ends, box), kappa)), chosen, spread)
 
 
-def _norm_box(seen: View, tail: Tail, norm: Norm, reference: Trace) -> Box:
+def _norm_box(seen: Seen, tail: Tail, norm: Norm, reference: Trace) -> Box:
     """Ranges of the centred rows that enter the first norm, and of their spread.
 
     The spread is at least the part of the rows along any unit vector, and at most what a quadratic about the middle
@@ -165,18 +190,18 @@ def _norm_box(seen: View, tail: Tail, norm: Norm, reference: Trace) -> Box:
     """
     matrix, centre = tail.centred
     rows = matrix.T
-    low = _sum_below(least(seen, rows[None]), centre)
-    high = -_sum_below(least(seen, -rows[None]), -centre)
+    low = _sum_below(seen.least(rows[None]), centre)
+    high = -_sum_below(seen.least(-rows[None]), -centre)
     lowest, highest = _squares(low, high)
     along = reference.middle.mid
     largest = np.abs(along).max(axis=-1, keepdims=True, initial=0.0)
     along = along / np.where(largest > 0, largest, 1.0)  # so that no square of use underflows
     length = np.sqrt((along * along).sum(axis=-1))
     unit = exact(along * ((1 - 2.0**-36) / np.where(length > 0, length, 1.0))[:, None])
-    ahead = _sum_below(least(seen, (unit @ rows)[:, None])[:, 0], unit @ centre)
+    ahead = _sum_below(seen.least((unit @ rows)[:, None])[:, 0], unit @ centre)
     lowest = np.fmax(lowest, np.nextafter(np.maximum(ahead, 0.0) ** 2, 0.0))
     middle = exact(low / 2 + high / 2)
-    ahead = _sum_below(least(seen, -(middle @ rows)[:, None])[:, 0], -(middle @ centre))
+    ahead = _sum_below(seen.least(-(middle @ rows)[:, None])[:, 0], -(middle @ centre))
     far = exact(np.nextafter(np.maximum(high - middle.mid, middle.mid - low), np.inf))
     quadratic = ((far * far).total() - (middle * middle).total() + exact(-2.0 * ahead)).high
     return _box_of_squares(norm, low, high, lowest, np.fmin(highest, quadratic))
@@ -199,21 +224,21 @@ def _box_of_squares(norm: Norm, low: np.ndarray, high: np.ndarray, lowest: np.nd
 
 
 def _unit_ranges(
-    seen: View, tail: Tail, box: Box | None
+    seen: Seen, tail: Tail, box: Box | None
 ) -> tuple[Float[np.ndarray, "parts h"], Float[np.ndarray, "parts h"]]:
     """The range of each pre-activation q (L o + l) + b over each part."""
     units = tail.units
     if units.matrix.mid.shape[1] == 0:
         return np.zeros((seen.parts.count, 0)), np.zeros((seen.parts.count, 0))
     rows = units.matrix.T[None]
-    low = _sum_below(least(seen, rows), units.shift)
-    high = -_sum_below(least(seen, -rows), -units.shift)
+    low = _sum_below(seen.least(rows), units.shift)
+    high = -_sum_below(seen.least(-rows), -units.shift)
     if box is not None:
         low, high = _quotient_below(low, box), -_quotient_below(-high, box)
     return _sum_below(low, units.bias), -_sum_below(-high, -units.bias)
 
 
-def _later_boxes(seen: View, tail: Tail, lines: Curves, box: Box | None) -> tuple[Box, ...]:
+def _later_boxes(seen: Seen, tail: Tail, lines: Curves, box: Box | None) -> tuple[Box, ...]:
     """The ranges of centred rows at every later norm."""
     stages = list(tail.after)
     if not any(isinstance(stage, Norm) for stage in stages):
@@ -252,18 +277,18 @@ def _centred_ranges(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.n
     return (exact(low) - mean[1][:, None]).low, (exact(high) - mean[0][:, None]).high
 
 
-def _least_relaxed(seen: View, tail: Tail, found: Relaxed, box: Box | None) -> np.ndarray:
+def _least_relaxed(seen: Seen, tail: Tail, found: Relaxed, box: Box | None) -> np.ndarray:
     """Lower bounds of many relaxed functionals."""
     if tail.norm is None or box is None:
         total = found.inner if found.raw is None else found.raw + found.inner
-        return _sum_below(least(seen, total), found.rest + found.inner_shift)
+        return _sum_below(seen.least(total), found.rest + found.inner_shift)
     if found.raw is None:
-        low = _sum_below(least(seen, found.inner), found.inner_shift)
+        low = _sum_below(seen.least(found.inner), found.inner_shift)
         return _sum_below(_quotient_below(low, box), found.rest)
     ends = []
     for q in _inverse_spread_ends(box):
         factor = exact(q)[:, None]
-        low = least(seen, found.raw + factor[:, None] * found.inner)
+        low = seen.least(found.raw + factor[:, None] * found.inner)
         ends.append(_sum_below(low, found.rest + factor * found.inner_shift))
     return np.asarray(np.minimum(*ends))
 
