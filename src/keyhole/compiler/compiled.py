@@ -86,7 +86,6 @@ class Compiled:
             "formats": {name: verdict.outcome for name, verdict in self.formats.items()},
             "rounding": {name: vars(verdict) for name, verdict in self.formats.items()},
             "summation": ORDER,
-            "rounding_assumes": ASSUMED,
             "inputs_covered": f"2^{plan.context}",
             "method": self.proof.method,
             "output": plan.output,
@@ -94,6 +93,7 @@ class Compiled:
             "parameters": dict(plan.parameters),
             "codes_seed": plan.codes_seed,
             "why": self.why,
+            "rounding_assumes": ASSUMED,
         }
 
     def __repr__(self) -> str:
