@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from keyhole import files as files
     from keyhole import kernels as kernels
     from keyhole import lab as lab
+    from keyhole import languages as languages
     from keyhole import latent as latent
     from keyhole import papers as papers
     from keyhole import pretrained as pretrained
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
+    from keyhole.api.norms import Norms as Norms
+    from keyhole.api.norms import norms as norms
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -56,6 +59,8 @@ if TYPE_CHECKING:
     from keyhole.api.score import score as score
     from keyhole.api.suite import Suite as Suite
     from keyhole.api.suite import make_suite as make_suite
+    from keyhole.api.verify import Verified as Verified
+    from keyhole.api.verify import verify as verify
     from keyhole.claims.findings import Claims as Claims
     from keyhole.claims.findings import Findings as Findings
     from keyhole.claims.findings import list_claims as list_claims
@@ -75,11 +80,13 @@ _HOMES = {  # public name → the module that has it
     "Findings": "claims.findings",
     "Inference": "api.infer",
     "KeyholeError": "errors",
+    "Norms": "api.norms",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
     "SampleComplexity": "api.sample_complexity",
     "Scores": "api.score",
     "Suite": "api.suite",
+    "Verified": "api.verify",
     "bound": "api.bound",
     "certify": "api.certify",
     "check": "api.check",
@@ -91,10 +98,12 @@ _HOMES = {  # public name → the module that has it
     "learn": "api.learn",
     "list_claims": "claims.findings",
     "make_suite": "api.suite",
+    "norms": "api.norms",
     "reproduce": "claims.findings",
     "runs": "api.runs",
     "score": "api.score",
     "show_run": "api.runs",
+    "verify": "api.verify",
 }
 _PACKAGES = (
     "api",
@@ -111,6 +120,7 @@ _PACKAGES = (
     "files",
     "kernels",
     "lab",
+    "languages",
     "latent",
     "papers",
     "pretrained",

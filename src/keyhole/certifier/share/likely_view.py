@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float, Int
 
+from keyhole.certifier.prove.region import Minimisers
 from keyhole.certifier.prove.tables import SPECK, HeadTable, Parts, Tables
 from keyhole.certifier.share.linear_statistic import LinearStatistic
 from keyhole.rigorous import GROW, Ball, gamma
@@ -90,6 +91,16 @@ class LikelyView:
         """The nats that a tail under the tilt must have."""
         return max(0.0, self.slab.log_chance - float(np.log(self.chance)))
 
+    @property
+    def count(self) -> int:
+        """One part: a slab of one cell."""
+        return self.parts.count
+
+    def middle(self) -> Float[np.ndarray, "parts rows A"]:
+        """The inputs of the slab on average, under its tilt."""
+        found: np.ndarray = self.shown(self.slab.chances)[None]
+        return found
+
     def least(self, directions: Ball) -> Float[np.ndarray, "parts D"]:
         """A lower bound of each functional on the slab, but for sets that are counted.
 
@@ -101,12 +112,13 @@ class LikelyView:
         found: np.ndarray = self._bounded(directions)[0][None, :]
         return found
 
-    def minimisers(self, directions: Ball) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def minimisers(self, directions: Ball) -> Minimisers:
         """The bound of one functional, and the symbols that each row shows on average at the likeliest such inputs."""
         low, terms, rate = self._bounded(directions)
         powers = -rate[0] * (terms[:, :, 0] - terms[:, :, 0].min(axis=1, keepdims=True))
         weights = self.slab.chances * np.exp(powers)
-        return low, self.shown(weights / weights.sum(axis=1, keepdims=True))[None], np.zeros((1, len(self.parts.free)))
+        shown = self.shown(weights / weights.sum(axis=1, keepdims=True))[None]
+        return Minimisers(low, shown, np.zeros((1, len(self.parts.free))))
 
     def shown(self, chances: Float[np.ndarray, "n A"]) -> Float[np.ndarray, "rows A"]:
         """How many copies of each row show each symbol on average."""

@@ -17,7 +17,8 @@ from keyhole.attention import Evaluator
 from keyhole.boolean import Junta, SymbolLaw
 from keyhole.bounds.finite import held_out_ceiling
 from keyhole.certifier.prove.after_attention import Tail, tail_of, trace
-from keyhole.certifier.prove.lower_bound import ROUNDS, STEP, bound, ranges_of, relaxed_minimum, stepped_slopes
+from keyhole.certifier.prove.fractional_minimum import view
+from keyhole.certifier.prove.lower_bound import bound
 from keyhole.certifier.prove.tables import Drift, MassRangeError, Parts, Tables, outputs, split, tables_of
 from keyhole.certifier.share.dominating_point import dominating_point
 from keyhole.certifier.share.likely_view import likely_view, slab_of
@@ -131,7 +132,7 @@ def rare_sets(
     cells = junta.cells()
     parts = split(tables, cells, junta.positions)
     signs = np.where(junta.table, 1.0, -1.0)
-    proved = bound(tables, tail, parts, signs).low > 0
+    proved = bound(tables, tail, view(tables, parts), signs).low > 0
     free = np.setdiff1d(np.arange(tables.tokens), junta.positions)
     table, own = evaluator.terms_by_position
     sorted_cells = []
@@ -210,17 +211,9 @@ def _unproved(
 ) -> tuple[bool, float]:
     """Whether a slab is not proved, and the probability of the sets that its proof left out."""
     seen = likely_view(tables, part, slab_of(statistic, low, high), free.tolist(), event)
-    signs = np.array([sign])
-    reference = trace(tail, outputs(tables, seen.shown(seen.slab.chances)[None]))
-    ranges = ranges_of(seen, tail, reference)
-    below = above = ranges.lines.chord()
-    for index in range(ROUNDS):
-        least, coefficient = relaxed_minimum(ranges, signs, (below, above), reference)
-        if np.isfinite(least.low[0]) and least.low[0] > 0:
-            return False, seen.events * event * (1 + 2.0**-40)
-        reference = trace(tail, outputs(tables, least.chosen))
-        slope = STEP / (index + 1)
-        below, above = stepped_slopes(ranges.lines, below, above, coefficient, reference.units.mid, slope)
+    least = float(bound(tables, tail, seen, np.array([sign])).low[0])
+    if np.isfinite(least) and least > 0:
+        return False, seen.events * event * (1 + 2.0**-40)
     return True, 0.0
 
 
