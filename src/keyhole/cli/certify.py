@@ -66,7 +66,7 @@ def certify_command(
 
       keyhole certify weights.safetensors --data train.npz --assume-junta 3
 
-      keyhole certify old.safetensors --data train.npz --repair --out new.safetensors
+      keyhole certify a.safetensors --data train.npz --repair --out b.safetensors
 
       keyhole certify and.safetensors --lists 8 --picture lists.svg
     """

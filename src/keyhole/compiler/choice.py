@@ -25,6 +25,7 @@ from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, CompileError
 from keyhole.profile import NormProfile
 
+CARRIED = 1e-100  # of a mass: the logits that leave less are beyond what is computed with
 DEFAULT = 0.5  # the attention mass off the relevant positions where none is asked for
 LEAST = 1e-3  # that mass is searched for between this and one minus this
 GOLDEN = 0.6180339887498949
@@ -62,6 +63,10 @@ def choose(
     if not 0 < gamma < 1:  # also where no construction reads it
         raise AssumptionError(f"γ is the attention mass off the relevant positions, so 0 < γ < 1; got {gamma}.")
     check_leak(rho, 1.0)
+    if min(gamma, rho) < CARRIED:
+        raise AssumptionError(
+            f"γ = {gamma:g} and ρ = {rho:g} were given; double precision carries {CARRIED:g} or more."
+        )
     masses = {"gamma": gamma, "rho": rho}
     plans: list[tuple[Plan, Construction]] = []
     refusals: list[CompileError] = []
