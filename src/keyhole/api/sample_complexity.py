@@ -18,6 +18,7 @@ from keyhole.lab.laws import (
     success_figure,
     trivial_accuracy,
 )
+from keyhole.lab.learners import Learner, StatesAssumptions
 from keyhole.lab.runs import SUCCESS
 from keyhole.lab.thresholds import Sweep, Threshold
 from keyhole.show.document import Document
@@ -160,7 +161,20 @@ class SampleComplexity(Result):
             "by": self.by,
             "remarks": self.remarks,
             "other_versions": dict(self.sweep.other_versions),
+            "assumed": _assumed(plan.learner, plan.task),
         }
+
+
+def _assumed(learner: Learner, task: Task) -> list[str]:
+    """What the learner assumes, where it says so, and a warning where the task's noise contradicts it."""
+    if not isinstance(learner, StatesAssumptions) or not learner.assumes:
+        return []
+    said = [f"{learner.name} assumes that {learner.assumes}"]
+    if isinstance(task, SparseTask) and not learner.bears_noise and (task.label_noise or task.feature_noise):
+        said.append(
+            f"warning: {learner.name} does not bear noise, and this task has some; its failures say nothing else"
+        )
+    return said
 
 
 def _slope(answer: SampleComplexity) -> list[str]:
