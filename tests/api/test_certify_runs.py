@@ -157,7 +157,7 @@ def test_certify_by_name_knows_the_noise(monkeypatch):
 
 def test_noise_of_ones_own_sample_is_declared(tmp_path):
     """Declared, nothing is identified and the certificate says why; undeclared, an error is not put to the target."""
-    model = keyhole.compile("x1 & x3", 8).save(tmp_path / "and.safetensors")
+    model = keyhole.compile("x0 & x2", 8).save(tmp_path / "and.safetensors")
     rng = np.random.default_rng(0)
     inputs = rng.integers(0, 2, size=(300, 8))
     clean = inputs[:, 0] & inputs[:, 2] == 1
@@ -174,7 +174,7 @@ def test_noise_of_ones_own_sample_is_declared(tmp_path):
 
 def test_noise_that_is_no_share_is_refused(tmp_path):
     """A rate beyond one half, or without a sample of one's own, is refused in a sentence."""
-    model = keyhole.compile("x1 & x3", 8).save(tmp_path / "and.safetensors")
+    model = keyhole.compile("x0 & x2", 8).save(tmp_path / "and.safetensors")
     with pytest.raises(ArgumentError, match=r"A label noise of 0\.6 was given; it is the share of wrong labels"):
         certify(model, (np.zeros((1, 8), dtype=int), np.zeros(1, dtype=int)), label_noise=0.6)
     with pytest.raises(ArgumentError, match="without a training set of one's own"):
