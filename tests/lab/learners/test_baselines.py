@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from keyhole.boolean.families import read_function
 from keyhole.boolean.fitting.bitsets import pack, unpack
 from keyhole.errors import ArgumentError
-from keyhole.lab.learners.base import StatesAssumptions
+from keyhole.lab.learners.base import StatesLimits
 from keyhole.lab.learners.consistent import Consistent
 from keyhole.lab.learners.elimination import Elimination
 from keyhole.lab.learners.gf2 import LinearParity, solve
@@ -193,8 +193,8 @@ def test_negated_parities_are_fitted_with_a_constant_term(seed, negated, samples
 def test_exact_baselines_say_what_they_assume(name):
     """They say with every answer that labels are without noise, and of what kind; none claims to bear noise."""
     learner = learner_named(name)
-    assert isinstance(learner, StatesAssumptions)
-    assert "without noise" in learner.assumes
+    assert isinstance(learner, StatesLimits)
+    assert "without noise" in learner.remark
     assert not learner.bears_noise
 
 

@@ -14,7 +14,7 @@ from keyhole.lab.learners.base import (
     OnlineLearner,
     Predictor,
     Reading,
-    StatesAssumptions,
+    StatesLimits,
     StatesPackages,
     Validating,
 )
@@ -36,7 +36,7 @@ __all__ = [
     "OnlineLearner",
     "Predictor",
     "Reading",
-    "StatesAssumptions",
+    "StatesLimits",
     "StatesPackages",
     "TransformerLearner",
     "Validating",

@@ -86,12 +86,12 @@ class StatesPackages(Protocol):
 
 
 @runtime_checkable
-class StatesAssumptions(Protocol):
-    """A learner that says with every answer what it assumes, and whether wrong labels leave it of use."""
+class StatesLimits(Protocol):
+    """A learner that says with every answer what it assumes or departs from, and whether it bears wrong labels."""
 
     @property
-    def assumes(self) -> str:
-        """What it takes the task for, to follow its name and "assumes that"; empty if nothing."""
+    def remark(self) -> str:
+        """A sentence without its stop, to be printed with every answer; empty if there is nothing to say."""
 
     @property
     def bears_noise(self) -> bool:

@@ -55,12 +55,12 @@ class Consistent:
         return f"consistent:{self.kind}"
 
     @property
-    def assumes(self) -> str:
+    def remark(self) -> str:
         """What it takes the labels for."""
         what = "the AND of as many bits, none negated," if self.kind == "and" else "a function of as many bits"
         return (
-            f"labels are {what} as it is told, without noise; where nothing fits all examples it answers with the "
-            "commoner label"
+            f"{self.name} assumes that labels are {what} as it is told, without noise; where nothing fits all "
+            "examples it answers with the commoner label"
         )
 
     def record(self) -> dict[str, Any]:

@@ -43,10 +43,13 @@ class Elimination:
         return "elimination:signed" if self.signed else "elimination"
 
     @property
-    def assumes(self) -> str:
+    def remark(self) -> str:
         """What it takes the labels for."""
         literals = "some bits and negated bits" if self.signed else "some bits, none negated"
-        return f"labels are the AND of {literals}, without noise; one wrong label 1 strikes out literals for good"
+        return (
+            f"{self.name} assumes that labels are the AND of {literals}, without noise; one wrong label 1 strikes out "
+            "literals for good"
+        )
 
     def record(self) -> dict[str, Any]:
         """Its name and settings."""

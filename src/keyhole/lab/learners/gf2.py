@@ -98,13 +98,16 @@ class LinearParity:
         return "gf2:affine" if self.affine else "gf2"
 
     @property
-    def assumes(self) -> str:
+    def remark(self) -> str:
         """What it takes the labels for."""
         if self.affine:
-            return "labels are a parity of some bits or its negation, without noise; one wrong label spoils the answer"
+            return (
+                "gf2:affine assumes that labels are a parity of some bits or its negation, without noise; one wrong "
+                "label spoils the answer"
+            )
         return (
-            "labels are a parity of some bits, not negated and without noise; one wrong label spoils the answer, and a "
-            "negated parity is not fitted (gf2:affine fits it)"
+            "gf2 assumes that labels are a parity of some bits, not negated and without noise; one wrong label spoils "
+            "the answer, and a negated parity is not fitted (gf2:affine fits it)"
         )
 
     def record(self) -> dict[str, Any]:
