@@ -1,5 +1,6 @@
 """What is timed side by side computes the same."""
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -77,3 +78,15 @@ def test_the_table_of_the_protocol_tells_rates_apart():
     assert "3 of 20 (0.03–0.38)" in line
     assert "18 of 20 (0.68–0.99)" in line
     assert line.split()[-2:] == ["0.000", "20"]
+
+
+def test_the_table_of_laws_counts_right_and_wrong():
+    """A row of the simulation of growth laws tells the share named rightly, wrongly, left open and misfitting."""
+    bench = runpy.run_path(str(BENCH / "laws.py"))
+    curve, name = bench["REQUIRED"]["a + b T"]
+    row = bench["row"]("a line", curve, name, bench["LONG"], 0.05, 50, 0)
+    right, wrong, undecided, misfit = (float(share.rstrip("%")) for share in row.split()[2:6])
+    assert right + wrong + undecided + misfit == pytest.approx(100, abs=0.3)
+    assert right >= 80
+    mistaken = bench["row"]("a line", curve, "log", bench["LONG"], 0.05, 50, 0)
+    assert f"linear {right:.1f}%" in mistaken

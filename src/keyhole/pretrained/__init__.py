@@ -13,5 +13,10 @@ from keyhole.pretrained.keyhole_tables import is_tabulated as is_tabulated
 from keyhole.pretrained.keyhole_tables import load_tabulated as load_tabulated
 from keyhole.pretrained.keyhole_tables import save_tabulated as save_tabulated
 from keyhole.pretrained.loading import load_checkpoint as load_checkpoint
+from keyhole.pretrained.one_layer import Frame as Frame
+from keyhole.pretrained.one_layer import framed_model as framed_model
+from keyhole.pretrained.one_layer import logit_difference as logit_difference
 from keyhole.pretrained.packages import PACKAGED as PACKAGED
 from keyhole.pretrained.torch_encoder import read_foreign as read_foreign
+from keyhole.pretrained.vocabulary import Vocabulary as Vocabulary
+from keyhole.pretrained.vocabulary import read_vocabulary as read_vocabulary

@@ -110,7 +110,6 @@ def test_dropped_weights_of_attention_are_those_of_plain_attention():
             )
             assert np.abs(ours[n, 2 * h : 2 * h + 2] - mixed).max() < CLOSE
     assert 0.5 < kept.mean() < 0.7
-    assert len({kept[h, n].tobytes() for h in range(4) for n in range(COUNT)}) == 4 * COUNT
 
 
 def test_attention_mass_is_what_the_weights_put_there():
