@@ -82,6 +82,10 @@ class NormProfile:
     positions11: float | None = None  # ‖P‖_{1,1} of trained position codes
     projected: bool = False  # rows are projected on the unit ball after every block
     readout_bias: float = 0.0  # |b|, added to the read-out
+    constant_tokens: int = 1  # rows of X that are the same for every input: [CLS], sinks
+    least_probability: float | None = (
+        None  # p, if symbols are drawn independently, each with probability ≥ p; else None
+    )
     normaliser_floor: float | None = None  # smallest z_h on the sample: Z_h over its largest possible value
 
 
@@ -133,6 +137,13 @@ def impossibilities(profile: NormProfile) -> Iterator[str]:
     yield from _above("", ("query_radius", profile.query_radius), ("token_radius", radius))
     if profile.token_diameter is not None:
         yield from _above("", ("token_diameter", profile.token_diameter), ("2 · token_radius", 2 * radius))
+    if profile.least_probability is not None and not 0 < profile.least_probability * profile.symbols <= 1 + ROUNDING:
+        yield (
+            f"least_probability is that of the rarest of {profile.symbols} symbols, so it lies above 0 and is at most "
+            f"1/{profile.symbols}; got {profile.least_probability:g}"
+        )
+    if profile.constant_tokens >= profile.tokens:
+        yield f"no model has constant_tokens = {profile.constant_tokens} among tokens = {profile.tokens}"
     if len(profile.blocks) == 1:
         yield from _layer_faults(profile)
 

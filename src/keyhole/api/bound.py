@@ -265,16 +265,18 @@ def bound(
     gap: Real | None = None,
     measured: bool = False,
     contexts: Sequence[int] = (),
+    law: str | Real | None = None,
 ) -> Bound:
     """What the norms of `source` guarantee after `samples` samples, by every theorem that applies.
 
-    `gap` asks for the samples each theorem needs; `contexts` for their growth; `measured` says that the norms
-    were read off a trained model, which costs a part of δ.
+    The smallest guarantee comes first. `gap` asks for the samples each theorem needs; `contexts` for their growth;
+    `measured` says that the norms were read off a trained model, which costs a part of δ. `law` says how inputs are
+    drawn: "uniform", or a number, the least probability of a symbol where symbols are independent; None says nothing.
 
     >>> print(bound("and:3", 1e5, 100).guarantees[0])
     gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)
     """
-    profile = norms_of(source, context)
+    profile = _under(law, norms_of(source, context))
     require_possible(profile)
     m, chance = sample_size(samples), failure(delta)
     share = chance / len(ROUTES) if measured else chance  # the smallest of several is taken after looking
@@ -286,6 +288,7 @@ def bound(
             refused.append((route.title, str(refusal)))
     if not guarantees:
         raise AssumptionError(f"No theorem applies to these norms: {refused[0][1]}")
+    guarantees.sort(key=min(guarantees, key=lambda stated: stated.value).__ne__)  # the smallest first
     needed = () if gap is None else tuple((g.route.title, g.samples_for(gap)) for g in guarantees)
     return Bound(
         source="norms" if isinstance(source, NormProfile) else str(source),
@@ -297,6 +300,19 @@ def bound(
         finite=_finite(source, context, samples, delta),
         growth=_growths(source, profile, guarantees, contexts, gap or GROWTH_GAP) if contexts else (),
     )
+
+
+def _under(law: str | Real | None, profile: NormProfile) -> NormProfile:
+    """The profile with the law of its inputs, where one is given."""
+    if law is None:
+        return profile
+    if law == "uniform":
+        return replace(profile, least_probability=1 / profile.symbols)
+    if isinstance(law, str):
+        raise AssumptionError(
+            f'A law of inputs is "uniform", or a number, the least probability of a symbol; got {law!r}.'
+        )
+    return replace(profile, least_probability=float(law))
 
 
 def _finite(
@@ -322,6 +338,10 @@ FLOOR = "information floor: no learner names the positions from fewer samples th
 LIMITS = {
     ("tabulated", "fixed"): "1: the complexity grows like √log T exactly, so samples like log T",
     ("tabulated", "compiled"): "1: P_∞ does not grow with T",
+    ("lists", "fixed"): "1: ln(2N) grows like log T, and the depth D of the lists hardly moves",
+    ("lists", "compiled"): "1: P_∞ does not grow with T",
+    ("product-lists", "fixed"): "1: ln(2N) grows like log T, and the depth D of the lists hardly moves",
+    ("product-lists", "compiled"): "1: P_∞ does not grow with T",
     ("fixed",): "1: C/Λ is constant in T, and Λ holds log m too, so the exponent rises slowly",
     ("compiled",): "3: the logits of exact heads grow like log T and enter squared",
 }
@@ -339,7 +359,12 @@ def _growths(
     compiled = not isinstance(source, NormProfile) and named_norms(str(source)) is not None
     for kind in ("fixed", "compiled") if compiled else ("fixed",):
         for found in guarantees:
-            here = [replace(profile, tokens=T + 1) if kind == "fixed" else norms_of(source, T) for T in contexts]
+            here = [
+                replace(profile, tokens=T + profile.constant_tokens)
+                if kind == "fixed"
+                else replace(norms_of(source, T), least_probability=profile.least_probability)
+                for T in contexts
+            ]
             sizes = tuple(float(found.again(profile=norms).samples_for(gap)) for norms in here)
             limit = LIMITS.get((found.route.key, kind)) or LIMITS[(kind,)]
             words = "fixed" if kind == "fixed" else "compiled at each context"

@@ -31,7 +31,9 @@ from keyhole.bounds.softmax import pooled_drift as pooled_drift
 from keyhole.bounds.theorems.guarantees import Guarantee as Guarantee
 from keyhole.bounds.theorems.guarantees import guarantee as guarantee
 from keyhole.bounds.theorems.registry import DEEP as DEEP
+from keyhole.bounds.theorems.registry import LISTS as LISTS
 from keyhole.bounds.theorems.registry import PATH as PATH
+from keyhole.bounds.theorems.registry import PRODUCT_LISTS as PRODUCT_LISTS
 from keyhole.bounds.theorems.registry import ROUTES as ROUTES
 from keyhole.bounds.theorems.registry import SCALAR as SCALAR
 from keyhole.bounds.theorems.registry import TABULATED as TABULATED

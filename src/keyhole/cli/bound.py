@@ -12,6 +12,7 @@ SOURCE = (
     "A model that keyhole compile wrote, a JSON of norms (see --template), or and:3, signed-and:3, parity:3, junta:3."
 )
 OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .png or .csv for the growth of --vary."
+LAW = "How inputs are drawn: any; uniform; or 0.2, say, the least probability of a symbol, symbols being independent."
 VARY = "Growth: the word context and a list, such as 100,1000 or 1e2..1e8 (doublings)."
 
 
@@ -26,6 +27,7 @@ def bound_command(
         bool,
         typer.Option("--measured", help="The norms were read off a trained model: pay for having looked."),
     ] = False,
+    law: Annotated[str, typer.Option(help=LAW, metavar="LAW")] = "any",
     explain: Annotated[bool, typer.Option("--explain", help="Print every derivation and the rivals.")] = False,
     vary: Annotated[tuple[str, str] | None, typer.Option(help=VARY, metavar="context LIST")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
@@ -40,6 +42,8 @@ def bound_command(
     Examples:
 
       keyhole bound and:3 --samples 1e6 --context 1000 --explain
+
+      keyhole bound and:3 --samples 1e6 --context 1000 --law uniform
 
       keyhole bound --template > norms.json
 
@@ -68,6 +72,7 @@ def bound_command(
         gap=gap,
         measured=measured,
         contexts=counts(vary[1]) if vary else (),
+        law=law_of(law),
     )
     if out is not None:
         typer.echo(f"wrote {answer.save(out, explained=explain)}", err=True)
@@ -77,3 +82,15 @@ def bound_command(
         typer.echo(answer.to_json())
     else:
         print_document(answer.explained() if explain else answer.document())
+
+
+def law_of(text: str) -> str | float | None:
+    """The law of inputs that a word or a number names: nothing for any."""
+    if text in {"any", "uniform"}:
+        return None if text == "any" else text
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(
+            f"--law is any, uniform, or the least probability of a symbol, such as 0.2; got {text!r}."
+        ) from None

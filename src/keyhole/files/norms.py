@@ -12,7 +12,7 @@ from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile, req
 
 SCHEMA = "norms/1"
 TEMPLATE = "`keyhole.api.bound.norms_template()`"  # as a caller from Python writes it
-WHOLE = {"rows", "columns", "tokens", "symbols"}
+WHOLE = {"rows", "columns", "tokens", "symbols", "constant_tokens"}
 FLAGS = {"residual", "concatenated", "layernorm", "biased", "split_residual", "readout_nonnegative", "projected"}
 WORDS = {"normaliser"}
 

@@ -66,8 +66,13 @@ def _of_outputs(profile: NormProfile, *, with_sum: bool) -> list[Dial]:
 
 
 def tabulated_dials(profile: NormProfile) -> list[Dial]:
-    """What Theorem T reads."""
+    """What Theorem T reads, and Theorem L under any law."""
     return _plain(profile, path_inf="P_∞", spread="the spread R")
+
+
+def product_list_dials(profile: NormProfile) -> list[Dial]:
+    """What Theorem L reads where symbols are independent: no norm of the scores."""
+    return _plain(profile, path_inf="P_∞")
 
 
 def path_dials(profile: NormProfile) -> list[Dial]:
