@@ -18,7 +18,9 @@ def bound_document(record: Record) -> Document:
     lines += [f"{title}: {samples:,} samples for a gap of {gap:g}" for title, samples in needed.items()]
     lines += [f"{refused['theorem']}: not asked. {refused['reason']}" for refused in record["refused"]]
     lines += [f"{entry['name']}: {_outward(entry)}" for entry in record["finite_classes"]]
-    if record["vacuous"]:
+    if not record["guarantees"]:
+        lines.insert(0, f"No theorem applies to {record['source']}, so no gap is promised.")
+    elif record["vacuous"]:
         lines.append(f"Every bound here is vacuous. {record['guarantees'][0]['note']}")
     growth = (element for grown in record["growth"] for element in (Gap(), *_growth(grown)))
     return (Lines("\n".join(lines)), *growth)

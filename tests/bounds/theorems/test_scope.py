@@ -224,7 +224,8 @@ def test_trained_codes_count_among_the_rivals():
     plain = parameters(profile)
     width = profile.blocks[0].heads[0].value.rows
     assert parameters(replace(profile, positions11=1.0)) == plain + 100 * width
-    assert parameters(replace(profile, embedding11=1.0)) == plain + 3 * width
+    assert parameters(replace(profile, embedding11=1.0)) == plain + 201 * width  # a vector per pair, for all one knows
+    assert parameters(replace(profile, embedding11=1.0, positions11=1.0)) == plain + (3 + 100) * width
     assert parameters(replace(profile, readout_bias=1.0)) == plain + 1
     hidden = matrix(5, 7, spectral=1.0, frobenius=1.0, columns21=1.0)
     inner = replace(profile, blocks=(replace(profile.blocks[0], hidden=hidden),))
