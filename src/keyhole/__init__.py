@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from keyhole import verdicts as verdicts
     from keyhole.api.bound import Bound as Bound
     from keyhole.api.bound import bound as bound
+    from keyhole.api.bound_runs import RunBounds as RunBounds
+    from keyhole.api.bound_runs import bound_runs as bound_runs
     from keyhole.api.certify import Certified as Certified
     from keyhole.api.certify import certify as certify
     from keyhole.api.check import Checked as Checked
@@ -75,12 +77,14 @@ _HOMES = {  # public name → the module that has it
     "Findings": "claims.findings",
     "Inference": "api.infer",
     "KeyholeError": "errors",
+    "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
     "SampleComplexity": "api.sample_complexity",
     "Scores": "api.score",
     "Suite": "api.suite",
     "bound": "api.bound",
+    "bound_runs": "api.bound_runs",
     "certify": "api.certify",
     "check": "api.check",
     "compile": "api.compile",

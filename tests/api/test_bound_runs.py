@@ -1,12 +1,14 @@
 """Bounds of trained runs, models and formulas: the best that applies, or the reason why none does."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import keyhole
 from keyhole.api import bound as asking
+from keyhole.api import bound_runs as bounding
 from keyhole.api.bound import bound
 from keyhole.api.stored_run import TrainedRun
 from keyhole.attention import profile
@@ -14,6 +16,7 @@ from keyhole.boolean.symbols import biased_bits, uniform_law
 from keyhole.bounds import PRODUCT_LISTS, guarantee, layer_guarantee, tabulated_profile
 from keyhole.compiler import plan_profile
 from keyhole.errors import AssumptionError, DataError, KeyholeError
+from keyhole.lab.runs.store import RunSummary
 from keyhole.lab.task import SparseTask
 
 from helpers.random_models import Plan, random_model
@@ -131,3 +134,56 @@ def test_the_gap_of_a_trained_layer_from_its_numbers_alone():
     assert fixed.statement.delta == 0.01
     with pytest.raises(AssumptionError, match="needs the spread R of its scores, or the law"):
         layer_guarantee(replace(own, spread=None), 1e8)
+
+
+class Shelf:
+    """A store with a row for every name, whose weights are there but for one."""
+
+    def __init__(self, *_args, **_options):
+        """The folder is not looked at."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        """Nothing is open."""
+
+    def rows(self, **_asked):
+        """A run in short for every name, and one more."""
+        short = RunSummary(
+            "",
+            "and:2",
+            "transformer",
+            12,
+            80,
+            0,
+            success=True,
+            fitted=True,
+            accuracy=1.0,
+            steps=9,
+            seconds=1.0,
+            created="",
+        )
+        return [replace(short, identity=name) for name in (*NAMES, "aaaa0009")]
+
+    def weights_path(self, name):
+        """A file that is there, or one that is not."""
+        return Path(__file__ if name in NAMES else "/no/such/file")
+
+
+def test_every_run_has_its_bound_or_its_reason(monkeypatch):
+    """A row per run of the store, in its order; none stops the others; reasons are counted."""
+    monkeypatch.setattr(bounding, "Store", Shelf)
+    found = keyhole.bound_runs(accepted=0.25)
+    rows = {row.identity: row for row in found.rows}
+    assert list(rows) == [*NAMES, "aaaa0009"]
+    assert rows["aaaa0001"].value == bound("aaaa0001", accepted=0.25).best.value
+    assert rows["aaaa0001"].theorem.startswith("Theorem L, independent symbols")
+    assert "LayerNorm stands after attention" in rows["aaaa0002"].reason
+    assert rows["aaaa0003"].value is not None
+    assert "learned from fresh samples" in rows["aaaa0004"].reason
+    assert "weights were not kept" in rows["aaaa0009"].reason
+    assert found.summary == "4 of 7 runs have a bound, 0 of them not vacuous"
+    assert "1 without a bound: " in str(found)
+    assert "each with probability ≥ 0.99" in str(found)
+    assert "redrawn until it was balanced" in keyhole.bound_runs().rows[2].reason

@@ -9,8 +9,9 @@ from keyhole.cli.arguments import count, counts
 from keyhole.errors import ArgumentError
 
 SOURCE = (
-    "A run of `keyhole learn`, by the beginning of its name; a model that keyhole compile wrote; a JSON of norms (see "
-    "--template); and:3, signed-and:3, parity:3, junta:3; or any function, such as majority:5 or 'x1 & x2'."
+    "A run of `keyhole learn`, by the beginning of its name, or the word runs for every trained run of the store; a "
+    "model that keyhole compile wrote; a JSON of norms (see --template); and:3, signed-and:3, parity:3, junta:3; or any "
+    "function, such as majority:5 or 'x1 & x2'."
 )
 OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .png or .csv for the growth of --vary."
 LAW = "How inputs are drawn: any; uniform; or 0.2, say, the least probability of a symbol, symbols being independent."
@@ -62,6 +63,8 @@ def bound_command(
 
       keyhole bound 3f0a91c2
 
+      keyhole bound runs
+
       keyhole bound --template > norms.json
 
       keyhole bound norms.json --samples 1e6 --gap 0.1
@@ -75,6 +78,9 @@ def bound_command(
 
     if template:
         typer.echo(norms_template())
+        return
+    if source == "runs":
+        _bound_runs(store, delta=delta, accepted=accepted, as_json=as_json, out=out)
         return
     if not source or not (samples or names_run(source)):
         raise ArgumentError("A bound needs a SOURCE of norms and --samples; `keyhole bound --help` has an example.")
@@ -103,6 +109,24 @@ def bound_command(
         typer.echo(answer.to_json())
     else:
         print_document(answer.explained() if explain else answer.document())
+
+
+def _bound_runs(store: Path | None, *, delta: float, accepted: float | None, as_json: bool, out: Path | None) -> None:
+    """Print the best bound of every trained run of the store."""
+    from keyhole.api.bound_runs import RunBounds, bound_runs
+    from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
+
+    if out is not None:
+        RunBounds.require_ending(out)
+    with view_progress("bounding runs") as watch:
+        found = bound_runs(store, delta=delta, accepted=accepted, watch=watch)
+    if out is not None:
+        typer.echo(f"wrote {found.save(out)}", err=True)
+    elif as_json:
+        typer.echo(found.to_json())
+    else:
+        print_document(found.document())
 
 
 def law_of(text: str) -> str | float | None:
