@@ -269,7 +269,7 @@ def norms_of(source: Source, context: int | None) -> NormProfile:
     if isinstance(source, Model):
         return profile_of(source, trained=True)
     if isinstance(source, NormProfile):
-        return source if tokens is None else with_tokens(source, tokens)
+        return source if context is None else with_tokens(source, context + source.constant_tokens)
     named = named_norms(str(source))
     if named is None and isinstance(source, str) and _is_formula(source):
         return plan_profile(choose(read_function(source, 0), _needed(source, context)).plan)
@@ -283,7 +283,8 @@ def norms_of(source: Source, context: int | None) -> NormProfile:
             f"{source} is no file that bounds are read from; give a model that `keyhole.compile(...).save` wrote, "
             "a JSON of norms, a name such as and:3, a formula, or a run."
         )
-    return read_norms(path, tokens)
+    norms = read_norms(path, tokens)
+    return norms if context is None else with_tokens(norms, context + norms.constant_tokens)
 
 
 def _needed(source: str | Path, context: int | None) -> int:
