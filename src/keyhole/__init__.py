@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from keyhole import verdicts as verdicts
     from keyhole.api.bound import Bound as Bound
     from keyhole.api.bound import bound as bound
+    from keyhole.api.bound_runs import RunBounds as RunBounds
+    from keyhole.api.bound_runs import bound_runs as bound_runs
     from keyhole.api.certify import Certified as Certified
     from keyhole.api.certify import certify as certify
     from keyhole.api.check import Checked as Checked
@@ -81,6 +83,7 @@ _HOMES = {  # public name → the module that has it
     "Findings": "claims.findings",
     "Inference": "api.infer",
     "KeyholeError": "errors",
+    "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
     "SampleComplexity": "api.sample_complexity",
@@ -88,6 +91,7 @@ _HOMES = {  # public name → the module that has it
     "Suite": "api.suite",
     "Verified": "api.verify",
     "bound": "api.bound",
+    "bound_runs": "api.bound_runs",
     "certify": "api.certify",
     "check": "api.check",
     "checkpoint_norms": "api.checkpoint_norms",
