@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from keyhole.api.describe import describe as describe
     from keyhole.api.exchangeable import Exchangeability as Exchangeability
     from keyhole.api.exchangeable import exchangeable as exchangeable
+    from keyhole.api.fit import Fit as Fit
+    from keyhole.api.fit import fit as fit
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
@@ -81,6 +83,7 @@ _HOMES = {  # public name → the module that has it
     "Description": "api.describe",
     "Exchangeability": "api.exchangeable",
     "Findings": "claims.findings",
+    "Fit": "api.fit",
     "Inference": "api.infer",
     "KeyholeError": "errors",
     "RunBounds": "api.bound_runs",
@@ -98,6 +101,7 @@ _HOMES = {  # public name → the module that has it
     "compile": "api.compile",
     "describe": "api.describe",
     "exchangeable": "api.exchangeable",
+    "fit": "api.fit",
     "forget_runs": "api.runs",
     "infer": "api.infer",
     "learn": "api.learn",

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.files.data import read_sequences
@@ -24,6 +25,7 @@ from keyhole.progress import Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.exchangeability import exchangeability_document
 
+MOST_PERMUTATIONS = 10**7  # they fix a p-value to less than a thousandth of itself at one in ten thousand
 TESTS = ("order", "extendible", "both")
 
 REJECTIONS = {
@@ -95,6 +97,7 @@ class Exchangeability(Result):
         }
 
 
+@asked
 def exchangeable(
     data: str | Path | np.ndarray,
     *,
@@ -120,6 +123,8 @@ def exchangeable(
         raise ArgumentError(f"There is no test {test!r}; there are order, extendible and both.")
     if seed < 0:
         raise ArgumentError(f"The seed {seed} was given; a seed is at least 0.")
+    if permutations > MOST_PERMUTATIONS:
+        raise ArgumentError(f"{permutations:,} permutations were asked for; use at most {MOST_PERMUTATIONS:,}.")
     tokens = data if isinstance(data, np.ndarray) else read_sequences(Path(data))
     require_sequences(tokens)
     rows, repeated = len(tokens), repeated_sequences(tokens)

@@ -13,8 +13,8 @@ SOURCE = (
     "model that keyhole compile wrote; a JSON of norms (see --template); and:3, signed-and:3, parity:3, junta:3; or "
     "any function, such as majority:5 or 'x1 & x2'."
 )
-OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .png or .csv for the growth of --vary."
 LAW = "How inputs are drawn: any; uniform; or 0.2, say, the least probability of a symbol, symbols being independent."
+OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .pdf, .png or .csv for the growth of --vary."
 VARY = "Growth: the word context and a list, such as 100,1000 or 1e2..1e8 (doublings)."
 
 

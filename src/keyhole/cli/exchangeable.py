@@ -1,5 +1,6 @@
 """`keyhole exchangeable`: whether sequences could come from a latent variable."""
 
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -59,4 +60,4 @@ def exchangeable_command(
         raise typer.Exit(1)
 
 
-exchangeable_command.__doc__ = f"{exchangeable_command.__doc__}\n{EXAMPLES}"
+exchangeable_command.__doc__ = f"{cleandoc(exchangeable_command.__doc__ or '')}\n{EXAMPLES}"

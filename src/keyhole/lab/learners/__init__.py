@@ -26,6 +26,7 @@ from keyhole.lab.learners.registry import (
     register_family,
     register_learner,
 )
+from keyhole.lab.learners.settings import TransformerSettings, changed
 from keyhole.lab.learners.transformer import TransformerLearner, transformer_with_preset
 
 __all__ = [
@@ -39,7 +40,9 @@ __all__ = [
     "StatesLimits",
     "StatesPackages",
     "TransformerLearner",
+    "TransformerSettings",
     "Validating",
+    "changed",
     "learner_from_record",
     "learner_named",
     "learner_names",

@@ -1,7 +1,9 @@
 """The settings of the transformer: plain values that decide the network, its start and its training."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from math import isfinite
+from typing import Any, get_type_hints
 
 from keyhole.errors import ArgumentError
 
@@ -61,6 +63,8 @@ class TransformerSettings:
             )
         if min(self.hidden, self.batch, self.warmup, self.tolerance) < 0:
             raise ArgumentError("Hidden units, batch, warm-up and tolerance are at least 0; give no negative number.")
+        if not all(isfinite(number) for number in (self.rate, self.decay, self.embedding_scale, self.score_scale)):
+            raise ArgumentError("A rate, a decay and the scales of the start are finite numbers; one is not.")
         if not (self.rate > 0 and self.decay >= 0 and 0 <= self.dropout < 1 and self.norm_eps > 0):
             raise ArgumentError(
                 f"A rate of {self.rate}, a decay of {self.decay}, a dropout of {self.dropout} and a norm_eps of "
@@ -81,3 +85,30 @@ class TransformerSettings:
         The record names and seeds a run: a field more would draw other data for every run there is.
         """
         return {name: value for name, value in asdict(self).items() if name not in LATER or value}
+
+
+def changed(settings: TransformerSettings, changes: Mapping[str, str | float | None]) -> TransformerSettings:
+    """The settings with some of them changed, by name; a value may be the text that spells it.
+
+    >>> changed(TransformerSettings(), {"width": "32", "heads": 2}).width
+    32
+    """
+    kinds = get_type_hints(TransformerSettings)
+    for name in changes:
+        if name not in kinds:
+            known = ", ".join(field.name for field in fields(TransformerSettings))
+            raise ArgumentError(f"The transformer has no setting {name!r}; there are {known}.")
+    return replace(settings, **{name: _value(name, value, kinds[name]) for name, value in changes.items()})
+
+
+def _value(name: str, value: object, kind: object) -> Any:
+    """The value of a setting as its kind has it."""
+    text = str(value).strip()
+    words = {"true": True, "false": False} if kind is bool else {"none": None} if kind == float | None else {}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return text if kind is str else int(text) if kind is int else float(text if kind is not bool else "no")
+    except ValueError as error:
+        wanted = {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, "a number, or none")  # type: ignore[call-overload]
+        raise ArgumentError(f"The setting {name} was given {text!r}; it is {wanted}.") from error
