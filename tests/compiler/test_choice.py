@@ -72,6 +72,20 @@ def test_a_charge_with_logits_has_its_least_inside():
     assert 0.02 < found < 0.98
 
 
+@pytest.mark.parametrize("formula", ["x1 & x4 & x9", "parity:4", "x0 ^ x5"])
+def test_a_charge_chooses_the_construction_too(formula):
+    """No construction by name, its mass searched for, costs less than the one taken: whatever is charged."""
+
+    def charge(profile):
+        return profile.blocks[0].heads[0].score.frobenius + profile.readout / 10_000
+
+    function = read_function(formula)
+    best = charge(plan_profile(cheapest(charge, function, 100).plan))
+    for name in ("pair", "additive", "heads"):
+        named = charge(plan_profile(cheapest(charge, function, 100, name).plan))
+        assert best <= named * (1 + 1e-3)  # each search ends within 1e-3 in the log-odds of the mass
+
+
 def test_refusals():
     """A constant, a short context, a wrong name, a wrong output, a wrong mass, and too large a table."""
     function = conjunction((0, 9))
