@@ -72,18 +72,19 @@ def test_a_charge_with_logits_has_its_least_inside():
     assert 0.02 < found < 0.98
 
 
-@pytest.mark.parametrize("formula", ["x1 & x4 & x9", "parity:4", "x0 ^ x5"])
-def test_a_charge_chooses_the_construction_too(formula):
-    """No construction by name, its mass searched for, costs less than the one taken: whatever is charged."""
+def test_a_charge_chooses_the_construction_too():
+    """Where units are charged, the parity of two bits is made of three, by A5, and not of four at a smaller P_∞, by A1."""
 
     def charge(profile):
-        return profile.blocks[0].heads[0].score.frobenius + profile.readout / 10_000
+        return profile.blocks[0].heads[0].value.columns + profile.path_inf / 1e6
 
-    function = read_function(formula)
-    best = charge(plan_profile(cheapest(charge, function, 100).plan))
+    function = read_function("x0 ^ x5")
+    choice = cheapest(charge, function, 100)
+    assert (choice.plan.construction, choice.plan.width) == ("A5", 3)
+    assert choose(function, 100).plan.construction == "A1"
     for name in ("pair", "additive", "heads"):
-        named = charge(plan_profile(cheapest(charge, function, 100, name).plan))
-        assert best <= named * (1 + 1e-3)  # each search ends within 1e-3 in the log-odds of the mass
+        plans = find_construction(name).plans(function, 100, 0.5, "signs")
+        assert min(charge(plan_profile(plan)) for plan in plans) >= charge(plan_profile(choice.plan))
 
 
 def test_refusals():
