@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from keyhole.api.certify import certify as certify
     from keyhole.api.check import Checked as Checked
     from keyhole.api.check import check as check
+    from keyhole.api.checkpoint_norms import CheckpointNorms as CheckpointNorms
+    from keyhole.api.checkpoint_norms import checkpoint_norms as checkpoint_norms
     from keyhole.api.compile import Compiled as Compiled
     from keyhole.api.compile import compile as compile  # noqa: A004  (the name of the question)
     from keyhole.api.describe import Description as Description
@@ -47,8 +49,6 @@ if TYPE_CHECKING:
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
-    from keyhole.api.norms import Norms as Norms
-    from keyhole.api.norms import norms as norms
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -73,6 +73,7 @@ _HOMES = {  # public name → the module that has it
     "Bound": "api.bound",
     "Certified": "api.certify",
     "Checked": "api.check",
+    "CheckpointNorms": "api.checkpoint_norms",
     "Claims": "claims.findings",
     "Compiled": "api.compile",
     "Description": "api.describe",
@@ -80,7 +81,6 @@ _HOMES = {  # public name → the module that has it
     "Findings": "claims.findings",
     "Inference": "api.infer",
     "KeyholeError": "errors",
-    "Norms": "api.norms",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
     "SampleComplexity": "api.sample_complexity",
@@ -90,6 +90,7 @@ _HOMES = {  # public name → the module that has it
     "bound": "api.bound",
     "certify": "api.certify",
     "check": "api.check",
+    "checkpoint_norms": "api.checkpoint_norms",
     "compile": "api.compile",
     "describe": "api.describe",
     "exchangeable": "api.exchangeable",
@@ -98,7 +99,6 @@ _HOMES = {  # public name → the module that has it
     "learn": "api.learn",
     "list_claims": "claims.findings",
     "make_suite": "api.suite",
-    "norms": "api.norms",
     "reproduce": "claims.findings",
     "runs": "api.runs",
     "score": "api.score",
