@@ -73,7 +73,7 @@ def test_a_charge_with_logits_has_its_least_inside():
 
 
 def test_a_charge_chooses_the_construction_too():
-    """Where units are charged, the parity of two bits is made of three, by A5, and not of four at a smaller P_∞, by A1."""
+    """Where units are charged, a parity of two bits is made of three, by A5, not of four at a smaller P_∞, by A1."""
 
     def charge(profile):
         return profile.blocks[0].heads[0].value.columns + profile.path_inf / 1e6
