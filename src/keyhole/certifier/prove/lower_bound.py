@@ -8,7 +8,7 @@ minimiser, and the best bound of a few rounds is kept: each is sound.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Shaped
 
 from keyhole.attention import ReLU
 from keyhole.certifier.prove.after_attention import Norm, Tail, Trace, trace
@@ -27,7 +27,7 @@ class Bounds:
     """For each part: a certified lower bound of sign·f, the worst point met, f there, and how much each row moves."""
 
     low: Float[np.ndarray, "parts"]
-    worst: Int[np.ndarray, "parts rows A"]
+    worst: Shaped[np.ndarray, "parts rows A"]  # a point of each part, or an average of points
     output: Ball
     spread: Float[np.ndarray, "parts rows"]
     normal: Float[np.ndarray, "parts K"]  # where the lines lose most: the half-space ⟨normal, outputs⟩ ≥ level
