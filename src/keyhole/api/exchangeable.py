@@ -86,14 +86,14 @@ class Exchangeability(Result):
             "answer": self.answer,
             "rejected": bool(self.rejected),
             "sequences": self.sequences,
-            "rows": self.rows,
-            "repeat_chance": self.repeat_chance,
             "length": self.length,
             "kind": self.kind,
             "letters": self.letters,
             "level": self.level,
             "seed": self.seed,
             "tests": [{**asdict(test), "rejects": test in self.rejected} for test in self.tests],
+            "rows": self.rows,
+            "repeat_chance": self.repeat_chance,
         }
 
 

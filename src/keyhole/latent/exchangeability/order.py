@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
-from scipy.stats import rankdata
 
 from keyhole.errors import DataError
 from keyhole.latent.exchangeability.permutations import (
@@ -91,8 +90,14 @@ def rank_levels(tokens: Float[Any, "N T *width"], rng: np.random.Generator) -> I
     columns = np.concatenate([wide, wide - np.sort(wide, axis=1).mean(axis=1, keepdims=True)], axis=2)
     count = columns.shape[0] * columns.shape[1]
     levels = min(LEVELS, count)
-    ranks = rankdata(columns.reshape(count, -1), axis=0)  # 1 to count
+    ranks = np.stack([_mean_ranks(column) for column in columns.reshape(count, -1).T], axis=1)
     return ((ranks - 0.5) * levels / count).astype(np.int16).reshape(columns.shape)
+
+
+def _mean_ranks(numbers: Float[Any, "n"]) -> Float[Any, "n"]:
+    """Ranks from 1 to n; equal numbers share the mean of theirs."""
+    _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    return (counts.cumsum() - (counts - 1) / 2)[places]
 
 
 def require_sequences(tokens: Data) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
-from scipy.special import gammaln
 
 LEVEL = 1e-6  # repeats that independent sequences show with at most this probability are no chance
 
@@ -82,7 +81,8 @@ def _log_orders(rows: Int[Any, "N T"]) -> Float[Any, "N"]:
     starts = np.concatenate([np.ones((N, 1), dtype=bool), rows[:, 1:] != rows[:, :-1]], axis=1)
     runs = np.bincount(np.cumsum(starts.ravel()) - 1)  # how often each letter of each row occurs, rows in turn
     owners = np.nonzero(starts)[0]
-    return gammaln(T + 1) - np.bincount(owners, weights=gammaln(runs + 1.0), minlength=N)
+    logs = np.concatenate([[0.0], np.log(np.arange(1, T + 1)).cumsum()])  # of factorials
+    return logs[T] - np.bincount(owners, weights=logs[runs], minlength=N)
 
 
 def _copies(whole: Int[Any, "N"], orders: Float[Any, "N"]) -> tuple[int, float]:
