@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from keyhole import verdicts as verdicts
     from keyhole.api.bound import Bound as Bound
     from keyhole.api.bound import bound as bound
+    from keyhole.api.bound_runs import RunBounds as RunBounds
+    from keyhole.api.bound_runs import bound_runs as bound_runs
     from keyhole.api.certify import Certified as Certified
     from keyhole.api.certify import certify as certify
     from keyhole.api.check import Checked as Checked
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
+    from keyhole.api.norms import Norms as Norms
+    from keyhole.api.norms import norms as norms
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -84,6 +88,8 @@ _HOMES = {  # public name → the module that has it
     "Fit": "api.fit",
     "Inference": "api.infer",
     "KeyholeError": "errors",
+    "Norms": "api.norms",
+    "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
     "SampleComplexity": "api.sample_complexity",
@@ -91,6 +97,7 @@ _HOMES = {  # public name → the module that has it
     "Suite": "api.suite",
     "Verified": "api.verify",
     "bound": "api.bound",
+    "bound_runs": "api.bound_runs",
     "certify": "api.certify",
     "check": "api.check",
     "checkpoint_norms": "api.checkpoint_norms",
@@ -103,6 +110,7 @@ _HOMES = {  # public name → the module that has it
     "learn": "api.learn",
     "list_claims": "claims.findings",
     "make_suite": "api.suite",
+    "norms": "api.norms",
     "reproduce": "claims.findings",
     "runs": "api.runs",
     "score": "api.score",

@@ -144,6 +144,7 @@ def certify(
     delta: Real = 0.01,
     bias: Real | None = None,
     accepted: Real | None = None,
+    label_noise: Real = 0.0,
     largest: int = 6,
     fresh: int = FRESH,
     seed: int = 0,
@@ -158,11 +159,13 @@ def certify(
     its weights were not kept it is trained again, and `tell` is told. `data`
     are the (inputs, labels) it was trained on, or a file of them; `holdout` labelled inputs it never saw. `bias` is
     the probability of a 1 where inputs are bits (one half, if not said); `accepted` the probability with which a
-    drawn training set was kept, where sets were redrawn until they met a condition. Proofs are of the weights, in
-    exact arithmetic; of a file or value of tables, of these. With `lists` every head is read as decision lists too, and
-    so many pairs of position and symbol are shown of each.
+    drawn training set was kept, where sets were redrawn until they met a condition. `label_noise` is the share of
+    labels of `data` that are wrong in expectation: then no function is called the target for fitting them. Proofs are
+    of the weights, in exact arithmetic; of a file or value of tables, of these. With `lists` every head is read as
+    decision lists too, and so many pairs of position and symbol are shown of each.
     """
     run = None
+    noise = _noise(data, float(label_noise))
     if isinstance(model, str) and names_run(model):
         watch(Progress(0, None, "reading the run"))
         run = read_run(model, store, tell=tell)
@@ -174,7 +177,7 @@ def certify(
     source = model if run is None else run.model
     subject = _subject(source)
     tables = subject.tables
-    noise = run.noise if run is not None and data is None else ""
+    noise = run.noise if run is not None and data is None else noise
     data = run.sample if run is not None and data is None else data
     terms = Terms(
         law=_law(tables, bias) if run is None or bias is not None else run.law,
@@ -224,6 +227,19 @@ def _note(notes: Any) -> str:
         return ""
     last = notes.get("repair") and f"{notes['repair']}. {notes.get('repair_says', '')}"
     return " Then ".join(str(told) for told in (notes.get("repaired_before"), last) if told)
+
+
+def _noise(data: Data | None, rate: float) -> str:
+    """The noise of a sample of one's own, in words, or nothing."""
+    if not 0 <= rate < 0.5:
+        raise ArgumentError(
+            f"A label noise of {rate:g} was given; it is the share of wrong labels, from 0 to below 0.5."
+        )
+    if rate and data is None:
+        raise ArgumentError(
+            f"A label noise of {rate:g} was given without a training set of one's own; give `data` too."
+        )
+    return f"label noise {rate:g}" if rate else ""
 
 
 def _law(tables: Tabulated, bias: Real | None) -> SymbolLaw:

@@ -18,6 +18,7 @@ from keyhole.lab.laws import (
     success_figure,
     trivial_accuracy,
 )
+from keyhole.lab.learners import Learner, StatesLimits
 from keyhole.lab.runs import SUCCESS
 from keyhole.lab.thresholds import Sweep, Threshold
 from keyhole.show.document import Document
@@ -162,7 +163,20 @@ class SampleComplexity(Result):
             "by": self.by,
             "remarks": self.remarks,
             "other_versions": dict(self.sweep.other_versions),
+            "limits": _limits(plan.learner, plan.task),
         }
+
+
+def _limits(learner: Learner, task: Task) -> list[str]:
+    """What the learner assumes or departs from, where it says so, and a warning of noise that it does not bear."""
+    if not isinstance(learner, StatesLimits):
+        return []
+    said = [learner.remark] if learner.remark else []
+    if isinstance(task, SparseTask) and not learner.bears_noise and (task.label_noise or task.feature_noise):
+        said.append(
+            f"warning: {learner.name} does not bear noise, and this task has some; its failures say nothing else"
+        )
+    return said
 
 
 def _ratios(one: SampleComplexity, other: SampleComplexity) -> list[dict[str, float | None]]:

@@ -43,7 +43,8 @@ def exchangeable_command(
     """Test whether DATA, a row per sequence, is exchangeable and could have a latent variable.
 
     Exits with 1 if that is rejected, with 0 if not. Sequences must be independent of each other; then the level holds
-    for every latent variable and any number of sequences. Not to reject proves nothing.
+    for every latent variable and any number of sequences. Rows that repeat beyond chance count once. Not to reject
+    proves nothing.
     """
     from keyhole.api.exchangeable import exchangeable
     from keyhole.cli.printing import print_document

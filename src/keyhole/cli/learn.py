@@ -14,8 +14,8 @@ TASK = (
     "for every run."
 )
 LEARNER = (
-    "Who learns: transformer, elimination, elimination:signed, gf2 (parities), consistent:and, consistent:junta, "
-    "sklearn:tree, sklearn:logistic, sklearn:forest."
+    "Who learns: transformer, elimination, elimination:signed, gf2 (parities), gf2:affine (negated ones too), "
+    "consistent:and, consistent:junta, sklearn:tree, sklearn:logistic, sklearn:forest."
 )
 BESIDE = "Other learners to put the same question to, such as elimination,transformer:paper."
 PRESET = "The settings of the transformer: default, parity (for parities, best with --online) or paper."

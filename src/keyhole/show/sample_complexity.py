@@ -26,6 +26,7 @@ def sample_complexity_document(record: Record) -> Document:
     elements: list[Element] = [
         Lines(f"{record['what']} by {record['by']}"),
         Lines(_success(record)),
+        *_limits(record),
         *_trivial(record),
         *_table(record),
         *_wanting(record),
@@ -34,7 +35,7 @@ def sample_complexity_document(record: Record) -> Document:
         *_versions(record),
     ]
     for other in record["beside"]:
-        elements += [Gap(), Lines(f"beside it, by {other['by']}"), *_table(other), *_wanting(other)]
+        elements += [Gap(), Lines(f"beside it, by {other['by']}"), *_limits(other), *_table(other), *_wanting(other)]
         elements += [*_remarks(other), *_versions(other), *_ratios(record, other)]
     if record["beside"] or record["laws"] or record["certified"]:
         elements.append(Gap())
@@ -110,6 +111,11 @@ def _trivial(record: Record) -> list[Element]:
     if remedy:
         lines.append(Lines(f"warning: success needs no learning here: {share} % is 99 % or more; {remedy}"))
     return lines
+
+
+def _limits(record: Record) -> list[Element]:
+    """What the learner assumes or departs from, in a line each."""
+    return [Lines(sentence) for sentence in record["limits"]]
 
 
 def _table(record: Record) -> list[Element]:

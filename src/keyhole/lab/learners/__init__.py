@@ -14,6 +14,7 @@ from keyhole.lab.learners.base import (
     OnlineLearner,
     Predictor,
     Reading,
+    StatesLimits,
     StatesPackages,
     Validating,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "OnlineLearner",
     "Predictor",
     "Reading",
+    "StatesLimits",
     "StatesPackages",
     "TransformerLearner",
     "TransformerSettings",

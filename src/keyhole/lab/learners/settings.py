@@ -1,7 +1,7 @@
 """The settings of the transformer: plain values that decide the network, its start and its training."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from math import isfinite
 from typing import Any, get_type_hints
 
@@ -15,6 +15,7 @@ CHOICES = {
     "schedule": ("constant", "cosine"),
     "decay_kind": ("decoupled", "coupled"),
 }
+LATER = {"final_norm", "attention_dropout", "cls_position"}  # absent from the records of runs that do not use them
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,9 @@ class TransformerSettings:
     steps: int = 2000  # at most; a multiple of `every`
     tolerance: float = 0.01  # stop when the training loss is at or below it; 0: never
     every: int = 50  # steps between readings
+    final_norm: bool = False  # a norm before the read-out
+    attention_dropout: float = 0.0  # on the weights of attention, of each head, sequence and token apart
+    cls_position: bool = False  # a position vector for [CLS], beside its own: Adam then moves the sum by both
 
     def __post_init__(self) -> None:
         if self.width % self.heads or min(self.heads, self.width, self.steps, self.every) < 1:
@@ -67,9 +71,20 @@ class TransformerSettings:
                 f"{self.norm_eps} were asked for; rate and norm_eps are above 0, the decay is at least 0, the dropout "
                 "below 1."
             )
+        if not 0 <= self.attention_dropout < 1:
+            raise ArgumentError(
+                f"A dropout of {self.attention_dropout} on attention was asked for; it is at least 0 and below 1."
+            )
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
                 raise ArgumentError(f"{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}.")
+
+    def record(self) -> dict[str, Any]:
+        """Every setting as plain values; what came after the first runs were named stands in it only if it is used.
+
+        The record names and seeds a run: a field more would draw other data for every run there is.
+        """
+        return {name: value for name, value in asdict(self).items() if name not in LATER or value}
 
 
 def changed(settings: TransformerSettings, changes: Mapping[str, str | float | None]) -> TransformerSettings:
