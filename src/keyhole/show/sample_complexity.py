@@ -25,6 +25,7 @@ def sample_complexity_document(record: Record) -> Document:
         Lines(_success(record)),
         *_trivial(record),
         *_table(record),
+        *([Lines(record["coverage"])] if record["coverage"] else []),
         *_wanting(record),
         *_laws(record),
         *_certified(record),
