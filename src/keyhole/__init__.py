@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from keyhole import files as files
     from keyhole import kernels as kernels
     from keyhole import lab as lab
+    from keyhole import languages as languages
     from keyhole import latent as latent
     from keyhole import papers as papers
     from keyhole import pretrained as pretrained
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from keyhole.api.certify import certify as certify
     from keyhole.api.check import Checked as Checked
     from keyhole.api.check import check as check
+    from keyhole.api.checkpoint_norms import CheckpointNorms as CheckpointNorms
+    from keyhole.api.checkpoint_norms import checkpoint_norms as checkpoint_norms
     from keyhole.api.compile import Compiled as Compiled
     from keyhole.api.compile import compile as compile  # noqa: A004  (the name of the question)
     from keyhole.api.describe import Description as Description
@@ -56,6 +59,8 @@ if TYPE_CHECKING:
     from keyhole.api.score import score as score
     from keyhole.api.suite import Suite as Suite
     from keyhole.api.suite import make_suite as make_suite
+    from keyhole.api.verify import Verified as Verified
+    from keyhole.api.verify import verify as verify
     from keyhole.claims.findings import Claims as Claims
     from keyhole.claims.findings import Findings as Findings
     from keyhole.claims.findings import list_claims as list_claims
@@ -68,6 +73,7 @@ _HOMES = {  # public name → the module that has it
     "Bound": "api.bound",
     "Certified": "api.certify",
     "Checked": "api.check",
+    "CheckpointNorms": "api.checkpoint_norms",
     "Claims": "claims.findings",
     "Compiled": "api.compile",
     "Description": "api.describe",
@@ -80,9 +86,11 @@ _HOMES = {  # public name → the module that has it
     "SampleComplexity": "api.sample_complexity",
     "Scores": "api.score",
     "Suite": "api.suite",
+    "Verified": "api.verify",
     "bound": "api.bound",
     "certify": "api.certify",
     "check": "api.check",
+    "checkpoint_norms": "api.checkpoint_norms",
     "compile": "api.compile",
     "describe": "api.describe",
     "exchangeable": "api.exchangeable",
@@ -95,6 +103,7 @@ _HOMES = {  # public name → the module that has it
     "runs": "api.runs",
     "score": "api.score",
     "show_run": "api.runs",
+    "verify": "api.verify",
 }
 _PACKAGES = (
     "api",
@@ -111,6 +120,7 @@ _PACKAGES = (
     "files",
     "kernels",
     "lab",
+    "languages",
     "latent",
     "papers",
     "pretrained",

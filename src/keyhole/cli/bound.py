@@ -9,7 +9,8 @@ from keyhole.cli.arguments import count, counts
 from keyhole.errors import ArgumentError
 
 SOURCE = (
-    "A model that keyhole compile wrote, a JSON of norms (see --template), or and:3, signed-and:3, parity:3, junta:3."
+    "A model that keyhole compile wrote, a JSON of norms (see --template), and:3, signed-and:3, parity:3, junta:3, or "
+    "a checkpoint: a folder, a file of weights, minilm, rxnmapper."
 )
 OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .png or .csv for the growth of --vary."
 VARY = "Growth: the word context and a list, such as 100,1000 or 1e2..1e8 (doublings)."
@@ -45,10 +46,13 @@ def bound_command(
 
       keyhole bound norms.json --samples 1e6 --gap 0.1
 
+      keyhole bound minilm --samples 1e9 --context 128
+
       keyhole bound and:3 --samples 1e6 --context 1000 --vary context 1e2..1e8
     """
     from keyhole.api.bound import DRAWN, Bound, norms_template
     from keyhole.api.bound import bound as ask
+    from keyhole.api.checkpoint_bound import checkpoint_bound, is_checkpoint
     from keyhole.cli.printing import print_document
 
     if template:
@@ -60,7 +64,7 @@ def bound_command(
         raise ArgumentError(f"Only the context can be varied; got {vary[0]!r}. Write --vary context 1e2..1e8.")
     if out is not None:
         Bound.require_ending(out)
-    answer = ask(
+    answer = (checkpoint_bound if is_checkpoint(source) else ask)(
         source,
         float(count(samples)),
         count(context) if context else None,
