@@ -89,7 +89,7 @@ def rare_model(tokens=60, swing=0.2):
 @pytest.mark.slow
 @pytest.mark.parametrize("swing", [0.085, 0.12])
 def test_a_rare_difference_is_found_though_no_draw_shows_it(swing):
-    """Of a mean of bits the share is a binomial tail: 2e-6 and 5e-11, within 10 % on both sides."""
+    """Of a mean of bits the share is a binomial tail: 2e-6 and 1e-11, within 10 % on both sides."""
     model = rare_model(swing=swing)
     evaluator, junta = Evaluator(model), Junta((0,), 2, np.array([False, True]))
     needed = [k for k in range(60) if swing * (2 * k - 59) - 4 > 0]  # ones among the others that turn x₀ = 0

@@ -254,6 +254,7 @@ def _counted(
                 surely, maybe = surely + int((output.high < 0).sum()), maybe + int((~(output.low > 0)).sum())
             else:
                 surely, maybe = surely + int((output.low > 0).sum()), maybe + int((~(output.high < 0)).sum())
-    high = inside * held_out_ceiling(maybe, draws, delta / 2) + left_out
-    low = at_least_inside * max(0.0, 1 - held_out_ceiling(draws - surely, draws, delta / 2)) * (1 - 1e-9)
+    level = delta / 2 * (1 - 1e-6)  # the rest covers the rounding of the binomial tails, and of the draws
+    high = inside * held_out_ceiling(maybe, draws, level) * (1 + 1e-9) + left_out
+    low = at_least_inside * max(0.0, 1 - held_out_ceiling(draws - surely, draws, level)) * (1 - 1e-9)
     return WrongShare(max(low, one), min(certain_high, high), delta, one, certain_high, draws, maybe, inside, left_out)
