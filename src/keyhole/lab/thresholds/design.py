@@ -32,7 +32,7 @@ FAR = 10_000  # runs beyond which a forecast only means "many"
 BOOTSTRAP_SEED = 0
 COVERAGE = (  # of 90 % intervals, measured by the command it names
     "intervals are wider than the runs alone would make them, since rounds end when they look precise; of 72 simulated "
-    "sweeps 71 cover m*, and 28 of the 29 that end first (python bench/coverage.py --sweeps 12)"
+    "sweeps 71 cover m*, and 28 of the 29 that end first (python bench/coverage.py)"
 )
 
 
