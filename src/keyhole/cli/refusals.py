@@ -16,6 +16,7 @@ import typer
 from keyhole.cli.wording import in_commands
 from keyhole.errors import KeyholeError
 
+Misuse: type[Exception] = typer.BadParameter.__bases__[0]  # click's UsageError, wherever typer keeps its click
 INPUT, FAULT, INTERRUPTED, UNREAD = 2, 70, 130, 141
 EXIT_CODES = (
     f"Exit codes: 0 answered, 1 the answer is no, {INPUT} bad input, file or environment, {FAULT} a fault of keyhole, "
@@ -38,7 +39,7 @@ def one_sentence() -> Iterator[None]:
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()  # a full disk is noticed here, where it can be said
-    except (typer.Exit, typer.Abort, typer.BadParameter.__bases__[0]):
+    except (typer.Exit, typer.Abort, Misuse):
         raise
     except KeyboardInterrupt as stop:
         _say("interrupted")
