@@ -21,9 +21,10 @@ from keyhole.bounds import (
     rivals,
     sample_size,
 )
-from keyhole.bounds.finite import certificate_nats, exact_error
+from keyhole.bounds.finite import EXACT_UP_TO, certificate_nats, exact_error
 from keyhole.bounds.theorems import Rival, with_tokens
 from keyhole.compiler import load_checked, plan_profile
+from keyhole.decimals import surely
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure
 from keyhole.files.atomic import write_file
@@ -294,7 +295,7 @@ def bound(
         source="norms" if isinstance(source, NormProfile) else str(source),
         guarantees=tuple(guarantees),
         refused=tuple(refused),
-        rivals=rivals(profile, samples, delta),
+        rivals=rivals(profile, samples, delta, measured=measured),
         gap=gap,
         samples_needed=needed,
         finite=_finite(source, context, samples, delta),
@@ -324,14 +325,19 @@ def _finite(
         return ()
     s, m = named[1], int(samples)
     nats = certificate_nats(context, s, delta)
-    return (
-        (f"Occam: error of any {s}-junta that fits {m:,} samples, at most", exact_error(nats, m)),
-        (
-            f"identification: uniform bits, the target assumed a junta on at most {s} of them, samples",
-            float(identification_size(context, s, float(delta))),
-        ),
-        (FLOOR, information_floor(context, s)),
-    )
+    sure = f"with probability ≥ {surely(float(delta))}"
+    whole = float(identification_size(context, s, float(delta), witnessed=False))
+    told = f"identification: uniform bits, the target a junta on at most {s} of them, {sure} a junta that fits is it"
+    identified: tuple[tuple[str, float], ...] = ((f"{told}, samples", whole),)
+    if s <= EXACT_UP_TO:  # beyond, the number does not use the rule
+        seen = float(identification_size(context, s, float(delta)))
+        ruled = f"{told} if every cell of the function was seen, samples"
+        identified = (
+            (ruled, seen),
+            (f"identification without the rule that every cell was seen, {sure}, samples", whole),
+        )
+    occam = f"Occam: error of any {s}-junta that fits {m:,} samples, {sure}, at most"
+    return ((occam, exact_error(nats, m)), *identified, (FLOOR, information_floor(context, s)))
 
 
 FLOOR = "information floor: no learner names the positions from fewer samples than"

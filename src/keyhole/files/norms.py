@@ -8,13 +8,14 @@ from types import NoneType
 from typing import Any, get_args
 
 from keyhole.errors import AssumptionError, DataError
-from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile, require_possible
+from keyhole.profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, NormProfile, require_possible
 
 SCHEMA = "norms/1"
 TEMPLATE = "`keyhole.api.bound.norms_template()`"  # as a caller from Python writes it
 WHOLE = {"rows", "columns", "tokens", "symbols", "constant_tokens"}
-FLAGS = {"residual", "concatenated", "layernorm", "biased", "split_residual", "readout_nonnegative", "projected"}
+FLAGS = {"residual", "concatenated", "biased", "split_residual", "readout_nonnegative", "projected"}
 WORDS = {"normaliser"}
+LAYERNORM = {**{place: place for place in get_args(LayerNormPlace)}, False: "none", True: "after"}
 
 
 def template() -> str:
@@ -109,6 +110,13 @@ def _entries(kind: type, record: dict[str, Any], where: str) -> dict[str, Any]:
 def _entry(name: str, value: Any, where: str) -> Any:
     if value is None or isinstance(value, (tuple, MatrixNorms)):
         return value
+    if name == "layernorm":
+        if not isinstance(value, bool | str) or value not in LAYERNORM:
+            raise DataError(
+                f"{where}: layernorm says where one stands, none, before or after attention, or false or true (after); "
+                f"got {value!r}."
+            )
+        return LAYERNORM[value]
     if name in FLAGS or name in WORDS:
         wanted: type = bool if name in FLAGS else str
         if not isinstance(value, wanted):

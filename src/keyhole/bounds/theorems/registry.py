@@ -6,7 +6,7 @@ from math import inf
 
 from keyhole.bounds.covers.chaining import complexity_of
 from keyhole.bounds.covers.deep import deep_cover, require_query_row
-from keyhole.bounds.covers.heads import scalar_model_cover
+from keyhole.bounds.covers.heads import fixed_rows, scalar_model_cover
 from keyhole.bounds.derivation import Complexity
 from keyhole.bounds.theorems.decision_lists import list_complexity, product_list_complexity
 from keyhole.bounds.theorems.norm_fields import (
@@ -71,6 +71,7 @@ def _bounded(profile: NormProfile) -> tuple[str, ...]:
         f"‖x_t‖ ≤ {at_least(profile.token_radius, 6)} and ‖z‖ ≤ {at_least(profile.query_radius, 6)} for every input",
         f"{profile.normaliser} moves by at most {at_least(constant, 6)} in ℓ1 per unit of ℓ∞",
         "outputs are clipped to [−1, 1]",
+        *fixed_rows(profile),
     )
 
 

@@ -147,6 +147,11 @@ def fixed_query_layer(profile: NormProfile, theorem: str, needs: tuple[str, ...]
     """
     block = single_layer(profile)
     refuse_projection(profile)
+    if block.layernorm == "after":
+        raise AssumptionError(
+            f"A LayerNorm stands after attention, and {theorem} does not speak of one: it is not Lipschitz near zero "
+            "variance. Train without it."
+        )
     if profile.normaliser != "softmax":
         raise AssumptionError(f"{theorem} is about softmax, and this profile has {profile.normaliser}.")
     missing = " and ".join(name for name in needs if getattr(profile, name) is None)
@@ -156,7 +161,7 @@ def fixed_query_layer(profile: NormProfile, theorem: str, needs: tuple[str, ...]
             f"{theorem} reads {' and '.join(reads[name] for name in needs)}; the profile has no {missing}: give it."
         )
     constants = whole("the number of constant tokens", profile.constant_tokens, least=0)
-    context = whole("the number of tokens, constant ones included,", profile.tokens, least=constants + 1) - constants
+    context = whole("the number of tokens, [CLS] included,", profile.tokens, least=constants + 1) - constants
     past = block.residual or block.split_residual or block.biased or profile.readout_bias != 0
     conditions: tuple[str, ...] = (
         "one attention layer whose query does not depend on the input, over a finite alphabet",
