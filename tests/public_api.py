@@ -49,6 +49,8 @@ def use_functions_of_data(folder: Path) -> None:
     run = keyhole.show_run(runs[0].identity, store=folder / "store")
     assert_type(run, keyhole.RunInFull)
     accuracy: float = run.run.result.accuracy
+    bounds = keyhole.bound_runs(folder / "store")
+    assert_type(bounds, keyhole.RunBounds)
     keyhole.forget_runs(runs[:1])
     inference = keyhole.infer("gaussian", [4, 8], repeats=4)
     assert_type(inference, keyhole.Inference)

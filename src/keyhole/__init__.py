@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from keyhole import verdicts as verdicts
     from keyhole.api.bound import Bound as Bound
     from keyhole.api.bound import bound as bound
+    from keyhole.api.bound_runs import RunBounds as RunBounds
+    from keyhole.api.bound_runs import bound_runs as bound_runs
     from keyhole.api.certify import Certified as Certified
     from keyhole.api.certify import certify as certify
     from keyhole.api.check import Checked as Checked
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
+    from keyhole.api.norms import Norms as Norms
+    from keyhole.api.norms import norms as norms
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -75,12 +79,18 @@ _HOMES = {  # public name → the module that has it
     "Findings": "claims.findings",
     "Inference": "api.infer",
     "KeyholeError": "errors",
+<<<<<<< HEAD
+    "RunBounds": "api.bound_runs",
+=======
+    "Norms": "api.norms",
+>>>>>>> main
     "RunInFull": "api.runs",
     "Runs": "api.runs",
     "SampleComplexity": "api.sample_complexity",
     "Scores": "api.score",
     "Suite": "api.suite",
     "bound": "api.bound",
+    "bound_runs": "api.bound_runs",
     "certify": "api.certify",
     "check": "api.check",
     "compile": "api.compile",
@@ -91,6 +101,7 @@ _HOMES = {  # public name → the module that has it
     "learn": "api.learn",
     "list_claims": "claims.findings",
     "make_suite": "api.suite",
+    "norms": "api.norms",
     "reproduce": "claims.findings",
     "runs": "api.runs",
     "score": "api.score",

@@ -16,6 +16,7 @@ from keyhole.cli.describe import describe_command
 from keyhole.cli.exchangeable import exchangeable_command
 from keyhole.cli.infer import infer_command
 from keyhole.cli.learn import learn_command
+from keyhole.cli.norms import norms_command
 from keyhole.cli.refusals import EXIT_CODES, INPUT, one_sentence, require_streams
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
@@ -67,6 +68,7 @@ app = typer.Typer(
 )
 app.command("describe", rich_help_panel="Understand a function")(describe_command)
 app.command("compile", rich_help_panel="Build a model")(compile_command)
+app.command("norms", rich_help_panel="Understand a function")(norms_command)
 app.command("check", rich_help_panel="Build a model")(check_command)
 app.command("certify", rich_help_panel="Understand a model")(certify_command)
 app.command("bound", rich_help_panel="Ask the theory")(bound_command)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keyhole.attention.activations import GELU
 from keyhole.bounds import LISTS, PRODUCT_LISTS, TABULATED, guarantee, pair_construction
 from keyhole.bounds.theorems.decision_lists import (
     absence,
@@ -243,6 +244,16 @@ def test_one_symbol_is_a_constant():
     """With A = 1 nothing is ever absent: one ring is enough."""
     assert any_law_lists(0.0, 11, 1e4, 1).remainder == 0
     assert any_law_lists(0.0, 11, 1e4, 1).depth == 1
+
+
+def test_the_lipschitz_constant_of_gelu_is_rounded_up():
+    """It is above the slope at every point, and within 10⁻⁶ of the slope at √2."""
+    from scipy.stats import norm as normal
+
+    x = np.linspace(-6, 6, 100_001)
+    slope = normal.cdf(x) + x * normal.pdf(x)
+    top = normal.cdf(sqrt(2)) + sqrt(2) * normal.pdf(sqrt(2))
+    assert np.abs(slope).max() <= top + 1e-12 < GELU.lipschitz < top + 1e-6
 
 
 def test_refusals():

@@ -245,10 +245,10 @@ def test_two_sides_measured_norms_and_margins():
 
 
 def test_peeled_value_in_numbers():
-    """P_∞ = 4 → class 4 with share 1/6, R = 0 with share 1/2: δ/12 in Rule 3; signs seen are not used."""
+    """P_∞ = 4 → class 4 with share 1/72, R = 0 with share 1/2: δ/144 in Rule 3; signs seen are not used."""
     profile = pair_construction("and", 100, 3)
     found = guarantee(TABULATED, profile, 1e5, measured=True).value
-    assert found == pytest.approx(16 * sqrt(2 * log(202) / 1e5) + deviation(1e5, 0.01 / 12))
+    assert found == pytest.approx(16 * sqrt(2 * log(202) / 1e5) + deviation(1e5, 0.01 / 144))
 
 
 def test_sensitivity_says_what_halving_does():

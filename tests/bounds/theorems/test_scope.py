@@ -110,7 +110,7 @@ def test_the_price_of_codes_by_hand():
 
 
 def test_the_price_of_codes_in_theorem_p_by_hand():
-    """2P times the least of ε(1 + Q D_X/2) + √(2⌈(B/ε)²⌉ ln(2Td+1)/m) over accuracies 2^{−k/4}, added to the chain's."""
+    """2P times the least of ε(1 + Q D_X/2) + √(2⌈(B/ε)²⌉ ln(2Td+1)/m) over accuracies 2^{−k/4}, on top of the chain."""
     profile = replace(conjunction(), positions11=5.0)
     plain, m = conjunction(), 1e14
     Q, d = profile.blocks[0].heads[0].query, profile.blocks[0].heads[0].value.rows
@@ -122,7 +122,7 @@ def test_the_price_of_codes_in_theorem_p_by_hand():
 
 
 def test_moving_all_rows_moves_the_head_as_the_price_of_token_vectors_says():
-    """Tokens and query moved by ε move the pooled token by at most (1 + B_X(‖Mz‖ + ‖M‖₂B_X))ε, and sometimes near it."""
+    """Tokens and query moved by ε move the pooled token by at most (1 + B_X(‖Mz‖ + ‖M‖₂B_X))ε, at times near it."""
     rng, largest = np.random.default_rng(0), 0.0
     for _ in range(2000):
         X, z, M = in_ball(rng, (4, 2), 1.0), in_ball(rng, (1, 2), 1.0)[0], rng.normal(size=(2, 2)) * 2
@@ -224,7 +224,8 @@ def test_trained_codes_count_among_the_rivals():
     plain = parameters(profile)
     width = profile.blocks[0].heads[0].value.rows
     assert parameters(replace(profile, positions11=1.0)) == plain + 100 * width
-    assert parameters(replace(profile, embedding11=1.0)) == plain + 3 * width
+    assert parameters(replace(profile, embedding11=1.0)) == plain + 201 * width  # a vector per pair, for all one knows
+    assert parameters(replace(profile, embedding11=1.0, positions11=1.0)) == plain + (3 + 100) * width
     assert parameters(replace(profile, readout_bias=1.0)) == plain + 1
     hidden = matrix(5, 7, spectral=1.0, frobenius=1.0, columns21=1.0)
     inner = replace(profile, blocks=(replace(profile.blocks[0], hidden=hidden),))

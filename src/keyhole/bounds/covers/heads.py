@@ -161,7 +161,7 @@ def trained_rows_cover(profile: NormProfile) -> Cover:
     """The price of trained position codes and token vectors on the cover route; nothing where both were fixed.
 
     Statement  Codes with ‖P‖_{1,1} ≤ B_P add (‖v‖ L Σ_h‖W_V‖₂(1 + c B_X Q), √2 B_P, log(2Td+1)); token vectors, [CLS]
-               too, with ‖E‖_{1,1} ≤ B_E add (‖v‖ L Σ_h‖W_V‖₂(1 + c B_X (Q + ‖M‖₂B_X)), √2 B_E, log(2(A+c)d+1)).
+               too, with ‖E‖_{1,1} ≤ B_E add (‖v‖ L Σ_h‖W_V‖₂(1 + c B_X (Q + ‖M‖₂B_X)), √2 B_E, log(2nd+1)), n of them.
     Assumes    A query without a position, ‖M z‖ ≤ Q.
     Proof      A token moved by ε moves the values by ‖W_V‖₂ε and each score by Qε; a query moved by ε moves each
                score by ‖M‖₂B_X ε more. Lemma C covers the tables; rows of its elements are projected on the ball.
@@ -198,11 +198,18 @@ def trained_tables(profile: NormProfile) -> tuple[TrainedTable, ...]:
             TrainedTable(sparse_matrix_cover(profile.positions11, 1.0, places, "positions"), moves_query=False)
         )
     if profile.embedding11 is not None:
-        vectors = (profile.symbols + profile.constant_tokens) * d
+        vectors = token_vectors(profile) * d
         found.append(
             TrainedTable(sparse_matrix_cover(profile.embedding11, 1.0, vectors, "token vectors"), moves_query=True)
         )
     return tuple(found)
+
+
+def token_vectors(profile: NormProfile) -> int:
+    """Rows of a trained table of tokens at most: one per symbol beside trained codes, else one per pair."""
+    additive = profile.positions11 is not None
+    places = 1 if additive else max(1, profile.tokens - profile.constant_tokens)
+    return profile.symbols * places + profile.constant_tokens
 
 
 def fixed_rows(profile: NormProfile) -> tuple[str, ...]:

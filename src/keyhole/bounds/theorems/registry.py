@@ -88,6 +88,7 @@ PRODUCT_LISTS = Route(
     "Theorem L, independent symbols: decision lists",
     product_list_complexity,
     product_list_dials,
+    LIST_NOTE,
 )
 SCALAR = Route("cover", "Theorem S: one layer by covers", _scalar, scalar_dials, COVER_NOTE)
 PATH = Route("path", "Theorem P: one layer by its path norm", path_complexity, path_dials, COVER_NOTE)

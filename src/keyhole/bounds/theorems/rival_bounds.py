@@ -14,6 +14,7 @@ from keyhole.bounds.covers.heads import (
     require_covered,
     scalar_model_cover,
     single_layer,
+    token_vectors,
 )
 from keyhole.bounds.covers.linear import scalar_cover, sparse_matrix_cover, volumetric_size
 from keyhole.bounds.derivation import Complexity, Lemma, Step
@@ -82,7 +83,7 @@ def parameters(profile: NormProfile) -> int:
         total += sum(matrix.rows * matrix.columns for matrix in matrices)
     width = profile.blocks[0].heads[0].value.rows if profile.blocks and profile.blocks[0].heads else 0
     total += width * (profile.tokens - profile.constant_tokens) * (profile.positions11 is not None)
-    total += width * (profile.symbols + profile.constant_tokens) * (profile.embedding11 is not None)
+    total += width * token_vectors(profile) * (profile.embedding11 is not None)
     return int(total)
 
 

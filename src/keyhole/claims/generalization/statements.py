@@ -1,7 +1,7 @@
 """Claims about how many samples suffice, and how many are necessary: stated before anything is measured, and where each is measured."""
 
 from keyhole.claims.finding import Claim, Experiment, NamedFunction
-from keyhole.papers import EDELMAN_2022
+from keyhole.papers import CATONI_2007, EDELMAN_2022, LOTFI_2023, MCALLESTER_1999, TRAUGER_2023, ZHANG_2002
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
@@ -93,7 +93,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             source="keyhole, with proof (term by term); the constants compared with follow Edelman et al. (2022), from memory",
             prediction="The ratio of the two capacities never exceeds 1 on random norms.",
             could_fail="One profile whose ratio exceeds 1.",
-            papers=(EDELMAN_2022,),
+            papers=(EDELMAN_2022, ZHANG_2002, TRAUGER_2023, LOTFI_2023, MCALLESTER_1999, CATONI_2007),
         ),
         NamedFunction("keyhole.claims.generalization.bound_rivals"),
     ),

@@ -1,7 +1,7 @@
 """Claims about what gradient descent finds: stated before anything is measured, and where each is measured."""
 
 from keyhole.claims.finding import Claim, Experiment, NamedFunction
-from keyhole.papers import EDELMAN_2022, GROSS_2024
+from keyhole.papers import BARAK_2022, EDELMAN_2022, GROSS_2024
 
 
 def conjunctions(distribution: str) -> Claim:
@@ -51,7 +51,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 "its own, by at least a tenth of that time; both marks are √5 standard deviations of a network that knows nothing."
             ),
             could_fail="A pooled success rate whose upper end is below .9, a slow rise, or Fourier weight that moves only after the accuracy.",
-            papers=(EDELMAN_2022,),
+            papers=(EDELMAN_2022, BARAK_2022),
         ),
         NamedFunction("keyhole.claims.training.parity"),
     ),
