@@ -79,11 +79,8 @@ _HOMES = {  # public name → the module that has it
     "Findings": "claims.findings",
     "Inference": "api.infer",
     "KeyholeError": "errors",
-<<<<<<< HEAD
-    "RunBounds": "api.bound_runs",
-=======
     "Norms": "api.norms",
->>>>>>> main
+    "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
     "SampleComplexity": "api.sample_complexity",

@@ -150,20 +150,8 @@ class Shelf:
 
     def rows(self, **_asked):
         """A run in short for every name, and one more."""
-        short = RunSummary(
-            "",
-            "and:2",
-            "transformer",
-            12,
-            80,
-            0,
-            success=True,
-            fitted=True,
-            accuracy=1.0,
-            steps=9,
-            seconds=1.0,
-            created="",
-        )
+        outcome = {"success": True, "fitted": True, "accuracy": 1.0, "steps": 9, "seconds": 1.0, "created": ""}
+        short = RunSummary("", "and:2", "transformer", 12, 80, 0, **outcome)
         return [replace(short, identity=name) for name in (*NAMES, "aaaa0009")]
 
     def weights_path(self, name):

@@ -10,8 +10,8 @@ from keyhole.errors import ArgumentError
 
 SOURCE = (
     "A run of `keyhole learn`, by the beginning of its name, or the word runs for every trained run of the store; a "
-    "model that keyhole compile wrote; a JSON of norms (see --template); and:3, signed-and:3, parity:3, junta:3; or any "
-    "function, such as majority:5 or 'x1 & x2'."
+    "model that keyhole compile wrote; a JSON of norms (see --template); and:3, signed-and:3, parity:3, junta:3; or "
+    "any function, such as majority:5 or 'x1 & x2'."
 )
 OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .png or .csv for the growth of --vary."
 LAW = "How inputs are drawn: any; uniform; or 0.2, say, the least probability of a symbol, symbols being independent."
