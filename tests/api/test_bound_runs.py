@@ -11,13 +11,14 @@ from keyhole.api import bound as asking
 from keyhole.api import bound_runs as bounding
 from keyhole.api.bound import bound
 from keyhole.api.stored_run import TrainedRun
-from keyhole.attention import profile
+from keyhole.attention import profile, tabulate
 from keyhole.boolean.symbols import biased_bits, uniform_law
 from keyhole.bounds import PRODUCT_LISTS, guarantee, layer_guarantee, tabulated_profile
 from keyhole.compiler import plan_profile
 from keyhole.errors import AssumptionError, DataError, KeyholeError
 from keyhole.lab.runs.store import RunSummary
 from keyhole.lab.task import SparseTask
+from keyhole.pretrained import save_tabulated
 
 from helpers.random_models import Plan, random_model
 
@@ -100,6 +101,21 @@ def test_a_model_is_measured():
     assert all(one.statement.measured for one in answer.guarantees)
     assert "product-lists" not in {one.route.key for one in answer.guarantees}
     assert bound(NAMES["aaaa0001"]["model"], 1e9, law="uniform").best.value < answer.best.value
+
+
+def test_tables_are_enough(tmp_path):
+    """The tables of a model, and a file of them, have the bounds by Theorems T and L that the model has."""
+    model = NAMES["aaaa0001"]["model"]
+    path = save_tabulated(tabulate(model), tmp_path / "tables.safetensors", {})
+    asked = {"law": "uniform", "samples": 1e9}
+    whole, tables, file = (bound(source, **asked) for source in (model, tabulate(model), path))
+    assert [one.value for one in file.guarantees] == [one.value for one in tables.guarantees]
+    values = {one.route.key: one.value for one in whole.guarantees}
+    for one in tables.guarantees:
+        assert one.statement.measured
+        assert one.value == pytest.approx(values[one.route.key], rel=1e-9)
+    assert {one.route.key for one in tables.guarantees} == {"tabulated", "lists", "product-lists"}
+    assert not bound(tabulate(NAMES["aaaa0002"]["model"]), **asked).guarantees
 
 
 @pytest.mark.parametrize("source", ["majority:5", "x1 & x2", "x0 ^ x3"])
