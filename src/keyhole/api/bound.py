@@ -267,7 +267,12 @@ def norms_of(source: Source, context: int | None) -> NormProfile:
         raise AssumptionError(f"A context has at least one position; got {context}.")
     tokens = None if context is None else context + 1  # [CLS] is one more row
     if isinstance(source, Model | Tabulated):
-        return profile_of(source, trained=True) if isinstance(source, Model) else table_profile(source)
+        norms = profile_of(source, trained=True) if isinstance(source, Model) else table_profile(source)
+        if tokens not in (None, norms.tokens):
+            raise AssumptionError(
+                f"The model has a context of {norms.tokens - 1}, and {context} was given; leave it out."
+            )
+        return norms
     if isinstance(source, NormProfile):
         return source if context is None else with_tokens(source, context + source.constant_tokens)
     named = named_norms(str(source))
@@ -283,8 +288,8 @@ def norms_of(source: Source, context: int | None) -> NormProfile:
             f"{source} is no file that bounds are read from; give a model that `keyhole.compile(...).save` wrote, "
             "a JSON of norms, a name such as and:3, a formula, or a run."
         )
-    norms = read_norms(path, tokens)
-    return norms if context is None else with_tokens(norms, context + norms.constant_tokens)
+    read = read_norms(path, tokens)
+    return read if context is None else with_tokens(read, context + read.constant_tokens)
 
 
 def _holds_tables(source: Source) -> bool:
@@ -319,7 +324,7 @@ def _stored_norms(path: Path, context: int | None) -> NormProfile:
     """The norms of a model of ours, of whose file everything must be as claimed."""
     stored = read_model(path)
     if is_tabulated(stored):
-        return table_profile(load_tabulated(stored))
+        return norms_of(load_tabulated(stored), context)
     plan = load_checked(stored, path)
     if context not in (None, plan.context):
         raise DataError(
@@ -364,6 +369,8 @@ def bound(
     subject = read_subject(source, context, store, tell)
     profile, measured = _under(law, subject.profile), measured or subject.measured
     require_possible(profile)
+    if subject.samples is not None:
+        _require_own(source, subject, samples, law)
     samples = subject.samples if samples is None else samples
     if samples is None:
         raise AssumptionError("A bound was asked for without a number of samples; give samples.")
@@ -395,6 +402,18 @@ def bound(
         finite=_finite(subject.sparsity, context, samples, delta),
         growth=_growths(source, profile, guarantees, contexts, gap or GROWTH_GAP) if contexts else (),
     )
+
+
+def _require_own(source: Source, subject: Subject, samples: Real | None, law: str | Real | None) -> None:
+    """Refuse a number of samples, or a law, that a trained run does not have."""
+    if samples not in (None, subject.samples):
+        raise AssumptionError(
+            f"The run {source} was trained on {subject.samples:,} samples, and {samples:g} were given; leave them out."
+        )
+    if law is not None:
+        raise AssumptionError(
+            f"The run {source} has the law its inputs were drawn from, and {law} was given; leave it out."
+        )
 
 
 def _under(law: str | Real | None, profile: NormProfile) -> NormProfile:
