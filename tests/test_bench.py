@@ -1,5 +1,6 @@
 """What is timed side by side computes the same."""
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -45,3 +46,15 @@ def test_targets_are_said_to_be_met_or_not():
     ends = [line.rpartition(": ")[2] for line in run.stdout.splitlines()]
     assert ends[:6] == ["met", "not met", "met", "met", "not met", "met"]
     assert ends[6:] == [*ends[:5], "not met"]
+
+
+def test_the_table_of_laws_counts_right_and_wrong():
+    """A row of the simulation of growth laws tells the share named rightly, wrongly, left open and misfitting."""
+    bench = runpy.run_path(str(BENCH / "laws.py"))
+    curve, name = bench["REQUIRED"]["a + b T"]
+    row = bench["row"]("a line", curve, name, bench["LONG"], 0.05, 50, 0)
+    right, wrong, undecided, misfit = (float(share.rstrip("%")) for share in row.split()[2:6])
+    assert right + wrong + undecided + misfit == pytest.approx(100, abs=0.3)
+    assert right >= 80
+    mistaken = bench["row"]("a line", curve, "log", bench["LONG"], 0.05, 50, 0)
+    assert f"linear {right:.1f}%" in mistaken

@@ -145,13 +145,21 @@ def _versions(record: Record) -> list[Element]:
     return [Lines(f"warning: {sum(others.values()):,} of these runs were made with {names}, not the present")]
 
 
+LAW_COLUMNS = (
+    "support: relative to the laws listed, not a probability; fit p: the chance of points as far off, were the law "
+    "true; resamples: how often the law leads if every point is moved by its error once more, which tells how firm "
+    "the ranking is, not how probable the law; foretold: the error at the longest contexts, predicted from the others"
+)
+
+
 def _laws(record: Record) -> list[Element]:
     """The laws from best to worst, and what is to be said against the verdict."""
     if not record["laws"]:
         return []
     columns = [
         Column("law", at_least=15),
-        Column("weight", "right"),
+        Column("support", "right"),
+        Column("fit p", "right"),
         Column("resamples", "right"),
         Column("foretold", "right"),
         Column("coefficients"),
@@ -160,13 +168,14 @@ def _laws(record: Record) -> list[Element]:
         (
             law["formula"],
             f"{law['weight']:.2f}",
+            f"{law['fit_p']:.2g}" if law["fit_p"] >= 0.001 else "<0.001",
             f"{law['share']:.0%}",
             "–" if law["foretold"] is None else f"±{law['foretold']:.0%}",
             ", ".join(f"{name} = {each['value']:.3g}" for name, each in law["coefficients"].items()),
         )
         for law in record["laws"]
     ]
-    return [Gap(), Grid(columns, rows), *_remarks(record)]
+    return [Gap(), Grid(columns, rows), Lines(LAW_COLUMNS), *_remarks(record)]
 
 
 def _remarks(record: Record) -> list[Element]:
@@ -177,19 +186,20 @@ def _certified(record: Record) -> list[Element]:
     """How many successful runs are without an error, proved equal to the function read off them, and identified."""
     if not record["certified"]:
         return []
-    names = ("T", "m", "runs", "clean", "proved", "refuted", "identified", "bound", "seconds")
+    names = ("T", "m", "runs", "clean", "proved", "refuted", "undecided", "identified", "bound", "seconds")
     rows = [
         (
             str(row["context"]),
             str(row["samples"] or "fresh"),
-            *(str(row[name]) for name in ("settled", "clean", "proved", "counterexamples", "identified")),
+            *(str(row[name]) for name in ("settled", "clean", "proved", "counterexamples", "undecided", "identified")),
             "–" if row["error_bound"] is None else at_most(row["error_bound"], places=3),
             f"{row['seconds']:.1f}",
         )
         for row in record["certified"]
     ]
     columns = [Column(name, "right", at_least=8 if name in ("T", "m") else 0, gap=1) for name in names]
-    return [Gap(), Lines(CERTIFIED, hang=0), Grid(columns, rows)]
+    said = [record["certificates_wrong"], record["certificates_delta"]]
+    return [Gap(), Lines(CERTIFIED, hang=0), Grid(columns, rows), *(Lines(words) for words in said if words)]
 
 
 def _place(threshold: Record) -> tuple[str, str]:
