@@ -31,8 +31,7 @@ def test_the_answer_in_full(record):
         ),
         *(f"{refused['theorem']}: not asked. {refused['reason']}" for refused in record["refused"]),
         "Occam: error of any 3-junta that fits 100,000 samples, with probability ≥ 0.99, at most: 0.0002514",
-        "identification: uniform bits, the target a junta on at most 3 of them, with probability ≥ 0.99 a junta that fits "
-        "is it if every cell of the function was seen, samples: 85",
+        f"{record['finite_classes'][1]['name']}: 85",
         "identification without the rule that every cell was seen, with probability ≥ 0.99, samples: 140",
         "information floor: no learner names the positions from fewer samples than: 17.3",
         "",

@@ -91,9 +91,9 @@ def bound_command(
         raise ArgumentError(f"Only the context can be varied; got {vary[0]!r}. Write --vary context 1e2..1e8.")
     if out is not None:
         Bound.require_ending(out)
-    answer = (checkpoint_bound if is_checkpoint(source) else ask)(
+    answer: Bound = (checkpoint_bound if samples and is_checkpoint(source) else ask)(
         source,
-        float(count(samples)) if samples else None,
+        float(count(samples)) if samples else None,  # type: ignore[arg-type]  (a checkpoint is asked with samples)
         count(context) if context else None,
         delta=delta,
         gap=gap,
