@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from keyhole import files as files
     from keyhole import kernels as kernels
     from keyhole import lab as lab
+    from keyhole import languages as languages
     from keyhole import latent as latent
     from keyhole import papers as papers
     from keyhole import pretrained as pretrained
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from keyhole.api.certify import certify as certify
     from keyhole.api.check import Checked as Checked
     from keyhole.api.check import check as check
+    from keyhole.api.checkpoint_norms import CheckpointNorms as CheckpointNorms
+    from keyhole.api.checkpoint_norms import checkpoint_norms as checkpoint_norms
     from keyhole.api.compile import Compiled as Compiled
     from keyhole.api.compile import compile as compile  # noqa: A004  (the name of the question)
     from keyhole.api.describe import Description as Description
@@ -48,8 +51,6 @@ if TYPE_CHECKING:
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
-    from keyhole.api.norms import Norms as Norms
-    from keyhole.api.norms import norms as norms
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
     from keyhole.api.score import score as score
     from keyhole.api.suite import Suite as Suite
     from keyhole.api.suite import make_suite as make_suite
+    from keyhole.api.verify import Verified as Verified
+    from keyhole.api.verify import verify as verify
     from keyhole.claims.findings import Claims as Claims
     from keyhole.claims.findings import Findings as Findings
     from keyhole.claims.findings import list_claims as list_claims
@@ -72,6 +75,7 @@ _HOMES = {  # public name → the module that has it
     "Bound": "api.bound",
     "Certified": "api.certify",
     "Checked": "api.check",
+    "CheckpointNorms": "api.checkpoint_norms",
     "Claims": "claims.findings",
     "Compiled": "api.compile",
     "Description": "api.describe",
@@ -86,10 +90,12 @@ _HOMES = {  # public name → the module that has it
     "SampleComplexity": "api.sample_complexity",
     "Scores": "api.score",
     "Suite": "api.suite",
+    "Verified": "api.verify",
     "bound": "api.bound",
     "bound_runs": "api.bound_runs",
     "certify": "api.certify",
     "check": "api.check",
+    "checkpoint_norms": "api.checkpoint_norms",
     "compile": "api.compile",
     "describe": "api.describe",
     "exchangeable": "api.exchangeable",
@@ -98,11 +104,11 @@ _HOMES = {  # public name → the module that has it
     "learn": "api.learn",
     "list_claims": "claims.findings",
     "make_suite": "api.suite",
-    "norms": "api.norms",
     "reproduce": "claims.findings",
     "runs": "api.runs",
     "score": "api.score",
     "show_run": "api.runs",
+    "verify": "api.verify",
 }
 _PACKAGES = (
     "api",
@@ -119,6 +125,7 @@ _PACKAGES = (
     "files",
     "kernels",
     "lab",
+    "languages",
     "latent",
     "papers",
     "pretrained",

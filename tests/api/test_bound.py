@@ -71,6 +71,15 @@ def test_a_file_and_a_profile_say_the_same(tmp_path):
     assert bound(path, 1e6).best.value in values
 
 
+def test_a_context_counts_the_constant_tokens_beside_it(tmp_path):
+    """With three constant tokens a context of 100 is 103 rows, in a profile and in a file."""
+    profile = replace(pair_construction("and", 30, 3), constant_tokens=3, tokens=33)
+    path = tmp_path / "norms.json"
+    path.write_text(dumps(profile), "utf8")
+    for source in (profile, path):
+        assert {found.profile.tokens for found in bound(source, 1e6, 100).guarantees} == {103}
+
+
 def test_what_does_not_apply_is_refused_with_its_reason():
     """Two layers leave only Theorem D; a profile without P_∞ leaves Theorem T out."""
     profile = pair_construction("and", 30, 3)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from keyhole.api.result import Result
-from keyhole.api.run_certificate import RunCertificate, shares
+from keyhole.api.run_certificate import RunCertificate, delta_over_many, shares, wrong_over_many
 from keyhole.boolean import balanced, read_function
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
@@ -150,6 +150,8 @@ class SampleComplexity(Result):
             "cells": [asdict(tally) for tally in self.sweep.tallies],
             "certified": shares(self.settled),
             "certificates": [one.record() for one in self.settled],
+            "certificates_delta": delta_over_many(self.settled),
+            "certificates_wrong": wrong_over_many(self.settled),
             "beside": [other.record() for other in self.beside],
             "runs": self.runs,
             "made": self.made,

@@ -21,6 +21,7 @@ from keyhole.cli.refusals import EXIT_CODES, INPUT, one_sentence, require_stream
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
 from keyhole.cli.score import score_command
+from keyhole.cli.verify import verify_command
 
 Misuse: type[Exception] = typer.BadParameter.__bases__[0]  # click's UsageError, wherever typer keeps its click
 
@@ -71,6 +72,7 @@ app.command("compile", rich_help_panel="Build a model")(compile_command)
 app.command("norms", rich_help_panel="Understand a function")(norms_command)
 app.command("check", rich_help_panel="Build a model")(check_command)
 app.command("certify", rich_help_panel="Understand a model")(certify_command)
+app.command("verify", rich_help_panel="Understand a model")(verify_command)
 app.command("bound", rich_help_panel="Ask the theory")(bound_command)
 app.command("learn", rich_help_panel="Train models")(learn_command)
 app.add_typer(runs_app, name="runs", rich_help_panel="Train models")

@@ -37,6 +37,22 @@ def counts(text: str) -> list[int]:
     return found
 
 
+def lengths(text: str) -> list[int]:
+    """The list: numbers between commas, or first..last, every length between them.
+
+    >>> lengths("1..4,10")
+    [1, 2, 3, 4, 10]
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, dots, last = part.strip().partition("..")
+        low, high = count(first), count(last) if dots else count(first)
+        if low < 1 or high < low or high - low >= MOST:
+            raise ArgumentError(f"{text!r} is no list of lengths; write 5,10,20 or 1..50, the smaller one first.")
+        found += range(low, high + 1)
+    return found
+
+
 def _doublings(first: int, last: int, text: str) -> list[int]:
     if first < 1 or last < first:
         raise ArgumentError(

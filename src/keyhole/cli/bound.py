@@ -11,7 +11,7 @@ from keyhole.errors import ArgumentError
 SOURCE = (
     "A run of `keyhole learn`, by the beginning of its name, or the word runs for every trained run of the store; a "
     "model that keyhole compile wrote; a JSON of norms (see --template); and:3, signed-and:3, parity:3, junta:3; or "
-    "any function, such as majority:5 or 'x1 & x2'."
+    "any function, such as majority:5 or 'x1 & x2'; a checkpoint: a folder, a file of weights, minilm, rxnmapper."
 )
 OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .png or .csv for the growth of --vary."
 LAW = "How inputs are drawn: any; uniform; or 0.2, say, the least probability of a symbol, symbols being independent."
@@ -69,10 +69,13 @@ def bound_command(
 
       keyhole bound norms.json --samples 1e6 --gap 0.1
 
+      keyhole bound minilm --samples 1e9 --context 128
+
       keyhole bound and:3 --samples 1e6 --context 1000 --vary context 1e2..1e8
     """
     from keyhole.api.bound import DRAWN, Bound, norms_template
     from keyhole.api.bound import bound as ask
+    from keyhole.api.checkpoint_bound import checkpoint_bound, is_checkpoint
     from keyhole.api.stored_run import names_run
     from keyhole.cli.printing import print_document
 
@@ -88,9 +91,9 @@ def bound_command(
         raise ArgumentError(f"Only the context can be varied; got {vary[0]!r}. Write --vary context 1e2..1e8.")
     if out is not None:
         Bound.require_ending(out)
-    answer = ask(
+    answer: Bound = (checkpoint_bound if samples and is_checkpoint(source) else ask)(
         source,
-        float(count(samples)) if samples else None,
+        float(count(samples)) if samples else None,  # type: ignore[arg-type]  (a checkpoint is asked with samples)
         count(context) if context else None,
         delta=delta,
         gap=gap,

@@ -186,19 +186,20 @@ def _certified(record: Record) -> list[Element]:
     """How many successful runs are without an error, proved equal to the function read off them, and identified."""
     if not record["certified"]:
         return []
-    names = ("T", "m", "runs", "clean", "proved", "refuted", "identified", "bound", "seconds")
+    names = ("T", "m", "runs", "clean", "proved", "refuted", "undecided", "identified", "bound", "seconds")
     rows = [
         (
             str(row["context"]),
             str(row["samples"] or "fresh"),
-            *(str(row[name]) for name in ("settled", "clean", "proved", "counterexamples", "identified")),
+            *(str(row[name]) for name in ("settled", "clean", "proved", "counterexamples", "undecided", "identified")),
             "–" if row["error_bound"] is None else at_most(row["error_bound"], places=3),
             f"{row['seconds']:.1f}",
         )
         for row in record["certified"]
     ]
     columns = [Column(name, "right", at_least=8 if name in ("T", "m") else 0, gap=1) for name in names]
-    return [Gap(), Lines(CERTIFIED, hang=0), Grid(columns, rows)]
+    said = [record["certificates_wrong"], record["certificates_delta"]]
+    return [Gap(), Lines(CERTIFIED, hang=0), Grid(columns, rows), *(Lines(words) for words in said if words)]
 
 
 def _place(threshold: Record) -> tuple[str, str]:

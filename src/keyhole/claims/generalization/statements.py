@@ -13,7 +13,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 "hidden set is the only consistent one at least half of the time once the expected number of rivals is ½."
             ),
             formula=r"m\ge\log_2\binom{T}{s},\qquad \sum_{j<3}\binom{3}{j}\binom{T-3}{3-j}\left(2p^{6-j}\right)^m\le\tfrac{1}{2}",
-            kind="measurement",
+            kind="inequality",
             source="keyhole, with proof (the information floor; first moment); optimality of log T is also claimed by Edelman et al. (2022)",
             prediction=(
                 "At the first-moment size (28 samples at T = 100, 34 at T = 400) the target is alone with probability at least ½; "
@@ -30,13 +30,16 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             title="A head whose scores ignore the symbol is no richer than 2T + 2 one-position functions",
             statement=(
                 "With spread R = 0 a head is a convex combination of functions of one position each, so its Rademacher complexity is "
-                "that of 2T + 2 signs, whatever its logits and positions. Measured here by drawing bits and signs."
+                "that of 2T + 2 signs, whatever its logits and positions. Checked on drawn bits and signs, and on random heads."
             ),
             formula=r"R_m(G)=\mathbb{E}\max_{t,\,e}\frac{1}{m}\sum_i\xi_i\,e(b_{i,t})\;\le\;\sqrt{\frac{2\ln(2T+2)}{m}}",
-            kind="measurement",
+            kind="inequality",
             source="keyhole, with proof (Theorem T at R = 0); the measured values are new draws",
-            prediction="The measured complexity is below the bound at every (T, m), and within a factor 2 of it.",
-            could_fail="A lower end of the interval above the bound, or an upper end below half of it.",
+            prediction=(
+                "On every draw no random head correlates more with the signs than the best function of one position. The mean of the latter is "
+                "below the bound at every (T, m), and within a factor 2 of it."
+            ),
+            could_fail="A head above the best function, a lower end of the interval above the bound, or an upper end below half of it.",
         ),
         NamedFunction("keyhole.claims.generalization.theorem_t"),
     ),

@@ -142,7 +142,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 "the ridge T^(3/4) of the proof is ruled by the bias Σ_ℓ (ε/(μ_ℓ+ε))²E‖f_ℓ‖², ε = T^(−1/4), whose exponent −½ is out of reach. Without keys, the mean of a Gaussian location's tokens is off the posterior mean by (λ/(T+λ))²(τ²+σ²/T)."
             ),
             formula=r"E\|\hat f(q)-f(q)\|^2=\|w^\top f(K)-f(q)\|^2+k\sigma^2\|w\|^2",
-            kind="measurement",
+            kind="identity",
             source="keyhole, with proof; an error decreasing in the input size is claimed by Zhang et al. (2022). The ridge T^(3/4) follows Zhang et al. (2023), from memory",
             prediction=(
                 "Measured over exact errors average 1, and every fitted slope's 99.9 % interval holds the exact slope. At the largest length the proof ridge is within 10 % of the bias formula "

@@ -9,6 +9,8 @@ from keyhole.lab.laws.decision import WIDE as WIDE
 from keyhole.lab.laws.decision import Decision as Decision
 from keyhole.lab.laws.decision import decide as decide
 from keyhole.lab.laws.decision import naming_rates as naming_rates
+from keyhole.lab.laws.exponent import exponent_rates as exponent_rates
+from keyhole.lab.laws.exponent import growth_exponent as growth_exponent
 from keyhole.lab.laws.figures import course_figure as course_figure
 from keyhole.lab.laws.figures import grokking_figure as grokking_figure
 from keyhole.lab.laws.figures import learners_figure as learners_figure

@@ -18,7 +18,7 @@ from keyhole.lab.laws.growth_laws import LAWS, GrowthLaw
 ODDS = 6.0  # the least odds of a law that is named, against every other law
 PRICE = 6.0  # of one coefficient, in deviance: a rise is believed from about three standard errors on
 MISFIT = 0.01  # a law whose deviance is as large with a smaller probability does not fit
-BENT_ODDS = 2.0  # the least odds of the likelihoods, without a price, against a bend of another law
+BENT_ODDS = 2.5  # the least odds of the likelihoods, without a price, against a bend of another law
 WIDE = 300.0  # longest over shortest context, from which on a law that grows may be named
 FLAT = 1.5  # the constant is named only if a rise by this factor over the contexts is excluded at the same odds
 

@@ -182,7 +182,8 @@ def threshold_of(plan: SweepPlan, rows: Iterable[RunSummary]) -> Threshold | Non
     if not won:
         return None
     context, quantile, confidence = rows[0].context, plan.quantile, plan.confidence
-    rounds = isinstance(plan.schedule, Adaptive)
+    schedule = plan.schedule
+    rounds = isinstance(schedule, Adaptive) and len(rows) < schedule.design.budget  # the budget selects no sample
     return estimate_threshold(context, won, quantile=quantile, confidence=confidence, unfitted=unfitted, rounds=rounds)
 
 

@@ -76,8 +76,8 @@ def estimate_threshold(
     all runs agree. If outcomes separate perfectly (all runs fail below a size, all succeed above), only the likelihood
     ratio covers the whole gap. Rounds stop when the interval is narrow, which favours samples that look steep: a
     profile likelihood instead of the integral then covers less often than the stated confidence. `rounds` says that the
-    runs were chosen in rounds that stop so, and widens the interval by `widen`. `unfitted` counts the failures that did
-    not fit their training set among the same trials.
+    runs were chosen in rounds that stopped so, short of their budget: `widen` then widens the interval. `unfitted`
+    counts the failures that did not fit their training set among the same trials.
     """
     check_confidence(confidence)
     fit = fit_curves(counts, quantile)
