@@ -48,9 +48,13 @@ if TYPE_CHECKING:
     from keyhole.api.describe import describe as describe
     from keyhole.api.exchangeable import Exchangeability as Exchangeability
     from keyhole.api.exchangeable import exchangeable as exchangeable
+    from keyhole.api.fit import Fit as Fit
+    from keyhole.api.fit import fit as fit
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
+    from keyhole.api.norms import Norms as Norms
+    from keyhole.api.norms import norms as norms
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -81,6 +85,7 @@ _HOMES = {  # public name → the module that has it
     "Description": "api.describe",
     "Exchangeability": "api.exchangeable",
     "Findings": "claims.findings",
+    "Fit": "api.fit",
     "Inference": "api.infer",
     "KeyholeError": "errors",
     "Norms": "api.norms",
@@ -99,11 +104,13 @@ _HOMES = {  # public name → the module that has it
     "compile": "api.compile",
     "describe": "api.describe",
     "exchangeable": "api.exchangeable",
+    "fit": "api.fit",
     "forget_runs": "api.runs",
     "infer": "api.infer",
     "learn": "api.learn",
     "list_claims": "claims.findings",
     "make_suite": "api.suite",
+    "norms": "api.norms",
     "reproduce": "claims.findings",
     "runs": "api.runs",
     "score": "api.score",

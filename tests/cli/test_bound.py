@@ -122,7 +122,7 @@ def test_out_writes_a_file(tmp_path, name, opening):
         (("model.npz", "--samples", "10"), "is no file that bounds are read from"),
         (("nothing.safetensors", "--samples", "10"), "nothing.safetensors"),
         ((*ASK, "--out", "growth.svg"), "without contexts"),
-        ((*ASK, "--out", "answer.pdf"), "'answer.pdf'; its name must end in .json, .txt, .html"),
+        ((*ASK, "--out", "answer.doc"), "'answer.doc'; its name must end in .json, .txt, .html"),
         ((*ASK, "--out", "answer"), "its name must end in"),
     ],
 )

@@ -6,6 +6,7 @@ from math import log
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.api.stored_run import names_run, read_run
 from keyhole.attention import Model, Tabulated, table_profile
@@ -44,7 +45,7 @@ from keyhole.show.site import save_figure
 from keyhole.show.text import to_text
 
 GROWTH_GAP = 0.2  # of the growth table, where no gap is asked for
-DRAWN = (".svg", ".png", ".csv")  # endings of files that have the figure of growth
+DRAWN = (".svg", ".pdf", ".png", ".csv")  # endings of files that have the figure of growth
 
 
 @dataclass(frozen=True)
@@ -149,8 +150,8 @@ class Bound(Result):
     def save(self, path: str | Path, *, explained: bool = False) -> Path:
         """Write the answer in the format of the path's ending, and return the path.
 
-        .json has the record, .txt the answer as it is shown, or explained; .html every derivation; .svg, .png and .csv
-        have the figure of growth.
+        .json has the record, .txt the answer as it is shown, or explained; .html every derivation; .svg, .pdf, .png
+        and .csv have the figure of growth.
         """
         path = Path(path)
         self.require_ending(path)
@@ -339,6 +340,7 @@ def norms_template() -> str:
     return template()
 
 
+@asked
 def bound(
     source: Source,
     samples: Real | None = None,

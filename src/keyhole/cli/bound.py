@@ -11,10 +11,10 @@ from keyhole.errors import ArgumentError
 SOURCE = (
     "A run of `keyhole learn`, by the beginning of its name, or the word runs for every trained run of the store; a "
     "model that keyhole compile wrote; a JSON of norms (see --template); and:3, signed-and:3, parity:3, junta:3; or "
-    "any function, such as majority:5 or 'x1 & x2'; a checkpoint: a folder, a file of weights, minilm, rxnmapper."
+    "any function, such as majority:5 or 'x1 & x2'; or a checkpoint: a folder, a file of weights, minilm, rxnmapper."
 )
-OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .png or .csv for the growth of --vary."
 LAW = "How inputs are drawn: any; uniform; or 0.2, say, the least probability of a symbol, symbols being independent."
+OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .pdf, .png or .csv for the growth of --vary."
 VARY = "Growth: the word context and a list, such as 100,1000 or 1e2..1e8 (doublings)."
 
 
@@ -91,9 +91,9 @@ def bound_command(
         raise ArgumentError(f"Only the context can be varied; got {vary[0]!r}. Write --vary context 1e2..1e8.")
     if out is not None:
         Bound.require_ending(out)
-    answer: Bound = (checkpoint_bound if samples and is_checkpoint(source) else ask)(
+    answer = (checkpoint_bound if not names_run(source) and is_checkpoint(source) else ask)(
         source,
-        float(count(samples)) if samples else None,  # type: ignore[arg-type]  (a checkpoint is asked with samples)
+        float(count(samples)) if samples else None,
         count(context) if context else None,
         delta=delta,
         gap=gap,
