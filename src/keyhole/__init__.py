@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from keyhole import verdicts as verdicts
     from keyhole.api.bound import Bound as Bound
     from keyhole.api.bound import bound as bound
+    from keyhole.api.bound_runs import RunBounds as RunBounds
+    from keyhole.api.bound_runs import bound_runs as bound_runs
     from keyhole.api.certify import Certified as Certified
     from keyhole.api.certify import certify as certify
     from keyhole.api.check import Checked as Checked
@@ -46,9 +48,13 @@ if TYPE_CHECKING:
     from keyhole.api.describe import describe as describe
     from keyhole.api.exchangeable import Exchangeability as Exchangeability
     from keyhole.api.exchangeable import exchangeable as exchangeable
+    from keyhole.api.fit import Fit as Fit
+    from keyhole.api.fit import fit as fit
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
+    from keyhole.api.norms import Norms as Norms
+    from keyhole.api.norms import norms as norms
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -79,8 +85,11 @@ _HOMES = {  # public name → the module that has it
     "Description": "api.describe",
     "Exchangeability": "api.exchangeable",
     "Findings": "claims.findings",
+    "Fit": "api.fit",
     "Inference": "api.infer",
     "KeyholeError": "errors",
+    "Norms": "api.norms",
+    "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
     "SampleComplexity": "api.sample_complexity",
@@ -88,17 +97,20 @@ _HOMES = {  # public name → the module that has it
     "Suite": "api.suite",
     "Verified": "api.verify",
     "bound": "api.bound",
+    "bound_runs": "api.bound_runs",
     "certify": "api.certify",
     "check": "api.check",
     "checkpoint_norms": "api.checkpoint_norms",
     "compile": "api.compile",
     "describe": "api.describe",
     "exchangeable": "api.exchangeable",
+    "fit": "api.fit",
     "forget_runs": "api.runs",
     "infer": "api.infer",
     "learn": "api.learn",
     "list_claims": "claims.findings",
     "make_suite": "api.suite",
+    "norms": "api.norms",
     "reproduce": "claims.findings",
     "runs": "api.runs",
     "score": "api.score",

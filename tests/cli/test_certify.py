@@ -127,7 +127,7 @@ def test_out(folder, tmp_path, name, opening):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("none.safetensors",), "cannot be read: No such file"),
+        (("none.safetensors",), "is no file, and no name of a run"),
         (("weights.pt",), "is a pickle, which runs code when it is read"),
         (("mamba.safetensors",), "names the architecture 'S6', which is not known"),
         (("good.safetensors", "--data", "long.npz"), "The data have 41 positions, and the model reads 40"),

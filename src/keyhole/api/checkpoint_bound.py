@@ -7,7 +7,7 @@ from typing import Any
 from keyhole.api.bound import Bound, bound
 from keyhole.api.checkpoint_norms import HEAD_NAMES, StandInBound, stand_in_bound
 from keyhole.bounds import Real
-from keyhole.errors import DataError
+from keyhole.errors import ArgumentError, DataError
 from keyhole.files.looking import is_folder, is_there
 from keyhole.files.safetensors_in import is_ours
 from keyhole.pretrained import ENDINGS, PACKAGED, STAND_IN, Architecture, head_norms, load_checkpoint, stand_in_profile
@@ -60,7 +60,7 @@ def is_checkpoint(source: str) -> bool:
 
 def checkpoint_bound(
     source: str | Path,
-    samples: Real,
+    samples: Real | None,
     context: int | None = None,
     *,
     delta: Real = 0.01,
@@ -73,6 +73,8 @@ def checkpoint_bound(
     The stand-in has the network's W_QK and W_OV, and a projection on a ball where the network has norms. `more` goes to
     `bound`.
     """
+    if samples is None:
+        raise ArgumentError("A bound of a checkpoint needs a number of samples; say how many it was trained on.")
     told = {} if heads is None else dict.fromkeys(HEAD_NAMES, heads)
     checkpoint = load_checkpoint(source, architecture=architecture, config=told)
     length = CONTEXT if context is None else context

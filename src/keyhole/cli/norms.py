@@ -1,6 +1,7 @@
 """`keyhole norms`: how small a path norm can represent a function, or the norms of every head of a checkpoint."""
 
 from collections.abc import Mapping
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -115,4 +116,4 @@ def _of_checkpoint(sources: list[str], given: Mapping[str, object], seed: int, o
         return checkpoint_norms(*sources, seed=seed, watch=watch, **options)
 
 
-norms_command.__doc__ = f"{norms_command.__doc__}\n{EXAMPLES}"
+norms_command.__doc__ = f"{cleandoc(norms_command.__doc__ or '')}\n{EXAMPLES}"

@@ -1,7 +1,7 @@
 """Claims about what gradient descent finds: stated before anything is measured, and where each is measured."""
 
 from keyhole.claims.finding import Claim, Experiment, NamedFunction
-from keyhole.papers import EDELMAN_2022, GROSS_2024
+from keyhole.papers import BARAK_2022, EDELMAN_2022, GROSS_2024
 
 
 def conjunctions(distribution: str) -> Claim:
@@ -86,6 +86,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 "nothing."
             ),
             could_fail="A share of runs foretold whose 95 % interval lies below ½.",
+            papers=(BARAK_2022,),
         ),
         NamedFunction("keyhole.claims.training.parity", "measure_foretold"),
     ),
