@@ -55,15 +55,29 @@ def at_the_edge(thing):
         if dataclasses.is_dataclass(thing) and "__init__" in vars(thing):
             thing.__init__ = at_the_edge(thing.__init__)
         return thing
-    typed = fully(thing) if inspect.isgeneratorfunction(thing) else checked(thing)  # a generator runs when all is over
-    if states_a_shape(thing):
-        typed = in_a_context(typed)
+    if "<locals>" in thing.__qualname__:  # a function inside another is no edge, and is made anew at each call
+        return thing
+    typed = None
 
     @functools.wraps(thing)
     def edge(*args, **options):
-        return (typed if switch.on else thing)(*args, **options)
+        nonlocal typed
+        if not switch.on:
+            return thing(*args, **options)
+        typed = typed or with_checks(thing)  # when first called, since all names are known then
+        return typed(*args, **options)
 
     return edge
+
+
+def with_checks(function):
+    """The function with its arguments and its result checked, in a context of its own if it states a shape."""
+    try:
+        hints = get_type_hints(function).values()
+    except NameError:  # a name that mypy alone can see: what it annotates is not checked
+        return fully(function)
+    typed = fully(function) if inspect.isgeneratorfunction(function) else checked(function)  # it runs when all is over
+    return in_a_context(typed) if any(map(states_a_shape, hints)) else typed
 
 
 @contextmanager
@@ -76,13 +90,6 @@ def switched_off():
         switch.on = True
 
 
-def states_a_shape(function) -> bool:
-    """Whether an array's shape is part of the signature. Where a name is not known yet, as if it were."""
-    try:
-        return any(map(_has_shape, get_type_hints(function).values()))
-    except NameError:
-        return True
-
-
-def _has_shape(hint) -> bool:
-    return hasattr(hint, "dim_str") or any(map(_has_shape, get_args(hint)))
+def states_a_shape(hint) -> bool:
+    """Whether a type is an array of some shape, or is made of one."""
+    return hasattr(hint, "dim_str") or any(map(states_a_shape, get_args(hint)))
