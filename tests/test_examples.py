@@ -9,6 +9,7 @@ from math import log
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 import keyhole
@@ -146,6 +147,22 @@ def test_own_construction():
     assert f"read-out {65 * 5**0.5:.1f}, by theorem {65 * 5**0.5:.1f}" in run.stdout
     assert "check: as claimed" in run.stdout
     assert len((EXAMPLES / "own_construction.py").read_text("utf8").splitlines()) <= 60
+
+
+def test_own_architecture():
+    """Checkpoints of an architecture of one's own are read by a record of at most 60 lines, file and all."""
+    words = [sys.executable, str(EXAMPLES / "own_architecture.py")]
+    run = subprocess.run(words, capture_output=True, text=True, check=True)
+    rng = np.random.default_rng(0)  # the numbers of the example, drawn again
+    drawn = [rng.normal(size=shape) for shape in ((5, 8), (16, 8), (8,), (3, 8), (1,), *(2 * ((24, 8), (8, 8), (8,))))]
+    query, key, _ = drawn[8].reshape(2, 3, 4, 8)[0]
+    norm = np.linalg.norm(key.T @ query / 2, 2)
+    assert run.stdout.splitlines() == [
+        "stages: 2 layers of 2 heads",
+        "not used: seen, a counter of steps",
+        f"the score matrix of head 2-1 has the spectral norm {norm:.3f}",
+    ]
+    assert len((EXAMPLES / "own_architecture.py").read_text("utf8").splitlines()) <= 60
 
 
 @pytest.mark.extra("torch")

@@ -23,7 +23,7 @@ LAYERS = [  # a package imports only from layers below its own; packages of one 
     {"compiler", "certifier", "lab", "latent", "pretrained"},
     {"bounds"},
     {"kernels"},
-    {"attention", "boolean"},
+    {"attention", "boolean", "languages"},
     {"rigorous"},
     {"files"},
     {"figure", "decimals", "estimate", "profile", "papers", "progress", "verdicts"},

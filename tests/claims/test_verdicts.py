@@ -17,7 +17,7 @@ from keyhole.claims.latent import (
 )
 from keyhole.claims.ledger import LIBRARY, TRAINING, find
 from keyhole.claims.representation import constructions as representation
-from keyhole.claims.representation import joined, sharpness, softmax_smoothness
+from keyhole.claims.representation import joined, one_head, sharpness, softmax_smoothness
 from keyhole.latent.exchangeability.balance import balance_p_value
 from keyhole.latent.exchangeability.extendibility import extendibility_test
 from keyhole.latent.inference import prototypes
@@ -69,6 +69,12 @@ BREAKS = {
     "softmax-smoothness: a steeper softmax": (Softmax, "weigh", weaker_softmax),
     "normaliser-constants: a steeper softmax": (Softmax, "weigh", weaker_softmax),
     "normaliser-constants: entmax promised flat": (Entmax15, "best", lambda _self, _tokens: 1.0),
+    "head-degree: a smaller bound": (one_head, "degree_bound", lambda degree: 0.9 * 2.0**-degree),
+    "head-degree: a larger bound": (one_head, "degree_bound", lambda degree: 1.1 * 2.0**-degree),
+    "head-influence: a smaller bound": (one_head, "influence_bound", lambda: 0.9 * 8 / 3),
+    "head-influence: a larger bound": (one_head, "influence_bound", lambda: 1.1 * 8 / 3),
+    "head-parity: a smaller bound": (one_head, "parity_bound", lambda bits: 0.9 * 2.0 ** (1 - bits)),
+    "head-parity: a larger bound": (one_head, "parity_bound", lambda bits: 1.1 * 2.0 ** (1 - bits)),
     "sharpness: a bent read-out": (sharpness, "pair_plans", bent(sharpness.pair_plans)),
     "sharpness: a higher floor": (sharpness, "logit_range_floor", lambda *_args: 100.0),
     "representation: a bent read-out": (representation, "pair_plans", bent(representation.pair_plans)),

@@ -17,7 +17,7 @@ KEYS = [  # the golden keys of describe/1: fields are only ever added
     "keyhole", "schema", "formula", "positions", "sparsity", "rule", "levels", "literals", "table", "degree",
     "fourier_weight", "influences", "sensitivity", "largest_sensitivity", "leap", "symmetric",
     "symmetric_up_to_negation", "monotone", "threshold", "probability", "trivial_error", "representation", "training",
-    "context", "sensitivity_per_position", "information_floor",
+    "context", "sensitivity_per_position", "information_floor", "lists",
 ]  # fmt: skip
 
 
@@ -159,3 +159,16 @@ def test_bad_input_in_a_fresh_interpreter():
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1] == "      ^"
+
+
+def test_a_compiled_file_and_its_picture(tmp_path):
+    """A file is described with its heads as lists; the picture is written; a picture of a formula is refused."""
+    path = tmp_path / "and.safetensors"
+    CliRunner().invoke(app, ["compile", "x3 & ~x17", "--context", "32", "--construction", "veto", "--out", str(path)])
+    drawn = tmp_path / "lists.svg"
+    answer = CliRunner().invoke(app, ["describe", str(path), "--lists", "2", "--picture", str(drawn)])
+    assert answer.exit_code == 0
+    assert "look at x3: if it is 0, answer -1" in answer.stdout
+    assert drawn.read_text().startswith("<svg")
+    assert CliRunner().invoke(app, ["describe", "x3", "--picture", str(drawn)]).exit_code == 2
+    assert CliRunner().invoke(app, ["describe", str(path), "--picture", str(tmp_path / "x.pdf")]).exit_code == 2

@@ -56,7 +56,7 @@ def test_model_and_tables_are_one(formula):
 def test_decoys_get_what_was_asked(leak, decoys):
     """Attention (1 − leak)/n on each of n decoys."""
     head = add_distractor(PLAN, Distractor(tuple(decoys), leak)).heads[-1]
-    raw = np.exp(np.append(logits(PLAN, head), 0.0))
+    raw = np.exp(np.append(logits(PLAN, head)[:, 0], 0.0))
     assert raw[sorted(decoys)] / raw.sum() == pytest.approx((1 - leak) / len(decoys), rel=1e-12)
 
 

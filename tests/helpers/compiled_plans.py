@@ -8,6 +8,8 @@ from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
 from keyhole.compiler.constructions.per_position import head_per_position_plan
+from keyhole.compiler.constructions.veto import veto_plans
+from keyhole.errors import CompileError
 
 FORMULAS = ("x3", "x1 & ~x4", "x0 | x2 | x5", "x1 ^ x5", "maj(x1, x2, x5)", "x1 & ~x4 | x2", "table(0110; x0, x4)")
 CONTEXT = 6
@@ -19,13 +21,22 @@ def all_plans(formula, context=CONTEXT, output="signs"):
 
 
 def every_plan(function, context, output="signs", mass=0.5):
-    """Each target of A, then B1 or B2, B with codes, and B′."""
+    """Each target of A, then B1 or B2, B with codes, B′, and the veto where there is one."""
     return [
         *pair_plans(function, context, mass, output),
         additive_plan(function, context, mass, output),
         coded_plan(function, context, mass, output, 0),
         head_per_position_plan(function, context, mass, output),
+        *vetoes(function, context, output, mass),
     ]
+
+
+def vetoes(function, context, output="signs", mass=0.5):
+    """The veto's plans; none of a function that is neither a conjunction nor a disjunction."""
+    try:
+        return veto_plans(function, context, mass, output)
+    except CompileError:
+        return []
 
 
 def all_inputs(context):

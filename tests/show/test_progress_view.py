@@ -1,6 +1,7 @@
 """Progress as it is shown: lines in a pipe, a bar or a table on a terminal."""
 
 import io
+import sys
 
 import pytest
 from rich.console import Console
@@ -107,3 +108,15 @@ def test_a_terminal_is_cleared_when_the_work_ends(monkeypatch):
         watch(Progress(1, 2, "sharpness")) or 1 / 0
     assert "sharpness" in file.getvalue()
     assert file.getvalue().rstrip().endswith("\x1b[2K")  # erases the line
+
+
+def test_work_goes_on_where_nobody_reads_its_lines(monkeypatch):
+    """A closed pipe behind stderr costs the lines, and not the work."""
+
+    class Closed(io.StringIO):
+        def write(self, _):
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stderr", Closed())
+    with view_progress("working") as watch:
+        watch(Progress(1, 2, "half", milestone=True))

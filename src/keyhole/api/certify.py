@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.decision_lists import lists_figure, lists_record
 from keyhole.api.result import Result
 from keyhole.api.stored_run import names_run, read_run
 from keyhole.attention import Model, Tabulated
@@ -14,15 +15,17 @@ from keyhole.boolean import SymbolLaw, biased_bits, uniform_law
 from keyhole.boolean.fitting import Sample
 from keyhole.bounds import Real
 from keyhole.certifier import ModelCertificate, Terms, certificate_of, certificate_record, formula
-from keyhole.certifier.read import CertifiableModel, certifiable
+from keyhole.certifier.read import CertifiableModel, HeadReading, certifiable, read_lists
 from keyhole.certifier.sample import FRESH
 from keyhole.errors import ArgumentError
+from keyhole.figure import Figure
 from keyhole.files.data import as_sample, read_labelled
 from keyhole.files.model import read_model
 from keyhole.files.safetensors_in import is_ours, read_weights
 from keyhole.pretrained import is_tabulated, load_tabulated, read_foreign, save_tabulated
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.certificate import certificate_document
+from keyhole.show.decision_lists import lists_document
 from keyhole.show.document import Document
 from keyhole.show.folding import abbreviate
 
@@ -43,6 +46,8 @@ class Certified(Result):
     source: str
     certificate: ModelCertificate
     model: Tabulated
+    lists: tuple[HeadReading, ...] | None = None  # its heads read as decision lists, where that was asked for
+    law: SymbolLaw | None = None  # of the inputs that the lists are averaged over
 
     @property
     def status(self) -> str:
@@ -62,7 +67,15 @@ class Certified(Result):
 
     def record(self) -> dict[str, Any]:
         """The certificate as plain values, for JSON."""
-        return {"source": self.source, **certificate_record(self.certificate)}
+        lists = lists_record(self.lists)
+        return {"source": self.source, **certificate_record(self.certificate), "lists": lists, "law": self._law_words()}
+
+    def lists_figure(self) -> Figure:
+        """What each head looks at, in the order in which it looks."""
+        return lists_figure(self.lists, f"{self.source}, T = {self.model.tokens}; {self._law_words()}")
+
+    def _law_words(self) -> str | None:
+        return None if self.law is None else law_words(self.law)
 
     def save_model(self, path: str | Path) -> Path:
         """Write the model the certificate is about, which `certify` reads again."""
@@ -88,8 +101,10 @@ class Certified(Result):
         return f"{verdict} {function} on all {certificate.symbols}^{certificate.tokens} inputs"
 
     def document(self) -> Document:
-        """Warnings, the function, the status, what the sample promises, and what is assumed."""
-        return certificate_document(self.record())
+        """Warnings, the function, the status, what the sample promises, what is assumed, and the lists if asked for."""
+        record = self.record()
+        lists = () if record["lists"] is None else lists_document(record["lists"], str(record["law"]))
+        return (*certificate_document(record), *lists)
 
 
 def read_source(path: Path) -> CertifiableModel:
@@ -127,6 +142,7 @@ def certify(
     store: Path | None = None,
     watch: Watch = ignore,
     tell: Callable[[str], None] = lambda _: None,
+    lists: int | None = None,
 ) -> Certified:
     """What the model computes, whether that is proved on all inputs, and the error its training set promises.
 
@@ -135,7 +151,8 @@ def certify(
     are the (inputs, labels) it was trained on, or a file of them; `holdout` labelled inputs it never saw. `bias` is
     the probability of a 1 where inputs are bits (one half, if not said); `accepted` the probability with which a
     drawn training set was kept, where sets were redrawn until they met a condition. Proofs are of the weights, in
-    exact arithmetic; of a file or value of tables, of these.
+    exact arithmetic; of a file or value of tables, of these. With `lists` every head is read as decision lists too, and
+    so many pairs of position and symbol are shown of each.
     """
     run = None
     if isinstance(model, str) and names_run(model):
@@ -168,7 +185,17 @@ def certify(
     )
     certificate = replace(certificate, note=subject.note, assumed=subject.assumed, described=subject.described)
     about = tables if certificate.repair is None else certificate.repair.model
-    return Certified(str(model) if isinstance(model, str | Path) else "a model", certificate, about)
+    name = str(model) if isinstance(model, str | Path) else "a model"
+    if lists is None:
+        return Certified(name, certificate, about)
+    return Certified(name, certificate, about, read_lists(about, terms.law, lists), terms.law)
+
+
+def law_words(law: SymbolLaw) -> str:
+    """A law of independent symbols in a few words."""
+    if law.uniform:
+        return "uniform bits" if law.symbols == 2 else f"{law.symbols} symbols, all equally likely"
+    return f"independent symbols with chances {', '.join(f'{chance:g}' for chance in law.chances)}"
 
 
 def _note(notes: Any) -> str:

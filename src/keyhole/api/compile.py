@@ -7,7 +7,7 @@ from typing import ClassVar
 from keyhole.api.result import Result
 from keyhole.boolean import SparseFunction, read_function
 from keyhole.bounds.covers import scalar_model_cover
-from keyhole.compiler import Charge, cheapest, choose, compile_choice, compiled, path_inf
+from keyhole.compiler import Charge, cheapest, choose, compile_choice, compiled, path_inf, product_law
 from keyhole.compiler.constructions import Construction
 from keyhole.compiler.export import pictures, save_model
 from keyhole.errors import ArgumentError, OutputError
@@ -24,7 +24,7 @@ def cover_capacity(profile: NormProfile) -> float:
     return scalar_model_cover(profile, COVER_SAMPLES).capacity
 
 
-CHARGES = {"path_inf": path_inf, "cover": cover_capacity}
+CHARGES = {"path_inf": path_inf, "product": product_law, "cover": cover_capacity}
 MODELS = (".safetensors", ".py")  # endings of files that have the weights
 
 
@@ -75,12 +75,12 @@ def compile(  # noqa: A001  (the name of the question)
 ) -> Compiled:
     """Exact weights of one attention layer for a function of T bits, certified on all 2^T inputs.
 
-    A construction is "auto" (the cheapest), "pair", "additive", "codes", "heads", the name of a registered one, or a
-    Construction of your own.
-    `gamma` is the attention mass off the relevant positions (pair construction), `rho` the leak ratio of the others.
-    With `minimise` that mass is chosen instead, so that a charge is least: "path_inf", or any function of the norms,
-    such as a bound's capacity ("cover": that of Theorem S). With `carry` a number format must be proved to keep
-    every sign.
+    A construction is "auto" (the cheapest), "pair", "additive", "codes", "heads", "veto", "least", the name of a
+    registered one, or a Construction of your own.
+    `gamma` is the attention mass off the relevant positions (pair, veto, least), `rho` the leak ratio of the others.
+    With `minimise` that mass is chosen instead, so that a charge is least: "path_inf" (Theorem T: P_∞ Φ(R)), "product"
+    (P_∞ alone, whatever the scores: where positions are independent), or any function of the norms, such as a bound's
+    capacity ("cover": that of Theorem S). With `carry` a number format must be proved to keep every sign.
 
     >>> compile("x3 & x17 & x40", 1_000_000)
     Compiled('x3 & x17 & x40', context=1000000, A2, 2 units, margin 0.999999 on all 2^1000000 inputs)

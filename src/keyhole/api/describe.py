@@ -1,9 +1,11 @@
 """Describe: what a sparse function is, and what the theory says of learning it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
+from keyhole.api.decision_lists import lists_figure, lists_record
 from keyhole.api.result import Result
 from keyhole.boolean import (
     Certificate,
@@ -24,13 +26,20 @@ from keyhole.boolean import (
     table_bits,
     table_digits,
     threshold_certificate,
+    uniform_law,
 )
 from keyhole.bounds.finite import information_floor
+from keyhole.certifier.read import SHOWN, HeadReading, read_lists
+from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure
+from keyhole.files.model import read_model
 from keyhole.papers import ABBE_2023, EDELMAN_2022, Source
+from keyhole.show.decision_lists import lists_document
 from keyhole.show.description import description_document
 from keyhole.show.document import Document
 from keyhole.show.folding import abbreviate
+
+MODEL = ".safetensors"  # how the name of a compiled file ends
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,7 @@ class Description(Result):
     sensitivity_per_position: float | None  # sensitivity / T
     information_floor: float | None  # log₂ C(T, s) samples
     function: SparseFunction = field(repr=False, compare=False)
+    lists: tuple[HeadReading, ...] | None = field(default=None, repr=False, compare=False)  # of a compiled file
 
     @property
     def summary(self) -> str:
@@ -81,8 +91,10 @@ class Description(Result):
         return f"{abbreviate(self.formula, 80)}; s = {self.sparsity}, degree {self.degree}, leap {self.leap}{at}"
 
     def document(self) -> Document:
-        """Facts, then weights and influences."""
-        return description_document(self.record())
+        """Facts, then weights and influences, then the heads of a file as decision lists."""
+        record = self.record()
+        lists = () if record["lists"] is None else lists_document(record["lists"], "uniform bits")
+        return (*description_document(record), *lists)
 
     def record(self) -> dict[str, Any]:
         """The facts as plain values, for JSON."""
@@ -94,7 +106,12 @@ class Description(Result):
         }
         plain["representation"] = vars(self.representation)
         plain["training"] = vars(self.training)
+        plain["lists"] = lists_record(self.lists)
         return plain
+
+    def lists_figure(self) -> Figure:
+        """What each head of a compiled file looks at, in the order in which it looks."""
+        return lists_figure(self.lists, f"{abbreviate(self.formula, 60)}, T = {self.context}; uniform bits")
 
     def figure(self) -> Figure:
         """The Fourier weight by degree."""
@@ -110,12 +127,23 @@ class Description(Result):
         )
 
 
-def describe(function: str | SparseFunction, *, context: int | None = None, seed: int = 0) -> Description:
+def describe(
+    function: str | Path | SparseFunction, *, context: int | None = None, seed: int = 0, lists: int | None = None
+) -> Description:
     """What this function is: positions, spectrum, influences, leap, shape, and what the theory says of it.
+
+    The function is a formula, a value, or a file that `compile` wrote. Of a file each head is read as decision lists
+    too, and `lists` says how many pairs of position and symbol are shown of each.
 
     >>> describe("x3 & ~x17 | maj(x1, x2, x5)").positions
     (1, 2, 3, 5, 17)
     """
+    if isinstance(function, Path) or (isinstance(function, str) and function.endswith(MODEL)):
+        return _describe_file(Path(function), context, SHOWN if lists is None else lists)
+    if lists is not None:
+        raise ArgumentError(
+            "Decision lists were asked for, and a formula has no heads; give a file of a compiled model."
+        )
     if isinstance(function, str):
         function = read_function(function, seed)
     if context is not None:
@@ -152,6 +180,17 @@ def describe(function: str | SparseFunction, *, context: int | None = None, seed
         information_floor=None if context is None else information_floor(context, function.sparsity),
         function=function,
     )
+
+
+def _describe_file(path: Path, context: int | None, shown: int) -> Description:
+    """The function of a compiled file, which must be as it was written, and its heads."""
+    from keyhole.compiler import load_checked, to_tabulated
+
+    plan = load_checked(read_model(path), path)
+    if context not in (None, plan.context):
+        raise ArgumentError(f"A context of {context} was asked for, and {path} has {plan.context}; leave it out.")
+    heads = read_lists(to_tabulated(plan), uniform_law(2), shown)
+    return replace(describe(plan.function, context=plan.context), lists=heads)
 
 
 def representation(function: SparseFunction) -> Statement:

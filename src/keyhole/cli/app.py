@@ -16,25 +16,23 @@ from keyhole.cli.describe import describe_command
 from keyhole.cli.exchangeable import exchangeable_command
 from keyhole.cli.infer import infer_command
 from keyhole.cli.learn import learn_command
+from keyhole.cli.norms import norms_command
+from keyhole.cli.refusals import EXIT_CODES, INPUT, one_sentence, require_streams
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
 from keyhole.cli.score import score_command
-from keyhole.cli.wording import in_commands
-from keyhole.errors import KeyholeError
 
 Misuse: type[Exception] = typer.BadParameter.__bases__[0]  # click's UsageError, wherever typer keeps its click
 
 
 class Courteous(TyperGroup):
-    """Shows misuse and our own errors as sentences with exit code 2, and everyone else's as tracebacks.
-
-    Ctrl-C exits with 130.
-    """
+    """Shows misuse and errors as sentences, each kind with its exit code."""
 
     def make_context(self, *words: Any, **more: Any) -> Any:
         """Read the words before the command."""
         try:
-            return super().make_context(*words, **more)
+            with one_sentence():
+                return super().make_context(*words, **more)
         except Misuse as error:
             if type(error).__name__ == "NoArgsIsHelpError":  # no words at all are a call for help
                 raise
@@ -43,15 +41,10 @@ class Courteous(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
-            return super().invoke(ctx)
+            with one_sentence():
+                return super().invoke(ctx)
         except Misuse as error:
             raise _refused(error, ctx.invoked_subcommand) from error
-        except KeyboardInterrupt as stop:
-            typer.echo("keyhole: interrupted", err=True)
-            raise typer.Exit(130) from stop
-        except KeyholeError as error:
-            typer.echo(f"keyhole: {in_commands(str(error))}", err=True)
-            raise typer.Exit(2) from error
 
 
 def _refused(error: Any, command: str | None = None) -> typer.Exit:
@@ -63,18 +56,19 @@ def _refused(error: Any, command: str | None = None) -> typer.Exit:
     asked = " ".join(error.format_message().split()).rstrip(".")
     helping = " ".join(["keyhole", *(named or filter(None, [command])), "--help"])
     typer.echo(f"keyhole: {asked}; `{helping}` shows what to write.", err=True)
-    return typer.Exit(2)
+    return typer.Exit(INPUT)
 
 
 app = typer.Typer(
     cls=Courteous,
-    add_completion=False,
+    add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("describe", rich_help_panel="Understand a function")(describe_command)
 app.command("compile", rich_help_panel="Build a model")(compile_command)
+app.command("norms", rich_help_panel="Understand a function")(norms_command)
 app.command("check", rich_help_panel="Build a model")(check_command)
 app.command("certify", rich_help_panel="Understand a model")(certify_command)
 app.command("bound", rich_help_panel="Ask the theory")(bound_command)
@@ -95,7 +89,7 @@ def show_version(wanted: bool) -> bool:
     return wanted
 
 
-@app.callback(epilog='Try: keyhole describe "x3 & ~x17 | maj(x1,x2,x5)"')
+@app.callback(epilog=f'Try: keyhole describe "x3 & ~x17 | maj(x1,x2,x5)"\n\n{EXIT_CODES}')
 def keyhole(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and stop.", callback=show_version, is_eager=True)
@@ -106,6 +100,7 @@ def keyhole(
 
 def main() -> None:
     """Run the command line; a terminal without our letters shows question marks, not a traceback."""
+    require_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -12,6 +12,7 @@ FILE = (
     "safetensors with a description beside them."
 )
 DATA = "The training set: .npz with inputs (m, T) and labels (m,), or .csv with the label last."
+LINES = 8  # of a head's list, where only its picture was asked for
 OUT = "Write the certificate (.json, .txt or .html), or the model it is about (.safetensors)."
 
 
@@ -39,6 +40,13 @@ def certify_command(
     fresh: Annotated[
         str, typer.Option(help="Fresh inputs to compare on where there is no proof.", metavar="N")
     ] = "1e6",
+    lists: Annotated[
+        int | None,
+        typer.Option(help="Read every head as decision lists too, and show so many lines of each.", metavar="N", min=1),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the lists (.svg, .png, .html or .csv).", metavar="FILE")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Draws every random input.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE")] = None,
@@ -59,13 +67,18 @@ def certify_command(
       keyhole certify weights.safetensors --data train.npz --assume-junta 3
 
       keyhole certify old.safetensors --data train.npz --repair --out new.safetensors
+
+      keyhole certify and.safetensors --lists 8 --picture lists.svg
     """
     from keyhole.api.certify import Certified, certify
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
+    from keyhole.show.site import require_format, save_figure
 
     if out is not None:
         Certified.require_ending(out)
+    if picture is not None:
+        require_format(picture)
     with view_progress("reading the model") as watch:
         certified = certify(
             file,
@@ -82,6 +95,7 @@ def certify_command(
             store=store,
             watch=watch,
             tell=lambda said: typer.echo(said, err=True),
+            lists=LINES if lists is None and picture is not None else lists,
         )
     if json:
         typer.echo(certified.to_json())
@@ -89,5 +103,7 @@ def certify_command(
         print_document(certified.document())
     if out is not None:
         typer.echo(f"wrote {certified.save(out)}", err=True)
+    if picture is not None:
+        typer.echo(f"wrote {save_figure(certified.lists_figure(), picture)}", err=True)
     if certified.status == "COUNTEREXAMPLE":
         raise typer.Exit(1)

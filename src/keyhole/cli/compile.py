@@ -19,6 +19,8 @@ Examples:
 
   keyhole compile majority:5 --context 64 --carry float16
 
+  keyhole compile and:9 --context 1000 --construction veto --output bits
+
   keyhole compile "x3 ^ x9" --context 64 --out parity.py --pictures pictures
 
   keyhole compile --suite 100 --context 64 --out suite
@@ -39,14 +41,16 @@ def compile_command(
         typer.Option(help="Context length T, such as 512 or 1e6.", parser=count, metavar="T", show_default=False),
     ] = None,
     construction: Annotated[
-        str, typer.Option(help="auto (the cheapest), pair, additive, codes or heads.", metavar="NAME")
+        str, typer.Option(help="auto (the cheapest), pair, additive, codes, heads, veto or least.", metavar="NAME")
     ] = "auto",
-    gamma: Annotated[float, typer.Option(help="Attention off the relevant positions (pair).")] = 0.5,
+    gamma: Annotated[float, typer.Option(help="Attention off the relevant positions (pair, veto).")] = 0.5,
     rho: Annotated[float, typer.Option(help="Leak ratio (additive, codes, heads).")] = 0.5,
     minimise: Annotated[
         str | None,
         typer.Option(
-            help="Choose that mass instead: path_inf or cover makes that bound's charge least.", metavar="CHARGE"
+            help="Choose that mass instead, so that a bound's charge is least: path_inf (any law of the inputs), "
+            "product (independent positions) or cover.",
+            metavar="CHARGE",
         ),
     ] = None,
     output: Annotated[str, typer.Option(help="signs: 1 and -1; bits: 1 and 0.")] = "signs",

@@ -17,6 +17,8 @@ Examples:
   keyhole describe "atleast(2; x1, x5, x9)" --json
 
   keyhole describe majority:101 --out weight.svg
+
+  keyhole describe and.safetensors --lists 6 --picture lists.svg
 """
 
 
@@ -25,12 +27,19 @@ def describe_command(
         str,
         typer.Argument(
             metavar="FORMULA",
-            help="A formula such as 'x3 & ~x17', or a family such as and:3, parity:4, majority:5, random:3.",
+            help="A formula such as 'x3 & ~x17', a family such as and:3, parity:4, majority:5, random:3, or a file "
+            "that `keyhole compile` wrote, whose heads are read as decision lists too.",
         ),
     ],
     context: Annotated[
         int | None,
         typer.Option(help="Context length T, such as 512 or 1e9: adds what depends on it.", parser=count, metavar="T"),
+    ] = None,
+    lists: Annotated[
+        int | None, typer.Option(help="How many lines of each head's list are shown; for a file.", metavar="N", min=1)
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw a file's lists (.svg, .png, .html or .csv).", metavar="FILE")
     ] = None,
     seed: Annotated[int, typer.Option(help="Draws the table of random:s.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
@@ -50,14 +59,19 @@ def describe_command(
     """
     from keyhole.api.describe import describe
     from keyhole.cli.printing import print_document
+    from keyhole.show.site import require_format, save_figure
 
-    description = describe(formula, context=context, seed=seed)
+    if picture is not None:
+        require_format(picture)
+    description = describe(formula, context=context, seed=seed, lists=lists)
     if json:
         typer.echo(description.to_json())
     else:
         print_document(description.document())
     if out is not None:
         typer.echo(f"wrote {description.save(out)}", err=True)
+    if picture is not None:
+        typer.echo(f"wrote {save_figure(description.lists_figure(), picture)}", err=True)
 
 
 describe_command.__doc__ = f"{describe_command.__doc__}\n{EXAMPLES}"

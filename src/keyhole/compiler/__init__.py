@@ -10,10 +10,13 @@ from keyhole.compiler.choice import Charge as Charge
 from keyhole.compiler.choice import cheapest as cheapest
 from keyhole.compiler.choice import choose as choose
 from keyhole.compiler.choice import path_inf as path_inf
+from keyhole.compiler.choice import product_law as product_law
 from keyhole.compiler.compiled import assess_plan as assess_plan
 from keyhole.compiler.compiled import compile_choice as compile_choice
 from keyhole.compiler.distractors import Distractor as Distractor
 from keyhole.compiler.distractors import add_distractor as add_distractor
+from keyhole.compiler.least_norm import LeastNorm as LeastNorm
+from keyhole.compiler.least_norm import least_norm as least_norm
 from keyhole.compiler.norms import plan_profile as plan_profile
 from keyhole.compiler.proof import Proof as Proof
 from keyhole.compiler.proof import prove as prove

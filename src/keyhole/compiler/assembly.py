@@ -39,7 +39,7 @@ def to_model(plan: Plan) -> Model:
     heads = tuple(
         Head(
             score=FactoredScore(query=embedding.cls[:, None], key=key_vector(plan, head)[:, None]),
-            value=Affine(plan.layout.value_matrix(plan.function.positions, head.values, head.rest_values)),
+            value=Affine(value_matrix(plan, head)),
             activation=_activation(plan),
         )
         for head in plan.heads
@@ -49,28 +49,34 @@ def to_model(plan: Plan) -> Model:
 
 def key_vector(plan: Plan, head: HeadPlan) -> np.ndarray:
     """The vector q whose product with a token is its logit: M = q x_CLSᵀ."""
-    return plan.layout.key_vector(plan.function.positions, head.focus, logits(plan, head))
+    return plan.layout.key_vector(plan.function.positions, head.symbol_focus, logits(plan, head))
 
 
-def logits(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "T"]:
-    """The head's logit at every position, in order."""
-    every, places = np.empty(plan.context), list(plan.function.positions)
-    every[np.delete(np.arange(plan.context), places)] = head.rest_logits
-    every[places] = head.focus
+def value_matrix(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "d k"]:
+    """W_V; [CLS] is the unit vector of the last coordinate, and so the last row is its own."""
+    matrix = plan.layout.value_matrix(plan.function.positions, head.values, head.rest_values)
+    matrix[-1] = head.own_values
+    return matrix
+
+
+def logits(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "T 2"]:
+    """The head's logit at every position, in order, by symbol."""
+    every, places = np.empty((plan.context, 2)), list(plan.function.positions)
+    every[np.delete(np.arange(plan.context), places)] = np.reshape(head.rest_logits, (-1, 1))
+    every[places] = head.symbol_focus
     return every
 
 
 def _tabulate_head(head: HeadPlan, plan: Plan, *, listed: bool) -> TabulatedHead:
     """The relevant rows and one for the rest where the rest is alike; otherwise a row for every position."""
     if listed:
-        every = np.append(head.focus, head.rest_logits)
+        scores = np.concatenate([head.symbol_focus, np.full((1, 2), head.rest_logits)])
         values = np.concatenate([head.values, head.rest_values[None]])
     else:
-        every = logits(plan, head)
+        scores = logits(plan, head)
         values = np.tile(head.rest_values, (plan.context, 1, 1))
         values[list(plan.function.positions)] = head.values
-    scores = np.stack([every, every], axis=1)
-    return TabulatedHead(scores, values, np.zeros(()), np.zeros(plan.width), activation=_activation(plan))
+    return TabulatedHead(scores, values, np.zeros(()), head.own_values, activation=_activation(plan))
 
 
 def _activation(plan: Plan) -> Identity | ReLU:

@@ -1,11 +1,17 @@
-"""Which construction is cheapest: the one Theorem T charges least for, and of those the narrowest."""
+"""Which construction is cheapest: the one a bound charges least for, and of those the narrowest.
+
+Theorem T holds for any law of the inputs, and charges P_∞ Φ(R): R is how far scores depend on symbols. For a product
+law scores cost nothing, whatever they are, and P_∞ is all that is charged.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from math import exp, log
 from typing import cast
 
 from keyhole.boolean import SparseFunction, check_context
+from keyhole.bounds.theorems import spread_price
 from keyhole.compiler.constructions.additive import check_leak
 from keyhole.compiler.constructions.base import Construction, check_plan
 from keyhole.compiler.constructions.plan import MAX_POSITIONS, Output, Plan
@@ -43,10 +49,12 @@ def choose(
     seed: int = 0,
     gamma: float = DEFAULT,
     rho: float = DEFAULT,
+    charge: Charge | None = None,
 ) -> Choice:
-    """The cheapest plan of the construction, by P_∞ and then by width; or a refusal that says why.
+    """The cheapest plan of the construction, by what the charge says of its norms and then by width; or a refusal.
 
-    With "auto" those constructions compete that say so; the others are taken only by name.
+    Without a charge it is Theorem T's. With "auto" those constructions compete that say so; the others are taken only
+    by name.
     """
     check_context(function, context)
     makers = _read_constructions(construction)
@@ -70,7 +78,7 @@ def choose(
                 plans.append((plan, maker))
     if not plans:
         raise refusals[0] if refusals else CompileError(f"The construction {makers[0].name!r} made no plan.")
-    plans.sort(key=lambda pair: (pair[0].path_inf, pair[0].width))
+    plans.sort(key=lambda pair: (_price(pair[0], charge), pair[0].width))
     best, maker = plans[0]
     return Choice(best, maker, _compare(best, [plan for plan, _ in plans[1:]], asked=construction != AUTO))
 
@@ -113,7 +121,7 @@ def cheapest(
     """
 
     def choose_at(mass: float) -> Choice:
-        return choose(function, context, construction, output=output, seed=seed, gamma=mass, rho=mass)
+        return choose(function, context, construction, output=output, seed=seed, gamma=mass, rho=mass, charge=charge)
 
     mass = _golden_section(lambda mass: charge(plan_profile(choose_at(mass).plan)))
     choice = choose_at(mass)
@@ -128,9 +136,11 @@ def reasons(plan: Plan) -> Iterator[str]:
     """
     maker, seed = construction_of(plan.construction), plan.codes_seed or 0
     mass = plan.parameters[maker.parameter]
-    for asked in (AUTO, maker.name):
+    for asked, charge in product((AUTO, maker.name), (None, product_law)):
         for gamma, rho in {(mass, mass), (mass, DEFAULT), (DEFAULT, mass)}:
-            choice = choose(plan.function, plan.context, asked, output=plan.output, seed=seed, gamma=gamma, rho=rho)
+            choice = choose(
+                plan.function, plan.context, asked, output=plan.output, seed=seed, gamma=gamma, rho=rho, charge=charge
+            )
             if choice.plan.construction == plan.construction:
                 yield choice.why
                 if gamma == rho:
@@ -145,8 +155,23 @@ def _searched(mass: float) -> str:
 
 
 def path_inf(profile: NormProfile) -> float:
-    """What Theorem T charges: P_∞, which does not see logits, so that it always asks for the least mass."""
+    """What Theorem T charges: P_∞ Φ(R), which does not see logits that ignore symbols, and asks for the least mass."""
+    return product_law(profile) * spread_price(profile.spread or 0.0)
+
+
+def product_law(profile: NormProfile) -> float:
+    """What is charged where positions are independent: P_∞ alone, whatever the scores are.
+
+    Source     Ours: a head is a mixture of decision lists, and a product law ends each after few items.
+    """
     return profile.path_inf if profile.path_inf is not None else float("inf")
+
+
+def _price(plan: Plan, charge: Charge | None) -> float:
+    """The charge for a plan; Theorem T's, and that of a product law, need no norm of a matrix."""
+    if charge is product_law:
+        return plan.path_inf
+    return plan.path_inf * spread_price(plan.spread) if charge in {None, path_inf} else charge(plan_profile(plan))
 
 
 def _golden_section(price: Callable[[float], float]) -> float:
@@ -172,11 +197,15 @@ def _mass(odds: float) -> float:
 
 def _compare(best: Plan, rivals: list[Plan], *, asked: bool) -> str:
     """One sentence with the figures of the chosen plan and of its rivals."""
-    chosen = f"{best.construction} has P_∞ = {best.path_inf:.4g} with {_units(best)}"
+    chosen = f"{best.construction} has P_∞ = {best.path_inf:.4g}{_spread(best)} with {_units(best)}"
     if not rivals:
         return f"{chosen}; {'it was asked for by name' if asked else 'no other construction fits'}."
-    others = ", ".join(f"{plan.construction}'s {plan.path_inf:.4g} with {plan.width}" for plan in rivals)
+    others = ", ".join(f"{plan.construction}'s {plan.path_inf:.4g}{_spread(plan)} with {plan.width}" for plan in rivals)
     return f"{chosen}, against {others}."
+
+
+def _spread(plan: Plan) -> str:
+    return f" at R = {plan.spread:.4g}" if plan.spread else ""
 
 
 def _units(plan: Plan) -> str:

@@ -102,9 +102,10 @@ def _check_distractor(plan: Plan, decoys: tuple[int, ...], leak: float) -> None:
 
 def _widen(head: HeadPlan, others: int) -> HeadPlan:
     """The head with 0 in one more unit, and a logit for each other position, as its neighbours have."""
-    return HeadPlan(
-        focus=head.focus,
+    return replace(
+        head,
         values=np.concatenate([head.values, np.zeros((*head.values.shape[:2], 1))], axis=2),
         rest_logits=np.array(np.broadcast_to(np.asarray(head.rest_logits, dtype=np.float64), (others,))),
         rest_values=np.concatenate([head.rest_values, np.zeros((2, 1))], axis=1),
+        cls_values=None if head.cls_values is None else np.append(head.cls_values, 0.0),
     )

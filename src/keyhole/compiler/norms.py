@@ -31,7 +31,7 @@ def plan_profile(plan: Plan) -> NormProfile:
         token_diameter=plan.layout.diameter(),
         path=float(np.abs(plan.readout) @ reach),
         path_inf=plan.path_inf,
-        spread=0.0,  # logits do not depend on symbols
+        spread=plan.spread,
         readout_nonnegative=bool((plan.readout >= 0).all()),
     )
 
@@ -72,7 +72,7 @@ def value_radius(plan: Plan) -> float:
 
 def logit_range(plan: Plan) -> float:
     """The length of the interval that holds every logit of a head, [CLS]'s 0 included."""
-    ends = [np.concatenate([head.focus, np.ravel(head.rest_logits), [0.0]]) for head in plan.heads]
+    ends = [np.concatenate([np.ravel(head.focus), np.ravel(head.rest_logits), [0.0]]) for head in plan.heads]
     return float(max(np.ptp(logits) for logits in ends))
 
 
@@ -85,7 +85,7 @@ def _head_norms(plan: Plan, head: HeadPlan) -> HeadNorms:
 
 def _key_norms(plan: Plan, head: HeadPlan) -> tuple[float, float]:
     """‖q‖₂ and ‖q‖₁; logits off the relevant positions count once for every coordinate that holds them."""
-    q = plan.layout.key_entries(plan.function.positions, head.focus)
+    q = plan.layout.key_entries(plan.function.positions, head.symbol_focus)
     size, absolute = float(np.linalg.norm(q)), float(np.abs(q).sum())
     rest = np.ravel(head.rest_logits)
     if not plan.layout.orthogonal or not rest.any():  # codes: what other positions get follows from q
@@ -117,7 +117,8 @@ def _rows_by_length(plan: Plan, head: HeadPlan) -> np.ndarray:
 
 def _own_rows(plan: Plan, head: HeadPlan) -> np.ndarray:
     """The rows of W_V that can differ from zero, those apart that every other position has alike."""
-    return plan.layout.value_rows(head.values, head.rest_values)
+    rows = plan.layout.value_rows(head.values, head.rest_values)
+    return rows if head.cls_values is None else np.concatenate([rows, head.cls_values[None]])
 
 
 def _shared_rows(plan: Plan, head: HeadPlan) -> np.ndarray:

@@ -2,12 +2,12 @@
 
 The stored numbers are taken as they are and the model is evaluated on them in enclosing arithmetic, so the statement
 is about these weights in exact arithmetic. Which inputs can differ is the construction's argument, and each premise
-of it is checked on the stored numbers: that logits do not depend on symbols holds by the form of a plan; that
-irrelevant values are zero, or that values do not depend on the position, is compared entry by entry.
+of it is checked on the stored numbers: that the logits of irrelevant positions do not depend on symbols holds by the
+form of a plan; that their values do not, or that no value depends on the position, is compared entry by entry.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 
 import numpy as np
@@ -46,57 +46,122 @@ def prove(plan: Plan) -> Proof:
     plan = remove_unread(plan)
     if not plan.heads:
         raise CompileError("Nothing reaches the output: every read-out weight or every value is 0.")
-    if len(plan.heads) > max(1, plan.function.sparsity):
-        raise CompileError(f"{len(plan.heads)} heads reach the output, and the function has fewer relevant positions.")
-    masses = [shares(head, plan) for head in plan.heads]
-    if len(plan.heads) > 1:
-        error, method = _by_boxes(plan, masses), "every pattern, each head's leak anywhere in its range"
-    elif not plan.heads[0].rest_values.any():
-        error, method = _by_patterns(plan, masses[0])
-    elif np.array_equal(plan.heads[0].values, np.broadcast_to(plan.heads[0].rest_values, plan.heads[0].values.shape)):
-        error, method = _by_gathered_mass(plan, masses[0]), "every level, the leak anywhere in its range"
-    else:
-        raise CompileError("The plan fits none of the arguments that prove a construction; nothing was shown of it.")
+    error, method = _largest_deviation(plan)
     margin = float(np.nextafter(half_gap(plan.output) - error, -np.inf))
-    leak = max(float((mass.rest + mass.cls).high) for mass in masses)
-    return Proof(error, margin, leak, method)
+    return Proof(error, margin, max(_leak(head, plan) for head in plan.heads), method)
+
+
+def _largest_deviation(plan: Plan) -> tuple[float, str]:
+    """The largest error over all inputs, and the argument whose premises hold."""
+    heads = plan.heads
+    if all(np.array_equal(head.rest_values[0], head.rest_values[1]) for head in heads):
+        return _by_patterns(plan)
+    fixed = not any(head.reads_symbols or head.own_values.any() for head in heads)
+    if fixed and 1 < len(heads) <= plan.function.sparsity:
+        masses = [shares(head, plan) for head in heads]
+        return _by_boxes(plan, masses), "every pattern, each head's leak anywhere in its range"
+    alike = np.array_equal(heads[0].values, np.broadcast_to(heads[0].rest_values, heads[0].values.shape))
+    if fixed and len(heads) == 1 and alike:
+        return _by_gathered_mass(plan, shares(heads[0], plan)), "every level, the leak anywhere in its range"
+    raise CompileError("The plan fits none of the arguments that prove a construction; nothing was shown of it.")
 
 
 def shares(head: HeadPlan, plan: Plan) -> Masses:
-    """Each token's exp(logit) over their sum: the same for every input, since logits ignore symbols."""
-    focus, cls = exponentials(head.focus.tolist()), exactly(1.0)
-    others = plan.context - plan.function.sparsity
-    if isinstance(head.rest_logits, np.ndarray):
-        rest = total(exponentials(head.rest_logits.tolist())) if others else exactly(0.0)
-    else:
-        rest = exponentials([head.rest_logits])[0] * exactly(float(others))
+    """Each token's exp(logit) over their sum: the same for every input where logits ignore symbols."""
+    focus, cls = exponentials(head.symbol_focus[:, 0].tolist()), exactly(1.0)
+    rest = _rest_mass(head, plan)
     normaliser = total(focus) + rest + cls
     return Masses(focus.over(normaliser), rest.over(normaliser), cls.over(normaliser))
 
 
-def _by_patterns(plan: Plan, masses: Masses) -> tuple[float, str]:
-    """Irrelevant tokens add nothing: the output is a function of the relevant bits, and each pattern is evaluated."""
-    head, s = plan.heads[0], plan.function.sparsity
-    read = Enclosure(masses.focus.low[:, None, None], masses.focus.high[:, None, None]) * exactly(head.values)
-    flat = Enclosure(read.low.reshape(2 * s, -1), read.high.reshape(2 * s, -1))
+def _rest_mass(head: HeadPlan, plan: Plan, shift: float = 0.0) -> Enclosure:
+    """The sum of exp(logit − shift) over all irrelevant positions."""
+    others = plan.context - plan.function.sparsity
+    if isinstance(head.rest_logits, np.ndarray):
+        return total(exponentials(head.rest_logits.tolist(), shift=shift)) if others else exactly(0.0)
+    return exponentials([head.rest_logits], shift=shift)[0] * exactly(float(others))
+
+
+def _leak(head: HeadPlan, plan: Plan) -> float:
+    """The largest attention off the relevant positions, [CLS]'s included, rounded up.
+
+    Statement  It is that of the input whose relevant tokens have their lower logits.
+    Proof      The mass off the relevant positions is the same for every input, and its share falls with theirs.
+    """
+    lowest = replace(head, focus=head.symbol_focus.min(axis=1))
+    masses = shares(lowest, plan)
+    return float((masses.rest + masses.cls).high)
+
+
+def _by_patterns(plan: Plan) -> tuple[float, str]:
+    """Irrelevant tokens add the same, whatever they show: the output is a function of the relevant bits.
+
+    Each pattern of them is evaluated, or one for each count of true literals where all positions are alike.
+    """
+    s = plan.function.sparsity
+    heads = [_reader(plan, head) for head in plan.heads]
     by_count = _counts_only(plan)
     patterns = _representatives(plan) if by_count else _all_patterns(s)
     worst = 0.0
     for bits in _chunks(patterns, max(plan.width, 2 * s)):
-        chosen = np.zeros((len(bits), s, 2))
-        np.put_along_axis(chosen, bits[:, :, None].astype(np.int64), 1.0, axis=2)
-        output = _read_out(plan, relu(weighted_sum(chosen.reshape(len(bits), 2 * s), flat)))
-        worst = max(worst, _largest_error(output, _wanted(plan, bits)))
+        pairs = np.zeros((len(bits), s, 2))
+        np.put_along_axis(pairs, bits[:, :, None].astype(np.int64), 1.0, axis=2)
+        chosen = pairs.reshape(len(bits), 2 * s)
+        before = heads[0](chosen)
+        for head in heads[1:]:
+            before += head(chosen)
+        worst = max(worst, _largest_error(_read_out(plan, relu(before)), _wanted(plan, bits)))
     return worst, "every count of true literals" if by_count else "every pattern of the relevant bits"
+
+
+def _reader(plan: Plan, head: HeadPlan) -> Callable[[np.ndarray], Enclosure]:
+    """What the units are given by one head, for each row of chosen pairs (one of two for every relevant position).
+
+    Where logits ignore symbols the normaliser is the same for every pattern, and is divided by once. Elsewhere it is a
+    sum over the chosen pairs, as the numerators are.
+    """
+    if not head.reads_symbols:
+        masses = shares(head, plan)
+        flat = _flat(_upright(masses.focus) * exactly(head.values))
+        if not (head.rest_values.any() or head.own_values.any()):
+            return lambda chosen: weighted_sum(chosen, flat)
+        fixed = _row(masses.rest * exactly(head.rest_values[0]) + masses.cls * exactly(head.own_values))
+        return lambda chosen: weighted_sum(chosen, flat) + fixed
+    top = max(float(head.focus.max()), float(np.max(head.rest_logits, initial=0.0)), 0.0)
+    weights, rest = exponentials(np.ravel(head.focus).tolist(), shift=top), _rest_mass(head, plan, top)
+    cls = exponentials([0.0], shift=top)[0]
+    pairs = _upright(Enclosure(weights.low.reshape(-1, 2), weights.high.reshape(-1, 2)))
+    flat = _flat(pairs * exactly(head.values))
+    others = _row(rest * exactly(head.rest_values[0]) + cls * exactly(head.own_values))
+
+    def read(chosen: np.ndarray) -> Enclosure:
+        mass = weighted_sum(chosen, weights) + rest + cls
+        return (weighted_sum(chosen, flat) + others).over(Enclosure(mass.low[:, None], mass.high[:, None]))
+
+    return read
+
+
+def _upright(x: Enclosure) -> Enclosure:
+    """Numbers by position, or by pair, that multiply all units and, by position, both symbols."""
+    return Enclosure(x.low.reshape(len(x.low), -1, 1), x.high.reshape(len(x.low), -1, 1))
+
+
+def _flat(x: Enclosure) -> Enclosure:
+    """A table by position, symbol and unit as one by pair and unit."""
+    return Enclosure(x.low.reshape(2 * len(x.low), -1), x.high.reshape(2 * len(x.low), -1))
 
 
 def _counts_only(plan: Plan) -> bool:
     """Whether all relevant positions are alike once negated literals are turned round, in function and numbers."""
-    rule, head = plan.function.rule, plan.heads[0]
+    rule = plan.function.rule
     if not isinstance(rule, Levels):
         return False
-    turned = np.stack([rows[::-1] if flip else rows for rows, flip in zip(head.values, rule.negated, strict=True)])
-    return bool((turned == turned[0]).all() and (head.focus == head.focus[0]).all())
+    turned = [
+        np.stack([rows[::-1] if flip else rows for rows, flip in zip(table, rule.negated, strict=True)])
+        for head in plan.heads
+        for table in (head.values, head.symbol_focus)
+    ]
+    return all(bool((table == table[0]).all()) for table in turned)
 
 
 def _representatives(plan: Plan) -> np.ndarray:

@@ -17,9 +17,14 @@ def remove_unread(plan: Plan) -> Plan:
     """
     read = np.flatnonzero(plan.readout)
     heads = tuple(
-        replace(head, values=head.values[:, :, read], rest_values=head.rest_values[:, read])
+        replace(
+            head,
+            values=head.values[:, :, read],
+            rest_values=head.rest_values[:, read],
+            cls_values=None if head.cls_values is None else head.cls_values[read],
+        )
         for head in plan.heads
-        if head.values[:, :, read].any() or head.rest_values[:, read].any()
+        if head.values[:, :, read].any() or head.rest_values[:, read].any() or head.own_values[read].any()
     )
     if len(read) == plan.width and len(heads) == len(plan.heads):
         return plan

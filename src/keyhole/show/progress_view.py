@@ -1,8 +1,9 @@
 """Progress on stderr: a bar or a table that follows the work on a terminal, and a line now and then in a pipe."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any, Protocol, runtime_checkable
 
@@ -52,11 +53,18 @@ def view_progress(what: str) -> Iterator[Watch]:
     """A watcher that shows the steps of a piece of work on stderr, and takes its picture away when the work ends."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield line_watch(lambda text: console.print(text, soft_wrap=True, highlight=False, markup=False))
+        yield line_watch(_write_line)
         return
     with Live(Text(what), console=console, transient=True, refresh_per_second=4) as live:
         pace = Pace()
         yield lambda progress: live.update(picture(progress, pace.left(progress)))
+
+
+def _write_line(text: str) -> None:
+    """A line on stderr; where nobody reads there any more, the work goes on without it."""
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
 
 def line_watch(write: Callable[[str], object], *, clock: Callable[[], float] = time.monotonic) -> Watch:

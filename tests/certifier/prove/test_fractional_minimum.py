@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from keyhole.attention.tables import Tabulated, TabulatedHead
 from keyhole.attention.weights import ReadOut, Wiring
-from keyhole.certifier.prove.fractional_minimum import least, minimisers, view
-from keyhole.certifier.prove.tables import HeadTable, Parts, Tables, branched, outputs, points, split, tables_of
+from keyhole.certifier.prove.fractional_minimum import view
+from keyhole.certifier.prove.tables import HeadTable, Parts, Tables, branched, outputs, split, tables_of
 from keyhole.rigorous.ball import Ball, exact
 
 from helpers.exact_models import rational
@@ -64,7 +64,7 @@ def test_one_head_is_exact(case):
     tables = random_tables(seed, tokens, symbols, sharpness=sharpness)
     positions = list(range(min(fixed, tokens)))
     directions = np.random.default_rng(seed).normal(size=(4, 3))
-    found = least(view(tables, parts_of(tables, positions)), exact(directions[None]))
+    found = view(tables, parts_of(tables, positions)).least(exact(directions[None]))
     truth = enumerated(tables, positions, directions)
     assert np.abs(found - truth).max() <= 1e-9
     assert (found <= truth).all()  # the allowance exceeds what enumeration itself rounds
@@ -78,14 +78,14 @@ def test_several_heads_are_bounded(case, heads):
     positions = list(range(min(fixed, tokens)))
     directions = np.random.default_rng(seed).normal(size=(4, 3 * heads))
     parts = parts_of(tables, positions)
-    found = least(view(tables, parts), exact(directions[None]))
+    found = view(tables, parts).least(exact(directions[None]))
     assert (found <= enumerated(tables, positions, directions)).all()
     alone = sum(
         enumerated(Tables(tokens, (head,), tables.counts, tables.places), positions, directions[:, 3 * h : 3 * h + 3])
         for h, head in enumerate(tables.heads)
     )
     assert (found >= alone - 1e-9).all()
-    each = least(view(tables, parts), exact(np.broadcast_to(directions, (parts.count, *directions.shape))))
+    each = view(tables, parts).least(exact(np.broadcast_to(directions, (parts.count, *directions.shape))))
     assert np.allclose(each, found, rtol=0, atol=1e-9)  # directions of a part's own are the same functionals
 
 
@@ -96,10 +96,10 @@ def test_the_vector_of_the_theory():
     ratios = outputs(tables, shown_by(tables, all_sequences(2, 2))).mid[:, 0]
     assert ratios == pytest.approx([1 / 3, 4 / 3, -1 / 2, 1 / 4])
     seen = view(tables, parts_of(tables, []))
-    low, lowest, _ = minimisers(seen, exact(np.ones((1, 1, 1))))
-    high, highest, _ = minimisers(seen, exact(-np.ones((1, 1, 1))))
-    assert (low[0], -high[0]) == pytest.approx((-0.5, 4 / 3), abs=1e-13)
-    assert (lowest[0].tolist(), highest[0].tolist()) == ([1, 0], [0, 1])
+    lowest = seen.minimisers(exact(np.ones((1, 1, 1))))
+    highest = seen.minimisers(exact(-np.ones((1, 1, 1))))
+    assert (lowest.low[0], -highest.low[0]) == pytest.approx((-0.5, 4 / 3), abs=1e-13)
+    assert (lowest.shown[0].argmax(axis=1).tolist(), highest.shown[0].argmax(axis=1).tolist()) == ([1, 0], [0, 1])
 
 
 @given(st.integers(0, 10**6), st.integers(1, 3))
@@ -108,11 +108,11 @@ def test_the_minimiser_attains_one_head(seed, symbols):
     tables = random_tables(seed, 5, symbols + 1)
     parts = parts_of(tables, [1, 3])
     direction = np.random.default_rng(seed).normal(size=(1, 1, 3))
-    low, chosen, spread = minimisers(view(tables, parts), exact(direction))
-    values = outputs(tables, points(parts, chosen)).mid @ direction[0, 0]
-    assert np.allclose(values, low, rtol=0, atol=1e-9)
-    assert (spread[:, [1, 3]] == 0).all()
-    assert (spread >= 0).all()
+    found = view(tables, parts).minimisers(exact(direction))
+    values = outputs(tables, found.shown).mid @ direction[0, 0]
+    assert np.allclose(values, found.low, rtol=0, atol=1e-9)
+    assert (found.spread[:, [1, 3]] == 0).all()
+    assert (found.spread >= 0).all()
 
 
 @given(st.integers(0, 10**6))
@@ -128,7 +128,7 @@ def test_shared_rows_are_as_good_as_copies(seed):
     )
     shared = Tables(6, few.heads, np.array([1, 1, 4]), ((0,), (1,), (2, 3, 4, 5)))
     directions = exact(np.random.default_rng(seed).normal(size=(1, 3, 6)))
-    both = [least(view(tables, parts_of(tables, [0])), directions) for tables in (shared, many)]
+    both = [view(tables, parts_of(tables, [0])).least(directions) for tables in (shared, many)]
     assert np.allclose(*both, rtol=0, atol=1e-9)
 
 
@@ -141,8 +141,8 @@ def test_cutting_a_part_keeps_its_range(seed, symbols, row):
     cut = branched(whole, 0, row)
     assert (cut.fixed.sum(axis=(1, 2)) + cut.free.sum() == 5).all()
     direction = exact(np.random.default_rng(seed).normal(size=(1, 4, 3)))
-    lows = least(view(tables, cut), direction)
-    assert np.allclose(lows.min(axis=0), least(view(tables, whole), direction)[0], rtol=0, atol=1e-9)
+    lows = view(tables, cut).least(direction)
+    assert np.allclose(lows.min(axis=0), view(tables, whole).least(direction)[0], rtol=0, atol=1e-9)
 
 
 @given(st.integers(0, 10**6), st.floats(5, 25))
@@ -150,7 +150,7 @@ def test_sharp_heads_stay_exact(seed, sharpness):
     """Masses that differ by e^100 leave the range of one head exact to 1e-9: nothing cancels."""
     tables = random_tables(seed, 6, sharpness=sharpness)
     directions = np.random.default_rng(seed).normal(size=(3, 3))
-    found = least(view(tables, parts_of(tables, [2])), exact(directions[None]))
+    found = view(tables, parts_of(tables, [2])).least(exact(directions[None]))
     assert np.abs(found - enumerated(tables, [2], directions)).max() <= 1e-9
 
 
@@ -160,7 +160,7 @@ def test_a_direction_may_be_uncertain(seed, radius):
     tables = random_tables(seed, 4, heads=2)
     rng = np.random.default_rng(seed)
     middle = rng.normal(size=(2, 6))
-    found = least(view(tables, parts_of(tables, [0])), Ball(middle[None], np.full((1, 2, 6), radius)))
+    found = view(tables, parts_of(tables, [0])).least(Ball(middle[None], np.full((1, 2, 6), radius)))
     for _ in range(5):
         inside = middle + radius * rng.uniform(-1, 1, size=middle.shape)
         assert (found <= enumerated(tables, [0], inside) + 1e-12).all()  # the oracle's own rounding
@@ -172,7 +172,7 @@ def test_a_directions_radius_costs_what_it_can(radius):
     head = HeadTable(np.ones((2, 2)), np.ones((2, 2, 3)), 1.0, np.ones(3))
     tables = Tables(2, (head,), np.ones(2, dtype=np.int64), ((0,), (1,)))
     direction = Ball(np.array([[[1.0, -2.0, 0.5]]]), np.full((1, 1, 3), radius))
-    assert least(view(tables, parts_of(tables, [])), direction)[0, 0] == pytest.approx(
+    assert view(tables, parts_of(tables, [])).least(direction)[0, 0] == pytest.approx(
         -0.5 - 3 * radius, abs=1e-8
     )  # radii are enlarged by 2^−30
 
@@ -202,7 +202,7 @@ def test_rounding_is_on_the_safe_side(seed, temperature):
         found = outputs(tables, shown_by(tables, sequences))
         for truth, mid, rad in zip(truths, found.mid[:, 0].tolist(), found.rad[:, 0].tolist(), strict=True):
             assert abs(truth - arb(mid)) < arb(rad)
-        low = arb(float(least(view(tables, parts_of(tables, [])), exact(np.ones((1, 1, 1))))[0, 0]))
+        low = arb(float(view(tables, parts_of(tables, [])).least(exact(np.ones((1, 1, 1))))[0, 0]))
         assert all(low < truth for truth in truths)
         assert min(float((truth - low).upper()) for truth in truths) <= 1e-12
     finally:
@@ -230,4 +230,4 @@ def test_long_sums_of_two_heads_round_downwards(share, free):
     for direction in (np.ones(4), -np.ones(4), np.array([0.3, 1.0, 0.31, 1.1])):
         terms = rational(np.concatenate([head.values[0] for head in heads], axis=1)) @ rational(direction)
         truth = rows * (min(terms) if free else terms[0]) / Fraction(rows + 1)
-        assert Fraction(float(least(seen, exact(direction[None, None]))[0, 0])) <= truth
+        assert Fraction(float(seen.least(exact(direction[None, None]))[0, 0])) <= truth

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from keyhole.certifier.prove.after_attention import Norm, tail_of, trace
+from keyhole.certifier.prove.fractional_minimum import view
 from keyhole.certifier.prove.lower_bound import (
     _box_of_squares,
     _inverse_spread_ends,
@@ -37,7 +38,7 @@ def test_bounds_are_below_the_minimum(plan, loud, count, side):
     sequences, _, cells, junta = answers(model, positions)
     tables, tail = tables_of(model, positions), tail_of(model)
     signs = side * np.where(junta.table, 1.0, -1.0)
-    found = bound(tables, tail, split(tables, junta.cells(), positions), signs)
+    found = bound(tables, tail, view(tables, split(tables, junta.cells(), positions)), signs)
     assert below(found.low, least_signed(exact_f(model, sequences), cells, signs))
     worst = np.array([sequence_of(tables, point) for point in found.worst])
     assert holds(found.output, exact_f(model, worst))
@@ -79,7 +80,7 @@ def test_a_tail_may_be_uncertain(place, plan, side, data):
         wiring = replace(wiring, feedforward=replace(wiring.feedforward, outer=outer))
     truths = exact_f(replace(model, readout=readout, wiring=wiring), sequences)
     with np.errstate(over="ignore", invalid="ignore"):  # a spread that may be 0 leaves nothing known
-        found = bound(tables, tail, split(tables, junta.cells(), positions), signs).low
+        found = bound(tables, tail, view(tables, split(tables, junta.cells(), positions)), signs).low
         held = trace(tail, outputs(tables, shown_by(tables, sequences))).output
     known = np.isfinite(held.rad)
     assert holds(held[known], truths[known])
@@ -141,7 +142,7 @@ def test_a_skipped_norm_takes_the_worse_end(seed):
     sequences, _, cells, junta = answers(model, ())
     tables, truths = tables_of(model, ()), exact_f(model, sequences)
     for sign in (1.0, -1.0):
-        low = bound(tables, tail_of(model), split(tables, junta.cells(), ()), np.array([sign])).low
+        low = bound(tables, tail_of(model), view(tables, split(tables, junta.cells(), ())), np.array([sign])).low
         assert below(low, least_signed(truths, cells, [sign]))
 
 
@@ -155,7 +156,10 @@ def test_one_completion_is_bounded_tightly(plan, side):
     sequences, f, cells, junta = answers(model, positions)
     tables, tail = tables_of(model, positions), tail_of(model)
     signs = side * np.where(junta.table, 1.0, -1.0)
-    found, truths = bound(tables, tail, split(tables, junta.cells(), positions), signs), exact_f(model, sequences)
+    found, truths = (
+        bound(tables, tail, view(tables, split(tables, junta.cells(), positions)), signs),
+        exact_f(model, sequences),
+    )
     lowest = least_signed(truths, cells, signs)
     assert below(found.low, lowest)
     # tangents are shortened by 2^−36, and the quadratic is exact where the spread is known to rounding

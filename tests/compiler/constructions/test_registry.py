@@ -55,7 +55,14 @@ def test_own_construction(output, tmp_path):
 
 def test_own_construction_does_not_compete():
     """A construction that is registered only by name does not enter the choice of the cheapest."""
-    assert [known.name for known in registered_constructions()] == ["pair", "additive", "codes", "heads"]
+    assert [known.name for known in registered_constructions()] == [
+        "pair",
+        "additive",
+        "codes",
+        "heads",
+        "veto",
+        "least",
+    ]
     assert not EvenAttention().competes
 
 

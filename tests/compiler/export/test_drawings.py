@@ -28,8 +28,11 @@ def test_attention_adds_to_one_for_each_head(formula):
     for context in (CONTEXT, 3 * BARS):
         for plan in all_plans(formula, context):
             rows = attention_figure(plan).rows
-            for h in range(len(plan.heads)):
-                assert sum(row["value"] for row in rows if row["head"] == f"head {h}") == pytest.approx(1, abs=1e-12)
+            by = "input" if "input" in rows[0] else "head"
+            drawn = {row[by] for row in rows}
+            assert len(drawn) == (2 if by == "input" else len(plan.heads))
+            for shown in drawn:
+                assert sum(row["value"] for row in rows if row[by] == shown) == pytest.approx(1, abs=1e-12)
 
 
 def test_attention_is_what_construction_a_states():

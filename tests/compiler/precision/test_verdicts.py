@@ -20,7 +20,7 @@ from keyhole.compiler.precision.simulation import position_runs, simulate
 from keyhole.compiler.precision.verdicts import FORMATS, inputs_to_try, judge_format, judge_formats
 from keyhole.compiler.proof import prove
 
-from helpers.compiled_plans import all_inputs, every_plan, targets
+from helpers.compiled_plans import all_inputs, every_plan, targets, vetoes
 
 
 def slow_output(plan, bits, storage, accumulation):
@@ -33,8 +33,9 @@ def slow_output(plan, bits, storage, accumulation):
     hidden = np.zeros(plan.width)
     for head in plan.heads:
         rest = storage.round(np.ravel(np.asarray(head.rest_logits)))
-        focus = storage.round(head.focus)
-        top = max(focus.max(), rest.max(initial=-inf), 0.0)
+        shown = [int(bits[t]) for t in plan.function.positions]
+        focus = [storage.round(head.symbol_focus)[i, bit] for i, bit in enumerate(shown)]
+        top = max(*focus, rest.max(initial=-inf), 0.0)
         numerator, mass, seen = np.zeros(plan.width), 0.0, 0
         for t in range(plan.context):
             if t in plan.function.positions:
@@ -45,7 +46,8 @@ def slow_output(plan, bits, storage, accumulation):
                 value, seen = storage.round(head.rest_values[int(bits[t])]), seen + 1
             weight = one(np.exp(one(logit - top)))
             numerator, mass = keep(numerator + keep(weight * value)), one(mass + weight)
-        mass = one(mass + one(np.exp(one(0.0 - top))))
+        weight = one(np.exp(one(0.0 - top)))
+        numerator, mass = keep(numerator + keep(weight * storage.round(head.own_values))), one(mass + weight)
         hidden = keep(hidden + keep(numerator / mass))
     output = 0.0
     for weight, unit in zip(storage.round(plan.readout), np.maximum(hidden, 0.0), strict=True):
@@ -58,7 +60,7 @@ def test_the_simulation_is_the_plain_loop(name):
     """Stretches of equal tokens give exactly what going through every token gives."""
     storage, accumulation = FORMATS[name]
     rng = np.random.default_rng(5)
-    for plan in every_plan(random_junta((2, 7, 30), rng), 40):
+    for plan in [*every_plan(random_junta((2, 7, 30), rng), 40), *vetoes(conjunction((2, 7, 30)), 40)]:
         relevant, others = inputs_to_try(plan)
         chosen = rng.choice(len(relevant), size=4, replace=False)
         found = simulate(plan, relevant[chosen], others[chosen], storage, accumulation)

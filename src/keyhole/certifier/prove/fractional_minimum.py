@@ -15,7 +15,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 from jaxtyping import Float, Int
 
-from keyhole.certifier.prove.tables import SPECK, HeadTable, Parts, Tables
+from keyhole.certifier.prove.region import Minimisers
+from keyhole.certifier.prove.tables import SPECK, HeadTable, Parts, Tables, points
 from keyhole.rigorous import GROW, Ball, gamma
 
 CHUNK = 2**16  # numbers of one pass held at once: what a cache holds
@@ -60,6 +61,40 @@ class View:
         ends = accumulate((len(head.reach) for head in self.heads), initial=0)
         return [slice(start, stop) for start, stop in pairwise(ends)]
 
+    @property
+    def count(self) -> int:
+        """How many parts there are."""
+        return self.parts.count
+
+    def middle(self) -> Float[np.ndarray, "parts rows A"]:
+        """The average of all completions of each part."""
+        return np.asarray(self.parts.fixed + self.parts.free[None, :, None] / self.parts.fixed.shape[2])
+
+    def least(self, directions: Ball) -> Float[np.ndarray, "parts D"]:
+        """A lower bound, over every completion of each part, of each functional of the heads' outputs.
+
+        Statement  Σ_h N_h/Z_h ≥ Σ_h t_h + min_b Σ_h (N_h − t_h Z_h)/Zmax_h for any t_h ≤ min N_h/Z_h.
+        Assumes    Directions of shape (1 or parts, D, width of all heads).
+        Proof      N_h − t_h Z_h ≥ 0 at every b and 0 < Z_h ≤ Zmax_h; the sum on the right is separable over rows.
+        Equality   One head, with t the least ratio.
+        Source     Ours (Lemma F).
+        """
+        step = max(1, CHUNK // max(1, self.count * len(self.rows)))
+        starts = range(0, directions.mid.shape[1], step)
+        return np.concatenate([_joined(self, directions[:, start : start + step])[0] for start in starts], axis=1)
+
+    def minimisers(self, directions: Ball) -> Minimisers:
+        """For one functional per part: the bound, the point it is least at, and how much each row's choice matters.
+
+        The last is the spread of Σ_h (n − t z)/Zmax over symbols, summed over free copies: what branching looks at.
+        """
+        low, sums = _joined(self, directions)
+        sums = np.concatenate([np.zeros_like(sums[:1]), sums])[:, :, 0]
+        symbols = np.zeros((self.count, len(self.parts.free)), dtype=np.int64)
+        weight = np.zeros(symbols.shape)
+        symbols[:, self.rows], weight[:, self.rows] = sums.argmin(axis=0), sums.max(axis=0) - sums.min(axis=0)
+        return Minimisers(low[:, 0], points(self.parts, symbols), weight)
+
 
 def view(tables: Tables, parts: Parts) -> View:
     """The heads as they are seen from some parts."""
@@ -88,35 +123,6 @@ def _head_view(head: HeadTable, parts: Parts, rows: Int[np.ndarray, "rows"]) -> 
         (fixed.mass + mass.max(axis=1, initial=0.0).sum()) * (1 + gamma(len(rows) + shown.shape[1] + 4)),
         len(rows) + shown.shape[1] + len(head.reach) + 16,
     )
-
-
-def least(seen: View, directions: Ball) -> Float[np.ndarray, "parts D"]:
-    """A lower bound, over every completion of each part, of each functional of the heads' outputs.
-
-    Statement  Σ_h N_h/Z_h ≥ Σ_h t_h + min_b Σ_h (N_h − t_h Z_h)/Zmax_h for any t_h ≤ min N_h/Z_h.
-    Assumes    Directions of shape (1 or parts, D, width of all heads).
-    Proof      N_h − t_h Z_h ≥ 0 at every b and 0 < Z_h ≤ Zmax_h; the sum on the right is separable over rows.
-    Equality   One head, with t the least ratio.
-    Source     Ours (Lemma F).
-    """
-    step = max(1, CHUNK // max(1, seen.parts.count * len(seen.rows)))
-    starts = range(0, directions.mid.shape[1], step)
-    return np.concatenate([_joined(seen, directions[:, start : start + step])[0] for start in starts], axis=1)
-
-
-def minimisers(
-    seen: View, directions: Ball
-) -> tuple[Float[np.ndarray, "parts"], Int[np.ndarray, "parts rows"], Float[np.ndarray, "parts rows"]]:
-    """For one functional per part: the bound, the symbol each row shows at it, and how much each row's choice matters.
-
-    The last is the spread of Σ_h (n − t z)/Zmax over symbols, summed over free copies: what branching looks at.
-    """
-    low, sums = _joined(seen, directions)
-    sums = np.concatenate([np.zeros_like(sums[:1]), sums])[:, :, 0]
-    symbols = np.zeros((seen.parts.count, len(seen.parts.free)), dtype=np.int64)
-    weight = np.zeros(symbols.shape)
-    symbols[:, seen.rows], weight[:, seen.rows] = sums.argmin(axis=0), sums.max(axis=0) - sums.min(axis=0)
-    return low[:, 0], symbols, weight
 
 
 def _joined(

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
+from keyhole.attention import ReLU
 from keyhole.certifier.prove.after_attention import Norm, Tail, Trace, trace
-from keyhole.certifier.prove.curves import Curves, curves
-from keyhole.certifier.prove.fractional_minimum import View, least, minimisers, view
+from keyhole.certifier.prove.curves import Curves, curve, curves
+from keyhole.certifier.prove.region import Minimisers, Region
 from keyhole.certifier.prove.relaxation import Box, Relaxed, relaxed, spread_below, through_norm
-from keyhole.certifier.prove.tables import Parts, Tables, outputs, points
+from keyhole.certifier.prove.tables import Tables, outputs
 from keyhole.rigorous import Ball, exact, inverse
 
 ROUNDS = 6
@@ -29,50 +30,41 @@ class Bounds:
     worst: Int[np.ndarray, "parts rows A"]
     output: Ball
     spread: Float[np.ndarray, "parts rows"]
+    normal: Float[np.ndarray, "parts K"]  # where the lines lose most: the half-space ⟨normal, outputs⟩ ≥ level
+    level: Float[np.ndarray, "parts"]
 
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
     """What is known before any functional is minimised, going forward from the heads, and holds in every round."""
 
-    seen: View
+    seen: Region
     tail: Tail
     box: Box | None  # of the rows that enter the first norm
     lines: Curves  # of the units' pre-activations
     later: tuple[Box, ...]  # of the rows that enter each later norm
 
 
-@dataclass(frozen=True, eq=False)
-class Minimum:
-    """The least value of one functional per part, the symbol each row shows there, and how much each row matters."""
-
-    low: Float[np.ndarray, "parts"]
-    chosen: Int[np.ndarray, "parts rows"]
-    spread: Float[np.ndarray, "parts rows"]
-
-
-def bound(tables: Tables, tail: Tail, parts: Parts, signs: Float[np.ndarray, "parts"]) -> Bounds:
-    """Lower bounds of signs·f over all points of each part."""
-    seen = view(tables, parts)
-    average = parts.fixed + parts.free[None, :, None] / tables.symbols
-    reference = trace(tail, outputs(tables, average))
+def bound(tables: Tables, tail: Tail, seen: Region, signs: Float[np.ndarray, "parts"]) -> Bounds:
+    """Lower bounds of signs·f over all points of each part of a region."""
+    reference = trace(tail, outputs(tables, seen.middle()))
     box = None if tail.norm is None else _norm_box(seen, tail, tail.norm, reference)
     lines = curves(tail.units.activation, *_unit_ranges(seen, tail, box))
     ranges = Ranges(seen, tail, box, lines, _later_boxes(seen, tail, lines, box))
-    low = np.full(parts.count, -np.inf)
+    low = np.full(seen.count, -np.inf)
     below, above = lines.chord(), lines.chord()
     best: Bounds | None = None
     for index in range(ROUNDS):
         found, coefficient = _relaxed_minimum(ranges, signs, (below, above), reference)
         low = np.fmax(low, found.low)
-        shown = points(parts, found.chosen)
-        reference = trace(tail, outputs(tables, shown))
-        best = _with_lower_output(best, Bounds(low, shown, reference.output, found.spread), signs)
+        reference = trace(tail, outputs(tables, found.shown))
+        cut = _cut(ranges, below, above, coefficient, reference)
+        best = _with_lower_output(best, Bounds(low, found.shown, reference.output, found.spread, *cut), signs)
         if (low > 0).all() and index > 0:
             break
         below, above = _stepped_slopes(lines, below, above, coefficient, reference.units.mid, STEP / (index + 1))
     assert best is not None  # noqa: S101  (at least one round was made)
-    return Bounds(low, best.worst, best.output, best.spread)
+    return replace(best, low=low)
 
 
 def _with_lower_output(best: Bounds | None, found: Bounds, signs: np.ndarray) -> Bounds:
@@ -81,7 +73,32 @@ def _with_lower_output(best: Bounds | None, found: Bounds, signs: np.ndarray) ->
         return found
     new = signs * found.output.mid < signs * best.output.mid
     output = Ball(np.where(new, found.output.mid, best.output.mid), np.where(new, found.output.rad, best.output.rad))
-    return Bounds(found.low, np.where(new[:, None, None], found.worst, best.worst), output, found.spread)
+    return replace(found, worst=np.where(new[:, None, None], found.worst, best.worst), output=output)
+
+
+def _cut(
+    ranges: Ranges, below: np.ndarray, above: np.ndarray, coefficient: np.ndarray, reference: Trace
+) -> tuple[Float[np.ndarray, "parts K"], Float[np.ndarray, "parts"]]:
+    """The half-space of outputs whose boundary is where the unit that loses most by its line is best cut.
+
+    A unit with a bend is cut at it, any other where it stands, at least a tenth of its range from both ends.
+    """
+    units, lines, at = ranges.tail.units, ranges.lines, reference.units.mid
+    if not at.shape[1]:
+        return np.zeros((len(at), units.matrix.mid.shape[0])), np.zeros(len(at))
+    lower, upper = lines.below(below), lines.above(above)
+    value = curve(units.activation, exact(at)).mid
+    positive = coefficient >= 0
+    line = np.where(positive, lower.slope * at + lower.offset, upper.slope * at + upper.offset)
+    loss = np.abs(coefficient) * np.abs(value - line)
+    which = np.nan_to_num(loss, nan=0.0, posinf=0.0).argmax(axis=1)
+    index = np.arange(len(at))
+    low, high = lines.grid[0][index, which], lines.grid[-1][index, which]
+    inner = (high - low) / 10
+    place = 0.0 if isinstance(units.activation, ReLU) else at[index, which]
+    place = np.clip(place, low + inner, high - inner)
+    level = (place - units.bias.mid[which]) * reference.spread.mid - units.shift.mid[which]
+    return np.ascontiguousarray(units.matrix.mid[:, which].T), np.asarray(level)
 
 
 def _stepped_slopes(
@@ -100,7 +117,7 @@ def _stepped_slopes(
 
 def _relaxed_minimum(
     ranges: Ranges, signs: np.ndarray, slopes: tuple[np.ndarray, np.ndarray], reference: Trace
-) -> tuple[Minimum, Float[np.ndarray, "parts h"]]:
+) -> tuple[Minimisers, Float[np.ndarray, "parts h"]]:
     """The least value of signs·f with units between lines of these slopes; and the coefficient of each unit.
 
     The functional goes backward from f to the heads; norms are replaced by lines near the reference.
@@ -123,41 +140,43 @@ def _relaxed_minimum(
     return replace(least_value, low=low), np.asarray(weight.mid @ tail.units.outer.mid.T)
 
 
-def _minimum(ranges: Ranges, found: Relaxed, reference: Trace) -> Minimum:
+def _minimum(ranges: Ranges, found: Relaxed, reference: Trace) -> Minimisers:
     """The least value of one relaxed functional per part."""
     seen, tail, box = ranges.seen, ranges.tail, ranges.box
     if tail.norm is None or box is None:
         total = found.inner if found.raw is None else found.raw + found.inner
-        low, chosen, spread = minimisers(seen, total)
-        return Minimum(_sum_below(low, (found.rest + found.inner_shift)[:, 0]), chosen, spread)
+        least = seen.minimisers(total)
+        return replace(least, low=_sum_below(least.low, (found.rest + found.inner_shift)[:, 0]))
     if found.raw is None:
         return _minimum_before_norm(seen, tail, tail.norm, found, box, reference)
     ends = []
     for q in _inverse_spread_ends(box):
         factor = exact(q)[:, None]
-        low, chosen, spread = minimisers(seen, found.raw + factor[:, None] * found.inner)
-        ends.append(Minimum(_sum_below(low, (found.rest + factor * found.inner_shift)[:, 0]), chosen, spread))
+        least = seen.minimisers(found.raw + factor[:, None] * found.inner)
+        ends.append(replace(least, low=_sum_below(least.low, (found.rest + factor * found.inner_shift)[:, 0])))
     one, other = ends
     first = one.low <= other.low
-    return Minimum(
+    return Minimisers(
         np.where(first, one.low, other.low),
-        np.where(first[:, None], one.chosen, other.chosen),
+        np.where(first[:, None, None], one.shown, other.shown),
         np.where(first[:, None], one.spread, other.spread),
     )
 
 
-def _minimum_before_norm(seen: View, tail: Tail, norm: Norm, found: Relaxed, box: Box, reference: Trace) -> Minimum:
+def _minimum_before_norm(
+    seen: Region, tail: Tail, norm: Norm, found: Relaxed, box: Box, reference: Trace
+) -> Minimisers:
     """The functional q (B(o) + κ · spread), the spread between lines; or q B + κ with q at an end of its range."""
     kappa = found.rest[:, 0]
     coefficient, constant = spread_below(norm, kappa, box, reference.middle.mid, reference.spread.mid)
     matrix, centre = tail.centred
-    low, chosen, spread = minimisers(seen, found.inner + (coefficient @ matrix.T)[:, None])
-    low = _quotient_below(_sum_below(low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)
-    ends = _sum_below(least(seen, found.inner)[:, 0], found.inner_shift[:, 0])
-    return Minimum(np.fmax(low, _sum_below(_quotient_below(ends, box), kappa)), chosen, spread)
+    least = seen.minimisers(found.inner + (coefficient @ matrix.T)[:, None])
+    low = _quotient_below(_sum_below(least.low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)
+    ends = _sum_below(seen.least(found.inner)[:, 0], found.inner_shift[:, 0])
+    return replace(least, low=np.fmax(low, _sum_below(_quotient_below(ends, box), kappa)))
 
 
-def _norm_box(seen: View, tail: Tail, norm: Norm, reference: Trace) -> Box:
+def _norm_box(seen: Region, tail: Tail, norm: Norm, reference: Trace) -> Box:
     """Ranges of the centred rows that enter the first norm, and of their spread.
 
     The spread is at least the part of the rows along any unit vector, and at most what a quadratic about the middle
@@ -165,18 +184,18 @@ def _norm_box(seen: View, tail: Tail, norm: Norm, reference: Trace) -> Box:
     """
     matrix, centre = tail.centred
     rows = matrix.T
-    low = _sum_below(least(seen, rows[None]), centre)
-    high = -_sum_below(least(seen, -rows[None]), -centre)
+    low = _sum_below(seen.least(rows[None]), centre)
+    high = -_sum_below(seen.least(-rows[None]), -centre)
     lowest, highest = _squares(low, high)
     along = reference.middle.mid
     largest = np.abs(along).max(axis=-1, keepdims=True, initial=0.0)
     along = along / np.where(largest > 0, largest, 1.0)  # so that no square of use underflows
     length = np.sqrt((along * along).sum(axis=-1))
     unit = exact(along * ((1 - 2.0**-36) / np.where(length > 0, length, 1.0))[:, None])
-    ahead = _sum_below(least(seen, (unit @ rows)[:, None])[:, 0], unit @ centre)
+    ahead = _sum_below(seen.least((unit @ rows)[:, None])[:, 0], unit @ centre)
     lowest = np.fmax(lowest, np.nextafter(np.maximum(ahead, 0.0) ** 2, 0.0))
     middle = exact(low / 2 + high / 2)
-    ahead = _sum_below(least(seen, -(middle @ rows)[:, None])[:, 0], -(middle @ centre))
+    ahead = _sum_below(seen.least(-(middle @ rows)[:, None])[:, 0], -(middle @ centre))
     far = exact(np.nextafter(np.maximum(high - middle.mid, middle.mid - low), np.inf))
     quadratic = ((far * far).total() - (middle * middle).total() + exact(-2.0 * ahead)).high
     return _box_of_squares(norm, low, high, lowest, np.fmin(highest, quadratic))
@@ -199,21 +218,21 @@ def _box_of_squares(norm: Norm, low: np.ndarray, high: np.ndarray, lowest: np.nd
 
 
 def _unit_ranges(
-    seen: View, tail: Tail, box: Box | None
+    seen: Region, tail: Tail, box: Box | None
 ) -> tuple[Float[np.ndarray, "parts h"], Float[np.ndarray, "parts h"]]:
     """The range of each pre-activation q (L o + l) + b over each part."""
     units = tail.units
     if units.matrix.mid.shape[1] == 0:
-        return np.zeros((seen.parts.count, 0)), np.zeros((seen.parts.count, 0))
+        return np.zeros((seen.count, 0)), np.zeros((seen.count, 0))
     rows = units.matrix.T[None]
-    low = _sum_below(least(seen, rows), units.shift)
-    high = -_sum_below(least(seen, -rows), -units.shift)
+    low = _sum_below(seen.least(rows), units.shift)
+    high = -_sum_below(seen.least(-rows), -units.shift)
     if box is not None:
         low, high = _quotient_below(low, box), -_quotient_below(-high, box)
     return _sum_below(low, units.bias), -_sum_below(-high, -units.bias)
 
 
-def _later_boxes(seen: View, tail: Tail, lines: Curves, box: Box | None) -> tuple[Box, ...]:
+def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tuple[Box, ...]:
     """The ranges of centred rows at every later norm."""
     stages = list(tail.after)
     if not any(isinstance(stage, Norm) for stage in stages):
@@ -252,18 +271,18 @@ def _centred_ranges(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.n
     return (exact(low) - mean[1][:, None]).low, (exact(high) - mean[0][:, None]).high
 
 
-def _least_relaxed(seen: View, tail: Tail, found: Relaxed, box: Box | None) -> np.ndarray:
+def _least_relaxed(seen: Region, tail: Tail, found: Relaxed, box: Box | None) -> np.ndarray:
     """Lower bounds of many relaxed functionals."""
     if tail.norm is None or box is None:
         total = found.inner if found.raw is None else found.raw + found.inner
-        return _sum_below(least(seen, total), found.rest + found.inner_shift)
+        return _sum_below(seen.least(total), found.rest + found.inner_shift)
     if found.raw is None:
-        low = _sum_below(least(seen, found.inner), found.inner_shift)
+        low = _sum_below(seen.least(found.inner), found.inner_shift)
         return _sum_below(_quotient_below(low, box), found.rest)
     ends = []
     for q in _inverse_spread_ends(box):
         factor = exact(q)[:, None]
-        low = least(seen, found.raw + factor[:, None] * found.inner)
+        low = seen.least(found.raw + factor[:, None] * found.inner)
         ends.append(_sum_below(low, found.rest + factor * found.inner_shift))
     return np.asarray(np.minimum(*ends))
 

@@ -19,6 +19,7 @@ from keyhole.attention import Tabulated
 from keyhole.boolean import Junta
 from keyhole.certifier.prove.after_attention import Tail, tail_of, trace
 from keyhole.certifier.prove.attack import descend
+from keyhole.certifier.prove.fractional_minimum import view
 from keyhole.certifier.prove.lower_bound import Bounds, bound
 from keyhole.certifier.prove.tables import (
     Drift,
@@ -158,7 +159,7 @@ class _Search:
         if self.tables.symbols ** int(parts.free.sum()) <= LEAF:
             return self._enumerate(parts, cells)
         signs = np.where(self.junta.table[cells], 1.0, -1.0)
-        bounds = bound(self.tables, self.tail, parts, signs)
+        bounds = bound(self.tables, self.tail, view(self.tables, parts), signs)
         for index, cell in enumerate(cells):
             found = self._counterexample(bounds.worst[index], bounds.output[index], cell)
             if found is not None:

@@ -57,13 +57,13 @@ class PositionLayout(Layout):
         return sqrt(3) if self.context == 1 else 2.0
 
     def key_entries(self, places: Places, focus: np.ndarray) -> np.ndarray:  # noqa: ARG002  (wherever they are)
-        """The logits themselves."""
-        return focus
+        """The logits themselves, alike for both symbols."""
+        return focus[:, 0]
 
     def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:  # noqa: ARG002
         """Each position's logit at its coordinate."""
         q = np.zeros(self.dimension)
-        q[: self.context] = logits
+        q[: self.context] = logits[:, 0]
         return q
 
     def value_rows(self, values: np.ndarray, rest: np.ndarray) -> np.ndarray:  # noqa: ARG002  (alike everywhere)

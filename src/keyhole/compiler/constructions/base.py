@@ -80,11 +80,17 @@ def check_plan(plan: Plan, maker: Construction) -> None:
         )
     s, k, others = plan.function.sparsity, plan.width, plan.context - plan.function.sparsity
     for head in plan.heads:
-        shapes = (head.focus.shape, head.values.shape, head.rest_values.shape, plan.readout.shape)
-        each = np.shape(head.rest_logits)
-        if shapes != ((s,), (s, 2, k), (2, k), (k,)) or each not in {(), (others,)}:
+        shapes = (head.values.shape, head.rest_values.shape, head.own_values.shape, plan.readout.shape)
+        focus, each = head.focus.shape, np.shape(head.rest_logits)
+        fit = focus in {(s,), (s, 2)} and shapes == ((s, 2, k), (2, k), (k,), (k,)) and each in {(), (others,)}
+        if not fit:
             raise CompileError(
-                f"The construction {maker.name!r} made tables of shapes {(*shapes, each)}, which do not fit {s} "
+                f"The construction {maker.name!r} made tables of shapes {(focus, *shapes, each)}, which do not fit {s} "
                 f"relevant positions, {others} others and {k} units."
+            )
+        if head.focus.ndim == 2 and not plan.layout.names_position:
+            raise CompileError(
+                "The logits of a head are given by position and symbol, and tokens of a symbol plus a position have "
+                "no coordinate for each pair; use pairs of position and symbol."
             )
         plan.layout.check_head(plan.function.positions, head.focus, head.rest_logits, head.values, head.rest_values)

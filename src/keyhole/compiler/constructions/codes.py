@@ -73,7 +73,7 @@ class CodeLayout(PositionLayout):
         """The combination of the relevant positions' codes whose products with them are their logits."""
         codes = self.codes
         relevant = np.concatenate([codes.rows(i, i + 1, np.zeros(())) for i in places])
-        return np.asarray(np.linalg.solve(relevant_products(codes, places), focus) @ relevant)
+        return np.asarray(np.linalg.solve(relevant_products(codes, places), focus[:, 0]) @ relevant)
 
     def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:  # noqa: ARG002
         """The combination of codes, and 0 for the tokens: what other positions get follows from their codes."""

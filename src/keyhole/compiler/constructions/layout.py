@@ -16,8 +16,8 @@ Places = tuple[int, ...]  # relevant positions, in order
 class Layout(ABC):
     """How T bits and [CLS] are vectors, and what a head's logits and values are as matrices there.
 
-    The last coordinate is [CLS]'s own: x_CLS is its unit vector. Logits and values come by relevant position (`focus`,
-    `values`) and for all the others (`rest`), as a HeadPlan has them.
+    The last coordinate is [CLS]'s own: x_CLS is its unit vector. Logits and values come by relevant position and symbol
+    (`focus`, `values`) and for all the others (`rest`), as a HeadPlan has them.
     """
 
     context: int
@@ -49,29 +49,29 @@ class Layout(ABC):
         """D_X, the largest distance of two tokens; None where it is not computed."""
 
     @abstractmethod
-    def key_entries(self, places: Places, focus: Float[np.ndarray, "s"]) -> np.ndarray:
+    def key_entries(self, places: Places, focus: Float[np.ndarray, "s 2"]) -> np.ndarray:
         """The entries of the key vector that can differ from zero, where all other logits are 0."""
 
     @abstractmethod
     def key_vector(
-        self, places: Places, focus: Float[np.ndarray, "s"], logits: Float[np.ndarray, "T"]
+        self, places: Places, focus: Float[np.ndarray, "s 2"], logits: Float[np.ndarray, "T 2"]
     ) -> Float[np.ndarray, "d"]:
         """The vector q whose product with a token is its logit: M = q x_CLSᵀ."""
 
     @abstractmethod
     def value_rows(self, values: Float[np.ndarray, "s 2 k"], rest: Float[np.ndarray, "2 k"]) -> np.ndarray:
-        """The rows of W_V that can differ from zero."""
+        """The rows of W_V that can differ from zero, without [CLS]'s."""
 
     @abstractmethod
     def value_matrix(
         self, places: Places, values: Float[np.ndarray, "s 2 k"], rest: Float[np.ndarray, "2 k"]
     ) -> Float[np.ndarray, "d k"]:
-        """W_V."""
+        """W_V, with 0 in its last row, which is [CLS]'s."""
 
     def check_head(  # noqa: B027  (where every position has its own coordinates there is nothing to refuse)
         self,
         places: Places,
-        focus: Float[np.ndarray, "s"],
+        focus: np.ndarray,
         rest_logits: np.ndarray | float,
         values: Float[np.ndarray, "s 2 k"],
         rest: Float[np.ndarray, "2 k"],

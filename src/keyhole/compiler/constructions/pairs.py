@@ -50,13 +50,13 @@ class PairLayout(Layout):
         return sqrt(2)
 
     def key_entries(self, places: Places, focus: np.ndarray) -> np.ndarray:  # noqa: ARG002  (wherever they are)
-        """Each logit twice, for the two symbols."""
-        return np.repeat(focus, 2)
+        """The logits of the relevant pairs."""
+        return np.ravel(focus)
 
     def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:  # noqa: ARG002
-        """Each position's logit at its two pairs."""
+        """The logit of each pair."""
         q = np.zeros(self.dimension)
-        q[:-1] = np.repeat(logits, 2)
+        q[:-1] = np.ravel(logits)
         return q
 
     def value_rows(self, values: np.ndarray, rest: np.ndarray) -> np.ndarray:  # noqa: ARG002  (0 in the constructions)

@@ -1,7 +1,8 @@
 """A plan: what a construction decides, before it becomes weights.
 
 Only what differs from position to position is kept: the logits and values of the relevant positions, and those that all
-the others share. The query is fixed at [CLS], whose own logit and value are 0; logits do not depend on the symbol.
+the others share. The query is fixed at [CLS], whose own logit is 0. Off the relevant positions logits do not depend on
+the symbol; at them they may.
 """
 
 import re
@@ -25,10 +26,31 @@ _DISTRACTORS = re.compile(r" with \d+ distractors?$")  # what a plan's name says
 class HeadPlan:
     """One head: logits and values at the relevant positions and elsewhere."""
 
-    focus: Float[np.ndarray, "s"]  # logits at the relevant positions
+    focus: Float[np.ndarray, "s"] | Float[np.ndarray, "s 2"]  # logits at the relevant positions; by symbol, or alike
     values: Float[np.ndarray, "s 2 k"]  # what unit j reads there, by symbol
     rest_logits: Float[np.ndarray, "_others"] | float  # of every other position: one number, or one each
     rest_values: Float[np.ndarray, "2 k"]  # of every other position, by symbol
+    cls_values: Float[np.ndarray, "k"] | None = None  # of [CLS]; 0 where none are given
+
+    @property
+    def reads_symbols(self) -> bool:
+        """Whether a logit depends on the symbol."""
+        return self.focus.ndim == 2 and bool((self.focus[:, 0] != self.focus[:, 1]).any())
+
+    @property
+    def symbol_focus(self) -> Float[np.ndarray, "s 2"]:
+        """The logits at the relevant positions, by symbol."""
+        return self.focus if self.focus.ndim == 2 else np.repeat(self.focus[:, None], 2, axis=1)
+
+    @property
+    def own_values(self) -> Float[np.ndarray, "k"]:
+        """What the units read of [CLS]."""
+        return np.zeros(self.rest_values.shape[1]) if self.cls_values is None else self.cls_values
+
+    @property
+    def spread(self) -> float:
+        """R, the largest difference of one position's logits over its symbols."""
+        return float(np.ptp(self.symbol_focus, axis=1).max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +94,20 @@ class Plan:
     @property
     def path_inf(self) -> float:
         """P_∞ = Σ_j |w_j| Σ_h max |value|: what Theorem T charges for the plan."""
-        reach = sum(
-            np.maximum(np.abs(head.values).max(axis=(0, 1), initial=0.0), np.abs(head.rest_values).max(axis=0))
-            for head in self.heads
-        )
+        reach = sum(_reach(head, others=self.context > self.function.sparsity) for head in self.heads)
         return float(np.abs(self.readout) @ reach)
+
+    @property
+    def spread(self) -> float:
+        """R, of the head whose logits depend most on the symbol."""
+        return max(head.spread for head in self.heads)
+
+
+def _reach(head: HeadPlan, *, others: bool) -> Float[np.ndarray, "k"]:
+    """The largest value that each unit can be given by one head."""
+    relevant, own = np.abs(head.values).max(axis=(0, 1), initial=0.0), np.abs(head.own_values)
+    rest = np.abs(head.rest_values).max(axis=0) if others else np.zeros_like(own)
+    return np.asarray(np.maximum(np.maximum(relevant, own), rest))
 
 
 def target_of(construction: str) -> str:

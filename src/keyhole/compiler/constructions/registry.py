@@ -3,9 +3,11 @@
 from keyhole.compiler.constructions.additive import AdditiveConstruction
 from keyhole.compiler.constructions.base import Construction
 from keyhole.compiler.constructions.codes import CodeConstruction
+from keyhole.compiler.constructions.least import LeastNormConstruction
 from keyhole.compiler.constructions.pairs import PairConstruction
 from keyhole.compiler.constructions.per_position import HeadPerPosition
 from keyhole.compiler.constructions.plan import target_of
+from keyhole.compiler.constructions.veto import VetoConstruction
 from keyhole.errors import ArgumentError, CompileError
 
 AUTO = "auto"  # the cheapest of those that compete
@@ -61,5 +63,12 @@ def construction_of(plan_name: str) -> Construction:
     )
 
 
-for _construction in (PairConstruction(), AdditiveConstruction(), CodeConstruction(), HeadPerPosition()):
+for _construction in (
+    PairConstruction(),
+    AdditiveConstruction(),
+    CodeConstruction(),
+    HeadPerPosition(),
+    VetoConstruction(),
+    LeastNormConstruction(),
+):
     register_construction(_construction)

@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
+from keyhole.boolean import Levels, decide
 from keyhole.compiler.assembly import logits
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.export.residual import to_residual
@@ -10,6 +11,7 @@ from keyhole.compiler.unread import remove_unread
 from keyhole.figure import Axis, Cell, Figure, Row
 
 BARS = 20  # tokens, directions or units shown one by one
+BITS = 6  # of an input that are spelled out
 
 
 def pictures(plan: Plan) -> dict[str, Figure]:
@@ -23,8 +25,72 @@ def pictures(plan: Plan) -> dict[str, Figure]:
 
 
 def attention_figure(plan: Plan) -> Figure:
-    """The attention of [CLS], the same for every input: by position, or the rest together in a long context."""
+    """The attention of [CLS]: by position, or the rest together in a long context.
+
+    It is the same for every input, unless a logit depends on the symbol: then two inputs are shown, one where the
+    function is true and one that differs from it in a relevant bit.
+    """
+    if any(head.reads_symbols for head in plan.heads):
+        return _attention_by_input(plan)
     shares = np.stack([_attention_shares(plan, head) for head in plan.heads])
+    names, columns = _gathered_others(plan, shares)
+    return _by_head(
+        "Attention of [CLS]",
+        f"{_title(plan)}; the same for every input",
+        names,
+        columns,
+        Axis("name", "token", "category"),
+        "attention",
+    )
+
+
+def _attention_by_input(plan: Plan) -> Figure:
+    """The attention on two inputs that the function tells apart by one bit."""
+    patterns = _two_patterns(plan)
+    shares = np.stack([_attention_shares(plan, head, bits) for bits in patterns for head in plan.heads])
+    names, columns = _gathered_others(plan, shares)
+    several = len(plan.heads) > 1
+    inputs = [
+        f"{_spelled(plan, bits)}{f', head {h}' if several else ''}" for bits in patterns for h in range(len(plan.heads))
+    ]
+    rows: tuple[Row, ...] = tuple(
+        {"name": name, "input": shown, "value": float(columns[i, j])}
+        for i, shown in enumerate(inputs)
+        for j, name in enumerate(names)
+    )
+    return Figure(
+        "Attention of [CLS]",
+        "heatmap",
+        rows,
+        Axis("name", "token", "category"),
+        Axis("input", "relevant bits", "category"),
+        Axis("value", "attention"),
+        subtitle=f"{_title(plan)}; on two inputs, as logits depend on symbols",
+    )
+
+
+def _two_patterns(plan: Plan) -> list[np.ndarray]:
+    """Relevant bits where the function is true, and the same with one bit turned, false if there is such a bit."""
+    rule, s = plan.function.rule, plan.function.sparsity
+    patterns = (
+        np.tri(s + 1, s, -1, dtype=bool) ^ np.array(rule.negated)
+        if isinstance(rule, Levels)
+        else ((np.arange(1 << s)[:, None] >> np.arange(s)) & 1).astype(bool)
+    )
+    truths = np.flatnonzero(decide(rule, patterns))
+    true = patterns[truths[-1]]
+    turned = true ^ np.eye(s, dtype=bool)
+    return [true, turned[int(np.argmin(decide(rule, turned)))]]
+
+
+def _spelled(plan: Plan, bits: np.ndarray) -> str:
+    """Relevant bits in a few characters."""
+    shown = [f"x{t}={int(bit)}" for t, bit in zip(plan.function.positions[:BITS], bits, strict=False)]
+    return " ".join(shown) + (" …" if len(bits) > BITS else "")
+
+
+def _gathered_others(plan: Plan, shares: Float[np.ndarray, "h length"]) -> tuple[list[str], Float[np.ndarray, "h n"]]:
+    """The tokens to show and the attention on each, those of a long context that get little gathered in one."""
     shown = _shown_positions(plan, shares)
     names = [*(f"x{t}" for t in shown), "[CLS]"]
     columns = [*(shares[:, t] for t in shown), shares[:, -1]]
@@ -32,14 +98,7 @@ def attention_figure(plan: Plan) -> Figure:
     if hidden:
         names.append(f"{hidden} others")
         columns.append(1 - np.sum(columns, axis=0))
-    return _by_head(
-        "Attention of [CLS]",
-        f"{_title(plan)}; the same for every input",
-        names,
-        np.stack(columns, axis=1),
-        Axis("name", "token", "category"),
-        "attention",
-    )
+    return names, np.stack(columns, axis=1)
 
 
 def query_figure(plan: Plan) -> Figure:
@@ -52,7 +111,8 @@ def query_figure(plan: Plan) -> Figure:
         entries, every = block.key[:, :, 0], list(block.directions)
         value, noun = "entry of q", "directions"
     else:
-        entries, every = np.stack([logits(plan, head) for head in plan.heads]), [f"x{t}" for t in range(plan.context)]
+        entries = np.stack([logits(plan, head)[:, 0] for head in plan.heads])
+        every = [f"x{t}" for t in range(plan.context)]
         value, noun = "product of q with the code", "positions"
     kept, note = _largest(np.abs(entries).max(axis=0), BARS, noun)
     return _by_head(
@@ -96,7 +156,7 @@ def value_figure(plan: Plan) -> Figure:
 def response_figure(plan: Plan) -> Figure:
     """The output while the relevant bits are turned on in order, with all other bits 0 and with all of them 1.
 
-    Whole numbers are inputs; between them what attention gathers is interpolated, and a point stands at every bend.
+    Whole numbers are inputs; between them what the head gives is interpolated, and a point stands at every bend.
     """
     lines = [_response(plan, symbol) for symbol in range(2)]
     alike = len(lines[0][0]) == len(lines[1][0]) and np.allclose(lines[0], lines[1], rtol=0, atol=1e-9)
@@ -117,9 +177,11 @@ def response_figure(plan: Plan) -> Figure:
     )
 
 
-def _attention_shares(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "length"]:
-    """The attention on every token, [CLS] last."""
-    scores = np.append(logits(plan, head), 0.0)
+def _attention_shares(plan: Plan, head: HeadPlan, bits: np.ndarray | None = None) -> Float[np.ndarray, "length"]:
+    """The attention on every token, [CLS] last, where the relevant bits are these; without any they are all 0."""
+    scores = np.append(logits(plan, head)[:, 0], 0.0)
+    if bits is not None:
+        scores[list(plan.function.positions)] = head.symbol_focus[np.arange(len(bits)), bits.astype(int)]
     mass = np.exp(scores - scores.max())
     return np.asarray(mass / mass.sum())
 
@@ -139,15 +201,23 @@ def _response(plan: Plan, symbol: int) -> tuple[Float[np.ndarray, "n"], Float[np
 
 
 def _pre_activations(plan: Plan, path: Float[np.ndarray, "n"], symbol: int) -> Float[np.ndarray, "n k"]:
-    """Pre-activations where the first x relevant bits are 1, the last of them in part, and all others `symbol`."""
+    """Pre-activations where the first x relevant bits are 1, and all others `symbol`; linear between whole numbers."""
+    s = plan.function.sparsity
+    low = np.minimum(np.floor(path).astype(int), s - 1)
+    part = (path - low)[:, None]
+    at = np.array([_gathered_by(plan, np.arange(s) < count, symbol) for count in range(s + 1)])
+    return np.asarray(at[low] * (1 - part) + at[low + 1] * part)
+
+
+def _gathered_by(plan: Plan, bits: np.ndarray, symbol: int) -> Float[np.ndarray, "k"]:
+    """What the units are given on one input: these relevant bits, and all others `symbol`."""
     places = list(plan.function.positions)
-    on = np.clip(path[:, None] - np.arange(len(places)), 0.0, 1.0)[:, :, None]
-    before = np.zeros((len(path), plan.width))
+    before = np.zeros(plan.width)
     for head in plan.heads:
-        shares = _attention_shares(plan, head)
+        shares = _attention_shares(plan, head, bits)
         rest = 1 - shares[places].sum() - shares[-1]
-        shown = head.values[None, :, 0] * (1 - on) + head.values[None, :, 1] * on
-        before += np.einsum("i,nik->nk", shares[places], shown) + rest * head.rest_values[symbol]
+        shown = head.values[np.arange(len(bits)), bits.astype(int)]
+        before += shares[places] @ shown + rest * head.rest_values[symbol] + shares[-1] * head.own_values
     return before
 
 

@@ -133,11 +133,13 @@ def residual_model(block: ResidualBlock) -> Model:
 
 
 def _gather(plan: Plan, head: HeadPlan, name: str) -> _Gathered:
-    """By symbol where every position is read alike, by relevant pair where the others are not read at all."""
-    if np.array_equal(head.values, np.broadcast_to(head.rest_values, head.values.shape)):
+    """By symbol where every position is read alike; else by relevant pair, and what all other tokens share."""
+    own = head.own_values
+    if not own.any() and np.array_equal(head.values, np.broadcast_to(head.rest_values, head.values.shape)):
         names = [f"{name}: attention on zeros", f"{name}: attention on ones"]
         return _Gathered(names, plan.layout.symbol_columns(), head.rest_values)
-    if head.rest_values.any() or not plan.layout.names_position:
+    shared = np.array_equal(head.rest_values[0], head.rest_values[1])
+    if not shared or not plan.layout.names_position:
         raise CompileError(
             f"The values of {name} depend on the position in a way that the embedding of construction "
             f"{plan.construction} cannot tell apart; compile it as pairs."
@@ -147,7 +149,17 @@ def _gather(plan: Plan, head: HeadPlan, name: str) -> _Gathered:
     columns = np.zeros((plan.dimension, len(pairs)))
     columns[pairs, np.arange(len(pairs))] = 1.0
     names = [f"{name}: attention on x{place}={symbol}" for place in places for symbol in range(2)]
-    return _Gathered(names, columns, head.values.reshape(len(pairs), plan.width))
+    gathered = _Gathered(names, columns, head.values.reshape(len(pairs), plan.width))
+    others, cls = np.ones(plan.dimension), np.zeros(plan.dimension)
+    others[[*pairs, -1]], cls[-1] = 0.0, 1.0
+    for title, column, row in (("all other tokens", others, head.rest_values[0]), ("[CLS]", cls, own)):
+        if row.any():
+            gathered = _Gathered(
+                [*gathered.names, f"{name}: attention on {title}"],
+                np.column_stack([gathered.columns, column]),
+                np.vstack([gathered.rows, row]),
+            )
+    return gathered
 
 
 def _positions(plan: Plan, d: int) -> np.ndarray:

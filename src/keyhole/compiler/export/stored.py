@@ -15,7 +15,7 @@ from keyhole.errors import CheckpointError, KeyholeError
 from keyhole.files.model import StoredModel
 
 DENSE_BYTES = 50_000_000  # dense matrices are stored beside the tables up to this size
-PARTS = ("focus", "values", "rest_logits", "rest_values")
+PARTS = ("focus", "values", "rest_logits", "rest_values", "cls_values")  # the last only where [CLS] has a value
 
 
 def description_of(compiled: Compiled) -> dict[str, Any]:
@@ -31,6 +31,7 @@ def tables(plan: Plan) -> dict[str, np.ndarray]:
         f"tables.head{index}.{part}": np.asarray(getattr(head, part), dtype=np.float64)
         for index, head in enumerate(plan.heads)
         for part in PARTS
+        if getattr(head, part) is not None
     }
     return arrays | {"tables.readout": plan.readout}
 
@@ -88,9 +89,10 @@ def load_plan(stored: StoredModel) -> Plan:
 
 
 def _head(tensors: Mapping[str, np.ndarray], index: int) -> HeadPlan:
-    parts: dict[str, Any] = {part: tensors[f"tables.head{index}.{part}"] for part in PARTS}
-    rest = parts["rest_logits"]
-    return HeadPlan(parts["focus"], parts["values"], float(rest) if rest.ndim == 0 else rest, parts["rest_values"])
+    parts: dict[str, Any] = {part: tensors[f"tables.head{index}.{part}"] for part in PARTS[:-1]}
+    rest = parts.pop("rest_logits")
+    own = tensors.get(f"tables.head{index}.{PARTS[-1]}")
+    return HeadPlan(**parts, rest_logits=float(rest) if rest.ndim == 0 else rest, cls_values=own)
 
 
 def _require_shapes(plan: Plan) -> None:
@@ -99,8 +101,9 @@ def _require_shapes(plan: Plan) -> None:
     wanted: dict[str, tuple[int, ...]] = {"tables.readout": (k,)}
     others = plan.context - s
     for index, head in enumerate(plan.heads):
-        wanted |= {f"tables.head{index}.focus": (s,), f"tables.head{index}.values": (s, 2, k)}
-        wanted |= {f"tables.head{index}.rest_values": (2, k)}
+        wanted |= {f"tables.head{index}.focus": (s, 2) if head.focus.ndim == 2 else (s,)}
+        wanted |= {f"tables.head{index}.values": (s, 2, k), f"tables.head{index}.rest_values": (2, k)}
+        wanted |= {f"tables.head{index}.cls_values": (k,)}
         wanted |= {f"tables.head{index}.rest_logits": (others,) if isinstance(head.rest_logits, np.ndarray) else ()}
     if not plan.heads or not s or others < 0:
         raise CheckpointError("The description speaks of no heads, no positions, or a context too short for them.")

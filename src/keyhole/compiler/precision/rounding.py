@@ -94,13 +94,12 @@ def _moves(
 ) -> Moves:
     """The errors of one head, from the numbers themselves."""
     rows, unit = plan.context + 1, accumulation.unit
-    read = bool(head.rest_values.any())  # whether tokens off the relevant positions have values
-    logits = np.concatenate([head.focus, np.ravel(head.rest_logits), [0.0]])
-    stored = storage.round(logits)
-    drift = accumulation.round(stored - stored.max()) - (logits - logits.max())
-    if homogeneous and not read:
-        drift = drift[: len(head.focus)]
-    table = np.concatenate([head.values.reshape(-1, plan.width), head.rest_values])
+    # whether tokens off the relevant positions have values
+    read = bool(head.rest_values.any() or head.own_values.any())
+    rest = np.ravel(head.rest_logits) if plan.context > plan.function.sparsity else np.zeros(0)
+    logits = np.concatenate([np.ravel(head.focus), rest, [0.0]])
+    counts = slice(head.focus.size) if homogeneous and not read else slice(None)
+    table = np.concatenate([head.values.reshape(-1, plan.width), head.rest_values, head.own_values[None]])
     values = storage.round(table)
     terms = rows if read else min(rows, len(head.focus))
     theta = (1 + growth(terms, unit)) * (1 + unit) - 1 if homogeneous else normaliser_error(rows, accumulation)
@@ -108,9 +107,29 @@ def _moves(
     return Moves(
         # softmax does not see a common shift, so half of the drift's range counts; and exp's own error
         # (the drift is itself computed in doubles, which round by 2^−53 of the range)
-        logits=float(np.ptp(drift)) / 2 + 2.0**-52 * float(np.ptp(logits)) - log1p(-2 * unit),
+        logits=_drift(head, logits, counts, storage, accumulation) / 2
+        + 2.0**-52 * float(np.ptp(logits))
+        - log1p(-2 * unit),
         values=np.abs(values - table).max(axis=0),
         largest=np.abs(values).max(axis=0),
         theta=theta + 2 * counted * accumulation.smallest,
         lost=2 * (counted + 1) * accumulation.smallest,
     )
+
+
+def _drift(
+    head: HeadPlan, logits: np.ndarray, counts: slice, storage: NumberFormat, accumulation: NumberFormat
+) -> float:
+    """The range of what rounding moves the logits by, among those that count, for the worst input.
+
+    The largest logit of an input is subtracted. Where logits depend on symbols it may be any number that is not below
+    the logits that every input has; logits above it are then not there.
+    """
+    stored = storage.round(logits)
+    least = max(stored[head.focus.size :].max(), storage.round(head.symbol_focus).min(axis=1).max(initial=-inf))
+    worst = 0.0
+    for top in np.unique(stored[stored >= least]) if head.reads_symbols else [stored.max()]:
+        drift = (accumulation.round(stored - top) - (logits - top))[counts]
+        drift = drift[stored[counts] <= top]
+        worst = max(worst, float(np.ptp(drift)) if len(drift) else 0.0)
+    return worst

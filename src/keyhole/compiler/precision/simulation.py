@@ -46,24 +46,27 @@ def _running_sums(
 ) -> np.ndarray:
     """Numerators and, last, the normaliser: shape (n, k + 1)."""
     keep = accumulation.round
-    focus, rest = storage.round(head.focus), storage.round(np.ravel(np.asarray(head.rest_logits)))
-    top = max(focus.max(), rest.max(initial=-np.inf), 0.0)
-    focus, rest, cls = (keep(np.exp(keep(np.asarray(logit) - top))) for logit in (focus, rest, 0.0))
-    table = np.concatenate([storage.round(head.values), np.ones((len(focus), 2, 1))], axis=2)
+    symbols = relevant.astype(int)
+    focus = storage.round(head.symbol_focus)[np.arange(symbols.shape[1]), symbols]  # (n, s): what each input shows
+    rest = storage.round(np.ravel(np.asarray(head.rest_logits)))
+    fixed = rest if plan.context > plan.function.sparsity else rest[:0]  # one logit may be stored for no position
+    top = np.maximum(focus.max(axis=1, initial=0.0), fixed.max(initial=0.0))[:, None]
+    focus, rest, cls = (keep(np.exp(keep(logit - top))) for logit in (focus, rest[None], np.zeros((1, 1))))
+    table = np.concatenate([storage.round(head.values), np.ones((symbols.shape[1], 2, 1))], axis=2)
     shared = np.concatenate([storage.round(head.rest_values), np.ones((2, 1))], axis=1)[others.astype(int)]
-    each = rest if isinstance(head.rest_logits, np.ndarray) else None
+    own = np.append(storage.round(head.own_values), 1.0)
+    each = isinstance(head.rest_logits, np.ndarray)
     sums, seen = np.zeros((len(relevant), plan.width + 1)), 0
     for before, index in position_runs(plan):
-        if each is None:
-            sums = repeated_sum(sums, keep(rest[0] * shared), before, accumulation)
+        if not each:
+            sums = repeated_sum(sums, keep(rest[:, :1] * shared), before, accumulation)
         else:
-            for mass in each[seen : seen + before]:
-                sums = keep(sums + keep(mass * shared))
+            for mass in rest[:, seen : seen + before].T:
+                sums = keep(sums + keep(mass[:, None] * shared))
         seen += before
         if index is not None:
-            sums = keep(sums + keep(focus[index] * table[index][relevant[:, index].astype(int)]))
-    sums[:, -1] = keep(sums[:, -1] + cls)
-    return sums
+            sums = keep(sums + keep(focus[:, index, None] * table[index][symbols[:, index]]))
+    return keep(sums + keep(cls * own))
 
 
 def position_runs(plan: Plan) -> Runs:

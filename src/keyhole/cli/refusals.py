@@ -1,0 +1,123 @@
+"""The one place where an error becomes a sentence and an exit code.
+
+0 answered, 1 the answer is no, 2 bad input, file or environment, 70 a fault of keyhole, 130 Ctrl-C, 141 nobody reads.
+"""
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import typer
+
+from keyhole.cli.wording import in_commands
+from keyhole.errors import KeyholeError
+
+Misuse: type[Exception] = typer.BadParameter.__bases__[0]  # click's UsageError, wherever typer keeps its click
+INPUT, FAULT, INTERRUPTED, UNREAD = 2, 70, 130, 141
+EXIT_CODES = (
+    f"Exit codes: 0 answered, 1 the answer is no, {INPUT} bad input, file or environment, {FAULT} a fault of keyhole, "
+    f"{INTERRUPTED} Ctrl-C, {UNREAD} the reader of the output is gone."
+)
+TRACEBACK = "KEYHOLE_TRACEBACK"  # set: where a fault of keyhole happened is printed in full
+TOO_MUCH = {
+    MemoryError: "takes more memory than there is; ask for less, or for smaller sizes",
+    RecursionError: "nests deeper than can be followed; write it flatter",
+    OverflowError: "leads to a number larger than can be computed with; use smaller ones",
+}
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Turn whatever goes wrong within into one sentence on stderr and an exit code of its own."""
+    try:
+        try:
+            yield
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # a full disk is noticed here, where it can be said
+    except (typer.Exit, typer.Abort, Misuse):
+        raise
+    except KeyboardInterrupt as stop:
+        _say("interrupted")
+        raise typer.Exit(INTERRUPTED) from stop
+    except KeyholeError as error:
+        _say(in_commands(str(error)))
+        raise typer.Exit(INPUT) from error
+    except BrokenPipeError as error:
+        _forget_output()
+        raise typer.Exit(UNREAD) from error
+    except OSError as error:
+        _forget_output()
+        _say(_of_the_system(error))
+        raise typer.Exit(INPUT) from error
+    except tuple(TOO_MUCH) as error:
+        _say(f"What was asked {next(words for kind, words in TOO_MUCH.items() if isinstance(error, kind))}.")
+        _trace(error)
+        raise typer.Exit(INPUT) from error
+    except Exception as error:
+        _say(_fault(error))
+        _trace(error)
+        raise typer.Exit(FAULT) from error
+
+
+def _of_the_system(error: OSError) -> str:
+    """What the system refused, and of which file; of none, the answer could not be printed."""
+    said = error.strerror or str(error)
+    if error.filename is not None:
+        return f"{str(error.filename)!r} cannot be used: {said}. Choose another place."
+    if error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF):
+        return f"The answer cannot be printed: {said}. Send it elsewhere."
+    return f"The system refused: {said}."
+
+
+def _fault(error: Exception) -> str:
+    """A fault of keyhole in one line: what it is, where it happened, and how to see more of it."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    return f"This is a fault of keyhole: {words} ({where}). Please report it; {TRACEBACK}=1 shows where it comes from."
+
+
+def _trace(error: BaseException) -> None:
+    if os.environ.get(TRACEBACK):
+        typer.echo("".join(traceback.format_exception(error)), err=True)
+
+
+def _say(sentence: str) -> None:
+    """A line on stderr; nobody may be reading there either."""
+    with suppress(OSError, ValueError):
+        typer.echo(f"keyhole: {sentence}", err=True)
+
+
+def _forget_output() -> None:
+    """Send what is still to be printed nowhere, so that the interpreter does not stumble over it when it ends."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def require_streams() -> None:
+    """Give every standard stream a place: one that is closed would lend its number to the next file that is opened.
+
+    Without standard output there is nobody to answer, which is refused.
+    """
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for name in closed:
+        number = ("stdin", "stdout", "stderr").index(name)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        if nowhere != number:
+            os.dup2(nowhere, number)
+            os.close(nowhere)
+        setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
+    if "stdout" in closed:
+        _say("Standard output is closed, so no answer could be printed; send it to a file, or to /dev/null.")
+        raise SystemExit(INPUT)

@@ -1,0 +1,220 @@
+"""The least path norm of a function, over layers whose scores do not read the symbol: a linear programme, and its dual.
+
+Where scores ignore symbols (R = 0) a unit of a ReLU layer sees, on the relevant bits, c + Σ_i e_i χ_i with χ_i = ±1
+and |c| + Σ|e_i| at most its share of P_∞. So the least P_∞ is a linear programme over such units, solved by column
+generation. A solution of its dual is a lower bound once no unit of the class is worth more than its price. The class
+has finitely many units that need to be priced, and all of them are.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations, permutations, product
+from math import lcm
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from keyhole.errors import CompileError
+
+MAX_BITS = 4  # relevant positions: 33,649 systems of five equations; five bits need 3.8 million of six
+ADDED = 64  # columns that one round of pricing adds
+DENOMINATOR = 10_000  # of the fractions that computed prices are taken for
+WORTH = 1e-9  # by which a column must beat its price to be added
+Attention = Literal["equal", "any"]  # on the relevant positions: one head's, alike on each; or any heads'
+Demand = Literal["signs", "bits", "margin"]  # exactly ±1; exactly 1 and 0; the right sign with at least 1
+
+
+@dataclass(frozen=True, eq=False)
+class UnitClass:
+    """The units that need to be priced, in whole numbers: unit j is ReLU((n_j0 + Σ_i n_ji χ_i)/L)."""
+
+    numerators: Int[np.ndarray, "n s1"]
+    outputs: Int[np.ndarray, "n patterns"]  # times L; pattern b has bit i of b at position i
+    denominator: int  # L
+
+
+@dataclass(frozen=True, eq=False)
+class LeastNorm:
+    """A representation of least norm, and the lower bound that its dual proves for the class."""
+
+    attention: Attention
+    demand: Demand
+    norm: float  # Σ|w_j| of the units below, as computed; in units of 1/(1 − γ) for one head with equal attention
+    lower: float  # no layer of the class has less; rounded down
+    units: Float[np.ndarray, "k s1"]  # c, e_1 … e_s of each unit
+    weights: Float[np.ndarray, "k"]
+    priced: int  # units of the class, all of which were priced
+    rounds: int  # of column generation
+
+
+def least_norm(truths: np.ndarray, attention: Attention = "equal", demand: Demand = "signs") -> LeastNorm:
+    """The least P_∞ of a function of s ≤ 4 bits over layers with R = 0.
+
+    Statement  Every one-layer ReLU model with R = 0 and without a residual path that computes the function, with any
+               number of heads and units and any context, has P_∞ ≥ `lower` of attention "any". One head that attends
+               alike to the relevant positions, and reads them alone, has P_∞ ≥ `lower`/(1 − γ) of attention "equal",
+               and P_∞ = `norm`/(1 − γ) is reached.
+    Proof      Fix the irrelevant bits. A unit that reads h heads sees c + Σ e_i χ_i, and |c| + Σ|e_i| ≤ V, its share of
+               P_∞: each token's value is m + dχ with |m| + |d| ≤ V_h, and a head's attention adds up to 1. For one head
+               with equal attention on s positions, |e_i| ≤ 1/s besides. So the function is Σ w_j g_j with Σ|w_j| ≤ P_∞
+               and g_j in the class; for any y with |⟨y, g⟩| ≤ μ on the class, ⟨y, f⟩ ≤ μ Σ|w_j|. Which g were priced:
+               `unit_class`. Where a margin is asked, y f ≥ 0 and ⟨y, f⟩ ≤ ⟨y, output⟩.
+    Source     Ours; linear programming by HiGHS, the bound itself in exact fractions.
+
+    >>> found = least_norm(np.array([0, 1, 1, 0], dtype=bool))
+    >>> round(found.norm, 9), round(found.lower, 9)
+    (4.0, 4.0)
+    """
+    sparsity = len(truths).bit_length() - 1
+    if not 1 <= sparsity <= MAX_BITS or len(truths) != 1 << sparsity:
+        raise CompileError(
+            f"The least path norm was asked for a table of {len(truths)} entries, and its programme is solved for "
+            f"functions of 1 to {MAX_BITS} bits; use fewer positions."
+        )
+    known = unit_class(sparsity, attention)
+    columns = known.outputs / known.denominator
+    target = np.where(truths, 1.0, 0.0 if demand == "bits" else -1.0)
+    chosen = np.flatnonzero((known.outputs > 0).sum(axis=1) == 1)  # a unit for each pattern: any function can be made
+    rounds, better = 0, chosen[:0]
+    while not rounds or len(better):
+        chosen, rounds = np.append(chosen, better), rounds + 1
+        weights, dual = _solve(columns[chosen], target, demand)
+        worth = np.abs(columns @ dual)
+        worth[chosen] = 0.0
+        better = np.argsort(-worth, kind="stable")[:ADDED]
+        better = better[worth[better] > 1 + WORTH]
+    used = np.flatnonzero(np.abs(weights) > WORTH)
+    units, weights = chosen[used], _polished(columns[chosen[used]], target, weights[used], demand)
+    return LeastNorm(
+        attention=attention,
+        demand=demand,
+        norm=float(np.abs(weights).sum()),
+        lower=_proved(known, target, dual, demand),
+        units=known.numerators[units] / known.denominator,
+        weights=weights,
+        priced=len(columns),
+        rounds=rounds,
+    )
+
+
+@lru_cache(maxsize=2 * MAX_BITS)
+def unit_class(sparsity: int, attention: Attention) -> UnitClass:
+    """Every unit that the largest |⟨y, g⟩| over the class can need, whatever y is.
+
+    Statement  The largest is attained at a vertex of the arrangement of the hyperplanes c + Σ e_i χ_i = 0 inside the
+               polytope |c| + Σ|e_i| ≤ 1 (and |e_i| ≤ 1/s where attention is equal).
+    Proof      ⟨y, g⟩ is linear in (c, e) on each cell, and a linear function on a polytope is largest at a vertex. The
+               polytope and the arrangement are symmetric under permutations of the e_i and changes of their signs, so
+               vertices are sought in e_1 ≥ … ≥ e_s ≥ 0 alone, whose walls are hyperplanes too, and then turned.
+    Source     Standard.
+    """
+    corners = _corners(sparsity, attention)
+    denominator = lcm(*corners[:, -1].tolist())
+    first = corners[:, :-1] * (denominator // corners[:, -1:])
+    turned = [
+        np.column_stack([first[:, 0], first[:, 1:][:, list(order)] * np.array(signs)])
+        for order in permutations(range(sparsity))
+        for signs in product((1, -1), repeat=sparsity)
+    ]
+    numerators = np.unique(np.concatenate(turned), axis=0)
+    outputs = np.maximum(numerators[:, :1] + numerators[:, 1:] @ signs_of_patterns(sparsity).T, 0)
+    outputs, index = np.unique(outputs, axis=0, return_index=True)
+    read = outputs.any(axis=1)
+    return UnitClass(numerators[index][read], outputs[read], denominator)
+
+
+def signs_of_patterns(sparsity: int) -> Int[np.ndarray, "patterns s"]:
+    """χ_i of every pattern: 1 where bit i is 1, −1 where it is 0."""
+    return 2 * ((np.arange(1 << sparsity)[:, None] >> np.arange(sparsity)) & 1) - 1
+
+
+def _corners(sparsity: int, attention: Attention) -> Int[np.ndarray, "n s2"]:
+    """The vertices with e_1 ≥ … ≥ e_s ≥ 0, each as numerators (c, e) and a denominator, by Cramer's rule.
+
+    Determinants of whole numbers up to 4 in five rows are below 10^4, so that rounding a computed one is exact.
+    """
+    rows, sides = _hyperplanes(sparsity, attention)
+    picked = np.array(list(combinations(range(len(sides)), sparsity + 1)))
+    picked = picked[(sides[picked] != 0).any(axis=1)]  # through the origin there is only the unit that is 0
+    matrices, right = rows[picked].astype(np.float64), sides[picked].astype(np.float64)
+    below = _whole(np.linalg.det(matrices))
+    matrices, right, below = matrices[below != 0], right[below != 0], below[below != 0]
+    above = []
+    for k in range(sparsity + 1):
+        replaced = matrices.copy()
+        replaced[:, :, k] = right
+        above.append(_whole(np.linalg.det(replaced)) * np.sign(below))
+    point, below = np.stack(above, axis=1), np.abs(below)
+    c, e = point[:, 0], point[:, 1:]
+    inside = (e[:, :-1] >= e[:, 1:]).all(axis=1) & (e[:, -1] >= 0) & (np.abs(c) + e.sum(axis=1) <= below)
+    if attention == "equal":
+        inside &= sparsity * e[:, 0] <= below
+    found = np.column_stack([point, below])[inside]
+    return np.unique(found // np.gcd.reduce(found, axis=1, keepdims=True), axis=0)
+
+
+def _hyperplanes(sparsity: int, attention: Attention) -> tuple[np.ndarray, np.ndarray]:
+    """Where a unit passes 0 on a pattern, the walls between turned copies, and the faces of the polytope."""
+    patterns = np.column_stack([np.ones(1 << sparsity, dtype=int), signs_of_patterns(sparsity)])
+    walls = np.eye(sparsity, sparsity + 1, 1, dtype=int) - np.eye(sparsity, sparsity + 1, 2, dtype=int)
+    faces = np.array([[1] + sparsity * [1], [-1] + sparsity * [1]])
+    flat = sparsity * np.eye(1, sparsity + 1, 1, dtype=int)[: attention == "equal"]
+    rows = np.concatenate([patterns, walls, faces, flat])
+    return rows, np.concatenate([np.zeros(len(patterns) + len(walls), dtype=int), np.ones(2 + len(flat), dtype=int)])
+
+
+def _whole(numbers: np.ndarray) -> np.ndarray:
+    """Numbers that are whole up to rounding, as whole numbers."""
+    whole = np.rint(numbers)
+    if np.abs(numbers - whole).max(initial=0.0) > 1e-6:
+        raise CompileError("A determinant of whole numbers was not whole; nothing was proved.")
+    return np.asarray(whole, dtype=np.int64)
+
+
+def _solve(columns: np.ndarray, target: np.ndarray, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of least Σ|w_j| on these columns, and the prices y of the patterns."""
+    from scipy.optimize import linprog  # noqa: PLC0415  (slow to import)
+
+    both = np.concatenate([columns, -columns]).T
+    asked: dict[str, Any] = (
+        {"A_ub": -target[:, None] * both, "b_ub": -np.ones(len(target))}
+        if demand == "margin"
+        else {"A_eq": both, "b_eq": target}
+    )
+    found = linprog(np.ones(both.shape[1]), **asked, method="highs")
+    if found.status != 0:
+        raise CompileError(f"The linear programme of the least path norm was not solved: {found.message}")
+    dual = -target * found.ineqlin.marginals if demand == "margin" else found.eqlin.marginals
+    return found.x[: len(columns)] - found.x[len(columns) :], np.asarray(dual)
+
+
+def _polished(columns: np.ndarray, target: np.ndarray, weights: np.ndarray, demand: Demand) -> np.ndarray:
+    """The weights solved for again on the columns in use, to the last digits; as they are where a margin is asked."""
+    return weights if demand == "margin" else np.asarray(np.linalg.lstsq(columns.T, target, rcond=None)[0])
+
+
+def _proved(known: UnitClass, target: np.ndarray, dual: np.ndarray, demand: Demand) -> float:
+    """⟨y, f⟩ over the largest |⟨y, g⟩| of the class, in exact fractions and rounded down: a lower bound for every y.
+
+    The prices are tried as they were computed, and as fractions of small denominators near them, which they often are.
+    """
+    if demand == "margin":  # only prices with the sign of the function count
+        dual = np.where(dual * target > 0, dual, 0.0)
+    exact = [Fraction(price) for price in dual.tolist()]
+    near = [price.limit_denominator(DENOMINATOR) for price in exact]
+    return max(_bound_by(known, target, prices) for prices in (exact, near))
+
+
+def _bound_by(known: UnitClass, target: np.ndarray, prices: list[Fraction]) -> float:
+    """What these prices prove, rounded down."""
+    common = lcm(*(price.denominator for price in prices))
+    whole = np.array([int(price * common) for price in prices], dtype=object)
+    worth = int(np.abs(known.outputs.astype(object) @ whole).max())  # times L and the common denominator
+    reached = int(whole @ target.astype(np.int64).astype(object)) * known.denominator
+    if worth == 0 or reached <= 0:
+        return 0.0
+    bound = Fraction(reached, worth)
+    rounded = float(bound)
+    return rounded if Fraction(rounded) <= bound else float(np.nextafter(rounded, 0.0))

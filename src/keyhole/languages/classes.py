@@ -1,0 +1,44 @@
+"""Sets of words of one length, several at once, and the least sum of costs over each.
+
+A cost is a number for every position and symbol; a word pays the costs of the symbols it shows. One interface serves
+every kind of set, so that whoever minimises over inputs does not ask which kind it is.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+
+@runtime_checkable
+class WordClasses(Protocol):
+    """Some sets of words, called parts, all of one length over one alphabet; no part is empty."""
+
+    @property
+    def count(self) -> int:
+        """How many parts there are."""
+
+    @property
+    def length(self) -> int:
+        """How many symbols a word has."""
+
+    def best(
+        self, cost: Float[np.ndarray, "parts D R A"], mass: Float[np.ndarray, "R A"]
+    ) -> tuple[Float[np.ndarray, "parts D"], Float[np.ndarray, "parts D"]]:
+        """A number that no word's sum of costs is below, rounding included; and the masses of a word near it."""
+
+    def chosen(self, cost: Float[np.ndarray, "parts R A"]) -> Int[np.ndarray, "parts R"]:
+        """A word of each part whose sum of costs is least, up to rounding."""
+
+    def contains(self, words: Int[np.ndarray, "n R"]) -> Bool[np.ndarray, "parts n"]:
+        """Which words each part holds."""
+
+    def halves(self, part: int) -> "WordClasses | None":
+        """Two or more parts whose union is the given part; None where it is not cut further."""
+
+    def take(self, parts: Sequence[int]) -> "WordClasses":
+        """Some of the parts."""
+
+    def joined(self, others: Sequence[Any]) -> "WordClasses":
+        """These parts and others of the same kind."""

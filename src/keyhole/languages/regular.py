@@ -1,0 +1,265 @@
+"""Regular expressions over an alphabet of single characters, as complete deterministic automata.
+
+The syntax is the usual one: a symbol, `.` for any symbol, `[ab]` and `[^ab]` for some, `|`, `*`, `+`, `?`, `{n}`,
+`{n,m}` and brackets; the whole word must match. States are derivatives: what may still follow once a symbol was read.
+"""
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from keyhole.errors import FormulaError
+from keyhole.languages.automata import Automaton
+
+MOST_STATES = 4096
+MOST_COPIES = 256  # of what stands before {n,m}
+SPECIAL = frozenset("|*+?(){}[].^,")
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """One symbol out of a set; the empty set matches nothing."""
+
+    some: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Empty:
+    """The empty word."""
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """One expression, then another."""
+
+    first: "Expression"
+    then: "Expression"
+
+
+@dataclass(frozen=True)
+class Either:
+    """Any of some expressions."""
+
+    options: frozenset["Expression"]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Any number of times."""
+
+    inner: "Expression"
+
+
+Expression = Symbols | Empty | Sequence | Either | Repeat
+NOTHING, EMPTY = Symbols(frozenset()), Empty()
+
+
+def sequence(first: Expression, then: Expression) -> Expression:
+    """One, then the other, in a form that is the same for the same languages more often."""
+    if NOTHING in (first, then):
+        return NOTHING
+    if first == EMPTY:
+        return then
+    if then == EMPTY:
+        return first
+    if isinstance(first, Sequence):
+        return sequence(first.first, sequence(first.then, then))
+    return Sequence(first, then)
+
+
+def either(*options: Expression) -> Expression:
+    """Any of some expressions; sets of symbols are united, nothing and repetitions dropped."""
+    flat: set[Expression] = set()
+    symbols: frozenset[int] = frozenset()
+    for option in options:
+        for one in option.options if isinstance(option, Either) else (option,):
+            if isinstance(one, Symbols):
+                symbols |= one.some
+            else:
+                flat.add(one)
+    if symbols:
+        flat.add(Symbols(symbols))
+    if not flat:
+        return NOTHING
+    return next(iter(flat)) if len(flat) == 1 else Either(frozenset(flat))
+
+
+def repeat(inner: Expression) -> Expression:
+    """Any number of times."""
+    if inner in (NOTHING, EMPTY):
+        return EMPTY
+    return inner if isinstance(inner, Repeat) else Repeat(inner)
+
+
+def takes_nothing(expression: Expression) -> bool:
+    """Whether the empty word matches."""
+    match expression:
+        case Empty() | Repeat():
+            return True
+        case Symbols():
+            return False
+        case Sequence(first, then):
+            return takes_nothing(first) and takes_nothing(then)
+        case Either(options):
+            return any(takes_nothing(option) for option in options)
+
+
+def derivative(expression: Expression, symbol: int) -> Expression:
+    """What may follow after the symbol (Brzozowski)."""
+    match expression:
+        case Empty():
+            return NOTHING
+        case Symbols(some):
+            return EMPTY if symbol in some else NOTHING
+        case Repeat(inner):
+            return sequence(derivative(inner, symbol), expression)
+        case Either(options):
+            return either(*(derivative(option, symbol) for option in options))
+        case Sequence(first, then):
+            after = sequence(derivative(first, symbol), then)
+            return either(after, derivative(then, symbol)) if takes_nothing(first) else after
+
+
+def automaton_of(text: str, alphabet: tuple[str, ...]) -> Automaton:
+    """The automaton of an expression over symbols of one character each.
+
+    >>> import numpy as np
+    >>> automaton_of("(ab)*", ("a", "b")).accepts(np.array([[0, 1, 0, 1], [0, 1, 1, 0]])).tolist()
+    [True, False]
+    """
+    long = [symbol for symbol in alphabet if len(symbol) != 1]
+    if long:
+        raise FormulaError(
+            f"A regular expression needs symbols of one character, and the alphabet has {long[0]!r}; "
+            "rename it, or give an automaton."
+        )
+    start = _Parser(text, alphabet).read()
+    index, order, moves = {start: 0}, [start], []
+    for expression in order:
+        row = []
+        for symbol in range(len(alphabet)):
+            after = derivative(expression, symbol)
+            if after not in index:
+                index[after] = len(order)
+                order.append(after)
+                if len(order) > MOST_STATES:
+                    raise FormulaError(
+                        f"The expression {text!r} needs more than {MOST_STATES} states; use a shorter one."
+                    )
+            row.append(index[after])
+        moves.append(row)
+    accepting = np.array([takes_nothing(expression) for expression in order])
+    return minimal(Automaton(np.array(moves), 0, accepting))
+
+
+def minimal(automaton: Automaton) -> Automaton:
+    """The smallest automaton that accepts the same words (Moore): states that no word tells apart are one."""
+    kind = automaton.accepting.astype(np.int64)
+    while True:
+        signature = np.concatenate([kind[:, None], kind[automaton.moves]], axis=1)
+        _, finer = np.unique(signature, axis=0, return_inverse=True)
+        finer = finer.reshape(-1)
+        if finer.max() == kind.max():
+            break
+        kind = finer
+    first = np.array([int(np.argmax(kind == state)) for state in range(int(kind.max()) + 1)])
+    return Automaton(kind[automaton.moves[first]], int(kind[automaton.start]), automaton.accepting[first])
+
+
+class _Parser:
+    """Reads an expression from left to right."""
+
+    def __init__(self, text: str, alphabet: tuple[str, ...]) -> None:
+        self.text, self.alphabet, self.at = text, alphabet, 0
+
+    def read(self) -> Expression:
+        found = self._either()
+        if self.at < len(self.text):
+            self._refuse(f"{self.text[self.at]!r} has no partner")
+        return found
+
+    def _either(self) -> Expression:
+        options = [self._sequence()]
+        while self._take("|"):
+            options.append(self._sequence())
+        return either(*options)
+
+    def _sequence(self) -> Expression:
+        parts: list[Expression] = []
+        while self.at < len(self.text) and self.text[self.at] not in "|)":
+            parts.append(self._repeated())
+        found: Expression = EMPTY
+        for part in reversed(parts):
+            found = sequence(part, found)
+        return found
+
+    def _repeated(self) -> Expression:
+        found = self._atom()
+        while self.at < len(self.text) and self.text[self.at] in "*+?{":
+            mark = self.text[self.at]
+            self.at += 1
+            if mark == "*":
+                found = repeat(found)
+            elif mark == "+":
+                found = sequence(found, repeat(found))
+            elif mark == "?":
+                found = either(EMPTY, found)
+            else:
+                found = self._counted(found)
+        return found
+
+    def _counted(self, inner: Expression) -> Expression:
+        end = self.text.find("}", self.at)
+        least, comma, most = self.text[self.at : end].partition(",") if end >= 0 else ("", "", "")
+        if not least.isdecimal() or (most and not most.isdecimal()):
+            self._refuse("{ needs one or two whole numbers, as in {2} or {2,4}")
+        self.at = end + 1
+        low, high = int(least), int(most) if most else int(least)
+        if low > high or high > MOST_COPIES:
+            self._refuse(f"{{{least},{most}}} must count upwards, to {MOST_COPIES} at most")
+        found: Expression = repeat(inner) if comma and not most else EMPTY
+        for _ in range(high - low):
+            found = either(EMPTY, sequence(inner, found))
+        for _ in range(low):
+            found = sequence(inner, found)
+        return found
+
+    def _atom(self) -> Expression:
+        if self._take("("):
+            found = self._either()
+            if not self._take(")"):
+                self._refuse("a bracket ( is not closed")
+            return found
+        if self._take("["):
+            return self._some()
+        if self._take("."):
+            return Symbols(frozenset(range(len(self.alphabet))))
+        return Symbols(frozenset({self._symbol()}))
+
+    def _some(self) -> Expression:
+        others, listed = self._take("^"), set()
+        while not self._take("]"):
+            listed.add(self._symbol())
+        every = set(range(len(self.alphabet)))
+        return Symbols(frozenset(every - listed if others else listed))
+
+    def _symbol(self) -> int:
+        if self.at >= len(self.text):
+            self._refuse("it ends where a symbol is needed")
+        found = self.text[self.at]
+        if found in SPECIAL:
+            self._refuse(f"{found!r} stands where a symbol is needed")
+        if found not in self.alphabet:
+            self._refuse(f"{found!r} is not in the alphabet {', '.join(self.alphabet)}")
+        self.at += 1
+        return self.alphabet.index(found)
+
+    def _take(self, mark: str) -> bool:
+        if self.at < len(self.text) and self.text[self.at] == mark:
+            self.at += 1
+            return True
+        return False
+
+    def _refuse(self, complaint: str) -> NoReturn:
+        raise FormulaError(f"The regular expression {self.text!r} cannot be read at place {self.at + 1}: {complaint}.")

@@ -1,0 +1,115 @@
+"""Where the weights of a model lie: one file, or a folder with a configuration and one or several files."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from keyhole.errors import CheckpointError
+from keyhole.pretrained.weight_files.safetensors_file import read_safetensors
+from keyhole.pretrained.weight_files.stored_tensor import StoredTensor
+from keyhole.pretrained.weight_files.torch_file import is_torch, read_torch
+
+CONFIGURATION = "config.json"
+INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
+WHOLE = ("model.safetensors", "pytorch_model.bin")
+ENDINGS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
+NO_WEIGHTS = ("training_args.bin", "optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth", "optimizer.bin")
+LONGEST_JSON = 64 * 2**20  # bytes; an index has a line per tensor
+
+
+@dataclass(frozen=True, eq=False)
+class WeightFiles:
+    """The tensors by name, and what is said of the model beside them; without a configuration it is empty."""
+
+    source: str
+    tensors: Mapping[str, StoredTensor]
+    config: Mapping[str, Any]
+    notes: Mapping[str, str] = field(default_factory=dict)  # of a safetensors header
+
+
+def open_weights(path: Path) -> WeightFiles:
+    """The weights of a file or folder: names, shapes and formats at once, numbers when asked for."""
+    try:
+        if path.is_dir():
+            return _open_folder(path)
+        if not path.exists():
+            path.stat()  # says why: nothing there, or links that lead to each other
+        if not path.is_file():
+            raise CheckpointError(f"{str(path)!r} is neither a file nor a folder; name the weights of a model.")
+        tensors, notes = _open_file(path)
+        beside = next(
+            (each for each in (path.with_suffix(".json"), path.with_name(CONFIGURATION)) if each.is_file()), None
+        )
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CheckpointError(f"{str(path)!r} cannot be read: {reason}. Name a file or folder of weights.") from error
+    return WeightFiles(str(path), tensors, {} if beside is None else _read_json(beside), notes)
+
+
+def _open_folder(folder: Path) -> WeightFiles:
+    config = _read_json(folder / CONFIGURATION) if (folder / CONFIGURATION).is_file() else {}
+    index = next((folder / name for name in INDEXES if (folder / name).is_file()), None)
+    whole = next((folder / name for name in WHOLE if (folder / name).is_file()), None)
+    if whole is not None:
+        tensors, notes = _open_file(whole)
+        return WeightFiles(str(folder), tensors, config, notes)
+    if index is not None:
+        return WeightFiles(str(folder), _read_shards(folder, index), config)
+    if (folder / "adapter_config.json").is_file():
+        raise CheckpointError(
+            f"{str(folder)!r} holds an adapter, which is a change to another model's weights; merge the two and save."
+        )
+    found = sorted(
+        each for each in folder.iterdir() if each.suffix in ENDINGS and each.name not in NO_WEIGHTS and each.is_file()
+    )
+    if len(found) != 1:
+        what = ", ".join(each.name for each in found[:6]) or "no file of weights"
+        raise CheckpointError(
+            f"{str(folder)!r} holds {what}; name one file, or a folder with one of {', '.join((*WHOLE, *INDEXES))}."
+        )
+    tensors, notes = _open_file(found[0])
+    return WeightFiles(str(folder), tensors, config, notes)
+
+
+def _read_shards(folder: Path, index: Path) -> dict[str, StoredTensor]:
+    """The tensors that an index spreads over several files of its folder."""
+    weight_map = _read_json(index).get("weight_map")
+    if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):
+        raise CheckpointError(f"{str(index)!r} has no weight_map of names and files; save the model again.")
+    tensors: dict[str, StoredTensor] = {}
+    for shard in sorted(set(weight_map.values())):
+        if Path(shard).name != shard or shard in ("", ".", ".."):
+            raise CheckpointError(f"{str(index)!r} names {shard[:80]!r}, which is no file of its own folder.")
+        if not (folder / shard).is_file():
+            raise CheckpointError(f"{str(index)!r} names {shard!r}, which is not there; fetch all files of the model.")
+        tensors |= _open_file(folder / shard)[0]
+    lacking = sorted(set(weight_map) - set(tensors))
+    if lacking:
+        raise CheckpointError(f"{str(index)!r} speaks of {lacking[0]!r}, which no file holds; fetch the model again.")
+    return tensors
+
+
+def _open_file(path: Path) -> tuple[dict[str, StoredTensor], Mapping[str, str]]:
+    with path.open("rb") as file:
+        head = file.read(8)
+    if path.suffix != ".safetensors" and is_torch(path, head):
+        return read_torch(path), {}
+    if path.suffix != ".safetensors":
+        raise CheckpointError(
+            f"{str(path)!r} is no file of weights that is read; its name should end in {', '.join(ENDINGS)}."
+        )
+    return read_safetensors(path)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > LONGEST_JSON:
+            raise CheckpointError(f"{str(path)!r} has {path.stat().st_size:,} bytes, which no configuration has.")
+        record = json.loads(path.read_text("utf8"))
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"{str(path)!r} is not JSON ({error}); fetch it again.") from error
+    if not isinstance(record, dict):
+        raise CheckpointError(f"{str(path)!r} is not a record of names and values; fetch it again.")
+    return record

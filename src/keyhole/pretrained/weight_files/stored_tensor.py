@@ -1,0 +1,83 @@
+"""One tensor of a file: its name, shape and number format are known at once, its numbers are read when asked for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyhole.errors import CheckpointError
+
+# how the numbers of a format lie in a file; bfloat16 is the upper half of float32
+FORMATS: Mapping[str, str] = {
+    "float64": "<f8",
+    "float32": "<f4",
+    "float16": "<f2",
+    "bfloat16": "<u2",
+    "int64": "<i8",
+    "int32": "<i4",
+    "int16": "<i2",
+    "int8": "|i1",
+    "uint8": "|u1",
+    "bool": "|b1",
+}
+WEIGHTS = ("float64", "float32", "float16", "bfloat16")
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTensor:
+    """A tensor of a file; `raw` gives its numbers as they lie there, from the disk where that can be."""
+
+    name: str
+    shape: tuple[int, ...]
+    number_format: str
+    raw: Callable[[], np.ndarray] = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return prod(self.shape)
+
+    def numbers(self) -> np.ndarray:
+        """The numbers in double precision, in an array of their own; what is no finite weight is refused."""
+        if self.number_format not in WEIGHTS:
+            raise CheckpointError(
+                f"{self.name} holds {self.number_format} numbers, and weights are read as {', '.join(WEIGHTS)}; save "
+                "the model in one of these (a quantised one is to be dequantised first)."
+            )
+        raw = np.asarray(self.raw())  # no longer a view of the disk to who uses it
+        if self.number_format == "bfloat16":
+            raw = (raw.astype(np.uint32) << 16).view(np.float32)
+        numbers: np.ndarray = raw.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise CheckpointError(
+                f"{self.name} holds NaN or infinity, and weights are finite; take a checkpoint from before it diverged."
+            )
+        return numbers
+
+
+def in_memory(arrays: Mapping[str, Any]) -> dict[str, StoredTensor]:
+    """Arrays by name, as if they lay in a file.
+
+    >>> in_memory({"w": np.ones((2, 3))})["w"].shape
+    (2, 3)
+    """
+    return {name: _of_array(name, np.asarray(array)) for name, array in arrays.items()}
+
+
+def _of_array(name: str, array: np.ndarray) -> StoredTensor:
+    return StoredTensor(name, tuple(int(side) for side in array.shape), array.dtype.name, lambda: array)
+
+
+def mapped(path: Path, name: str, shape: tuple[int, ...], number_format: str, offset: int) -> StoredTensor:
+    """A tensor whose numbers lie one after the other in a file, from a byte on; they are mapped, not copied."""
+
+    def raw() -> np.ndarray:
+        kind = np.dtype(FORMATS[number_format])
+        if not prod(shape):
+            return np.empty(shape, kind)
+        return np.memmap(path, dtype=kind, mode="r", offset=offset, shape=shape)
+
+    return StoredTensor(name, shape, number_format, raw)

@@ -1,0 +1,53 @@
+"""Path norms of functions as a document: a line per function, and which class each column is about."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyhole.decimals import at_least, at_most
+from keyhole.show.document import Column, Document, Grid, Lines
+from keyhole.show.folding import shorten
+
+DIGITS = 6
+NONE = "–"
+NOTES = {
+    "built": "P_∞ (1 − γ) of the cheapest pair construction, γ the attention off the relevant bits.",
+    "least": "the least for one head with R = 0 and equal attention on the relevant bits; the construction `least`.",
+    "bound": "the lower bound for that class.",
+    "any": "the lower bound of P_∞ for all ReLU layers with R = 0 and no residual path: any heads, attention, context.",
+    "margin": "as any, where the output needs only the right sign and a size of at least 1.",
+    "veto": "P_∞ of the veto, whose scores read the symbol (R > 0), so that the bounds do not hold for it.",
+}
+
+
+def norms_document(record: Mapping[str, Any]) -> Document:
+    """What is built, what is least and what is proved, from the record of the norms."""
+    signs = record["output"] == "signs"
+    headings = ["function", "built", "least", "bound", "any", *(["margin"] if signs else []), "veto"]
+    rows = [
+        [
+            shorten(row["function"], 40),
+            _built(row),
+            _rounded(row["least"], at_most),
+            _rounded(row["least_bound"], at_least),
+            _rounded(row["any_bound"], at_least),
+            *([_rounded(row["margin_bound"], at_least)] if signs else []),
+            _rounded(row["veto"], at_most),
+        ]
+        for row in record["functions"]
+    ]
+    priced = max(row["priced"] for row in record["functions"])
+    lines = [f"{heading}: {NOTES[heading]}" for heading in headings[1:]]
+    lines.append(
+        f"Output: {record['output']}. Norms are rounded up and bounds down. Every unit of the classes was priced, "
+        f"up to {priced} for a function."
+    )
+    return (Grid([Column(heading) for heading in headings], rows), Lines("\n".join(lines)))
+
+
+def _built(row: Mapping[str, Any]) -> str:
+    return NONE if row["built"] is None else f"{_rounded(row['built'], at_most)} {row['construction']}"
+
+
+def _rounded(number: float | None, side: Any) -> str:
+    """A number to its safe side; one that is whole but for rounding in its last places, as the side has it."""
+    return NONE if number is None else str(side(number, DIGITS))

@@ -1,0 +1,36 @@
+"""`keyhole norms` prints the table of classes, one function, or JSON, and refuses what it cannot answer."""
+
+import json
+
+from typer.testing import CliRunner
+
+from keyhole.cli.app import app
+
+
+def test_table_of_classes(tmp_path):
+    """Fourteen lines under the headings, with the parity's 16 built, least and proved; the same as JSON."""
+    answer = CliRunner().invoke(app, ["norms", "--out", str(tmp_path / "norms.txt")])
+    lines = answer.stdout.splitlines()
+    assert answer.exit_code == 0
+    assert lines[0].split() == ["function", "built", "least", "bound", "any", "margin", "veto"]
+    assert lines[14].split()[-7:] == ["16", "A1", "16", "16", "16", "16", "–"]
+    assert "every unit of the classes was priced" in " ".join(answer.stdout.lower().split())
+    assert (tmp_path / "norms.txt").exists()
+    record = json.loads(CliRunner().invoke(app, ["norms", "parity:4", "--json"]).stdout)
+    assert record["schema"] == "norms/1"
+    assert record["functions"][0]["any_bound"] == 16
+    assert record["functions"][0]["built"] == 41
+
+
+def test_one_function_in_bits():
+    """A conjunction of three needs 2 without reading the symbol, and the veto has 1."""
+    answer = CliRunner().invoke(app, ["norms", "x0 & x4 & x9", "--output", "bits"])
+    assert answer.stdout.splitlines()[1].split()[-6:] == ["2", "A2", "2", "2", "2", "1"]
+
+
+def test_refusals():
+    """Too many bits and an unknown output exit with 2 and one sentence."""
+    for words, said in ((["parity:5"], "1 to 4 bits"), (["x0", "--output", "yes"], "There is no output")):
+        answer = CliRunner().invoke(app, ["norms", *words])
+        assert answer.exit_code == 2
+        assert said in " ".join(answer.stderr.split())

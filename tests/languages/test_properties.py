@@ -1,0 +1,92 @@
+"""Properties as values: the classes of each length against the definition, word by word."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyhole.errors import AssumptionError, ShapeError
+from keyhole.languages import (
+    CountProperty,
+    EqualCounts,
+    RegularProperty,
+    Restricted,
+    TableProperty,
+    automaton_of,
+)
+
+from helpers.planted_juntas import all_sequences
+
+BITS, ABC = ("0", "1"), ("a", "b", "c")
+ones = (False, True)
+
+
+def _alternates(word):
+    return len(word) % 2 == 0 and all(symbol == place % 2 for place, symbol in enumerate(word))
+
+
+PROPERTIES = {
+    "majority": (CountProperty(BITS, ones), lambda w: 2 * w.sum() > len(w)),
+    "at least 2": (CountProperty(BITS, ones, "at least", 2), lambda w: w.sum() >= 2),
+    "at most 1": (CountProperty(BITS, ones, "at most", 1), lambda w: w.sum() <= 1),
+    "exactly 2": (CountProperty(BITS, ones, "exactly", 2), lambda w: w.sum() == 2),
+    "odd": (CountProperty(BITS, ones, "remainder", 1), lambda w: w.sum() % 2 == 1),
+    "1 modulo 3": (CountProperty(BITS, ones, "remainder", 1, 3), lambda w: w.sum() % 3 == 1),
+    "majority of two": (CountProperty(BITS, ones, positions=(0, 1)), lambda w: w[:2].sum() > 1),
+    "b or c in most": (CountProperty(ABC, (False, True, True)), lambda w: 2 * (w > 0).sum() > len(w)),
+    "as many a as b": (EqualCounts(ABC, 0, 1), lambda w: (w == 0).sum() == (w == 1).sum()),
+    "(ab)*": (RegularProperty(("a", "b"), automaton_of("(ab)*", ("a", "b"))), _alternates),
+    "x1 and not x0": (TableProperty(BITS, (0, 1), np.array([False, False, True, False])), lambda w: w[1] > w[0]),
+    "a at 1 is b at 0": (TableProperty(ABC, (1,), np.array([True, False, False])), lambda w: w[1] == 0),
+}
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+@given(length=st.integers(2, 6))
+def test_the_classes_are_the_definition(name, length):
+    """Every word is in exactly one class, and its answer is the definition's."""
+    claim, definition = PROPERTIES[name]
+    words = all_sequences(length, len(claim.alphabet))
+    at = claim.at(length)
+    answers, spoken = at.answers(words)
+    assert spoken.all()
+    assert answers.tolist() == [bool(definition(word)) for word in words]
+    inside = sum(classes.contains(words[:, list(at.reads)]).sum(axis=0) for _, classes in at.classes)
+    assert (inside == 1).all()
+    assert all(classes.contains(words[:, list(at.reads)]).any(axis=1).all() for _, classes in at.classes)
+
+
+@pytest.mark.parametrize("name", [name for name, (claim, _) in PROPERTIES.items() if claim.alphabet == BITS])
+@given(length=st.integers(2, 6))
+def test_a_restricted_claim_speaks_of_its_domain_alone(name, length):
+    """With the domain 0*1* only sorted words are spoken of, and the answers to them stay."""
+    claim, definition = PROPERTIES[name]
+    at = Restricted(claim, RegularProperty(BITS, automaton_of("0*1*", BITS))).at(length)
+    words = all_sequences(length, 2)
+    answers, spoken = at.answers(words)
+    inside = [bool((np.diff(word) >= 0).all()) for word in words]
+    assert spoken.tolist() == inside
+    assert answers[spoken].tolist() == [bool(definition(word)) for word in words[spoken]]
+
+
+def test_a_claim_that_nothing_answers_has_one_class():
+    """(ab)* has no word of odd length: the class of true words is left out, not empty."""
+    claim, _ = PROPERTIES["(ab)*"]
+    assert [answer for answer, _ in claim.at(3).classes] == [False]
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: CountProperty(BITS, ones, "mostly"), ShapeError),
+        (lambda: CountProperty(BITS, ones, positions=(7,)).at(4), AssumptionError),
+        (lambda: TableProperty(BITS, (0, 1), np.array([True])), ShapeError),
+        (lambda: TableProperty(BITS, tuple(range(13)), np.zeros(2**13, dtype=bool)), AssumptionError),
+        (lambda: RegularProperty(ABC, automaton_of("a*", ("a", "b"))), ShapeError),
+        (lambda: Restricted(PROPERTIES["majority"][0], PROPERTIES["(ab)*"][0]), ShapeError),
+    ],
+)
+def test_what_does_not_fit_is_refused(make, error):
+    """A rule that is not known, a position beyond the word, a table or an alphabet of another size: a sentence each."""
+    with pytest.raises(error):
+        make()
