@@ -6,8 +6,9 @@ BIN    := $(VENV)/bin
 # takes twice as long, in each worker.
 QUIET  := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
+SIMULATIONS := bench/laws.py bench/coverage.py
 
-.PHONY: help install reproduce check format test test-fast test-long test-thorough test-extras bench tune clean
+.PHONY: help install reproduce check format test test-fast test-long test-thorough test-extras bench tune simulate clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -53,10 +54,13 @@ test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is o
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --extras
 
 bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the machine's own limit
-	@for part in $(filter-out bench/tune.py,$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done
+	@for part in $(filter-out bench/tune.py bench/protocol.py $(SIMULATIONS),$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done
 
 tune: install  ## how the laboratory's presets were chosen: the rule, run again (about 10 minutes)
 	$(QUIET) $(BIN)/python bench/tune.py
+
+simulate: install  ## how often growth laws are named rightly and wrongly, and intervals cover (about 15 minutes)
+	@for part in $(SIMULATIONS); do $(QUIET) $(BIN)/python $$part || exit 1; done
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

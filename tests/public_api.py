@@ -25,6 +25,13 @@ def use_functions_of_models(folder: Path) -> None:
     guarantee = keyhole.bound(file, 1e6)
     assert_type(guarantee, keyhole.Bound)
     gap: float = guarantee.best.value
+    arrays = {f"blocks.0.attn.W_{name}": np.ones((2, 3, 3)) for name in "QKVO"}
+    norms = keyhole.checkpoint_norms(arrays)
+    assert_type(norms, keyhole.CheckpointNorms)
+    largest: float = norms.heads.trained[0]["qk-spectral"]
+    least = keyhole.norms("x3 & ~x5")
+    assert_type(least, keyhole.Norms)
+    bound: float = least.functions[0].any_bound
     certificate = keyhole.certify(file)
     assert_type(certificate, keyhole.Certified)
     status: str = certificate.certificate.status
@@ -35,7 +42,7 @@ def use_functions_of_models(folder: Path) -> None:
     scores = keyhole.score(key, folder / "suite")
     assert_type(scores, keyhole.Scores)
     auc: float = scores.mean("auc")
-    print(degree, margin, holds, gap, status, auc)  # noqa: T201  (so that every field is read)
+    print(degree, margin, holds, gap, status, auc, largest, bound)  # noqa: T201  (so that every field is read)
 
 
 def use_functions_of_data(folder: Path) -> None:
@@ -49,6 +56,8 @@ def use_functions_of_data(folder: Path) -> None:
     run = keyhole.show_run(runs[0].identity, store=folder / "store")
     assert_type(run, keyhole.RunInFull)
     accuracy: float = run.run.result.accuracy
+    bounds = keyhole.bound_runs(folder / "store")
+    assert_type(bounds, keyhole.RunBounds)
     keyhole.forget_runs(runs[:1])
     inference = keyhole.infer("gaussian", [4, 8], repeats=4)
     assert_type(inference, keyhole.Inference)

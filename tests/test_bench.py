@@ -1,5 +1,6 @@
 """What is timed side by side computes the same."""
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -45,3 +46,47 @@ def test_targets_are_said_to_be_met_or_not():
     ends = [line.rpartition(": ")[2] for line in run.stdout.splitlines()]
     assert ends[:6] == ["met", "not met", "met", "met", "not met", "met"]
     assert ends[6:] == [*ends[:5], "not met"]
+
+
+@pytest.mark.extra("torch")
+def test_the_replica_of_the_protocol_is_the_preset():
+    """From the same weights, without dropout, the plain PyTorch replica has our losses over 30 steps, to 1e-4."""
+    code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['losses_apart'](12, 20, 30))"
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(BENCH / "protocol.py")], capture_output=True, text=True, check=True
+    )
+    assert float(run.stdout) < 1e-4
+
+
+TABLE = """
+import runpy, sys
+bench = runpy.run_path(sys.argv[1])
+T, m = bench["CELLS"][0]
+runs = {f"{who} T={T} m={m} seed={s}": {"accuracy": 0.99 if s < wins else 0.5, "theirs": 0.991}
+    for who, wins in (("replica", 3), ("preset", 18)) for s in range(20)}
+print(*bench["table"](runs, 20), sep="\\n")
+"""
+
+
+@pytest.mark.extra("torch")
+def test_the_table_of_the_protocol_tells_rates_apart():
+    """3 of 20 beside 18 of 20 has Fisher's p below 0.001; 20 validation sets passed, by the reproduction's own rule."""
+    run = subprocess.run(
+        [sys.executable, "-c", TABLE, str(BENCH / "protocol.py")], capture_output=True, text=True, check=True
+    )
+    line = run.stdout.splitlines()[1]
+    assert "3 of 20 (0.03–0.38)" in line
+    assert "18 of 20 (0.68–0.99)" in line
+    assert line.split()[-2:] == ["0.000", "20"]
+
+
+def test_the_table_of_laws_counts_right_and_wrong():
+    """A row of the simulation of growth laws tells the share named rightly, wrongly, left open and misfitting."""
+    bench = runpy.run_path(str(BENCH / "laws.py"))
+    curve, name = bench["REQUIRED"]["a + b T"]
+    row = bench["row"]("a line", curve, name, bench["LONG"], 0.05, 50, 0)
+    right, wrong, undecided, misfit = (float(share.rstrip("%")) for share in row.split()[2:6])
+    assert right + wrong + undecided + misfit == pytest.approx(100, abs=0.3)
+    assert right >= 80
+    mistaken = bench["row"]("a line", curve, "log", bench["LONG"], 0.05, 50, 0)
+    assert f"linear {right:.1f}%" in mistaken

@@ -42,7 +42,7 @@ def test_own_growth_law():
     run = subprocess.run([sys.executable, EXAMPLES / "own_growth_law.py"], capture_output=True, text=True, check=True)
     *laws, verdict = run.stdout.splitlines()
     assert len(laws) == 8
-    assert verdict.startswith("a − b e^(−T/300) leads, ")
+    assert verdict.startswith("named: a − b e^(−T/300); ")
     a, b = (float(number) for number in re.findall(r"[ab] = (\S+)", laws[0]))
     # known to ±10 % each: three points on the plateau and two at the foot fix a and b within 6 %
     assert (a, b) == (pytest.approx(80, rel=0.06), pytest.approx(60, rel=0.06))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from keyhole import files as files
     from keyhole import kernels as kernels
     from keyhole import lab as lab
+    from keyhole import languages as languages
     from keyhole import latent as latent
     from keyhole import papers as papers
     from keyhole import pretrained as pretrained
@@ -33,16 +34,22 @@ if TYPE_CHECKING:
     from keyhole import verdicts as verdicts
     from keyhole.api.bound import Bound as Bound
     from keyhole.api.bound import bound as bound
+    from keyhole.api.bound_runs import RunBounds as RunBounds
+    from keyhole.api.bound_runs import bound_runs as bound_runs
     from keyhole.api.certify import Certified as Certified
     from keyhole.api.certify import certify as certify
     from keyhole.api.check import Checked as Checked
     from keyhole.api.check import check as check
+    from keyhole.api.checkpoint_norms import CheckpointNorms as CheckpointNorms
+    from keyhole.api.checkpoint_norms import checkpoint_norms as checkpoint_norms
     from keyhole.api.compile import Compiled as Compiled
     from keyhole.api.compile import compile as compile  # noqa: A004  (the name of the question)
     from keyhole.api.describe import Description as Description
     from keyhole.api.describe import describe as describe
     from keyhole.api.exchangeable import Exchangeability as Exchangeability
     from keyhole.api.exchangeable import exchangeable as exchangeable
+    from keyhole.api.fit import Fit as Fit
+    from keyhole.api.fit import fit as fit
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
@@ -58,6 +65,8 @@ if TYPE_CHECKING:
     from keyhole.api.score import score as score
     from keyhole.api.suite import Suite as Suite
     from keyhole.api.suite import make_suite as make_suite
+    from keyhole.api.verify import Verified as Verified
+    from keyhole.api.verify import verify as verify
     from keyhole.claims.findings import Claims as Claims
     from keyhole.claims.findings import Findings as Findings
     from keyhole.claims.findings import list_claims as list_claims
@@ -70,25 +79,32 @@ _HOMES = {  # public name → the module that has it
     "Bound": "api.bound",
     "Certified": "api.certify",
     "Checked": "api.check",
+    "CheckpointNorms": "api.checkpoint_norms",
     "Claims": "claims.findings",
     "Compiled": "api.compile",
     "Description": "api.describe",
     "Exchangeability": "api.exchangeable",
     "Findings": "claims.findings",
+    "Fit": "api.fit",
     "Inference": "api.infer",
     "KeyholeError": "errors",
     "Norms": "api.norms",
+    "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
     "SampleComplexity": "api.sample_complexity",
     "Scores": "api.score",
     "Suite": "api.suite",
+    "Verified": "api.verify",
     "bound": "api.bound",
+    "bound_runs": "api.bound_runs",
     "certify": "api.certify",
     "check": "api.check",
+    "checkpoint_norms": "api.checkpoint_norms",
     "compile": "api.compile",
     "describe": "api.describe",
     "exchangeable": "api.exchangeable",
+    "fit": "api.fit",
     "forget_runs": "api.runs",
     "infer": "api.infer",
     "learn": "api.learn",
@@ -99,6 +115,7 @@ _HOMES = {  # public name → the module that has it
     "runs": "api.runs",
     "score": "api.score",
     "show_run": "api.runs",
+    "verify": "api.verify",
 }
 _PACKAGES = (
     "api",
@@ -115,6 +132,7 @@ _PACKAGES = (
     "files",
     "kernels",
     "lab",
+    "languages",
     "latent",
     "papers",
     "pretrained",

@@ -35,9 +35,14 @@ class Paper:
 
     @property
     def bibtex(self) -> str:
-        """An entry for a bibliography."""
+        """An entry for a bibliography, its authors joined by "and"; et al. is "and others".
+
+        >>> print(GROSS_2024.bibtex.splitlines()[1])
+          author = {Gross and others},
+        """
+        names = self.authors.removesuffix(" et al.").split(", ") + ["others"] * self.authors.endswith(" et al.")
         eprint = f",\n  eprint = {{{self.arxiv}}},\n  archivePrefix = {{arXiv}}" if self.arxiv else ""
-        fields = f"author = {{{self.authors}}},\n  title = {{{self.title}}},\n  howpublished = {{{self.venue}}}"
+        fields = f"author = {{{' and '.join(names)}}},\n  title = {{{self.title}}},\n  howpublished = {{{self.venue}}}"
         return f"@misc{{{self.key},\n  {fields},\n  year = {{{self.year}}}{eprint}\n}}"
 
 
@@ -101,6 +106,14 @@ TRAUGER_2023 = Paper(
     venue="AISTATS 2024",
     year=2023,
     arxiv="2310.13088",
+)
+BARAK_2022 = Paper(
+    key="barak2022hidden",
+    authors="Barak, Edelman, Goel, Kakade, Malach, Zhang",
+    title="Hidden Progress in Deep Learning: SGD Learns Parities Near the Computational Limit",
+    venue="NeurIPS 2022",
+    year=2022,
+    arxiv="2207.08799",
 )
 GROSS_2024 = Paper(
     key="gross2024compact",

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from math import hypot, inf, sqrt
 from types import MappingProxyType
+from typing import Literal
 
 from keyhole.errors import AssumptionError
+
+LayerNormPlace = Literal["none", "before", "after"]  # "before": only on the rows that enter attention
 
 ROUNDING = 1e-5  # norms computed in float32 may miss ‖W‖₂ ≤ ‖W‖_F by this much
 CONSTANTS = MappingProxyType(  # ℓ∞→ℓ1 constants that serve every number of tokens, None where there is none
@@ -56,7 +59,7 @@ class BlockNorms:
     residual: bool = False
     concatenated: bool = False  # heads side by side before W_C, rather than summed
     hidden: MatrixNorms | None = None  # W_1 of shape (d, units) before the activation, where there is one
-    layernorm: bool = False  # a LayerNorm stands in the block, or before the read-out: not Lipschitz
+    layernorm: LayerNormPlace = "none"  # "after": behind attention, in the block or before the read-out
     biased: bool = False  # a constant is added after attention, or inside a block above the first
     split_residual: bool = False  # the stream is added around attention and again around what follows
 
@@ -79,9 +82,14 @@ class NormProfile:
     path_inf: float | None = None  # P_∞ of the tabulated head
     spread: float | None = None  # R, largest difference of one position's scores over its symbols
     readout_nonnegative: bool = False  # every read-out weight ≥ 0
-    positions11: float | None = None  # ‖P‖_{1,1} of trained position codes
+    positions11: float | None = None  # ‖P‖_{1,1} of trained position codes; None where they were fixed before the data
+    embedding11: float | None = None  # ‖E‖_{1,1} of trained token vectors, [CLS] too; None where they were fixed before
     projected: bool = False  # rows are projected on the unit ball after every block
     readout_bias: float = 0.0  # |b|, added to the read-out
+    constant_tokens: int = 1  # rows of X that are the same for every input: [CLS], sinks
+    least_probability: float | None = (
+        None  # p, if symbols are drawn independently, each with probability ≥ p; else None
+    )
     normaliser_floor: float | None = None  # smallest z_h on the sample: Z_h over its largest possible value
 
 
@@ -133,6 +141,13 @@ def impossibilities(profile: NormProfile) -> Iterator[str]:
     yield from _above("", ("query_radius", profile.query_radius), ("token_radius", radius))
     if profile.token_diameter is not None:
         yield from _above("", ("token_diameter", profile.token_diameter), ("2 · token_radius", 2 * radius))
+    if profile.least_probability is not None and not 0 < profile.least_probability * profile.symbols <= 1 + ROUNDING:
+        yield (
+            f"least_probability is that of the rarest of {profile.symbols} symbols, so it lies above 0 and is at most "
+            f"1/{profile.symbols}; got {profile.least_probability:g}"
+        )
+    if profile.constant_tokens >= profile.tokens:
+        yield f"no model has constant_tokens = {profile.constant_tokens} among tokens = {profile.tokens}"
     if len(profile.blocks) == 1:
         yield from _layer_faults(profile)
 
@@ -166,7 +181,7 @@ def _layer_faults(profile: NormProfile) -> Iterator[str]:
         if not block.biased:
             least = profile.readout * _least(block)
             yield from _above("", ("what readout and the matrices force", least), ("path", profile.path))
-    if profile.path_inf is not None and not block.biased and not (block.layernorm and block.residual):
+    if profile.path_inf is not None and not block.biased and not (block.layernorm != "none" and block.residual):
         most = profile.readout * _reach(block, radius, profile.query_radius) + profile.readout_bias
         yield from _above("", ("path_inf", profile.path_inf), ("what readout, matrices and radii allow", most))
 

@@ -50,7 +50,7 @@ def test_an_answer_saves_what_it_shows(answers, schema, tmp_path):
     assert json.loads(answer.to_json())["schema"] == schema
     assert answer.save(tmp_path / "a.txt").read_text("utf8") == f"{answer}\n"
     assert answer._repr_html_() in answer.save(tmp_path / "a.html").read_text("utf8")
-    for name in ("a.pdf", "a"):
+    for name in ("a.doc", "a"):
         with pytest.raises(OutputError, match=r"\.json, \.txt, \.html"):
             answer.save(tmp_path / name)
 

@@ -23,20 +23,41 @@ from keyhole.profile import CONSTANTS, BlockNorms
 
 
 def test_theorem_t_is_shown_first_for_one_layer():
-    """All four theorems apply to a compiled head, Theorem T first and smallest; keyhole.bound is the function."""
-    answer = keyhole.bound("and:3", 1e5, 100)
-    assert [found.route.key for found in answer.guarantees] == ["tabulated", "cover", "path", "deep"]
+    """Every theorem applies to a compiled head, Theorem T first and smallest; keyhole.bound is the function."""
+    answer = keyhole.bound("and:3", 1e5, 100, law="uniform")
+    routes = ["tabulated", "lists", "product-lists", "cover", "path", "deep"]
+    assert [found.route.key for found in answer.guarantees] == routes
     assert answer.best.route.key == "tabulated"
     assert not answer.refused
     assert not answer.vacuous
     assert str(answer).startswith("gap ≤ 0.0876")
-    assert answer._repr_html_().count("keyhole-guarantee") == 4
+    assert answer._repr_html_().count("keyhole-guarantee") == 6
+
+
+def test_the_smaller_of_theorems_t_and_l_comes_first():
+    """A head whose scores look at the symbol: Theorem L under any law, and smaller still for independent symbols."""
+    profile = replace(pair_construction("and", 1000, 3), spread=4.0)
+    assert bound(profile, 1e7).guarantees[0].route.key == "lists"
+    answer = bound(profile, 1e7, law="uniform")
+    assert answer.guarantees[0].route.key == "product-lists"
+    assert answer.best is answer.guarantees[0]
+    assert bound(profile, 1e7, law=0.2).best.value > answer.best.value
+    assert any("independently, each with probability at least 0.5" in line for line in answer.best.valid_if)
+
+
+def test_a_law_that_is_none_is_refused():
+    """A word that is no law, a probability above that of equal shares, a file with one."""
+    with pytest.raises(AssumptionError, match="A law of inputs is"):
+        bound("and:3", 1e6, 100, law="gaussian")
+    for p in (0.6, 0.0):
+        with pytest.raises(AssumptionError, match="rarest of 2 symbols"):
+            bound("and:3", 1e6, 100, law=p)
 
 
 def test_finite_classes_stand_beside_a_named_function():
     """Occam, identification and the floor of 3-juntas of 100 bits at m = 200; none for a bare profile."""
     finite = [value for _, value in bound("and:3", 200, 100).finite]
-    assert finite == pytest.approx([0.118, 85, 17.30], abs=5e-3)
+    assert finite == pytest.approx([0.118, 85, 140, 17.30], abs=5e-3)
     assert bound(pair_construction("and", 100, 3), 200).finite == ()
 
 
@@ -50,6 +71,15 @@ def test_a_file_and_a_profile_say_the_same(tmp_path):
     assert bound(path, 1e6).best.value in values
 
 
+def test_a_context_counts_the_constant_tokens_beside_it(tmp_path):
+    """With three constant tokens a context of 100 is 103 rows, in a profile and in a file."""
+    profile = replace(pair_construction("and", 30, 3), constant_tokens=3, tokens=33)
+    path = tmp_path / "norms.json"
+    path.write_text(dumps(profile), "utf8")
+    for source in (profile, path):
+        assert {found.profile.tokens for found in bound(source, 1e6, 100).guarantees} == {103}
+
+
 def test_what_does_not_apply_is_refused_with_its_reason():
     """Two layers leave only Theorem D; a profile without P_∞ leaves Theorem T out."""
     profile = pair_construction("and", 30, 3)
@@ -57,7 +87,7 @@ def test_what_does_not_apply_is_refused_with_its_reason():
     assert [found.route.key for found in deep.guarantees] == ["deep"]
     assert [reason for _, reason in deep.refused] == [
         "This theorem is about one attention layer, and the profile has 2. Use the bound for deep models."
-    ] * 3
+    ] * 5
     assert "Every bound here is vacuous" in str(deep)
     partial = bound(replace(profile, path_inf=None), 1e6)
     assert "has no path_inf" in dict(partial.refused)["Theorem T: one layer with a fixed query"]
@@ -75,7 +105,7 @@ def test_growth_at_fixed_norms_and_end_to_end():
     """Theorem T: exponents near 1 both ways. Covers: rising below 1 at fixed norms, above 2 end to end."""
     answer = bound("and:3", 1e5, 100, contexts=[10**2, 10**4, 10**8])
     found = {(grown.theorem.split(":")[0], grown.norms.split()[0]): grown for grown in answer.growth}
-    assert len(found) == 8
+    assert len(found) == 10
     for kind in ("fixed", "compiled"):
         assert all(0.9 < e < 1 for e in found["Theorem T", kind].exponents)
     fixed, grown = found["Theorem S", "fixed"], found["Theorem S", "compiled"]
@@ -94,7 +124,7 @@ def test_a_record_is_plain_and_finite():
     assert first_version["value"] is None
     assert "embedding dimension" in first_version["value_reason"]
     assert record["guarantees"][0]["derivation"]["parts"][0]["source"].startswith("keyhole")
-    assert len(record["growth"]) == 4
+    assert len(record["growth"]) == 5
 
 
 def test_other_models_are_refused():
@@ -158,10 +188,10 @@ def test_a_file_that_is_not_as_written_has_no_bound(tmp_path):
 
 
 def test_measured_norms_share_delta_among_the_theorems():
-    """The smallest of four bounds is chosen after looking, so each holds with δ/4; signs seen are not used."""
+    """The smallest of six bounds is chosen after looking, so each holds with δ/6; signs seen are not used."""
     profile = pair_construction("and", 100, 3)
     answer = bound(profile, 1e5, measured=True)
-    assert all(found.statement.delta <= 0.01 / 4 for found in answer.guarantees)
+    assert all(found.statement.delta <= 0.01 / 6 for found in answer.guarantees)
     signed = guarantee(TABULATED, replace(profile, readout_nonnegative=False), 1e5, measured=True)
     assert guarantee(TABULATED, profile, 1e5, measured=True).value == signed.value
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import keyhole
 from keyhole.api import certify_runs as settling
 from keyhole.api.certify import certify
 from keyhole.api.certify_runs import certify_runs, is_target, mistakes
@@ -152,6 +153,32 @@ def test_certify_by_name_knows_the_noise(monkeypatch):
     monkeypatch.setattr("keyhole.api.certify.certifiable", lambda _: CertifiableModel(tables))
     assert certify("abcd", assume_junta=2).record()["identified"] is False
     assert certify("abcd", noisy.sample, assume_junta=2).record()["identified"] is True
+
+
+def test_noise_of_ones_own_sample_is_declared(tmp_path):
+    """Declared, nothing is identified and the certificate says why; undeclared, an error is not put to the target."""
+    model = keyhole.compile("x0 & x2", 8).save(tmp_path / "and.safetensors")
+    rng = np.random.default_rng(0)
+    inputs = rng.integers(0, 2, size=(300, 8))
+    clean = inputs[:, 0] & inputs[:, 2] == 1
+    noisy = clean ^ (np.arange(300) < 9)
+    assert certify(model, (inputs, clean), assume_junta=2).record()["identified"] is True
+    for labels in (clean, noisy):
+        told = certify(model, (inputs, labels), assume_junta=2, label_noise=0.03).record()
+        assert told["identified"] is False
+        assert told["noise"] == "label noise 0.03"
+        assert any("with label noise 0.03, so its labels are not the target's" in one for one in told["assumptions"])
+    untold = str(certify(model, (inputs, noisy), assume_junta=2))
+    assert "a target that labels them without noise on none; if labels are noisy, say so" in " ".join(untold.split())
+
+
+def test_noise_that_is_no_share_is_refused(tmp_path):
+    """A rate beyond one half, or without a sample of one's own, is refused in a sentence."""
+    model = keyhole.compile("x0 & x2", 8).save(tmp_path / "and.safetensors")
+    with pytest.raises(ArgumentError, match=r"A label noise of 0\.6 was given; it is the share of wrong labels"):
+        certify(model, (np.zeros((1, 8), dtype=int), np.zeros(1, dtype=int)), label_noise=0.6)
+    with pytest.raises(ArgumentError, match="without a training set of one's own"):
+        certify(model, label_noise=0.1)
 
 
 @pytest.mark.parametrize("symbols", [2, 3, 6])

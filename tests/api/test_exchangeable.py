@@ -6,6 +6,7 @@ import pytest
 import keyhole
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.latent import FiniteModel, GaussianLocation, MarkovChain, Polya, Urn
+from keyhole.latent.exchangeability.order import places_test
 from keyhole.latent.exchangeability.permutations import binomial_limit, rejection_rate
 
 
@@ -84,3 +85,24 @@ def test_a_rare_latent_keeps_the_shared_level():
 
     rate = rejection_rate(any_p, rare, sequences=100, length=8, runs=150, rng=5)
     assert rate.rejections <= binomial_limit(150, 0.05)
+
+
+def test_copies_are_not_taken_for_evidence():
+    """A table written ten times is not rejected for it, and says so; without the check it is rejected."""
+    table = Polya(np.ones(4)).sample(20, 8, 3).tokens
+    once, tenfold = keyhole.exchangeable(table), keyhole.exchangeable(np.tile(table, (10, 1)))
+    assert (once.rows, once.sequences, tenfold.rows, tenfold.sequences) == (20, 20, 200, 20)
+    assert [test.p_value for test in tenfold.tests] == [test.p_value for test in once.tests]
+    assert "they are copies, or the order matters" in tenfold.answer
+    assert "repeats" in str(tenfold)
+    assert "repeats" not in str(once)
+    assert places_test(np.tile(table, (10, 1)), permutations=119).p_value == 1 / 120
+
+
+def test_positions_are_rejected_for_repeating_too_seldom():
+    """8 of 100 positions: the answer names the look that saw it, and the level it had."""
+    found = keyhole.exchangeable(Urn(np.ones(100, dtype=int)).sample(400, 8, 0).tokens)
+    assert found.answer == "rejected: tokens of a sequence repeat too seldom, which no latent variable allows."
+    shown = " ".join(str(found).split())
+    assert "in 200 of 200 none of 100 letters occurs twice" in shown
+    assert "each look has half of the level" in shown

@@ -366,7 +366,8 @@ def test_the_title_says_what_is_unusual(tmp_path):
     """Law, noise, alphabet and training sets stand beside the task, the preset beside the transformer."""
     circumstances = {"law": "balanced", "label_noise": 0.1, "feature_noise": 0.2, "symbols": 4, "balanced_sets": True}
     found = learned(tmp_path, contexts=(8,), seeds=1, **circumstances)
-    expected = "and:2 (balanced bits, label noise 0.1, feature noise 0.2, 4 symbols, balanced sets) by coin"
+    expected = "and:2 (both labels equally likely, bits are 1 with probability 0.707, "
+    expected += "label noise 0.1, feature noise 0.2, 4 symbols, balanced sets) by coin"
     assert found.title == expected
     task = found.record()["task"]
     assert {name: task[name] for name in circumstances} == circumstances

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import keyhole
+from keyhole.api.checkpoint_norms import CheckpointNorms
 from keyhole.api.describe import Description
 from keyhole.api.exchangeable import Exchangeability
 from keyhole.api.infer import Inference
@@ -20,6 +21,7 @@ from keyhole.claims.finding import Claim
 from keyhole.claims.findings import Claims, Findings
 from keyhole.errors import OutputError
 from keyhole.latent import Polya
+from keyhole.show.checkpoint_norms import checkpoint_norms_document
 from keyhole.show.claims import claims_document
 from keyhole.show.description import description_document
 from keyhole.show.exchangeability import exchangeability_document
@@ -29,12 +31,16 @@ from keyhole.show.sample_complexity import sample_complexity_document
 from keyhole.show.scores import scores_document
 from keyhole.show.suite import suite_document
 
+from helpers import tiny_checkpoints as tiny
 from helpers.lab_fakes import Coin, Inline
 
 pytestmark = pytest.mark.slow
 
-KINDS = (Description, Inference, Exchangeability, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims, Findings)
-DRAWN = (Description, Inference, SampleComplexity, RunInFull)
+KINDS = (
+    Description, Inference, Exchangeability, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims, Findings,
+    CheckpointNorms,
+)  # fmt: skip
+DRAWN = (Description, Inference, SampleComplexity, RunInFull, CheckpointNorms)
 DOCUMENTS = {
     Description: description_document,
     Inference: inference_document,
@@ -45,6 +51,7 @@ DOCUMENTS = {
     Runs: runs_document,
     RunInFull: run_document,
     Claims: claims_document,
+    CheckpointNorms: checkpoint_norms_document,
 }
 
 
@@ -70,6 +77,7 @@ def answers(tmp_path_factory):
         runs,
         keyhole.show_run(runs[0].identity, store=folder / "store"),
         keyhole.list_claims(),
+        keyhole.checkpoint_norms(tiny.bert()[0], heads=3),
         keyhole.reproduce(("sharpness",), folder=folder / "report", workers=1),
     ]
     return {type(answer): answer for answer in found}
@@ -196,6 +204,7 @@ def test_no_answer_is_read_as_markup(answers):
         Runs((replace(row, learner="<i>"),), answers[Runs].store),
         RunInFull(replace(answers[RunInFull].run, cpu=HOSTILE), None),
         Claims((claim,), ()),
+        replace(answers[CheckpointNorms], checkpoint=replace(answers[CheckpointNorms].checkpoint, source=HOSTILE)),
     ]
     assert {type(answer) for answer in hostile} == set(KINDS) - {Findings}  # ids, kinds and verdicts are words of ours
     for answer in hostile:

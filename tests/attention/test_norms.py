@@ -349,11 +349,11 @@ def test_where_theorems_do_not_reach():
 def test_flags_say_how_the_block_is_built():
     """Residual, LayerNorm and projection are told."""
     found = profile(random_model(Plan(norms=True, residual="each"))).blocks[0]
-    assert (found.residual, found.layernorm) == (True, True)
+    assert (found.residual, found.layernorm) == (True, "after")
     embedding = PairEmbedding(RNG.normal(size=(3, 2, 4)), RNG.normal(size=4))
     layer = (DenseScore(np.eye(4)), RNG.normal(size=(4, 3)), RNG.normal(size=(3, 4)))
     deep = profile(tf_block(embedding, [layer, layer], np.ones(4)))
-    assert [(b.residual, b.layernorm) for b in deep.blocks] == [(False, False)] * 2
+    assert [(b.residual, b.layernorm) for b in deep.blocks] == [(False, "none")] * 2
     assert deep.projected
     assert deep.blocks[0].output.frobenius == pytest.approx(np.linalg.norm(layer[2]))
 

@@ -1,6 +1,5 @@
 """What the exhaustive tests of this package share."""
 
-import os
 from itertools import permutations
 
 import numpy as np
@@ -21,14 +20,13 @@ def unchecked():
         yield
 
 
-@pytest.fixture(scope="session")
-def four_bits(four_bit_classes):
-    """Functions of the positions 0 to 3, by their table read as a number: one for each class under permutation.
+@pytest.fixture(scope="session", params=["classes", pytest.param("all", marks=pytest.mark.long)])
+def four_bits(request, four_bit_classes):
+    """Functions of the positions 0 to 3, by their table read as a number: one for each class under permutation, or all.
 
-    The thorough profile has all 65,536 of them.
+    All 65,536 of them are gone through by `make test-long`.
     """
-    everything = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-    numbers = range(1 << 16) if everything else four_bit_classes
+    numbers = four_bit_classes if request.param == "classes" else range(1 << 16)
     with switched_off():
         return {n: from_table((0, 1, 2, 3), np.array([bool((n >> b) & 1) for b in range(16)])) for n in numbers}
 

@@ -84,10 +84,12 @@ def test_a_counterexample_keeps_the_promise():
     assert found.chernoff is not None
     assert found.judgement is not None
     assert str(found.junta.function()) == "x1 & x4"
-    rate = min(found.sampled.rate, found.chernoff.rate)
+    rate = min(found.sampled.rate, found.chernoff.rate, found.wrong_share.certain_high)
+    assert found.wrong_share.low <= found.wrong_share.high <= found.wrong_share.certain_high
     assert found.error_bound == pytest.approx(found.judgement.error_bound + rate)
     words = text(found)
     assert "COUNTEREXAMPLE: the model says" in words
+    assert "for certain, nothing drawn: at least" in words
     assert "PROVED" not in words
 
 

@@ -31,6 +31,13 @@ def test_the_ledger_tells_proof_from_evidence():
     assert NOT_COVERED
 
 
+def test_what_only_a_bug_can_fail_is_no_evidence():
+    """A claim whose source is a proof of keyhole's is an identity or an inequality, never a measurement."""
+    proved = [one.claim for one in LIBRARY if "with proof" in one.claim.source]
+    assert {"floor", "theorem-t", "inference-rates", "joined"} <= {claim.id for claim in proved}
+    assert all(claim.proved for claim in proved)
+
+
 def test_unknown_claims_are_refused():
     """An id that is not in the ledger is refused with those that are."""
     with pytest.raises(ArgumentError, match="There is no claim 'nothing'; there are conjunctions-uniform"):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import keyhole
+from keyhole import papers
 from keyhole.claims.ledger import LIBRARY
 from keyhole.papers import ZHANG_2022, ZHANG_2023
 
@@ -57,3 +58,33 @@ def test_a_claim_lists_the_papers_it_names(experiment):
     for name, paper in (("Zhang et al. (2022", ZHANG_2022), ("Zhang et al. (2023", ZHANG_2023)):
         if name in experiment.claim.source:
             assert paper in experiment.claim.papers
+
+
+WORKS = [value for value in vars(papers).values() if isinstance(value, papers.Paper)]
+NAMED = re.compile(r"([A-Z]\w+)(?: et al\.| and [A-Z]\w+)? \((\d{4})")
+ENTRY = re.compile(r"@misc\{(\w+),\n((?:  \w+ = \{[^{}]*\},?\n)+)\}")
+
+
+@pytest.mark.parametrize("paper", WORKS, ids=lambda paper: paper.key)
+def test_an_entry_is_bibtex(paper):
+    """Braces close, fields are separated by commas, and authors are single names joined by "and"."""
+    entry = ENTRY.fullmatch(paper.bibtex)
+    assert entry
+    assert entry[1] == paper.key
+    lines = entry[2].splitlines()
+    assert all(line.endswith(",") for line in lines[:-1])
+    assert not lines[-1].endswith(",")
+    found = dict(re.findall(r"(\w+) = \{(.*)\}", entry[2]))
+    assert {"author", "title", "howpublished", "year"} <= set(found)
+    names = found["author"].split(" and ")
+    assert not any("," in name or "et al" in name for name in names)
+    assert len(names) == len(paper.authors.split(", ")) + paper.authors.endswith("et al.")
+
+
+@pytest.mark.parametrize("experiment", LIBRARY, ids=lambda experiment: experiment.claim.id)
+def test_every_work_that_a_claim_names_has_an_entry(experiment):
+    """Each author and year in a claim's text is the first author and year of a paper it lists."""
+    claim = experiment.claim
+    listed = {(paper.authors.split(",")[0].removesuffix(" et al."), str(paper.year)) for paper in claim.papers}
+    for text in (claim.title, claim.statement, claim.source, claim.prediction):
+        assert set(NAMED.findall(text)) <= listed

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from keyhole.attention.normalisers import Entmax15, Softmax
-from keyhole.claims.generalization import bound_growth, bound_rivals, bound_shape, floor, theorem_t
+from keyhole.claims.generalization import bound_growth, bound_rivals, bound_shape, floor, theorem_l, theorem_t
 from keyhole.claims.latent import (
     attention_conditional_mean,
     exchangeability,
@@ -102,7 +102,16 @@ BREAKS = {
     "bound-shape: a dimension that counts": (bound_shape, "capacity", lambda depth, dimension: 9.0**depth * dimension),
     "bound-shape: a spread that costs more": (bound_shape, "spread_price", lambda spread: math.exp(2 * spread)),
     "joined: a larger path norm": (joined, "joined_samples", lambda T, _s, **_rest: 5e6 * math.log(T)),
+    "joined: a member outside the class": (joined, "compiled_path_inf", lambda _s, _leak: 20.0),
+    "joined: a bent read-out": (joined, "pair_plans", bent(joined.pair_plans)),
+    "theorem-t: weights that sum to more than one": (Softmax, "weigh", lambda _self, scores, _xp: np.exp(scores / 30)),
     "theorem-t: a smaller rate": (theorem_t, "one_position_rate", lambda T, m: math.sqrt(math.log(2 * T + 2) / m)),
+    "theorem-l: a third of the bound": (
+        theorem_l,
+        "product_law_lists",
+        lambda *given: ORIGINAL_LISTS(*given)._replace(value=0.35 * ORIGINAL_LISTS(*given).value),
+    ),
+    "theorem-l: a higher floor": (theorem_l, "tabulated_floor", lambda *_args: 1.0),
     "exchangeability: a smaller bound": (
         exchangeability,
         "finite_de_finetti_bound",
@@ -197,6 +206,7 @@ ORIGINAL_SOFTMAX = attention_conditional_mean.softmax_long
 ORIGINAL_EXPECTED = inference_rates.expected_error
 ORIGINAL_COLUMNS = bound_rivals.with_larger_columns
 ORIGINAL_PAIR = bound_growth.pair_construction
+ORIGINAL_LISTS = theorem_l.product_law_lists
 
 
 @pytest.mark.parametrize("name", BREAKS)

@@ -35,6 +35,15 @@ def test_one_sentence_per_theorem():
     assert sum("VACUOUS" in line for line in lines) == 3
 
 
+def test_the_law_of_inputs_is_an_option():
+    """`--law uniform` asks Theorem L for independent symbols; a word that is no law is refused in one sentence."""
+    assert "Theorem L, independent symbols" in " ".join(said("--law", "uniform").split())
+    assert "no least_probability" in " ".join(said().split())
+    result = run(*ASK, "--law", "often")
+    assert result.exit_code == 2
+    assert "--law is any, uniform, or the least probability" in result.output
+
+
 def test_explain_prints_trees_sensitivity_and_rivals():
     """Every derivation, what halving does, every rival with its standing."""
     shown = said(*EXPLAINED)
@@ -74,7 +83,7 @@ def test_json_alone_on_stdout_with_its_schema():
 def test_growth_is_printed_with_its_limit():
     """A table per theorem, at fixed norms and compiled, the limit of the exponent named."""
     shown = said(*VARIED)
-    assert shown.count("limit of the exponent: 1") == 5
+    assert shown.count("limit of the exponent: 1") == 7
     assert shown.count("limit of the exponent: 3") == 3
     assert "compiled at each context" in shown
 
@@ -113,7 +122,7 @@ def test_out_writes_a_file(tmp_path, name, opening):
         (("model.npz", "--samples", "10"), "is no file that bounds are read from"),
         (("nothing.safetensors", "--samples", "10"), "nothing.safetensors"),
         ((*ASK, "--out", "growth.svg"), "without contexts"),
-        ((*ASK, "--out", "answer.pdf"), "'answer.pdf'; its name must end in .json, .txt, .html"),
+        ((*ASK, "--out", "answer.doc"), "'answer.doc'; its name must end in .json, .txt, .html"),
         ((*ASK, "--out", "answer"), "its name must end in"),
     ],
 )

@@ -28,7 +28,7 @@ KEYS = [  # the golden keys of certify/1: fields are only ever added
     "repair_says", "repaired_before", "status_before_repair", "warnings", "assumptions", "description", "delta",
     "delta_parts", "delta_means", "branches", "verification_seconds", "seconds",
     "agreement_inputs", "rule", "disagreement", "rows_distinct", "rows_written", "rows_refuted", "doubt", "noise",
-    "held_out_errors", "held_out_inputs", "lists", "law",
+    "held_out_errors", "held_out_inputs", "wrong_share", "wrong_share_says", "lists", "law",
 ]  # fmt: skip
 AND = junta_of("x3 & x7 & x11")
 
@@ -127,7 +127,7 @@ def test_out(folder, tmp_path, name, opening):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("none.safetensors",), "cannot be read: No such file"),
+        (("none.safetensors",), "is no file, and no name of a run"),
         (("weights.pt",), "is a pickle, which runs code when it is read"),
         (("mamba.safetensors",), "names the architecture 'S6', which is not known"),
         (("good.safetensors", "--data", "long.npz"), "The data have 41 positions, and the model reads 40"),

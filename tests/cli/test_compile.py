@@ -12,6 +12,7 @@ KEYS = [  # the golden keys of compile/1: fields are only ever added
     "keyhole", "schema", "function", "context", "construction", "exact", "margin", "error", "leak", "logit_scale",
     "logit_floor", "width", "heads", "dimension", "norms", "theorem", "formats", "rounding", "summation",
     "inputs_covered", "method", "output", "positions", "parameters", "codes_seed", "why",
+    "rounding_assumes",
 ]  # fmt: skip
 NORMS = [
     "score_frobenius", "score_21", "score_transposed_21", "value_spectral", "value_21", "value_frobenius", "readout",

@@ -9,9 +9,34 @@ from typer.testing import CliRunner
 from keyhole.cli.app import app
 from keyhole.latent import MarkovChain, Polya, Urn
 
-KEYS = ["keyhole", "schema", "answer", "rejected", "sequences", "length", "kind", "letters", "level", "seed", "tests"]
+KEYS = [
+    "keyhole",
+    "schema",
+    "answer",
+    "rejected",
+    "sequences",
+    "length",
+    "kind",
+    "letters",
+    "level",
+    "seed",
+    "tests",
+    "rows",
+    "repeat_chance",
+]
 TEST_KEYS = ["name", "null", "statistic", "p_value", "permutations", "rejects"]  # golden: fields are only ever added
-EXTENDIBLE_KEYS = [*TEST_KEYS[:5], "direction", "covariance", "sequences", "least", "most", "ceiling", "rejects"]
+EXTENDIBLE_KEYS = [
+    *TEST_KEYS[:5],
+    "direction",
+    "covariance",
+    "sequences",
+    "least",
+    "most",
+    "ceiling",
+    "balance_p_value",
+    "birthday",
+    "rejects",
+]
 
 
 def run(*arguments):
@@ -75,8 +100,9 @@ def test_large_reals_and_few_sequences(tmp_path):
     answer = run(tmp_path / "large.npy", "--json")
     assert answer.exit_code == 0
     facts = json.loads(answer.stdout)
-    assert facts["tests"][1]["statistic"] is None
-    assert facts["tests"][1]["statistic_reason"] == "infinite"
+    assert facts["tests"][0]["statistic"] is None
+    assert 0 < facts["tests"][1]["statistic"] < 1  # of ranks
+    assert facts["tests"][0]["statistic_reason"] == "infinite"
     np.save(tmp_path / "few.npy", np.array([[0, 1, 0, 1]] * 3))
     few = run(tmp_path / "few.npy")
     assert few.exit_code == 0, few.output

@@ -78,7 +78,7 @@ def test_the_seed_decides():
         (("markov",), "markov is a contrast, which has no posterior"),
         (("nothing",), "There is no latent model 'nothing'"),
         (("gp", "--attention", "hard"), "There is no attention 'hard'"),
-        (("gp", "--attention", ","), "names no kind of attention"),
+        (("gp", "--attention", ","), "has a comma with no name beside it"),
         (("gp", "--attention", "sink"), "gp has keys"),
         (("gp", "--bandwidth", "0"), "a positive number times a power of T; got 0.0"),
         (("gp", "--bandwidth", "wide"), "'wide'"),
@@ -95,7 +95,7 @@ def test_the_seed_decides():
         (("gaussian", "--size", "64..8"), "runs backwards"),
         (("gaussian", "--size", "0"), "below 1"),
         (("gaussian", "--size", "1e6"), "up to 8192 tokens"),
-        (("gaussian", "--size", "8,16", "--repeats", "4", "--out", "a.pdf"), "must end in"),
+        (("gaussian", "--size", "8,16", "--repeats", "4", "--out", "a.doc"), "must end in"),
     ],
 )
 def test_refusals_are_one_sentence_and_exit_code_two(words, sentence):

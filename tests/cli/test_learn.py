@@ -22,7 +22,7 @@ from helpers.lab_fakes import Coin
 KEYS = [  # golden: fields are only ever added
     "keyhole", "schema", "task", "learner", "schedule", "quantile", "confidence", "thresholds", "laws", "verdict",
     "cells", "certified", "certificates", "beside", "runs", "made", "seconds",
-    "trivial_accuracy", "trivial_remedy", "what", "by", "remarks", "other_versions",
+    "trivial_accuracy", "trivial_remedy", "what", "by", "remarks", "other_versions", "limits",
 ]  # fmt: skip
 THRESHOLD = ["context", "m", "low", "high", "censored", "plateau", "slope", "trials", "unfitted"]
 CELL = ["context", "samples", "trials", "successes", "fitted", "steps", "unfitted_failures", "fitted_failures"]
@@ -359,3 +359,14 @@ def test_a_learner_that_is_no_classifier_makes_no_run(tmp_path, kind, option):
     assert answer.exit_code == 2, answer.output
     assert f"sklearn:{kind} is no classifier of scikit-learn" in answer.stderr
     assert not (tmp_path / "store").exists()
+
+
+def test_exact_learners_say_what_they_assume(tmp_path):
+    """A negated parity is not fitted by gf2, which says why; noise is warned of, and a tree has nothing to say."""
+    asked = ("~(x1 ^ x2)", "--context", "6", "--samples", "20", "--seeds", "2", "--learner", "gf2", "--store", tmp_path)
+    words = " ".join(ask(*asked).stdout.split())
+    assert "a negated parity is not fitted (gf2:affine fits it)" in words
+    assert "warning" not in words
+    noisy = " ".join(ask(*asked, "--noise", "0.1", "--beside", "sklearn:tree").stdout.split())
+    assert noisy.count("warning: gf2 does not bear noise, and this task has some") == 1
+    assert noisy.count("assumes that") == 1

@@ -1,6 +1,7 @@
 """Whatever goes wrong is one sentence on stderr with an exit code of its own, and never a traceback."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -80,10 +81,13 @@ def test_a_full_disk_behind_stdout_is_a_sentence():
     assert "No space left on device" in done.stderr
 
 
-@pytest.mark.parametrize(("closed", "words"), [(1, "Standard output is closed"), (0, "There are no runs in 'none'")])
+@pytest.mark.parametrize(
+    ("closed", "words"), [(">&-", "Standard output is closed"), ("<&-", "There are no runs in 'none'")]
+)
 def test_closed_streams_are_sentences(closed, words):
     """Without stdout there is nobody to answer; without stdin nobody is asked."""
-    done = run(["runs", "prune", "--all", "--store", "none"], preexec_fn=lambda: os.close(closed))
+    command = shlex.join([sys.executable, "-m", "keyhole", "runs", "prune", "--all", "--store", "none"])
+    done = subprocess.run(["sh", "-c", f"{command} {closed}"], stderr=subprocess.PIPE, text=True, check=False)  # noqa: S607
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1

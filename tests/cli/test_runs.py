@@ -18,7 +18,7 @@ ROW = [  # golden: fields are only ever added
     "identity", "task", "learner", "context", "samples", "seed", "success", "fitted", "accuracy", "steps", "seconds",
     "created",
 ]  # fmt: skip
-TABLE = [*ROW, "law", "label_noise", "feature_noise", "symbols", "balanced_sets", "numerics", "settings"]
+TABLE = [*ROW, "law", "label_noise", "feature_noise", "symbols", "balanced_sets", "numerics", "learner_level"]
 RUN = [*ROW, "configuration", "result", "versions", "cpu", "weights"]
 
 
@@ -110,7 +110,7 @@ def test_export(store, tmp_path):
     assert list(rows[0]) == TABLE
     assert [rows[0][name] for name in TABLE[-7:-2]] == ["uniform", "0.0", "0.0", "2", "False"]
     assert rows[0]["numerics"] == str(NUMERICS)
-    assert rows[0]["settings"] == '{"level":10.0,"name":"coin"}'
+    assert rows[0]["learner_level"] == "10.0"
     assert [row["context"] for row in rows] == ["6", "100", "6", "100000"]
     refused = ask("export", "runs.xlsx", "--store", store)
     assert refused.exit_code == 2
@@ -125,11 +125,12 @@ def test_exported_runs_of_other_settings_differ(tmp_path):
         "feature_noise": SparseTask("and:2", feature_noise=0.1),
         "symbols": SparseTask("and:2", symbols=4),
         "balanced_sets": SparseTask("and:2", balanced_sets=True),
-        "settings": SparseTask("and:2"),
+        "learner_level": SparseTask("and:2"),
     }
     plain = RunSpec(SparseTask("and:2"), Coin(), 6, 30, 0)
     others = {
-        name: RunSpec(task, Coin(level=11.0 if name == "settings" else 10.0), 6, 30, 0) for name, task in kinds.items()
+        name: RunSpec(task, Coin(level=11.0 if name == "learner_level" else 10.0), 6, 30, 0)
+        for name, task in kinds.items()
     }
     with Store(tmp_path) as kept:
         kept.add((cell, run(cell)) for cell in (plain, *others.values()))

@@ -33,7 +33,7 @@ def test_json_alone_on_stdout(suite):
     answer = run("score", suite, suite.parent / "model-000.npy", "--json", "--top", "6")
     assert answer.exit_code == 0
     facts = json.loads(answer.stdout)
-    assert list(facts) == ["keyhole", "schema", "mean", "models"]
+    assert list(facts) == ["keyhole", "schema", "mean", "models", "missing"]
     assert facts["schema"] == "score/1"
     assert list(facts["models"][0]) == MODEL_KEYS
     assert list(facts["models"][0]["score"]) == SCORE_KEYS

@@ -72,6 +72,21 @@ def test_a_charge_with_logits_has_its_least_inside():
     assert 0.02 < found < 0.98
 
 
+def test_a_charge_chooses_the_construction_too():
+    """Where units are charged, a parity of two bits is made of three, by A5, not of four at a smaller P_∞, by A1."""
+
+    def charge(profile):
+        return profile.blocks[0].heads[0].value.columns + profile.path_inf / 1e6
+
+    function = read_function("x0 ^ x5")
+    choice = cheapest(charge, function, 100)
+    assert (choice.plan.construction, choice.plan.width) == ("A5", 3)
+    assert choose(function, 100).plan.construction == "A1"
+    for name in ("pair", "additive", "heads"):
+        plans = find_construction(name).plans(function, 100, 0.5, "signs")
+        assert min(charge(plan_profile(plan)) for plan in plans) >= charge(plan_profile(choice.plan))
+
+
 def test_refusals():
     """A constant, a short context, a wrong name, a wrong output, a wrong mass, and too large a table."""
     function = conjunction((0, 9))

@@ -130,3 +130,30 @@ def test_a_tiny_transformer_has_its_stored_outcome():
     assert drawn(spec) == "cfd22db5230512c838e092b43b6fb2b291170d4963335c50824e0544f0049ea8"
     assert abs(result.accuracy - 0.7563) <= 0.02
     assert abs(result.readings[-1]["loss"] - 0.5026) <= 0.005
+
+
+@pytest.mark.parametrize(
+    ("learner", "identity"),
+    [
+        ("transformer", "878fe5fc90f751ca0d4c82d179dc480f828f84035ea4595c1c8e9ad8d84ca4c7"),
+        ("transformer:parity", "81330ee7bd7261fddad8ae8dd669f63d2a97420a337b7277eaa2e4a89a7024bf"),
+        ("transformer:paper", "0f14021775d4ca03f274317ef43715644db008493e7c54861a7dac7c37b0b9c4"),
+    ],
+)
+def test_the_presets_keep_their_names(learner, identity):
+    """The identity of a run is what it was: settings that came later are in no record that does not use them."""
+    assert RunSpec(SparseTask("and:3"), learner_named(learner), 20, 30, 0).identity == identity
+
+
+def test_records_without_the_later_settings_are_read_as_they_were_meant():
+    """A run of the paper's preset from before its final norm is made again without one, under its own name."""
+    before = learner_named("transformer:paper").record()
+    for name in ("final_norm", "attention_dropout", "cls_position"):
+        del before[name]
+    learner = TransformerLearner.from_record(before)
+    later = learner.settings.final_norm, learner.settings.attention_dropout, learner.settings.cls_position
+    assert not any(later)
+    assert learner.record() == before
+    spec = RunSpec(SparseTask("and:3"), learner, 20, 30, 0)
+    assert spec.identity == "23fb87a21db0492f835c90b1909bed7e2588ddade1bb340cb67847c12c6789e1"
+    assert (learner.remark, learner_named("transformer:paper").remark[:16]) == ("", "the preset paper")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.errors import AssumptionError, ShapeError
+from keyhole.errors import AssumptionError, FormulaError, ShapeError
 from keyhole.languages import (
     CountProperty,
     EqualCounts,
@@ -13,6 +13,8 @@ from keyhole.languages import (
     Restricted,
     TableProperty,
     automaton_of,
+    read_property,
+    with_last,
 )
 
 from helpers.planted_juntas import all_sequences
@@ -69,6 +71,19 @@ def test_a_restricted_claim_speaks_of_its_domain_alone(name, length):
     assert answers[spoken].tolist() == [bool(definition(word)) for word in words[spoken]]
 
 
+@pytest.mark.parametrize("name", PROPERTIES)
+@given(length=st.integers(3, 6), symbol=st.integers(0, 1))
+def test_the_last_symbol_may_be_given(name, length, symbol):
+    """The words before a given last symbol have the answers of the whole words, each in exactly one class."""
+    stated, definition = PROPERTIES[name]
+    left = with_last(stated.at(length), symbol)
+    words = all_sequences(length - 1, len(stated.alphabet))
+    answers, spoken = left.answers(words)
+    assert spoken.all()
+    assert answers.tolist() == [bool(definition(np.append(word, symbol))) for word in words]
+    assert all(classes.contains(words[:, list(left.reads)]).any(axis=1).all() for _, classes in left.classes)
+
+
 def test_a_claim_that_nothing_answers_has_one_class():
     """(ab)* has no word of odd length: the class of true words is left out, not empty."""
     claim, _ = PROPERTIES["(ab)*"]
@@ -90,3 +105,54 @@ def test_what_does_not_fit_is_refused(make, error):
     """A rule that is not known, a position beyond the word, a table or an alphabet of another size: a sentence each."""
     with pytest.raises(error):
         make()
+
+
+WORDS = {
+    "majority": lambda w: 2 * w.sum() > len(w),
+    "majority of 0": lambda w: 2 * (w == 0).sum() > len(w),
+    "even number of 1's": lambda w: w.sum() % 2 == 0,
+    "odd number of 0": lambda w: (w == 0).sum() % 2 == 1,
+    "at least 3 of 1": lambda w: w.sum() >= 3,
+    "at most 2 of 0": lambda w: (w == 0).sum() <= 2,
+    "exactly 2 of 1s": lambda w: w.sum() == 2,
+    "equal numbers of 0 and 1": lambda w: 2 * w.sum() == len(w),
+    "first is 1": lambda w: w[0] == 1,
+    "last is 0": lambda w: w[-1] == 0,
+    "regex:0*1*": lambda w: bool((np.diff(w) >= 0).all()),
+}
+
+
+@pytest.mark.parametrize("text", WORDS)
+def test_words_name_properties(text):
+    """Each form in words has the answers that it says, at every length from 1 to 6."""
+    for length in range(1, 7):
+        words = all_sequences(length, 2)
+        answers, spoken = read_property(text, BITS).at(length).answers(words)
+        assert spoken.all()
+        assert answers.tolist() == [bool(WORDS[text](word)) for word in words]
+
+
+@pytest.mark.parametrize(
+    "text", ["majority of 2", "majority of 0 or 1", "equal numbers of 1 and 1", "regex:(", "automaton:nowhere.json"]
+)
+def test_words_that_do_not_fit_are_refused(text):
+    """A symbol that is not in the alphabet, all of them, one compared with itself: a sentence each."""
+    with pytest.raises(FormulaError):
+        read_property(text, BITS)
+
+
+def test_other_words_are_left_to_others():
+    """What is none of the forms is no property here: it may be a formula."""
+    assert read_property("x3 & x7", BITS) is None
+
+
+def test_an_automaton_from_a_file(tmp_path):
+    """The automaton of an even number of a, as JSON; one that lacks a move is refused."""
+    path = tmp_path / "even.json"
+    path.write_text('{"start": 0, "accepting": [0], "moves": [{"a": 1, "b": 0}, {"a": 0, "b": 1}]}')
+    words = all_sequences(4, 2)
+    answers, _ = read_property(f"automaton:{path}", ("a", "b")).at(4).answers(words)
+    assert answers.tolist() == [int((word == 0).sum()) % 2 == 0 for word in words]
+    path.write_text('{"start": 0, "accepting": [0], "moves": [{"a": 1}]}')
+    with pytest.raises(FormulaError, match="every state and symbol"):
+        read_property(f"automaton:{path}", ("a", "b"))

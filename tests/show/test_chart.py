@@ -153,7 +153,7 @@ def test_table_holds_what_lies_over_a_figure(tmp_path):
 
 def test_refuses_an_unknown_format(tmp_path):
     """A name that asks for another format is refused, and nothing is written."""
-    with pytest.raises(OutputError, match=r"must end in \.csv, \.html, \.png, \.svg"):
+    with pytest.raises(OutputError, match=r"must end in \.csv, \.html, \.pdf, \.png, \.svg"):
         save_figure(FIGURES["bars"], tmp_path / "figure.docx")
     assert not list(tmp_path.iterdir())
 

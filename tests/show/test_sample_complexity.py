@@ -64,11 +64,12 @@ def test_certificates_are_counted():
     """A row per context and size under headings of its own, explained above."""
     row = {
         "context": 8, "samples": None, "settled": 3, "clean": 2, "proved": 1, "counterexamples": 0, "identified": 1,
-        "error_bound": None, "seconds": 1.25,
+        "undecided": 2, "error_bound": None, "seconds": 1.25,
     }  # fmt: skip
-    found = lines(certified=[row])
-    assert found[-3].split() == ["8", "fresh", "3", "2", "1", "0", "1", "–", "1.2"]
-    assert found[-4].split()[-2:] == ["bound", "seconds"]
+    found = lines(certified=[row], certificates_delta="each bound fails", certificates_wrong="")
+    assert found[-3] == "each bound fails"
+    assert found[-4].split() == ["8", "fresh", "3", "2", "1", "0", "2", "1", "–", "1.2"]
+    assert found[-5].split()[-2:] == ["bound", "seconds"]
     assert "clean: no error on 100,000 fresh inputs" in " ".join(found)
 
 

@@ -1,12 +1,17 @@
 """What do these norms guarantee? Every theorem that applies, its rivals, the samples each one needs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
+from keyhole.api.stored_run import names_run, read_run
+from keyhole.attention import Model
+from keyhole.attention import profile as profile_of
+from keyhole.boolean import read_function
 from keyhole.bounds import (
     ROUTES,
     TARGETS,
@@ -21,13 +26,14 @@ from keyhole.bounds import (
     rivals,
     sample_size,
 )
-from keyhole.bounds.finite import certificate_nats, exact_error
+from keyhole.bounds.finite import EXACT_UP_TO, certificate_nats, exact_error
 from keyhole.bounds.theorems import Rival, with_tokens
-from keyhole.compiler import load_checked, plan_profile
+from keyhole.compiler import choose, load_checked, plan_profile
+from keyhole.decimals import surely
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure
 from keyhole.files.atomic import write_file
-from keyhole.files.looking import is_folder
+from keyhole.files.looking import is_folder, is_there
 from keyhole.files.model import read_model
 from keyhole.files.norms import read_norms, template
 from keyhole.pretrained import is_tabulated
@@ -39,7 +45,7 @@ from keyhole.show.site import save_figure
 from keyhole.show.text import to_text
 
 GROWTH_GAP = 0.2  # of the growth table, where no gap is asked for
-DRAWN = (".svg", ".png", ".csv")  # endings of files that have the figure of growth
+DRAWN = (".svg", ".pdf", ".png", ".csv")  # endings of files that have the figure of growth
 
 
 @dataclass(frozen=True)
@@ -82,18 +88,20 @@ class Bound(Result):
 
     @property
     def best(self) -> Guarantee:
-        """The smallest of the guarantees."""
+        """The smallest of the guarantees; refused where no theorem applies."""
+        if not self.guarantees:
+            raise AssumptionError(f"No theorem applies to {self.source}: {self.refused[0][1]}")
         return min(self.guarantees, key=lambda stated: stated.value)
 
     @property
     def vacuous(self) -> bool:
-        """Whether every guarantee is."""
-        return self.best.vacuous
+        """Whether every guarantee is, or there is none."""
+        return not self.guarantees or self.best.vacuous
 
     @property
     def summary(self) -> str:
-        """The smallest guarantee in a sentence."""
-        return str(self.best)
+        """The smallest guarantee in a sentence, or why there is none."""
+        return str(self.best) if self.guarantees else f"no theorem applies: {self.refused[0][1]}"
 
     def document(self) -> Document:
         """A sentence per theorem, what was refused, and growth."""
@@ -142,8 +150,8 @@ class Bound(Result):
     def save(self, path: str | Path, *, explained: bool = False) -> Path:
         """Write the answer in the format of the path's ending, and return the path.
 
-        .json has the record, .txt the answer as it is shown, or explained; .html every derivation; .svg, .png and .csv
-        have the figure of growth.
+        .json has the record, .txt the answer as it is shown, or explained; .html every derivation; .svg, .pdf, .png
+        and .csv have the figure of growth.
         """
         path = Path(path)
         self.require_ending(path)
@@ -171,7 +179,7 @@ class Bound(Result):
         """The record but for what halving each norm does, which takes longest and is shown only if asked for."""
         return {
             "source": self.source,
-            "best": self.best.route.key,
+            "best": self.best.route.key if self.guarantees else None,
             "vacuous": self.vacuous,
             "guarantees": [stated.record() for stated in self.guarantees],
             "samples_for_gap": {"gap": self.gap, **dict(self.samples_needed)} if self.gap else None,
@@ -211,27 +219,95 @@ def named_norms(source: str) -> tuple[str, int] | None:
     return (target, int(count)) if target in TARGETS and count.isdigit() else None
 
 
-def norms_of(source: str | Path | NormProfile, context: int | None) -> NormProfile:
-    """The norms of a source at a context: a profile, a model of ours, a JSON file, or a name such as and:3."""
+Source = str | Path | NormProfile | Model
+
+
+class Subject(NamedTuple):
+    """Whose norms they are: with what is known of how they came about."""
+
+    profile: NormProfile
+    measured: bool = False  # read off a trained model
+    samples: int | None = None  # that it was trained on
+    sparsity: int | None = None  # of a function that was named
+    conditioned: bool = False  # training sets were redrawn until one was balanced
+
+
+def read_subject(
+    source: Source,
+    context: int | None,
+    store: Path | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Subject:
+    """The norms of a source: a trained run by its name, else what `norms_of` knows."""
+    if isinstance(source, Model):
+        return Subject(profile_of(source, trained=True), measured=True)
+    if isinstance(source, str) and named_norms(source) is None and names_run(source):
+        return _run_subject(source, context, store, tell)
+    return Subject(norms_of(source, context), sparsity=_sparsity(source))
+
+
+def _run_subject(name: str, context: int | None, store: Path | None, tell: Callable[[str], None]) -> Subject:
+    """The norms of a trained run, under the law its inputs were drawn from."""
+    run = read_run(name, store, tell=tell)
+    if run.sample is None:
+        raise AssumptionError(
+            f"The run {name} learned from fresh samples, so it has no training set whose gap could be bounded."
+        )
+    profile = profile_of(run.model, trained=True)
+    if context not in (None, profile.tokens - 1):
+        raise AssumptionError(
+            f"The run {name} has a context of {profile.tokens - 1}, and {context} was given; leave it out."
+        )
+    profile = replace(profile, least_probability=min(run.law.chances))
+    return Subject(profile, measured=True, samples=len(run.sample[1]), conditioned=run.conditioned)
+
+
+def norms_of(source: Source, context: int | None) -> NormProfile:
+    """The norms of a source at a context: a profile, a model, a file of either, a name such as and:3, or a formula."""
     if context is not None and context < 1:
         raise AssumptionError(f"A context has at least one position; got {context}.")
     tokens = None if context is None else context + 1  # [CLS] is one more row
+    if isinstance(source, Model):
+        return profile_of(source, trained=True)
     if isinstance(source, NormProfile):
-        return source if tokens is None else with_tokens(source, tokens)
+        return source if context is None else with_tokens(source, context + source.constant_tokens)
     named = named_norms(str(source))
+    if named is None and isinstance(source, str) and _is_formula(source):
+        return plan_profile(choose(read_function(source, 0), _needed(source, context)).plan)
     if named is not None:
-        if context is None:
-            raise DataError(f"The norms of {source} depend on the number of positions: give a context.")
-        return pair_construction(named[0], context, named[1])
+        return pair_construction(named[0], _needed(source, context), named[1])
     path = Path(source)
     if path.suffix == ".safetensors":
         return _stored_norms(path, context)
     if path.suffix in {".npz", ".pt", ".bin"} or is_folder(path, DataError):
         raise DataError(
             f"{source} is no file that bounds are read from; give a model that `keyhole.compile(...).save` wrote, "
-            "a JSON of norms or a name such as and:3."
+            "a JSON of norms, a name such as and:3, a formula, or a run."
         )
-    return read_norms(path, tokens)
+    norms = read_norms(path, tokens)
+    return norms if context is None else with_tokens(norms, context + norms.constant_tokens)
+
+
+def _needed(source: str | Path, context: int | None) -> int:
+    """The context, which a name or a formula needs."""
+    if context is None:
+        raise DataError(f"The norms of {source} depend on the number of positions: give a context.")
+    return context
+
+
+def _is_formula(source: str) -> bool:
+    """Whether a text is meant as a function: it has no ending of a file, and no file has its name."""
+    return not Path(source).suffix and not is_there(Path(source), DataError)
+
+
+def _sparsity(source: Source) -> int | None:
+    """How many positions a named function, or a formula, reads."""
+    if not isinstance(source, str):
+        return None
+    named = named_norms(source)
+    if named is not None:
+        return named[1]
+    return read_function(source, 0).sparsity if _is_formula(source) else None
 
 
 def _stored_norms(path: Path, context: int | None) -> NormProfile:
@@ -256,27 +332,46 @@ def norms_template() -> str:
     return template()
 
 
+@asked
 def bound(
-    source: str | Path | NormProfile,
-    samples: Real,
+    source: Source,
+    samples: Real | None = None,
     context: int | None = None,
     *,
     delta: Real = 0.01,
     gap: Real | None = None,
     measured: bool = False,
     contexts: Sequence[int] = (),
+    law: str | Real | None = None,
+    accepted: Real | None = None,
+    store: Path | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Bound:
     """What the norms of `source` guarantee after `samples` samples, by every theorem that applies.
 
-    `gap` asks for the samples each theorem needs; `contexts` for their growth; `measured` says that the norms
-    were read off a trained model, which costs a part of δ.
+    A source is a name such as and:3, a formula, a file of a compiled model or of norms, a profile, a model, or the name
+    of a trained run, which brings its training set's size and its law; where its weights were not kept it is trained
+    again, and `tell` is told. The smallest guarantee comes first. `gap` asks for the samples each theorem needs;
+    `contexts` for their growth; `measured` says that the norms were read off a trained model, as those of models and
+    runs always are, which costs a part of δ. `law` says how inputs are drawn: "uniform", or a number, the least
+    probability of a symbol where symbols are independent; None says nothing. `accepted` is the probability with which a
+    drawn training set was kept, where sets were redrawn until they met a condition.
 
     >>> print(bound("and:3", 1e5, 100).guarantees[0])
     gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)
     """
-    profile = norms_of(source, context)
+    subject = read_subject(source, context, store, tell)
+    profile, measured = _under(law, subject.profile), measured or subject.measured
     require_possible(profile)
-    m, chance = sample_size(samples), failure(delta)
+    samples = subject.samples if samples is None else samples
+    if samples is None:
+        raise AssumptionError("A bound was asked for without a number of samples; give samples.")
+    if subject.conditioned and accepted is None:
+        raise AssumptionError(
+            f"The training set of {source} was redrawn until it was balanced, and a bound must know how likely a set "
+            "is kept. Give that probability, `accepted`."
+        )
+    m, chance = sample_size(samples), failure(delta) * _kept(accepted)
     share = chance / len(ROUTES) if measured else chance  # the smallest of several is taken after looking
     guarantees, refused = [], []
     for route in ROUTES:
@@ -284,51 +379,93 @@ def bound(
             guarantees.append(guarantee(route, profile, m, delta=share, measured=measured))
         except AssumptionError as refusal:
             refused.append((route.title, str(refusal)))
-    if not guarantees:
+    if not guarantees and not subject.measured:
         raise AssumptionError(f"No theorem applies to these norms: {refused[0][1]}")
+    if guarantees:
+        guarantees.sort(key=min(guarantees, key=lambda stated: stated.value).__ne__)  # the smallest first
     needed = () if gap is None else tuple((g.route.title, g.samples_for(gap)) for g in guarantees)
     return Bound(
-        source="norms" if isinstance(source, NormProfile) else str(source),
+        source=_name(source),
         guarantees=tuple(guarantees),
         refused=tuple(refused),
-        rivals=rivals(profile, samples, delta),
+        rivals=rivals(profile, samples, delta, measured=measured),
         gap=gap,
         samples_needed=needed,
-        finite=_finite(source, context, samples, delta),
+        finite=_finite(subject.sparsity, context, samples, delta),
         growth=_growths(source, profile, guarantees, contexts, gap or GROWTH_GAP) if contexts else (),
     )
 
 
-def _finite(
-    source: str | Path | NormProfile, context: int | None, samples: Real, delta: Real
-) -> tuple[tuple[str, float], ...]:
+def _under(law: str | Real | None, profile: NormProfile) -> NormProfile:
+    """The profile with the law of its inputs, where one is given."""
+    if law is None:
+        return profile
+    if law == "uniform":
+        return replace(profile, least_probability=1 / profile.symbols)
+    if isinstance(law, str):
+        raise AssumptionError(
+            f'A law of inputs is "uniform", or a number, the least probability of a symbol; got {law!r}.'
+        )
+    return replace(profile, least_probability=float(law))
+
+
+def _name(source: Source) -> str:
+    """What an answer calls its source."""
+    if isinstance(source, NormProfile):
+        return "norms"
+    return "a model" if isinstance(source, Model) else str(source)
+
+
+def _kept(accepted: Real | None) -> float:
+    """The probability with which a drawn training set was kept: 1 where none was redrawn.
+
+    Statement  What fails with probability ≤ δ·accepted over drawn sets fails with probability ≤ δ over kept ones.
+    Proof      P(fails | kept) ≤ P(fails)/P(kept).
+    Source     Textbook.
+    """
+    if accepted is None:
+        return 1.0
+    if not 0 < accepted <= 1:
+        raise AssumptionError(f"A training set is kept with a probability above 0 and at most 1; got {accepted}.")
+    return float(accepted)
+
+
+def _finite(sparsity: int | None, context: int | None, samples: Real, delta: Real) -> tuple[tuple[str, float], ...]:
     """What finite classes say of a function named by its sparsity: these bounds are not vacuous."""
-    named = None if isinstance(source, NormProfile) else named_norms(str(source))
-    if named is None or context is None:
+    if sparsity is None or context is None:
         return ()
-    s, m = named[1], int(samples)
+    s, m = sparsity, int(samples)
     nats = certificate_nats(context, s, delta)
-    return (
-        (f"Occam: error of any {s}-junta that fits {m:,} samples, at most", exact_error(nats, m)),
-        (
-            f"identification: uniform bits, the target assumed a junta on at most {s} of them, samples",
-            float(identification_size(context, s, float(delta))),
-        ),
-        (FLOOR, information_floor(context, s)),
-    )
+    sure = f"with probability ≥ {surely(float(delta))}"
+    whole = float(identification_size(context, s, float(delta), witnessed=False))
+    told = f"identification: uniform bits, the target a junta on at most {s} of them, {sure} a junta that fits is it"
+    identified: tuple[tuple[str, float], ...] = ((f"{told}, samples", whole),)
+    if s <= EXACT_UP_TO:  # beyond, the number does not use the rule
+        seen = float(identification_size(context, s, float(delta)))
+        ruled = f"{told} if every cell of the function was seen, samples"
+        identified = (
+            (ruled, seen),
+            (f"identification without the rule that every cell was seen, {sure}, samples", whole),
+        )
+    occam = f"Occam: error of any {s}-junta that fits {m:,} samples, {sure}, at most"
+    return ((occam, exact_error(nats, m)), *identified, (FLOOR, information_floor(context, s)))
 
 
 FLOOR = "information floor: no learner names the positions from fewer samples than"
 LIMITS = {
     ("tabulated", "fixed"): "1: the complexity grows like √log T exactly, so samples like log T",
     ("tabulated", "compiled"): "1: P_∞ does not grow with T",
+    ("lists", "fixed"): "1: ln(2N) grows like log T, and the depth D of the lists hardly moves",
+    ("lists", "compiled"): "1: P_∞ does not grow with T",
+    ("product-lists", "fixed"): "1: ln(2N) grows like log T, and the depth D of the lists hardly moves",
+    ("product-lists", "compiled"): "1: P_∞ does not grow with T",
     ("fixed",): "1: C/Λ is constant in T, and Λ holds log m too, so the exponent rises slowly",
     ("compiled",): "3: the logits of exact heads grow like log T and enter squared",
 }
 
 
 def _growths(
-    source: str | Path | NormProfile,
+    source: Source,
     profile: NormProfile,
     guarantees: Sequence[Guarantee],
     contexts: Sequence[int],
@@ -336,10 +473,15 @@ def _growths(
 ) -> tuple[Growth, ...]:
     """Growth of every guarantee at fixed norms, and end to end where the norms are known at every context."""
     grown = []
-    compiled = not isinstance(source, NormProfile) and named_norms(str(source)) is not None
+    compiled = _sparsity(source) is not None
     for kind in ("fixed", "compiled") if compiled else ("fixed",):
         for found in guarantees:
-            here = [replace(profile, tokens=T + 1) if kind == "fixed" else norms_of(source, T) for T in contexts]
+            here = [
+                replace(profile, tokens=T + profile.constant_tokens)
+                if kind == "fixed"
+                else replace(norms_of(source, T), least_probability=profile.least_probability)
+                for T in contexts
+            ]
             sizes = tuple(float(found.again(profile=norms).samples_for(gap)) for norms in here)
             limit = LIMITS.get((found.route.key, kind)) or LIMITS[(kind,)]
             words = "fixed" if kind == "fixed" else "compiled at each context"

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.asking import asked
 from keyhole.api.decision_lists import lists_figure, lists_record
 from keyhole.api.result import Result
 from keyhole.api.stored_run import names_run, read_run
@@ -17,9 +18,12 @@ from keyhole.bounds import Real
 from keyhole.certifier import ModelCertificate, Terms, certificate_of, certificate_record, formula
 from keyhole.certifier.read import CertifiableModel, HeadReading, certifiable, read_lists
 from keyhole.certifier.sample import FRESH
-from keyhole.errors import ArgumentError
+from keyhole.compiler import compiled, load_undamaged, require_dense, to_tabulated
+from keyhole.compiler.constructions import Plan
+from keyhole.errors import ArgumentError, CheckpointError
 from keyhole.figure import Figure
 from keyhole.files.data import as_sample, read_labelled
+from keyhole.files.looking import is_there
 from keyhole.files.model import read_model
 from keyhole.files.safetensors_in import is_ours, read_weights
 from keyhole.pretrained import is_tabulated, load_tabulated, read_foreign, save_tabulated
@@ -29,7 +33,7 @@ from keyhole.show.decision_lists import lists_document
 from keyhole.show.document import Document
 from keyhole.show.folding import abbreviate
 
-Source = str | Path | Model | Tabulated
+Source = str | Path | Model | Tabulated | compiled.Compiled
 Data = str | Path | tuple[Any, Any]
 
 MODEL = ".safetensors"
@@ -115,16 +119,20 @@ def read_source(path: Path) -> CertifiableModel:
     stored = read_model(path)
     if is_tabulated(stored):
         return replace(certifiable(load_tabulated(stored)), note=_note(stored.description.get("notes")))
-    from keyhole.compiler import load_undamaged, require_dense, to_tabulated
-
     plan = load_undamaged(stored, path)
     require_dense(plan, stored, path)
+    return _of_plan(plan)
+
+
+def _of_plan(plan: Plan) -> CertifiableModel:
+    """The model that a construction made."""
     model = to_tabulated(plan)
     if plan.output == "bits":  # 1 and 0 are told apart at one half; signs at 0
         model = replace(model, readout=replace(model.readout, bias=np.asarray(-0.5)))
     return certifiable(model)
 
 
+@asked
 def certify(
     model: Source,
     data: Data | None = None,
@@ -136,10 +144,11 @@ def certify(
     delta: Real = 0.01,
     bias: Real | None = None,
     accepted: Real | None = None,
+    label_noise: Real = 0.0,
     largest: int = 6,
     fresh: int = FRESH,
     seed: int = 0,
-    store: Path | None = None,
+    store: str | Path | None = None,
     watch: Watch = ignore,
     tell: Callable[[str], None] = lambda _: None,
     lists: int | None = None,
@@ -150,11 +159,13 @@ def certify(
     its weights were not kept it is trained again, and `tell` is told. `data`
     are the (inputs, labels) it was trained on, or a file of them; `holdout` labelled inputs it never saw. `bias` is
     the probability of a 1 where inputs are bits (one half, if not said); `accepted` the probability with which a
-    drawn training set was kept, where sets were redrawn until they met a condition. Proofs are of the weights, in
-    exact arithmetic; of a file or value of tables, of these. With `lists` every head is read as decision lists too, and
-    so many pairs of position and symbol are shown of each.
+    drawn training set was kept, where sets were redrawn until they met a condition. `label_noise` is the share of
+    labels of `data` that are wrong in expectation: then no function is called the target for fitting them. Proofs are
+    of the weights, in exact arithmetic; of a file or value of tables, of these. With `lists` every head is read as
+    decision lists too, and so many pairs of position and symbol are shown of each.
     """
     run = None
+    noise = _noise(data, float(label_noise))
     if isinstance(model, str) and names_run(model):
         watch(Progress(0, None, "reading the run"))
         run = read_run(model, store, tell=tell)
@@ -164,9 +175,9 @@ def certify(
                 "a set is kept. Give that probability, `accepted`."
             )
     source = model if run is None else run.model
-    subject = read_source(Path(source)) if isinstance(source, str | Path) else certifiable(source)
+    subject = _subject(source)
     tables = subject.tables
-    noise = run.noise if run is not None and data is None else ""
+    noise = run.noise if run is not None and data is None else noise
     data = run.sample if run is not None and data is None else data
     terms = Terms(
         law=_law(tables, bias) if run is None or bias is not None else run.law,
@@ -198,12 +209,37 @@ def law_words(law: SymbolLaw) -> str:
     return f"independent symbols with chances {', '.join(f'{chance:g}' for chance in law.chances)}"
 
 
+def _subject(source: Source) -> CertifiableModel:
+    """What is certified: the model of a file, of a compiled function, or one that is given."""
+    if isinstance(source, str | Path):
+        if not is_there(Path(source), CheckpointError):
+            raise CheckpointError(
+                f"{str(source)!r} is no file, and no name of a run, which has 4 to 64 of the letters 0-9 and a-f. "
+                "Name a model file, or see `keyhole.runs()`."
+            )
+        return read_source(Path(source))
+    return _of_plan(source.plan) if isinstance(source, compiled.Compiled) else certifiable(source)
+
+
 def _note(notes: Any) -> str:
     """The repairs that a file's notes tell of, the earliest first."""
     if not isinstance(notes, Mapping):
         return ""
     last = notes.get("repair") and f"{notes['repair']}. {notes.get('repair_says', '')}"
     return " Then ".join(str(told) for told in (notes.get("repaired_before"), last) if told)
+
+
+def _noise(data: Data | None, rate: float) -> str:
+    """The noise of a sample of one's own, in words, or nothing."""
+    if not 0 <= rate < 0.5:
+        raise ArgumentError(
+            f"A label noise of {rate:g} was given; it is the share of wrong labels, from 0 to below 0.5."
+        )
+    if rate and data is None:
+        raise ArgumentError(
+            f"A label noise of {rate:g} was given without a training set of one's own; give `data` too."
+        )
+    return f"label noise {rate:g}" if rate else ""
 
 
 def _law(tables: Tabulated, bias: Real | None) -> SymbolLaw:

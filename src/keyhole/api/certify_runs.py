@@ -192,5 +192,8 @@ def _in_short(row: RunSummary, run: TrainedRun, found: ModelCertificate, wrong: 
         seconds=seconds,
         reason=found.verification.reason,
         identified_by="" if identification is None else identification.by,
+        wrong_low=None if found.wrong_share is None else found.wrong_share.low,
+        wrong_high=None if found.wrong_share is None else found.wrong_share.high,
+        delta=found.terms.delta,
         warnings=tuple(warnings(found)),
     )

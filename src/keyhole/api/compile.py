@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.boolean import SparseFunction, read_function
 from keyhole.bounds.covers import scalar_model_cover
@@ -61,6 +62,7 @@ class Compiled(compiled.Compiled, Result):
         return tuple(save_figure(figure, Path(folder) / f"{name}.svg") for name, figure in drawn.items())
 
 
+@asked
 def compile(  # noqa: A001  (the name of the question)
     function: str | SparseFunction,
     context: int,

@@ -9,6 +9,8 @@ from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.show.decision_lists import spell_pair
 
+TITLE = "What the head looks at, in the order in which it looks"
+
 
 def lists_record(heads: Sequence[HeadReading] | None) -> list[dict[str, Any]] | None:
     """The readings as plain values; None where none were asked for."""
@@ -16,27 +18,25 @@ def lists_record(heads: Sequence[HeadReading] | None) -> list[dict[str, Any]] | 
 
 
 def lists_figure(heads: Sequence[HeadReading] | None, title: str) -> Figure:
-    """How often each pair decides, in the order in which they ring, coloured by the sign of its answer."""
+    """How often each pair decides: bars in the order in which they ring; of several heads, a line of cells each."""
     if heads is None:
         raise ArgumentError("The picture of decision lists was asked for, and none were read; ask for them too.")
-    several = len(heads) > 1
     rows: list[Row] = []
     for h, head in enumerate(heads):
         for record in asdict(head)["rings"]:
-            name = f"{f'{h}: ' if several else ''}{spell_pair(record)}"
-            rows.append({"pair": name, "decides": record["decides"], "answer": _sign(record["answer"])})
+            answer = _sign(record["answer"])
+            rows.append(
+                {"pair": spell_pair(record), "decides": record["decides"], "answer": answer, "head": f"head {h}"}
+            )
         if head.others:
-            name = f"{f'{h}: ' if several else ''}rest"
-            rows.append({"pair": name, "decides": head.others_decide, "answer": "several"})
-    return Figure(
-        title="What a head looks at, in the order in which it looks",
-        kind="bars",
-        rows=tuple(rows),
-        x=Axis("pair", "head: pair, highest score first" if several else "pair, highest score first", "category"),
-        y=Axis("decides", "share of inputs it decides"),
-        colour=Axis("answer", "answer", "category"),
-        subtitle=title,
-    )
+            rows.append({"pair": "rest", "decides": head.others_decide, "answer": "several", "head": f"head {h}"})
+    pair, share = Axis("pair", "pair, highest score first", "category"), Axis("decides", "share of inputs it decides")
+    if len(heads) == 1:
+        answer_axis = Axis("answer", "answer", "category")
+        return Figure(TITLE, "bars", tuple(rows), pair, share, answer_axis, subtitle=title)
+    rows.sort(key=lambda row: row["pair"] == "rest")  # all else after the pairs that some head shows
+    pairs, head_axis = Axis("pair", "pair that some head shows", "category"), Axis("head", "head", "category")
+    return Figure("What each head looks at", "heatmap", tuple(rows), pairs, head_axis, share, subtitle=title)
 
 
 def _sign(answer: float) -> str:

@@ -7,14 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.files.data import read_sequences
 from keyhole.latent.exchangeability import (
+    ExtendibilityTest,
     PermutationTest,
     extendibility_test,
     neighbours_test,
     places_test,
+    repeated_sequences,
     require_permutations,
     require_sequences,
 )
@@ -22,12 +25,14 @@ from keyhole.progress import Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.exchangeability import exchangeability_document
 
+MOST_PERMUTATIONS = 10**7  # they fix a p-value to less than a thousandth of itself at one in ten thousand
 TESTS = ("order", "extendible", "both")
 
 REJECTIONS = {
     "neighbours": "neighbouring tokens depend on each other, so the order matters",
     "places": "places have laws of their own, so the order matters",
     "extendible": "tokens of a sequence divide too evenly, which no latent variable allows",
+    "birthday": "tokens of a sequence repeat too seldom, which no latent variable allows",
 }
 
 
@@ -37,7 +42,9 @@ class Exchangeability(Result):
 
     schema: ClassVar[str] = "exchangeable/1"
 
-    sequences: int
+    sequences: int  # that count
+    rows: int  # of the table; more than the sequences where rows repeat beyond chance, and each then counts once
+    repeat_chance: float  # of so many repeats at most, if sequences are independent and their order does not matter
     length: int  # T
     kind: str  # letters, reals or vectors
     letters: int | None  # how many different ones
@@ -54,9 +61,14 @@ class Exchangeability(Result):
     def answer(self) -> str:
         """One sentence."""
         if self.rejected:
-            return f"rejected: {'; '.join(REJECTIONS[test.name] for test in self.rejected)}."
+            return f"rejected: {'; '.join(REJECTIONS[_reason(test)] for test in self.rejected)}."
         names = {test.name for test in self.tests}
         what = "exchangeability" if "neighbours" in names else "a latent variable"
+        if self.rows > self.sequences:
+            return (
+                f"not rejected by the {self.sequences} sequences that count once; but the {self.rows} rows repeat "
+                "beyond chance: they are copies, or the order matters."
+            )
         return f"not rejected: nothing here speaks against {what}, which is not a proof of it."
 
     @property
@@ -80,9 +92,12 @@ class Exchangeability(Result):
             "level": self.level,
             "seed": self.seed,
             "tests": [{**asdict(test), "rejects": test in self.rejected} for test in self.tests],
+            "rows": self.rows,
+            "repeat_chance": self.repeat_chance,
         }
 
 
+@asked
 def exchangeable(
     data: str | Path | np.ndarray,
     *,
@@ -96,7 +111,9 @@ def exchangeable(
 
     The level is shared: with k tests each must reach level/k, so that independent sequences of tokens that are
     independent given a latent variable, whatever it is, are rejected with chance at most `level`. Fewer than four
-    sequences cannot be split in halves: of `both`, only the order is then asked.
+    sequences cannot be split in halves: of `both`, only the order is then asked. Where rows repeat so often that
+    independent sequences whose order does not matter do so with probability below 1e-6, each counts once, and the
+    answer says so.
 
     >>> from keyhole.latent import MarkovChain
     >>> exchangeable(MarkovChain(4, 0.6).sample(50, 12, 0).tokens, test="order").answer
@@ -106,8 +123,12 @@ def exchangeable(
         raise ArgumentError(f"There is no test {test!r}; there are order, extendible and both.")
     if seed < 0:
         raise ArgumentError(f"The seed {seed} was given; a seed is at least 0.")
+    if permutations > MOST_PERMUTATIONS:
+        raise ArgumentError(f"{permutations:,} permutations were asked for; use at most {MOST_PERMUTATIONS:,}.")
     tokens = data if isinstance(data, np.ndarray) else read_sequences(Path(data))
     require_sequences(tokens)
+    rows, repeated = len(tokens), repeated_sequences(tokens)
+    tokens = tokens[repeated.kept]
     names = _tests_for(test, len(tokens))
     # a look in either direction is two one-sided looks
     require_permutations(permutations, level, len(names) * 2 if "neighbours" in names else 0)
@@ -121,6 +142,8 @@ def exchangeable(
     whole = np.issubdtype(tokens.dtype, np.integer)
     return Exchangeability(
         sequences=tokens.shape[0],
+        rows=rows,
+        repeat_chance=repeated.chance,
         length=tokens.shape[1],
         kind="letters" if whole else "vectors" if tokens.ndim == 3 else "reals",
         letters=len(np.unique(tokens)) if whole else None,
@@ -128,6 +151,13 @@ def exchangeable(
         level=level,
         seed=seed,
     )
+
+
+def _reason(test: PermutationTest) -> str:
+    """Which sentence says why a test rejects."""
+    if isinstance(test, ExtendibilityTest) and test.birthday and test.birthday.p_value < test.balance_p_value:
+        return "birthday"
+    return test.name
 
 
 ORDER_TESTS: dict[str, Callable[..., PermutationTest]] = {"neighbours": neighbours_test, "places": places_test}

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
@@ -28,6 +29,8 @@ from keyhole.latent.models import find_model
 from keyhole.progress import Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.inference import inference_document
+
+MOST_REPEATS = 10**6  # contexts drawn
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,7 @@ class Inference(Result):
         )
 
 
+@asked
 def infer(
     model: str | Problem,
     sizes: Sequence[int],
@@ -175,6 +179,8 @@ def infer(
     attentions = [make_attention(kind, problem, settings, model=named) for kind in kinds]
     require_used(settings, attentions, named)
     times = problem.repeats if repeats is None else repeats
+    if times > MOST_REPEATS:
+        raise ArgumentError(f"{times:,} repeats were asked for; use at most {MOST_REPEATS:,}.")
     curves = measure_curves(problem, attentions, sizes, repeats=times, seed=seed, watch=watch)
     rng = np.random.default_rng([seed, times])
     readings = tuple(

@@ -1,12 +1,14 @@
 """As the context grows, how many samples does this learner need? Runs, thresholds and the laws of their growth."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
+from keyhole.api.asking import asked
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.errors import ArgumentError
@@ -14,8 +16,8 @@ from keyhole.files.paths import home
 from keyhole.lab import SparseTask, Task
 from keyhole.lab.laws import LAWS as GROWTH_LAWS
 from keyhole.lab.laws import GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
-from keyhole.lab.learners import LAWS, Learner, learner_named
-from keyhole.lab.runs import Lane, Store, borrow, core_count, require_learnable, start_processes
+from keyhole.lab.learners import LAWS, Learner, TransformerLearner, changed, learner_named
+from keyhole.lab.runs import Lane, Store, borrow, core_count, require_cores, require_learnable, start_processes
 from keyhole.lab.thresholds import (
     BUDGET,
     LARGEST,
@@ -30,9 +32,14 @@ from keyhole.lab.thresholds import (
 )
 from keyhole.progress import Progress, Watch, ignore
 
+LEAST_SHARE = 0.01  # of runs that succeed at m*: with fewer, or with all but fewer, hundreds of runs show nothing
+LEAST_PRECISION = 0.001  # of m*; half a million runs would not reach it
+LONGEST = 10**9  # context: beyond it not one input fits into memory
+LARGEST_SEED = 2**62  # with as many runs as anyone makes after it, a seed stays a number of 63 bits
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
 
 
+@asked
 def learn(
     task: str | Task,
     contexts: Sequence[int],
@@ -42,6 +49,7 @@ def learn(
     learner: str | Learner = "transformer",
     beside: Sequence[str | Learner] = (),
     preset: str = "default",
+    settings: Mapping[str, str | float | None] = MappingProxyType({}),
     quantile: float = 0.5,
     precision: float = 0.2,
     confidence: float = 0.9,
@@ -57,7 +65,7 @@ def learn(
     seed: int = 0,
     workers: int | None = None,
     executor: Executor | None = None,
-    store: Path | None = None,
+    store: str | Path | None = None,
     keep_weights: bool = False,
     certify: bool = False,
     assume_junta: int | None = None,
@@ -76,28 +84,30 @@ def learn(
     every successful run of the learner is certified from its own training set. The learners named in `beside` are put
     the same question; each draws samples of its own. `laws` are the growth laws that are compared, by name or as
     objects of your own: `(*LAWS, mine)` puts yours beside those of `keyhole.lab.laws`.
-    `watch` hears how far the sweep and the certificates have come.
+    `settings` changes the transformer's by name, such as {"width": 32, "heads": 2, "rate": 1e-3}: the fields of
+    `keyhole.lab.learners.TransformerSettings`. `watch` hears how far the sweep and the certificates have come.
     """
     if isinstance(task, str):
         usual = LAWS.get(_preset_of(learner, preset), "uniform")
         law = usual if law is None else law
         redrawn = law == usual == "balanced" and not online if balanced_sets is None else balanced_sets
         task = SparseTask(task, law, label_noise, feature_noise, symbols, redrawn)
-    asked = _named((learner, *beside), preset)
+    _require_sensible(quantile, precision, seed)
+    learners = _named((learner, *beside), preset, settings)
     growth_laws = read_laws(laws)
     schedule = _fixed_schedule(tuple(samples), online, seeds)
     if schedule is None:
         schedule = Adaptive(Design(quantile, precision, confidence, largest=largest, budget=budget))
-    lengths = tuple(sorted(set(contexts)))
-    plans = [SweepPlan(task, one, lengths, schedule, quantile, confidence, seed) for one in asked.values()]
+    lengths = _lengths(contexts)
+    plans = [SweepPlan(task, one, lengths, schedule, quantile, confidence, seed) for one in learners.values()]
     instance = task.instance(lengths[0], np.random.default_rng(0))  # refuses a context that is too short
-    for one in asked.values():
+    for one in learners.values():
         require_learnable(one, instance, online=online)
     if certify:
         from keyhole.api.certify_runs import certify_runs, require_certifiable  # imports the certifier
 
         require_certifiable(task, plans[0].learner, lengths, assume_junta)
-    workers = core_count() if workers is None else workers
+    workers = core_count() if workers is None else workers if executor else require_cores(workers)
     folder = home(store)
 
     def start() -> list[Lane]:
@@ -114,7 +124,7 @@ def learn(
     what = f"{task.name}{_circumstances(task)}"
     answer, *others = (
         SampleComplexity(what, by, one, one.thresholds, floors, _verdict(one.thresholds, growth_laws, confidence))
-        for by, one in zip(asked, swept, strict=True)
+        for by, one in zip(learners, swept, strict=True)
     )
     certificates: tuple[RunCertificate, ...] = ()
     if certify:
@@ -125,16 +135,49 @@ def learn(
     return replace(answer, settled=certificates, beside=tuple(others))
 
 
-def _named(learners: Sequence[str | Learner], preset: str) -> dict[str, Learner]:
+def _require_sensible(quantile: float, precision: float, seed: int) -> None:
+    """Refuse numbers with which a sweep could not end in an answer."""
+    if not LEAST_SHARE <= quantile <= 1 - LEAST_SHARE:
+        raise ArgumentError(
+            f"A quantile of success of {quantile:g} was asked for; use {LEAST_SHARE} to {1 - LEAST_SHARE}."
+        )
+    if not LEAST_PRECISION <= precision < 1:
+        raise ArgumentError(
+            f"A precision of {precision:g} was asked for; it is relative: {LEAST_PRECISION} to 1, such as 0.2."
+        )
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ArgumentError(f"The first seed {seed} was given; use one from 0 to {LARGEST_SEED:,}.")
+
+
+def _lengths(contexts: Sequence[int]) -> tuple[int, ...]:
+    """The contexts in order, each once."""
+    lengths = tuple(sorted({int(context) for context in contexts}))
+    if not lengths:
+        raise ArgumentError("A sweep was asked for at no context; give at least one.")
+    if not 1 <= lengths[0] <= lengths[-1] <= LONGEST:
+        shown = ", ".join(str(length) for length in lengths)
+        raise ArgumentError(f"The contexts {shown} were asked for; each is from 1 to {LONGEST:,}.")
+    return lengths
+
+
+def _named(
+    learners: Sequence[str | Learner], preset: str, settings: Mapping[str, str | float | None]
+) -> dict[str, Learner]:
     """The learners by what a person calls them: a transformer with its preset, others of one name numbered."""
+    if (preset != "default" or settings) and not any(_preset_of(given, preset) for given in learners):
+        what = f"The preset {preset!r} was" if preset != "default" else "Settings of the transformer were"
+        raise ArgumentError(f"{what} given, and no transformer is asked; leave them out.")
     by_name: dict[str, Learner] = {}
-    for asked in learners:
-        if own := _preset_of(asked, preset):
-            name, learner = f"transformer ({own})", learner_named(f"transformer:{own}")
-        elif isinstance(asked, str):
-            name, learner = asked, learner_named(asked)
+    for given in learners:
+        if own := _preset_of(given, preset):
+            learner = learner_named(f"transformer:{own}")
+            if settings and isinstance(learner, TransformerLearner):
+                learner = replace(learner, settings=changed(learner.settings, settings))
+            name = f"transformer ({', '.join([own, *(f'{name} = {value}' for name, value in settings.items())])})"
+        elif isinstance(given, str):
+            name, learner = given, learner_named(given)
         else:
-            name, learner = asked.name, asked
+            name, learner = given.name, given
         if learner in by_name.values():
             raise ArgumentError(f"The learner {name} was named twice; name each once.")
         same = sum(other.split(" #")[0] == name for other in by_name)
@@ -168,7 +211,8 @@ def _circumstances(task: Task) -> str:
     """What is not usual about the inputs, in brackets."""
     if not isinstance(task, SparseTask):
         return ""
-    facts = [] if task.law == "uniform" else ["balanced bits" if task.law == "balanced" else f"bits {task.law}"]
+    facts = [] if task.law == "uniform" else [f"bits are 1 with probability {task.bits_law().p:.3g}"]
+    facts[:0] = ["both labels equally likely"] if task.law == "balanced" else []
     facts += [f"label noise {task.label_noise:g}"] if task.label_noise else []
     facts += [f"feature noise {task.feature_noise:g}"] if task.feature_noise else []
     facts += [f"{task.symbols} symbols"] if task.symbols != 2 else []

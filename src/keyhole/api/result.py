@@ -56,8 +56,8 @@ class Result(ABC):
     def save(self, path: str | Path) -> Path:
         """Write the answer in the format of the path's ending, and return the path.
 
-        .json has the record, .txt the answer as it is shown. Where there is a figure, .svg, .png, .csv and .html have
-        it; where there is none, .html has what is shown.
+        .json has the record, .txt the answer as it is shown. Where there is a figure, .svg, .pdf, .png, .csv and .html
+        have it; where there is none, .html has what is shown.
         """
         path = Path(path)
         self.require_ending(path)

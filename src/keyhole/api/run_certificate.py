@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
+from keyhole.decimals import at_least, at_most, chance
 from keyhole.verdicts import CertificateStatus
 
 
@@ -32,6 +33,9 @@ class RunCertificate:
     seconds: float  # all of it, but for training
     reason: str = ""  # why it is undecided
     identified_by: str = ""  # the rule: enumeration is certain if what is assumed holds, sample size holds at level δ
+    wrong_low: float | None = None  # of inputs on which model and function differ, where that is not proved none
+    wrong_high: float | None = None  # the other end; the interval fails with probability at most δ
+    delta: float = 0.01  # the chance of each promise to fail
     warnings: tuple[str, ...] = ()  # what speaks against the model or its sample
 
     @property
@@ -42,6 +46,29 @@ class RunCertificate:
     def record(self) -> dict[str, Any]:
         """Plain values."""
         return asdict(self)
+
+
+def delta_over_many(certificates: Sequence[RunCertificate]) -> str:
+    """What δ means for many certificates together; empty for none."""
+    if not certificates:
+        return ""
+    delta, count = max(one.delta for one in certificates), len(certificates)
+    return (
+        f"each bound fails with probability at most δ = {chance(delta)} over the draw of its own training set; so of "
+        f"{count:,} certificates at most {count:,}δ = {chance(delta, times=count)} are issued and wrong on average, "
+        f"and none is with probability at least 1 − {count:,}δ"
+    )
+
+
+def wrong_over_many(certificates: Sequence[RunCertificate]) -> str:
+    """On which shares of inputs the refuted models are wrong, all together; empty where none has an interval."""
+    known = [(one.wrong_low, one.wrong_high) for one in certificates if one.status == "COUNTEREXAMPLE"]
+    ends = [(low, high) for low, high in known if low is not None and high is not None]
+    if not ends:
+        return ""
+    least, most = min(ends), max(ends, key=lambda end: end[1])
+    low, high = at_least(least[0], 2), at_most(most[1], 2)
+    return f"refuted models differ from their function on {low} to {high} of inputs; the JSON has an interval for each"
 
 
 def shares(certificates: Sequence[RunCertificate]) -> list[dict[str, Any]]:
@@ -63,6 +90,7 @@ def shares(certificates: Sequence[RunCertificate]) -> list[dict[str, Any]]:
                 "identified": sum(bool(one.identified) for one in members),
                 "error_bound": median(bounds) if bounds else None,
                 "seconds": median(one.seconds for one in members),
+                "undecided": sum(one.status == "UNDECIDED" for one in members),
             }
         )
     return rows

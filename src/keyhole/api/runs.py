@@ -2,12 +2,12 @@
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.errors import StoreError
 from keyhole.figure import Figure
@@ -65,15 +65,21 @@ class Runs(Result, Sequence[RunSummary]):
         """The runs as plain values."""
         return {"runs": [asdict(row) for row in self.rows]}
 
-    def to_csv(self) -> str:
-        """A table that any program reads, with every setting of task and learner, which tell one run from another."""
+    def table(self) -> list[dict[str, Any]]:
+        """A row per run with every setting of task and learner as a column: `pandas.DataFrame(runs.table())`."""
         with Store(self.store, create=False) as kept:
             configurations = kept.configurations([row.identity for row in self.rows])
-        names = [*(field.name for field in fields(RunSummary)), *TASK_SETTINGS, "numerics", "settings"]
+        return [asdict(row) | _asked(configurations[row.identity]) for row in self.rows]
+
+    def to_csv(self) -> str:
+        """A table that any program reads, with every setting of task and learner, which tell one run from another."""
+        rows = self.table()
+        first = [*(field.name for field in fields(RunSummary)), *TASK_SETTINGS, "numerics"]
         text = io.StringIO()
+        names = list(dict.fromkeys([*first, *(name for row in rows for name in row)]))
         table = csv.DictWriter(text, fieldnames=names, lineterminator="\n")
         table.writeheader()
-        table.writerows(asdict(row) | _asked(configurations[row.identity]) for row in self.rows)
+        table.writerows(rows)
         return text.getvalue()
 
     def save(self, path: str | Path) -> Path:
@@ -119,19 +125,21 @@ class RunInFull(Result):
         }
 
 
-def runs(*, task: str = "", learner: str = "", contexts: Sequence[int] = (), store: Path | None = None) -> Runs:
+@asked
+def runs(*, task: str = "", learner: str = "", contexts: Sequence[int] = (), store: str | Path | None = None) -> Runs:
     """The finished runs of a store, by task, learner, context, size and seed; filters leave what they name."""
     folder = home(store)
     with Store(folder, create=False) as kept:
         return Runs(tuple(kept.rows(task=task, learner=learner, contexts=contexts)), folder)
 
 
-def store_folder(store: Path | None = None) -> Path:
+def store_folder(store: str | Path | None = None) -> Path:
     """The folder of the runs: the one named, or else that of KEYHOLE_HOME, or .keyhole."""
     return home(store)
 
 
-def show_run(name: str, *, store: Path | None = None) -> RunInFull:
+@asked
+def show_run(name: str, *, store: str | Path | None = None) -> RunInFull:
     """One run in full, by its identity or a beginning of it."""
     with Store(home(store), create=False) as kept:
         run = kept.run(name)
@@ -139,6 +147,7 @@ def show_run(name: str, *, store: Path | None = None) -> RunInFull:
     return RunInFull(run, path if is_there(path, StoreError) else None)
 
 
+@asked
 def forget_runs(runs: Runs) -> None:
     """Remove runs and their weights from their store; a sweep that needs them makes them again."""
     with Store(runs.store, create=False) as kept:
@@ -146,8 +155,8 @@ def forget_runs(runs: Runs) -> None:
 
 
 def _asked(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the task a column each, those of the learner as one line of JSON."""
+    """The settings of the task and of the learner, a column each."""
     task, learner = configuration["task"], configuration["learner"]
-    settings = json.dumps(learner, sort_keys=True, separators=(",", ":"))
     chosen = {name: task[name] for name in TASK_SETTINGS if name in task}  # a task of others has others
-    return {**chosen, "numerics": configuration["numerics"], "settings": settings}
+    settings = {f"learner_{name}": value for name, value in learner.items() if name != "name"}
+    return {**chosen, "numerics": configuration["numerics"], **settings}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from keyhole.api.result import Result
-from keyhole.api.run_certificate import RunCertificate, shares
+from keyhole.api.run_certificate import RunCertificate, delta_over_many, shares, wrong_over_many
 from keyhole.boolean import balanced, read_function
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
@@ -18,6 +18,7 @@ from keyhole.lab.laws import (
     success_figure,
     trivial_accuracy,
 )
+from keyhole.lab.learners import Learner, StatesLimits
 from keyhole.lab.runs import SUCCESS
 from keyhole.lab.thresholds import Sweep, Threshold
 from keyhole.show.document import Document
@@ -104,7 +105,7 @@ class SampleComplexity(Result):
         return next(iter(figures.values()))
 
     def save(self, path: str | Path) -> Path:
-        """Write the chief figure (.svg, .png, .html, .csv), the record (.json) or what is shown (.txt).
+        """Write the chief figure (.svg, .pdf, .png, .html, .csv), the record (.json) or what is shown (.txt).
 
         A path without an ending is a folder: it gets every figure as a page, and learn.json. Returns the path.
         """
@@ -150,7 +151,9 @@ class SampleComplexity(Result):
             "cells": [asdict(tally) for tally in self.sweep.tallies],
             "certified": shares(self.settled),
             "certificates": [one.record() for one in self.settled],
-            "beside": [other.record() for other in self.beside],
+            "certificates_delta": delta_over_many(self.settled),
+            "certificates_wrong": wrong_over_many(self.settled),
+            "beside": [{**other.record(), "ratios": _ratios(self, other)} for other in self.beside],
             "runs": self.runs,
             "made": self.made,
             "seconds": self.seconds,
@@ -160,7 +163,37 @@ class SampleComplexity(Result):
             "by": self.by,
             "remarks": self.remarks,
             "other_versions": dict(self.sweep.other_versions),
+            "limits": _limits(plan.learner, plan.task),
         }
+
+
+def _limits(learner: Learner, task: Task) -> list[str]:
+    """What the learner assumes or departs from, where it says so, and a warning of noise that it does not bear."""
+    if not isinstance(learner, StatesLimits):
+        return []
+    said = [learner.remark] if learner.remark else []
+    if isinstance(task, SparseTask) and not learner.bears_noise and (task.label_noise or task.feature_noise):
+        said.append(
+            f"warning: {learner.name} does not bear noise, and this task has some; its failures say nothing else"
+        )
+    return said
+
+
+def _ratios(one: SampleComplexity, other: SampleComplexity) -> list[dict[str, float | None]]:
+    """How many times as many samples one learner needs as another, at each context, and an interval.
+
+    Statement  With intervals of confidence c for both m*, the ratio lies between low/high' and high/low' with
+               probability at least 1 − 2(1 − c).
+    Proof      It does where both intervals hold; each fails with probability at most 1 − c.
+    """
+    theirs = {threshold.context: threshold for threshold in other.thresholds}
+    rows: list[dict[str, float | None]] = []
+    for mine in one.thresholds:
+        against = theirs[mine.context]
+        parts = ((mine.m, against.m), (mine.low, against.high), (mine.high, against.low))
+        ratio, low, high = (None if a is None or not b else a / b for a, b in parts)
+        rows.append({"context": mine.context, "ratio": ratio, "low": low, "high": high})
+    return rows
 
 
 def _slope(answer: SampleComplexity) -> list[str]:

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.errors import DataError
 from keyhole.files.looking import is_folder, is_there
@@ -30,6 +31,7 @@ class Scores(Result):
     schema: ClassVar[str] = "score/1"
 
     models: tuple[ModelScore, ...]
+    missing: tuple[str, ...] = ()  # models of the key that the folder has no attributions to
 
     def mean(self, measure: str) -> float:
         """The average over models of precision, recall, auc or auc_per_input."""
@@ -39,7 +41,8 @@ class Scores(Result):
     def summary(self) -> str:
         """How many models, and how well their positions were found."""
         means = ", ".join(f"{MEASURES[measure]} {self.mean(measure):.2f}" for measure in MEASURES)
-        return f"{len(self.models)} models; {means}"
+        absent = f" ({len(self.missing)} more of the key are missing)" if self.missing else ""
+        return f"{len(self.models)} models{absent}; {means}"
 
     def document(self) -> Document:
         """A line per model, and the average where there are several."""
@@ -50,9 +53,11 @@ class Scores(Result):
         return {
             "mean": {measure: self.mean(measure) for measure in MEASURES},
             "models": [asdict(model) for model in self.models],
+            "missing": list(self.missing),
         }
 
 
+@asked
 def score(
     key: str | Path, attributions: str | Path, *, model: str | None = None, top: int | None = None, seed: int = 0
 ) -> Scores:
@@ -66,9 +71,12 @@ def score(
             raise DataError(
                 f"The folder {str(given)!r} holds attributions to no model of the key; name them as {name!r}."
             )
+        missing = tuple(Path(answer["file"]).stem for answer, path in found if not is_there(path, DataError))
     else:
-        pairs = [(_named(answers, model or given.stem), given)]
-    return Scores(tuple(_scored(answer, path, top, seed) for answer, path in pairs))
+        if not is_there(given, DataError):
+            raise DataError(f"There is no file {str(given)!r} of attributions; name a .npy file, or a folder of them.")
+        pairs, missing = [(_named(answers, given.stem if model is None else model), given)], ()
+    return Scores(tuple(_scored(answer, path, top, seed) for answer, path in pairs), missing)
 
 
 def _named(answers: tuple[dict[str, Any], ...], name: str) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def names_run(text: str) -> bool:
     return NAME.fullmatch(text) is not None and not is_there(Path(text), AssumptionError)
 
 
-def read_run(name: str, store: Path | None = None, *, tell: Callable[[str], None] = lambda _: None) -> TrainedRun:
+def read_run(name: str, store: str | Path | None = None, *, tell: Callable[[str], None] = lambda _: None) -> TrainedRun:
     """A run of the store by the beginning of its name; trained again, and told so, where its weights were not kept."""
     with Store(home(store), create=False) as kept:
         stored = kept.run(name)

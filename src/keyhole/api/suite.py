@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.compiler import assess_plan
 from keyhole.compiler.export import save_model
@@ -67,6 +68,7 @@ class Suite(Result, Sequence[Member]):
         return super().save(path / KEY)
 
 
+@asked
 def make_suite(count: int, context: int, seed: int = 0, *, watch: Watch = ignore) -> Suite:
     """Certified models of many families and constructions; a longer suite of the same seed begins with a shorter one.
 

@@ -8,6 +8,7 @@ from keyhole.attention.activations import GELU as GELU
 from keyhole.attention.activations import Activation as Activation
 from keyhole.attention.activations import Identity as Identity
 from keyhole.attention.activations import ReLU as ReLU
+from keyhole.attention.activations import TanhGELU as TanhGELU
 from keyhole.attention.evaluation import Evaluator as Evaluator
 from keyhole.attention.evaluation import evaluate as evaluate
 from keyhole.attention.evaluation import from_terms as from_terms
@@ -24,7 +25,10 @@ from keyhole.attention.function_classes import tf_scalar as tf_scalar
 from keyhole.attention.layers import Affine as Affine
 from keyhole.attention.layers import FeedForward as FeedForward
 from keyhole.attention.layers import LayerNorm as LayerNorm
+from keyhole.attention.layers import RMSNorm as RMSNorm
+from keyhole.attention.matrices import ThinNorms as ThinNorms
 from keyhole.attention.matrices import matrix_norms as matrix_norms
+from keyhole.attention.matrices import thin_norms as thin_norms
 from keyhole.attention.normalisers import Entmax15 as Entmax15
 from keyhole.attention.normalisers import Linear as Linear
 from keyhole.attention.normalisers import Normaliser as Normaliser

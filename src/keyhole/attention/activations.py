@@ -55,22 +55,43 @@ class ReLU(Activation):
 class GELU(Activation):
     """σ(x) = xΦ(x), Φ the standard normal distribution function, exactly (no tanh approximation).
 
-    Statement  L_σ = Φ(√2) + √2 φ(√2) = 1.1289…
+    Statement  L_σ = Φ(√2) + √2 φ(√2) = (1 + erf 1)/2 + 1/(e√π) = 1.1289041…, taken as 1.128905, rounded up.
     Proof      σ′ = Φ + xφ and σ″ = (2 − x²)φ, so σ′ is largest at √2 and least at −√2, where it is
                1 − Φ(√2) − √2 φ(√2), smaller in absolute value.
     Equality   At x = √2.
     Source     Standard.
 
-    >>> round(GELU().lipschitz, 6)
-    1.128904
+    >>> GELU().lipschitz
+    1.128905
     """
 
     name: ClassVar[str] = "gelu"
-    lipschitz: ClassVar[float] = (1 + math.erf(1)) / 2 + math.exp(-1) / math.sqrt(math.pi)
+    lipschitz: ClassVar[float] = 1.128905
 
     def __call__(self, x: Array) -> Array:
         """x(1 + erf(x/√2))/2 for every entry."""
         return x * (1 + erf(x / math.sqrt(2))) / 2
+
+
+@dataclass(frozen=True)
+class TanhGELU(Activation):
+    """σ(x) = x(1 + tanh(√(2/π)(x + 0.044715x³)))/2, the approximation of GELU that GPT-2 uses.
+
+    Statement  L_σ ≤ 1.129, |σ″| ≤ 0.798 and |σ⁗| ≤ 1.604.
+    Proof      By ball arithmetic on a cover of [−10, 10]; beyond it σ is 0 or x up to e^−80, with all derivatives.
+    Source     Ours.
+
+    >>> TanhGELU().lipschitz
+    1.129
+    """
+
+    name: ClassVar[str] = "gelu_tanh"
+    lipschitz: ClassVar[float] = 1.129
+
+    def __call__(self, x: Array) -> Array:
+        """x(1 + tanh(…))/2 for every entry."""
+        xp = array_namespace(x)
+        return x * (1 + xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))) / 2
 
 
 def erf(x: Array) -> Array:

@@ -62,6 +62,17 @@ class LayerNorm:
         return scaled if self.bias is None else scaled + self.bias
 
 
+@dataclass(frozen=True, eq=False)
+class RMSNorm(LayerNorm):
+    """x ↦ gain·x/√(mean of x² + ε) + bias: a LayerNorm that leaves the mean where it is."""
+
+    def __call__(self, x: Array) -> Array:
+        """Every row with its own mean square."""
+        xp = array_namespace(x)
+        scaled = x / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + self.eps) * self.gain
+        return scaled if self.bias is None else scaled + self.bias
+
+
 def project(x: Array) -> Array:
     """Π: every row moved to the nearest point of the unit ball, x/max(1, ‖x‖₂); 1-Lipschitz."""
     xp = array_namespace(x)

@@ -20,15 +20,18 @@ from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.score import DenseScore, FactoredScore
 from keyhole.attention.tables import tabulate
 from keyhole.attention.token_norms import radii
-from keyhole.attention.tokens import AdditiveEmbedding
+from keyhole.attention.tokens import AdditiveEmbedding, PairEmbedding
 from keyhole.attention.types import Array, numbers_of
-from keyhole.attention.weights import Block, Head, Model
+from keyhole.attention.weights import Block, Head, Model, Wiring
 from keyhole.errors import AssumptionError
-from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
+from keyhole.profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, NormProfile
 
 
-def profile(model: Model) -> NormProfile:
-    """The numbers that theorems read off a model with a scalar read-out at [CLS]."""
+def profile(model: Model, *, trained: bool = False) -> NormProfile:
+    """The numbers that theorems read off a model with a scalar read-out at [CLS].
+
+    `trained` says that its token vectors were trained too, so that theorems about vectors pay for them.
+    """
     embedding, first = model.embedding, model.blocks[0]
     radius, query, diameter = radii(embedding, first.wiring)
     constant = 1.0 if _biased(first) else 0.0
@@ -39,6 +42,7 @@ def profile(model: Model) -> NormProfile:
     tabulated = tabulate(model) if single else None
     units = units_of(tabulated) if tabulated else None
     learned = embedding.positions if isinstance(embedding, AdditiveEmbedding) else None
+    vectors = (embedding.cls, *((embedding.table,) if isinstance(embedding, AdditiveEmbedding | PairEmbedding) else ()))
     return NormProfile(
         blocks=_all_block_norms(model),
         tokens=embedding.tokens + 1,
@@ -57,6 +61,7 @@ def profile(model: Model) -> NormProfile:
         readout_bias=0.0 if model.readout.bias is None else abs(float(numbers_of(model.readout.bias))),
         readout_nonnegative=units is not None and bool(np.all(units.weights >= 0)),
         positions11=float(np.abs(numbers_of(learned.table)).sum()) if isinstance(learned, LearnedPositions) else None,
+        embedding11=sum(float(np.abs(numbers_of(part)).sum()) for part in vectors) if trained else None,
     )
 
 
@@ -86,10 +91,19 @@ def _block_norms(block: Block, query: Array | None = None, *, normed: bool = Fal
         residual=wiring.residual != "none",
         concatenated=wiring.join == "concatenate" and len(block.heads) > 1 and not _folded(block),
         hidden=matrix_norms(_with_bias(fed.inner)) if fed and fed.inner else None,
-        layernorm=normed or wiring.attention_norm is not None or wiring.feedforward_norm is not None,
+        layernorm=_layernorm_place(wiring, normed=normed),
         biased=bool(constants) or (biased and query is None),
         split_residual=wiring.residual == "each" and fed is not None,
     )
+
+
+def _layernorm_place(wiring: Wiring, *, normed: bool) -> LayerNormPlace:
+    """Whether a LayerNorm stands behind attention, only before it, or nowhere."""
+    if normed or wiring.feedforward_norm is not None:
+        return "after"
+    if wiring.attention_norm is None:
+        return "none"
+    return "after" if wiring.placement == "post" else "before"
 
 
 def _activated(block: Block) -> bool:

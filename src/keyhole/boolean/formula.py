@@ -29,6 +29,10 @@ TOKEN = re.compile(
 PLAIN = ("and", "or", "parity", "maj", "majority")
 HEADED = ("atleast", "symmetric", "table")
 NO_POSITION = "x must be followed by its position in digits, such as x3 (positions count from 0)"
+WORDS = {"and": "&", "or": "|", "not": "~", "xor": "^"}
+WRITTEN = {
+    word: f"{word!r} is written {sign} in a formula, as in 'x3 & ~x17 | x5 ^ x9'" for word, sign in WORDS.items()
+}
 OPERAND = "a variable such as x3, a bracket or a function"
 
 
@@ -124,18 +128,23 @@ class Reader:
             frame.negations += 1
         elif token.text == "(":
             self._open(token)
-        elif token.text in PLAIN + HEADED:
+        elif token.text in PLAIN + HEADED and (token.text not in WORDS or self._opens()):
             self._call(token)
         elif token.text in ("0", "1"):
             frame.take(constant(token.text == "1"))
         elif token.kind == "name" and token.text.startswith("x"):
             self._refuse(token, NO_POSITION)
         elif token.kind == "name":
-            self._refuse(token, f"There is no function {token.text!r}; there are {', '.join(PLAIN + HEADED)}")
+            known = f"There is no function {token.text!r}; there are {', '.join(PLAIN + HEADED)}"
+            self._refuse(token, WRITTEN.get(token.text, known))
         elif token.text == ")" and frame.name and not frame.arguments and not frame.operators:
             self._refuse(token, f"{frame.name} needs at least one argument, such as {frame.name}{_example(frame.name)}")
         else:
             self._refuse(token, f"Expected {OPERAND}, but found {token.shown!r}")
+
+    def _opens(self) -> bool:
+        """Whether the next sign opens a bracket: `and` is then a function's name, and else a word for &."""
+        return self.next < len(self.tokens) and self.tokens[self.next].text == "("
 
     def _operator(self, token: Token) -> None:
         """Read a token where an operator, a comma, a closing bracket or the end may stand."""
@@ -150,6 +159,8 @@ class Reader:
             self.stack[-1].take(self._apply(frame, [*frame.arguments, value]) if frame.name else value)
         elif token.text == ")":
             self._refuse(token, "This bracket was never opened")
+        elif token.text in WRITTEN:
+            self._refuse(token, WRITTEN[token.text])
         else:
             ending = "a comma or a closing bracket" if frame.name else "a closing bracket"
             self._refuse(token, f"Expected &, |, ^ or {ending if frame.opening else 'the end'}, found {token.shown!r}")

@@ -31,7 +31,9 @@ from keyhole.bounds.softmax import pooled_drift as pooled_drift
 from keyhole.bounds.theorems.guarantees import Guarantee as Guarantee
 from keyhole.bounds.theorems.guarantees import guarantee as guarantee
 from keyhole.bounds.theorems.registry import DEEP as DEEP
+from keyhole.bounds.theorems.registry import LISTS as LISTS
 from keyhole.bounds.theorems.registry import PATH as PATH
+from keyhole.bounds.theorems.registry import PRODUCT_LISTS as PRODUCT_LISTS
 from keyhole.bounds.theorems.registry import ROUTES as ROUTES
 from keyhole.bounds.theorems.registry import SCALAR as SCALAR
 from keyhole.bounds.theorems.registry import TABULATED as TABULATED
@@ -41,6 +43,8 @@ from keyhole.bounds.theorems.rival_bounds import rivals as rivals
 from keyhole.bounds.theorems.tabulated import observed_normaliser_gap as observed_normaliser_gap
 from keyhole.bounds.theorems.tabulated import tabulated_floor as tabulated_floor
 from keyhole.bounds.theorems.tabulated import tabulated_log_size as tabulated_log_size
+from keyhole.bounds.theorems.trained_layer import layer_guarantee as layer_guarantee
+from keyhole.bounds.theorems.trained_layer import tabulated_profile as tabulated_profile
 from keyhole.bounds.validate import Real as Real
 from keyhole.bounds.validate import failure as failure
 from keyhole.bounds.validate import sample_size as sample_size

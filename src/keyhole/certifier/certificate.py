@@ -35,6 +35,7 @@ from keyhole.certifier.sample.sample_bound import (
     law_doubt,
     occam_bound,
 )
+from keyhole.certifier.share import WrongShare, wrong_share
 from keyhole.decimals import at_most
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.progress import Progress, Watch, ignore
@@ -112,6 +113,7 @@ class ModelCertificate:
     seconds: float
     sampled: Disagreement | None = None
     chernoff: Disagreement | None = None
+    wrong_share: WrongShare | None = None  # of inputs on which model and function differ, where that is not proved none
     judgement: Judgement | None = None
     model_errors: int | None = None  # of the model itself on the sample, each row once if repeats are no chance
     held_out: HeldOut | None = None
@@ -144,6 +146,8 @@ class ModelCertificate:
         if self.junta is not None and self.status == "PROVED":
             return Disagreement(0.0, "proved zero")
         known = [found for found in (self.sampled, self.chernoff) if found is not None]
+        if self.wrong_share is not None:
+            known.append(Disagreement(self.wrong_share.certain_high, "proved rare"))
         return min(known, key=lambda found: found.rate, default=None)
 
     @property
@@ -207,9 +211,11 @@ def certificate_of(
     if (junta := shown.junta) is not None and shown.status != "PROVED":
         watch(Progress(3, None, f"comparing the two on {terms.fresh:,} fresh inputs"))
         rates = _sampled(junta, evaluator, terms), chernoff_disagreement(evaluator, junta, terms.law)
-        shown = replace(shown, sampled=rates[0], chernoff=rates[1])
+        watch(Progress(4, None, "asking how rare a difference is"))
+        share = _wrong_share(shown, evaluator, junta, drifts if shown.of_weights else None)
+        shown = replace(shown, sampled=rates[0], chernoff=rates[1], wrong_share=share)
     if sample is not None:
-        watch(Progress(4, None, "asking the sample"))
+        watch(Progress(5, None, "asking the sample"))
         shown = _with_sample(shown, evaluator, sample, read.junta)
     if held_out is not None:
         aside = repeats_of(held_out[0], terms.law)
@@ -249,6 +255,23 @@ def require_apart(sample: Sample, held_out: Sample, terms: Terms) -> None:
 def _sampled(junta: Junta, evaluator: Evaluator, terms: Terms) -> Disagreement:
     return sampled_disagreement(
         evaluator, junta, terms.law, delta=terms.sampling_delta, seed=terms.seed, inputs=terms.fresh
+    )
+
+
+def _wrong_share(
+    shown: ModelCertificate, evaluator: Evaluator, junta: Junta, drifts: Sequence[Drift] | None
+) -> WrongShare | None:
+    """The share of inputs on which the two differ, with a δ of its own and as much time as the proof had."""
+    terms, began = shown.terms, monotonic()
+    return wrong_share(
+        evaluator,
+        junta,
+        terms.law,
+        delta=terms.delta,
+        drifts=drifts,
+        counterexample=shown.verification.counterexample,
+        seed=terms.seed,
+        late=lambda: monotonic() - began > terms.time_limit,
     )
 
 

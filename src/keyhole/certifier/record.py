@@ -3,6 +3,7 @@
 Proofs and counterexamples are about the weights in exact arithmetic or about tables of doubles; a sentence says which.
 """
 
+from dataclasses import asdict
 from typing import Any
 
 from keyhole.boolean import Junta
@@ -18,6 +19,11 @@ MEANING = (
 OF_WEIGHTS = (
     "the model is the function its weights define in exact arithmetic; proofs and counterexamples allow for all "
     "rounding on the way, rates and errors on a sample are counted in double precision"
+)
+ARITHMETIC = (
+    "proofs take double precision as IEEE 754 has it, rounding to nearest without flushing small numbers to zero, and "
+    "a sum of n products by the linear-algebra library as off by γ_n = nu/(1 − nu) of their absolute sum at most, "
+    "u = 2^−53"
 )
 OF_TABLES = (
     "the model is the function that its tables of scores and values, taken as exact, define; rates and errors on a "
@@ -94,6 +100,8 @@ def certificate_record(certificate: ModelCertificate) -> dict[str, Any]:
         "doubt": certificate.doubt,
         "noise": certificate.terms.noise,
         **_of(certificate.held_out, held_out_errors="errors", held_out_inputs="inputs"),
+        "wrong_share": None if certificate.wrong_share is None else asdict(certificate.wrong_share),
+        "wrong_share_says": [] if certificate.wrong_share is None else certificate.wrong_share.words,
     }
 
 
@@ -159,6 +167,7 @@ def assumptions(certificate: ModelCertificate) -> list[str]:
         f"inputs are {certificate.terms.law}"
         + ("" if not certificate.doubt else f", which is in doubt: {certificate.doubt}"),
         OF_WEIGHTS if certificate.of_weights else OF_TABLES,
+        ARITHMETIC,
         *certificate.assumed,
     ]
     if certificate.judgement is not None:
@@ -184,6 +193,8 @@ def delta_parts(certificate: ModelCertificate) -> dict[str, float]:
         parts["identification"] = terms.delta * terms.accepted
     if certificate.held_out is not None and certificate.held_out.kind == "measured":
         parts["held out"] = terms.delta
+    if certificate.wrong_share is not None and certificate.wrong_share.drawn:
+        parts["wrong share"] = terms.delta
     return parts
 
 
@@ -191,10 +202,11 @@ def _delta_words(certificate: ModelCertificate) -> str:
     """The parts in words, and what they come to together: by the union bound, a δ for each promise."""
     parts, delta = delta_parts(certificate), certificate.terms.delta
     words = f"Of it {chance(parts['sample'])} is for the sample and {chance(parts['fresh inputs'])} for fresh inputs."
-    own = [name for name in ("identification", "held out") if name in parts]
+    called = {"identification": "identification", "held out": "the held-out bound", "wrong share": "the wrong share"}
+    own = [name for name in called if name in parts]
     if not own:
         return words
-    named = " and ".join({"identification": "identification", "held out": "the held-out bound"}[name] for name in own)
+    named = " and ".join(called[name] for name in own)
     promises = 1 + len(own)
     have = "has" if len(own) == 1 else "have each"
     return (

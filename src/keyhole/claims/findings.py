@@ -5,10 +5,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
+from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.claims.finding import Claim, Finding, Scale
 from keyhole.claims.ledger import NOT_COVERED, choose, experiments
 from keyhole.claims.run import Warn, run_experiments
+from keyhole.errors import OutputError
+from keyhole.files.looking import is_folder, is_there
 from keyhole.progress import Watch, ignore
 from keyhole.show.claims import claims_document, findings_document
 from keyhole.show.document import Document
@@ -106,6 +109,7 @@ def list_claims() -> Claims:
     return Claims(tuple(experiment.claim for experiment in experiments()), NOT_COVERED)
 
 
+@asked
 def reproduce(
     only: Sequence[str] = (),
     *,
@@ -122,6 +126,8 @@ def reproduce(
     cannot be read: then `warn` is called with a sentence that says so. `workers` are processes, one per core where None is given.
     """
     folder = Path(folder)
+    if is_there(folder, OutputError) and not is_folder(folder, OutputError):
+        raise OutputError(f"{str(folder)!r} is a file, and the page needs a folder; name another.")
     found = run_experiments(only, scale=scale, seed=seed, folder=folder, workers=workers, watch=watch, warn=warn)
     kept = tuple(found.values())
     references = {paper.key: paper.bibtex for finding in kept for paper in finding.claim.papers}

@@ -13,7 +13,7 @@ from keyhole.claims.cache_key import cache_key, reachable
 from keyhole.claims.finding import Experiment, Finding, NamedFunction, Scale
 from keyhole.claims.keeping import read, written
 from keyhole.claims.ledger import choose, experiments
-from keyhole.errors import ArgumentError, DataError, OutputError
+from keyhole.errors import DataError, OutputError
 from keyhole.files.atomic import write_file
 from keyhole.files.package_versions import versions
 from keyhole.progress import Progress, Watch, ignore
@@ -64,7 +64,7 @@ def run_experiments(
     def name_those_under_way(names: Sequence[str]) -> None:
         watch(Progress(len(done), len(chosen), f"looking at {', '.join(names)}"))
 
-    count = workers if workers is not None else core_count() if missing else 1
+    count = require_cores(workers) if workers is not None else core_count() if missing else 1
     if missing:
         words = f"claims (to be looked at: {len(missing)}, processes: {min(count, len(missing))})"
         watch(Progress(len(done), len(chosen), words, milestone=True))
@@ -105,8 +105,6 @@ def _run(
     The library's claims are measured in spawned processes where there are several, a user's own always in this one:
     a spawned process has not registered them.
     """
-    if workers < 1:
-        raise ArgumentError(f"{workers} workers were asked for; at least one is needed.")
     spawned = [experiment for experiment in missing if isinstance(experiment.measure, NamedFunction)]
     if len(spawned) < 2 or workers == 1:
         spawned = []
@@ -140,6 +138,13 @@ def core_count() -> int:
     from keyhole.lab.runs import core_count as count  # noqa: PLC0415  (imported where something is run)
 
     return count()
+
+
+def require_cores(workers: int) -> int:
+    """The workers asked for; refused where they are far more than the cores, as the laboratory does."""
+    from keyhole.lab.runs import require_cores as require  # noqa: PLC0415  (imported where something is run)
+
+    return require(workers)
 
 
 def path_of(claim: str, key: str, folder: Path) -> Path:

@@ -2,6 +2,8 @@
 
 import io
 import sys
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -14,15 +16,16 @@ from keyhole.cli.check import check_command
 from keyhole.cli.compile import compile_command
 from keyhole.cli.describe import describe_command
 from keyhole.cli.exchangeable import exchangeable_command
+from keyhole.cli.fit import fit_command
 from keyhole.cli.infer import infer_command
 from keyhole.cli.learn import learn_command
 from keyhole.cli.norms import norms_command
-from keyhole.cli.refusals import EXIT_CODES, INPUT, one_sentence, require_streams
+from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, require_streams
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
 from keyhole.cli.score import score_command
-
-Misuse: type[Exception] = typer.BadParameter.__bases__[0]  # click's UsageError, wherever typer keeps its click
+from keyhole.cli.verify import verify_command
+from keyhole.errors import ArgumentError
 
 
 class Courteous(TyperGroup):
@@ -32,6 +35,7 @@ class Courteous(TyperGroup):
         """Read the words before the command."""
         try:
             with one_sentence():
+                _refuse_blanks(words[1] if len(words) > 1 else more.get("args", ()))
                 return super().make_context(*words, **more)
         except Misuse as error:
             if type(error).__name__ == "NoArgsIsHelpError":  # no words at all are a call for help
@@ -45,6 +49,13 @@ class Courteous(TyperGroup):
                 return super().invoke(ctx)
         except Misuse as error:
             raise _refused(error, ctx.invoked_subcommand) from error
+
+
+def _refuse_blanks(words: Sequence[str]) -> None:
+    """Refuse an option whose value has no letter: an empty name would stand for the current folder."""
+    for option, value in pairwise(words):
+        if option.startswith("-") and not value.strip():
+            raise ArgumentError(f"{option} was given an empty word; write something there, or leave the option out.")
 
 
 def _refused(error: Any, command: str | None = None) -> typer.Exit:
@@ -64,21 +75,24 @@ app = typer.Typer(
     add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("describe", rich_help_panel="Understand a function")(describe_command)
-app.command("compile", rich_help_panel="Build a model")(compile_command)
-app.command("norms", rich_help_panel="Understand a function")(norms_command)
-app.command("check", rich_help_panel="Build a model")(check_command)
-app.command("certify", rich_help_panel="Understand a model")(certify_command)
-app.command("bound", rich_help_panel="Ask the theory")(bound_command)
-app.command("learn", rich_help_panel="Train models")(learn_command)
-app.add_typer(runs_app, name="runs", rich_help_panel="Train models")
-app.command("exchangeable", rich_help_panel="Look at data")(exchangeable_command)
-app.command("infer", rich_help_panel="Ask the theory")(infer_command)
-app.command("reproduce", rich_help_panel="See the claims")(reproduce_command)
-app.command("claims", rich_help_panel="See the claims")(claims_command)
-app.command("score", rich_help_panel="Judge a method")(score_command)
+app.command("describe", short_help="What a function is, and how hard to learn.")(describe_command)
+app.command("compile", short_help="Exact weights for a function, with a proof.")(compile_command)
+app.command("norms", short_help="Least path norms of functions; norms of a checkpoint.")(norms_command)
+app.command("check", short_help="Whether a model file is what it claims.")(check_command)
+app.command("certify", short_help="What a model computes, on every input.")(certify_command)
+app.command("verify", short_help="Whether a claim about a model holds at every length.")(verify_command)
+app.command("bound", short_help="What norms guarantee after M samples.")(bound_command)
+app.command("learn", short_help="How many samples training takes as the context grows.")(learn_command)
+app.add_typer(runs_app, name="runs", short_help="The finished runs: list, show, export, forget.")
+app.command("exchangeable", short_help="Whether sequences could have a latent variable.")(exchangeable_command)
+app.command("fit", short_help="Which sparse function fits a table.")(fit_command)
+app.command("infer", short_help="How far attention is from the exact posterior.")(infer_command)
+app.command("reproduce", short_help="Look at every claim; write a page.")(reproduce_command)
+app.command("claims", short_help="List the claims and their predictions.")(claims_command)
+app.command("score", short_help="Judge attributions against an answer key.")(score_command)
 
 
 def show_version(wanted: bool) -> bool:

@@ -1,6 +1,7 @@
 """How arguments are spelled: whole numbers with powers of ten, and lists of them as 25,50,100 or 25..800."""
 
 import re
+from collections.abc import Mapping
 
 from keyhole.errors import ArgumentError
 
@@ -13,7 +14,7 @@ def count(text: str) -> int:
     >>> count("1e9"), count("64")
     (1000000000, 64)
     """
-    digits = text.strip().replace("_", "")
+    digits = re.sub(r"(?<=[0-9])_(?=[0-9])", "", text.strip())
     if re.fullmatch(r"[+-]?[0-9]{1,30}", digits):
         return int(digits)
     found = re.fullmatch(r"([0-9]{1,9})e\+?([0-9]{1,2})", digits)
@@ -34,6 +35,57 @@ def counts(text: str) -> list[int]:
         found += _doublings(count(first), count(last), part) if dots else [count(first)]
     if any(value < 1 for value in found):
         raise ArgumentError(f"{text!r} holds a number below 1; sizes count from 1.")
+    return found
+
+
+def names(text: str) -> list[str]:
+    """The names between commas, at least one.
+
+    >>> names("elimination, gf2")
+    ['elimination', 'gf2']
+    """
+    found = [part.strip() for part in text.split(",")]
+    if not all(found):
+        raise ArgumentError(f"{text!r} has a comma with no name beside it; write names such as a,b.")
+    return found
+
+
+def settings(text: str) -> dict[str, str]:
+    """Names and values between commas.
+
+    >>> settings("width=32, rate=1e-3")
+    {'width': '32', 'rate': '1e-3'}
+    """
+    found: dict[str, str] = {}
+    for part in names(text):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (name and equals and value) or name in found:
+            raise ArgumentError(f"{text!r} is no list of settings; write each once, as in width=32,heads=2,rate=1e-3.")
+        found[name] = value
+    return found
+
+
+def refuse_ignored(options: Mapping[str, bool], why: str) -> None:
+    """Refuse the options that were written, which are those marked so, and would be ignored."""
+    written = [name for name, present in options.items() if present]
+    if written:
+        verb = "was" if len(written) == 1 else "were"
+        raise ArgumentError(f"{' and '.join(written)} {verb} given, and would be ignored: {why}.")
+
+
+def lengths(text: str) -> list[int]:
+    """The list: numbers between commas, or first..last, every length between them.
+
+    >>> lengths("1..4,10")
+    [1, 2, 3, 4, 10]
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, dots, last = part.strip().partition("..")
+        low, high = count(first), count(last) if dots else count(first)
+        if low < 1 or high < low or high - low >= MOST:
+            raise ArgumentError(f"{text!r} is no list of lengths; write 5,10,20 or 1..50, the smaller one first.")
+        found += range(low, high + 1)
     return found
 
 

@@ -34,6 +34,9 @@ def certify_command(
     accepted: Annotated[
         float | None, typer.Option(help="Probability with which a drawn training set was kept.", metavar="P")
     ] = None,
+    label_noise: Annotated[
+        float, typer.Option(help="Share of the labels of --data that are wrong, in expectation.", metavar="P")
+    ] = 0.0,
     store: Annotated[
         Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR")
     ] = None,
@@ -66,6 +69,8 @@ def certify_command(
 
       keyhole certify weights.safetensors --data train.npz --assume-junta 3
 
+      keyhole certify weights.safetensors --data noisy.csv --label-noise 0.05
+
       keyhole certify old.safetensors --data train.npz --repair --out new.safetensors
 
       keyhole certify and.safetensors --lists 8 --picture lists.svg
@@ -90,6 +95,7 @@ def certify_command(
             delta=delta,
             bias=bias,
             accepted=accepted,
+            label_noise=label_noise,
             fresh=count(fresh),
             seed=seed,
             store=store,

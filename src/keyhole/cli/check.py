@@ -1,5 +1,6 @@
 """`keyhole check`: whether a model file is what it says."""
 
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -34,4 +35,4 @@ def check_command(
         raise typer.Exit(1)
 
 
-check_command.__doc__ = f"{check_command.__doc__}\n{EXAMPLES}"
+check_command.__doc__ = f"{cleandoc(check_command.__doc__ or '')}\n{EXAMPLES}"

@@ -1,11 +1,12 @@
 """`keyhole compile`: a function into weights, with a proof for every input."""
 
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count
+from keyhole.cli.arguments import count, refuse_ignored
 from keyhole.errors import ArgumentError
 
 EXAMPLES = """
@@ -82,6 +83,17 @@ def compile_command(
     if context is None:
         raise ArgumentError("A context was not given; say how many positions there are, as in --context 512.")
     if suite is not None:
+        ignored = {
+            "FORMULA": formula is not None,
+            "--construction": construction != "auto",
+            "--gamma": gamma != 0.5,
+            "--rho": rho != 0.5,
+            "--minimise": minimise is not None,
+            "--output": output != "signs",
+            "--carry": carry is not None,
+            "--pictures": pictures is not None,
+        }
+        refuse_ignored(ignored, "the models of a suite have their own; leave out one or the other")
         save_suite(suite, context, out, seed, json=json)
         return
     if formula is None:
@@ -113,7 +125,7 @@ def compile_command(
         typer.echo(f"wrote {path}", err=True)
 
 
-compile_command.__doc__ = f"{compile_command.__doc__}\n{EXAMPLES}"
+compile_command.__doc__ = f"{cleandoc(compile_command.__doc__ or '')}\n{EXAMPLES}"
 
 
 def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: bool) -> None:

@@ -1,5 +1,6 @@
 """`keyhole describe`: what a sparse function is."""
 
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -46,7 +47,7 @@ def describe_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write a file: .json or .txt for the description; .svg, .png, .html or .csv for the figure.",
+            help="Write a file: .json or .txt for the description; .svg, .pdf, .png, .html or .csv for the figure.",
             metavar="FILE",
         ),
     ] = None,
@@ -57,10 +58,12 @@ def describe_command(
 
     Functions: and(…), or(…), parity(…), maj(…), atleast(2; …), symmetric(0110; …), table(0110; x4, x9).
     """
-    from keyhole.api.describe import describe
+    from keyhole.api.describe import Description, describe
     from keyhole.cli.printing import print_document
     from keyhole.show.site import require_format, save_figure
 
+    if out is not None:
+        Description.require_ending(out)
     if picture is not None:
         require_format(picture)
     description = describe(formula, context=context, seed=seed, lists=lists)
@@ -74,4 +77,4 @@ def describe_command(
         typer.echo(f"wrote {save_figure(description.lists_figure(), picture)}", err=True)
 
 
-describe_command.__doc__ = f"{describe_command.__doc__}\n{EXAMPLES}"
+describe_command.__doc__ = f"{cleandoc(describe_command.__doc__ or '')}\n{EXAMPLES}"

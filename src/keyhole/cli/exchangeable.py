@@ -1,5 +1,6 @@
 """`keyhole exchangeable`: whether sequences could come from a latent variable."""
 
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +43,8 @@ def exchangeable_command(
     """Test whether DATA, a row per sequence, is exchangeable and could have a latent variable.
 
     Exits with 1 if that is rejected, with 0 if not. Sequences must be independent of each other; then the level holds
-    for every latent variable and any number of sequences. Not to reject proves nothing.
+    for every latent variable and any number of sequences. Rows that repeat beyond chance count once. Not to reject
+    proves nothing.
     """
     from keyhole.api.exchangeable import exchangeable
     from keyhole.cli.printing import print_document
@@ -58,4 +60,4 @@ def exchangeable_command(
         raise typer.Exit(1)
 
 
-exchangeable_command.__doc__ = f"{exchangeable_command.__doc__}\n{EXAMPLES}"
+exchangeable_command.__doc__ = f"{cleandoc(exchangeable_command.__doc__ or '')}\n{EXAMPLES}"

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import counts
-from keyhole.errors import ArgumentError
+from keyhole.cli.arguments import counts, names
 
 MODEL = "A latent model by its name, such as gaussian, polya or gp; an unknown name lists them all."
 KINDS = (
@@ -30,7 +29,9 @@ def infer_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the figure (.svg, .png, .html, .csv), or the answer (.json, .txt).", metavar="FILE"),
+        typer.Option(
+            help="Write the figure (.svg, .pdf, .png, .html, .csv), or the answer (.json, .txt).", metavar="FILE"
+        ),
     ] = None,
 ) -> None:
     """Measure kinds of attention against the exact posterior mean of MODEL, with slopes and theory beside.
@@ -43,13 +44,13 @@ def infer_command(
 
       keyhole infer gp --attention cme --ridge T^3/4 --out rates.svg
     """
-    from keyhole.api.infer import infer
+    from keyhole.api.infer import Inference, infer
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 
-    kinds = tuple(part.strip() for part in attention.split(",") if part.strip())
-    if attention and not kinds:
-        raise ArgumentError(f"{attention!r} names no kind of attention; write softmax,cme.")
+    kinds = names(attention) if attention else ()
+    if out is not None:
+        Inference.require_ending(out)
     with view_progress("contexts") as watch:
         answer = infer(
             model,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from keyhole.cli.arguments import counts
+from keyhole.cli.arguments import counts, names, refuse_ignored, settings
 from keyhole.errors import KeyholeError
 
 TASK = (
@@ -14,15 +14,17 @@ TASK = (
     "for every run."
 )
 LEARNER = (
-    "Who learns: transformer, elimination, elimination:signed, gf2 (parities), consistent:and, consistent:junta, "
-    "sklearn:tree, sklearn:logistic, sklearn:forest."
+    "Who learns: transformer, elimination, elimination:signed, gf2 (parities), gf2:affine (negated ones too), "
+    "consistent:and, consistent:junta, sklearn:tree, sklearn:logistic, sklearn:forest."
 )
 BESIDE = "Other learners to put the same question to, such as elimination,transformer:paper."
-PRESET = "The settings of the transformer: default, parity (with --online) or paper."
+PRESET = "The settings of the transformer: default, parity (for parities, best with --online) or paper."
+SET = "Other settings of the transformer: width=32,heads=2,rate=1e-3; an unknown name lists them all."
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
 SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
-OUT = "Write the chief figure (.html, .svg, .png, .csv), the answer (.json, .txt), or every figure into a folder."
+BUDGET, PRECISION = 400, 0.2
+OUT = "Write the chief figure (.html, .svg, .pdf, .png, .csv), the answer (.json, .txt), or every figure into a folder."
 
 
 def learn_command(
@@ -33,10 +35,11 @@ def learn_command(
     learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "transformer",
     beside: Annotated[str, typer.Option(help=BESIDE, metavar="LIST", show_default=False)] = "",
     preset: Annotated[str, typer.Option(help=PRESET, metavar="NAME")] = "default",
+    set_: Annotated[str, typer.Option("--set", help=SET, metavar="LIST", show_default=False)] = "",
     quantile: Annotated[float, typer.Option(help="m* is where this share of runs succeeds.")] = 0.5,
-    precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = 0.2,
+    precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = PRECISION,
     seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
-    budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.", min=1)] = 400,
+    budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.", min=1)] = BUDGET,
     law: Annotated[
         str, typer.Option(help="Of the bits: uniform, balanced, or a probability; the preset's own if not given.")
     ] = "",
@@ -72,13 +75,13 @@ def learn_command(
 
       keyhole learn and:3 --context 25..800
 
-      keyhole learn and:3 --context 25,100 --samples 20..160 --seeds 20 --learner elimination
+      keyhole learn and:3 --context 25,100 --samples 20..160 --learner sklearn:tree
 
       keyhole learn and:3 --context 25..200 --beside elimination --out figures
 
       keyhole learn parity:3 --context 15,20 --online --preset parity --seeds 10
 
-      keyhole learn and:3 --context 50,100 --samples 200 --certify --assume-junta 3 --json
+      keyhole learn and:3 --context 50 --samples 200 --certify --assume-junta 3
     """
     from keyhole.api.learn import learn
     from keyhole.api.sample_complexity import SampleComplexity
@@ -87,6 +90,10 @@ def learn_command(
 
     if out is not None:
         SampleComplexity.require_ending(out)
+    if samples or online:
+        chosen = {"--budget": budget != BUDGET, "--precision": precision != PRECISION}
+        refuse_ignored(chosen, "they are for sizes that are chosen in rounds; leave out --samples and --online")
+    refuse_ignored({"--assume-junta": assume_junta is not None and not certify}, "add --certify")
     try:
         with view_progress("starting") as watch:
             answer = learn(
@@ -95,8 +102,9 @@ def learn_command(
                 samples=counts(samples) if samples else (),
                 online=online,
                 learner=learner,
-                beside=[name.strip() for name in beside.split(",") if name.strip()],
+                beside=names(beside) if beside else (),
                 preset=preset,
+                settings=settings(set_) if set_ else {},
                 quantile=quantile,
                 precision=precision,
                 seeds=seeds,
@@ -138,8 +146,25 @@ def hints(record: Mapping[str, Any]) -> list[str]:
     wanting = any(threshold["more_runs"] for answer in asked for threshold in answer["thresholds"])
     adaptive = record["schedule"]["kind"] == "adaptive"
     remedy = {None: "", "balanced": "--law balanced", "another": "another --law"}[record["trivial_remedy"]]
-    budget = ["--budget allows more runs at each context."] if adaptive and wanting else []
-    return budget + ([f"{remedy} makes both answers likely."] if remedy else [])
+    told = ["--budget allows more runs at each context."] if adaptive and wanting else []
+    told += [f"{remedy} makes both answers likely."] if remedy else []
+    return told + what_to_try(record)
+
+
+def what_to_try(record: Mapping[str, Any]) -> list[str]:
+    """Where no run of the transformer succeeded: settings that may."""
+    if record["learner"]["name"] != "transformer" or any(cell["successes"] for cell in record["cells"]):
+        return []
+    online, parity = record["schedule"]["kind"] == "online", "parity" in record["what"] or "^" in record["what"]
+    told = []
+    if parity and not (online and "parity" in record["by"]):
+        told.append("--online --preset parity learns parities from fresh samples, where training sets of few do not.")
+    if online:
+        steps = record["learner"]["steps"]
+        told.append(f"--set steps={4 * steps} trains four times as long; a shorter --context shows whether that helps.")
+    if parity:
+        told.append("--learner gf2 solves parities by elimination, and shows how many samples suffice.")
+    return told or ["--learner elimination, or --beside elimination, shows how many samples suffice without training."]
 
 
 def was_interrupted(error: BaseException | None) -> bool:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from keyhole.cli.arguments import names
+
 
 class Scale(StrEnum):
     """How much is computed."""
@@ -42,7 +44,7 @@ def reproduce_command(
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 
-    chosen = tuple(name.strip() for name in only.split(",") if name.strip())
+    chosen = names(only) if only else ()
 
     def tell(line: str) -> None:
         typer.echo(f"keyhole: {line}", err=True)

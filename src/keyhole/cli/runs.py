@@ -20,7 +20,7 @@ Folder = Annotated[
     Path | None,
     typer.Option("--store", help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"),
 ]
-CURVES = "Draw its readings (loss, accuracy, attention, Fourier weight) by step: .html, .svg, .png or .csv."
+CURVES = "Draw its readings (loss, accuracy, attention, Fourier weight) by step: .html, .svg, .pdf, .png or .csv."
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -70,7 +70,7 @@ def list_command(
         typer.echo(chosen.to_json())
         return
     print_document(chosen.document())
-    typer.echo(f"{len(chosen):,} runs", err=True)
+    typer.echo(f"{_counted(chosen)} in {chosen.store.absolute()}", err=True)
 
 
 @runs_app.command("show")
@@ -88,9 +88,11 @@ def show_command(
 
       keyhole runs show 3f9a --out curves.html
     """
-    from keyhole.api.runs import show_run
+    from keyhole.api.runs import RunInFull, show_run
     from keyhole.cli.printing import print_document
 
+    if out is not None:
+        RunInFull.require_ending(out)
     stored = show_run(run, store=store)
     if out is not None:
         typer.echo(f"wrote {stored.save(out)}", err=True)
@@ -107,6 +109,7 @@ def export_command(
     learner: Learner = "",
     context: Context = "",
     store: Folder = None,
+    json: AsJson = False,
 ) -> None:
     """Write the runs as a table for other programs, with every setting of task and learner.
 
@@ -117,7 +120,9 @@ def export_command(
     if file.suffix.lower() != ".csv":
         raise ArgumentError(f"Runs are exported as .csv, and {file.name!r} ends otherwise; name a .csv file.")
     chosen = _runs(task, learner, context, store)
-    typer.echo(f"wrote {chosen.save(file)}: {len(chosen):,} runs", err=True)
+    typer.echo(f"wrote {chosen.save(file)}: {_counted(chosen)}", err=True)
+    if json:
+        typer.echo(chosen.to_json())
 
 
 @runs_app.command("prune")
@@ -128,6 +133,7 @@ def prune_command(
     everything: Annotated[bool, typer.Option("--all", help="Forget every run of the store.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     store: Folder = None,
+    json: AsJson = False,
 ) -> None:
     """Forget runs, and their weights; a sweep that needs them makes them again.
 
@@ -140,16 +146,22 @@ def prune_command(
     if not (task or learner or context or everything):
         raise ArgumentError("Nothing names the runs to forget; give --task, --learner, --context or --all.")
     chosen = _runs(task, learner, context, store)
-    if not chosen:
-        typer.echo("no such run; nothing is removed")
-        return
-    typer.echo(chosen.cost)
-    if not yes:
-        if not sys.stdin.isatty():
+    if chosen:
+        if not (yes or sys.stdin.isatty()):
             raise ArgumentError("Nobody is there to be asked whether these runs may go; give --yes.")
-        typer.confirm("Remove them?", abort=True)
-    forget_runs(chosen)
-    typer.echo(f"removed {len(chosen):,} runs")
+        typer.echo(chosen.cost, err=json)
+        if not (yes or typer.confirm("Remove them?", default=False)):
+            typer.echo("nothing is removed", err=json)
+            return
+        forget_runs(chosen)
+    said = f"removed {_counted(chosen)}" if chosen else "no such run; nothing is removed"
+    typer.echo(said, err=json)
+    if json:
+        typer.echo(chosen.to_json())
+
+
+def _counted(chosen: "Runs") -> str:
+    return f"{len(chosen):,} run{'s' * (len(chosen) != 1)}"
 
 
 def _runs(task: str, learner: str, context: str, store: Path | None) -> "Runs":

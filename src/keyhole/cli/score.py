@@ -1,5 +1,6 @@
 """`keyhole score`: whether an attribution finds the positions that matter."""
 
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -39,9 +40,11 @@ def score_command(
 
     The sizes of attributions are averaged over inputs and positions ranked once; "per input" ranks within each input.
     """
-    from keyhole.api.score import score
+    from keyhole.api.score import Scores, score
     from keyhole.cli.printing import print_document
 
+    if out is not None:
+        Scores.require_ending(out)
     scores = score(key, attributions, model=model, top=top, seed=seed)
     if json:
         typer.echo(scores.to_json())
@@ -51,4 +54,4 @@ def score_command(
         typer.echo(f"wrote {scores.save(out)}", err=True)
 
 
-score_command.__doc__ = f"{score_command.__doc__}\n{EXAMPLES}"
+score_command.__doc__ = f"{cleandoc(score_command.__doc__ or '')}\n{EXAMPLES}"

@@ -4,9 +4,8 @@ Theorem T holds for any law of the inputs, and charges P_∞ Φ(R): R is how far
 law scores cost nothing, whatever they are, and P_∞ is all that is charged.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 from math import exp, log
 from typing import cast
 
@@ -56,13 +55,28 @@ def choose(
     Without a charge it is Theorem T's. With "auto" those constructions compete that say so; the others are taken only
     by name.
     """
+    found = _candidates(function, context, construction, output, seed, {"gamma": gamma, "rho": rho})
+    best, maker = min(found, key=lambda pair: (_price(pair[0], charge), pair[0].width))
+    return Choice(best, maker, _compare(best, [plan for plan, _ in found], asked=construction != AUTO))
+
+
+def _candidates(
+    function: SparseFunction,
+    context: int,
+    construction: str | Construction,
+    output: str,
+    seed: int,
+    masses: Mapping[str, float],
+) -> list[tuple[Plan, Construction]]:
+    """Every plan of the constructions to try, at these masses, with its maker; at least one, or a refusal."""
     check_context(function, context)
     makers = _read_constructions(construction)
     _check_request(function, output)
-    if not 0 < gamma < 1:  # also where no construction reads it
-        raise AssumptionError(f"γ is the attention mass off the relevant positions, so 0 < γ < 1; got {gamma}.")
-    check_leak(rho, 1.0)
-    masses = {"gamma": gamma, "rho": rho}
+    if not 0 < masses["gamma"] < 1:  # also where no construction reads it
+        raise AssumptionError(
+            f"γ is the attention mass off the relevant positions, so 0 < γ < 1; got {masses['gamma']}."
+        )
+    check_leak(masses["rho"], 1.0)
     plans: list[tuple[Plan, Construction]] = []
     refusals: list[CompileError] = []
     for maker in makers:
@@ -78,9 +92,7 @@ def choose(
                 plans.append((plan, maker))
     if not plans:
         raise refusals[0] if refusals else CompileError(f"The construction {makers[0].name!r} made no plan.")
-    plans.sort(key=lambda pair: (_price(pair[0], charge), pair[0].width))
-    best, maker = plans[0]
-    return Choice(best, maker, _compare(best, [plan for plan, _ in plans[1:]], asked=construction != AUTO))
+    return plans
 
 
 def _read_constructions(construction: str | Construction) -> tuple[Construction, ...]:
@@ -132,19 +144,20 @@ def reasons(plan: Plan) -> Iterator[str]:
     """The sentences that choosing a plan can have given: by name or the cheapest, its mass given or searched for.
 
     Of the two masses only the plan's own is known. The other one is taken to be equal to it, or as it is where none is
-    asked for.
+    asked for. What was charged is not known either, and no sentence depends on it.
     """
     maker, seed = construction_of(plan.construction), plan.codes_seed or 0
     mass = plan.parameters[maker.parameter]
-    for asked, charge in product((AUTO, maker.name), (None, product_law)):
+    for asked in (AUTO, maker.name):
         for gamma, rho in {(mass, mass), (mass, DEFAULT), (DEFAULT, mass)}:
-            choice = choose(
-                plan.function, plan.context, asked, output=plan.output, seed=seed, gamma=gamma, rho=rho, charge=charge
-            )
-            if choice.plan.construction == plan.construction:
-                yield choice.why
-                if gamma == rho:
-                    yield f"{choice.why} {_searched(mass)}"
+            masses = {"gamma": gamma, "rho": rho}
+            plans = [made for made, _ in _candidates(plan.function, plan.context, asked, plan.output, seed, masses)]
+            for again in plans:
+                if again.construction == plan.construction:
+                    why = _compare(again, plans, asked=asked != AUTO)
+                    yield why
+                    if gamma == rho:
+                        yield f"{why} {_searched(mass)}"
 
 
 def _searched(mass: float) -> str:
@@ -195,8 +208,9 @@ def _mass(odds: float) -> float:
     return 1 / (1 + exp(-odds))
 
 
-def _compare(best: Plan, rivals: list[Plan], *, asked: bool) -> str:
-    """One sentence with the figures of the chosen plan and of its rivals."""
+def _compare(best: Plan, plans: list[Plan], *, asked: bool) -> str:
+    """One sentence with the figures of the chosen plan and of its rivals, in the order of Theorem T's charge."""
+    rivals = sorted((plan for plan in plans if plan is not best), key=lambda plan: (_price(plan, None), plan.width))
     chosen = f"{best.construction} has P_∞ = {best.path_inf:.4g}{_spread(best)} with {_units(best)}"
     if not rivals:
         return f"{chosen}; {'it was asked for by name' if asked else 'no other construction fits'}."

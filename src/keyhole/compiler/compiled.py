@@ -15,7 +15,7 @@ from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import Plan, half_gap
 from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.norms import logit_range, named_norms, plan_profile, theorem_norms, value_radius
-from keyhole.compiler.precision.verdicts import ORDER, FormatVerdict, judge_formats
+from keyhole.compiler.precision.verdicts import ASSUMED, ORDER, FormatVerdict, judge_formats
 from keyhole.compiler.proof import Proof, prove
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import CompileError
@@ -93,6 +93,7 @@ class Compiled:
             "parameters": dict(plan.parameters),
             "codes_seed": plan.codes_seed,
             "why": self.why,
+            "rounding_assumes": ASSUMED,
         }
 
     def __repr__(self) -> str:

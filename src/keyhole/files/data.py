@@ -5,15 +5,16 @@ each, as .npy or .csv.
 """
 
 import csv
-from io import BytesIO
+from io import StringIO
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from keyhole.errors import DataError, KeyholeError
+from keyhole.files.reading import parse_array, parse_arrays, read_bytes, read_text
 
+LARGEST_SYMBOL = 2**53  # beyond it floating-point numbers skip whole ones
 HOW = "write numpy.savez(file, inputs=…, labels=…), or a .csv whose last column is the label"
 
 
@@ -23,16 +24,18 @@ def read_array(path: Path, what: str, sides: str) -> np.ndarray:
     `sides` says what the array is to hold, for whoever gave several.
     """
     try:
-        array = np.load(path, allow_pickle=False)
+        content = read_bytes(path)
+        if content.startswith(b"PK"):
+            raise DataError(f"{str(path)!r} holds several arrays; give one, with {sides}.")
+        return parse_array(content)
     except OSError as error:
         raise DataError(f"The {what} {str(path)!r} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, EOFError) as error:
+    except KeyholeError:  # already a sentence
+        raise
+    except ValueError as error:
         raise DataError(
-            f"{str(path)!r} is no array of numbers in the .npy format; write it with numpy.save."
+            f"{str(path)!r} is no array of numbers in the .npy format ({error}); write it with numpy.save."
         ) from error
-    if not isinstance(array, np.ndarray):
-        raise DataError(f"{str(path)!r} holds several arrays; give one, with {sides}.")
-    return array
 
 
 def read_labelled(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -49,7 +52,7 @@ def read_labelled(path: Path) -> tuple[np.ndarray, np.ndarray]:
         raise DataError(f"The data {str(path)!r} cannot be read: {error.strerror or error}.") from error
     except KeyholeError:  # already a sentence
         raise
-    except (ValueError, KeyError, EOFError, BadZipFile) as error:
+    except (ValueError, csv.Error) as error:
         raise DataError(f"{str(path)!r} is no labelled sample ({error}); {HOW}.") from error
     return as_sample(inputs, labels, str(path))
 
@@ -62,8 +65,11 @@ def as_sample(inputs: Any, labels: Any, where: str = "the data") -> tuple[np.nda
             f"{where} has inputs of shape {symbols.shape} and labels of shape {answers.shape}; give at least one row "
             "of symbols (m, T) and a label for each (m,)."
         )
-    if symbols.dtype.kind not in "biu" and not (symbols.dtype.kind == "f" and (symbols == np.round(symbols)).all()):
-        raise DataError(f"{where} has inputs that are not whole numbers; symbols count from 0.")
+    whole = symbols.dtype.kind in "biu" or (symbols.dtype.kind == "f" and (symbols == np.round(symbols)).all())
+    if not whole or np.abs(symbols.astype(np.float64)).max() > LARGEST_SYMBOL:
+        raise DataError(f"{where} has inputs that are not whole numbers of use; symbols count from 0.")
+    if answers.dtype.kind not in "biuf":
+        raise DataError(f"{where} has labels that are no numbers; give 0 and 1, or −1 and 1.")
     known = set(np.unique(answers).tolist())
     if not (known <= {0, 1} or known <= {-1, 1}):
         raise DataError(f"{where} has labels {sorted(known)[:5]}; give 0 and 1, or −1 and 1.")
@@ -71,16 +77,12 @@ def as_sample(inputs: Any, labels: Any, where: str = "the data") -> tuple[np.nda
 
 
 def _sample_of_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    content = path.read_bytes()
-    if not content.startswith(b"PK"):  # numpy would take anything else for a pickle
-        raise ValueError("not an archive of arrays")
-    with np.load(BytesIO(content), allow_pickle=False) as arrays:
-        return arrays["inputs"], arrays["labels"]
+    inputs, labels = parse_arrays(read_bytes(path), ("inputs", "labels"))
+    return inputs, labels
 
 
 def _sample_of_csv(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    with path.open(newline="", encoding="utf8") as file:
-        rows = [row for row in csv.reader(file) if row]
+    rows = [row for row in csv.reader(StringIO(read_text(path), newline="")) if row]
     if rows and not is_number(rows[0][0]):
         rows = rows[1:]  # a header
     if len({len(row) for row in rows}) > 1:
@@ -89,6 +91,16 @@ def _sample_of_csv(path: Path) -> tuple[np.ndarray, np.ndarray]:
     if table.ndim != 2 or table.shape[1] < 2:
         raise ValueError("it has no row with a symbol and a label")
     return table[:, :-1], table[:, -1]
+
+
+def column_names(path: Path, columns: int) -> tuple[str, ...]:
+    """The names of the columns before the label, where a .csv has a header; else nothing."""
+    if path.suffix.lower() != ".csv":
+        return ()
+    rows = csv.reader(StringIO(read_text(path), newline=""))
+    first = next((row for row in rows if row), [])
+    headed = len(first) == columns + 1 and not is_number(first[0])
+    return tuple(cell.strip() for cell in first[:-1]) if headed else ()
 
 
 def read_sequences(path: Path) -> np.ndarray:
@@ -106,8 +118,8 @@ def read_sequences(path: Path) -> np.ndarray:
 
 def _rows_of_csv(path: Path) -> np.ndarray:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if row]
+        lines = StringIO(read_text(path), newline="")
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines) if row]
     except OSError as error:
         raise DataError(f"The sequences {str(path)!r} cannot be read: {error.strerror}.") from error
     except (ValueError, csv.Error) as error:

@@ -15,6 +15,7 @@ import numpy as np
 
 from keyhole.errors import CheckpointError
 from keyhole.files.atomic import write_file
+from keyhole.files.reading import parse_json, read_bytes
 from keyhole.files.record import to_record
 
 FORMAT = "keyhole-model/1"
@@ -44,20 +45,24 @@ def write_model(path: Path, tensors: Mapping[str, np.ndarray], description: Mapp
 def read_model(path: Path) -> StoredModel:
     """Read a model of ours; refuse any other file."""
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
     except OSError as error:
         raise CheckpointError(f"{str(path)!r} cannot be read: {error.strerror}. Name a model file.") from error
     length = int.from_bytes(content[:8], "little")
     text = content[8 : 8 + length]
-    if len(content) < 8 or length > LONGEST_HEADER or not text.startswith(b"{") or FORMAT.encode() not in text:
+    cut = len(text) < length
+    if len(content) < 8 or length > LONGEST_HEADER or not (text.startswith(b"{") and (cut or FORMAT.encode() in text)):
         raise CheckpointError(f"{str(path)!r} is no keyhole model; name a file that `keyhole.compile(...).save` wrote.")
-    if len(text) < length:
-        return StoredModel({}, {}, f"the file ends inside its header, after {len(content)} of {8 + length} bytes")
+    if cut:
+        raise CheckpointError(
+            f"{str(path)!r} ends inside its header, after {len(content)} of {8 + length} bytes; it was cut off. "
+            "Write it again."
+        )
     try:
-        header = json.loads(text, object_pairs_hook=_once)
-        description = json.loads(header["__metadata__"]["description"], object_pairs_hook=_once)
+        header = parse_json(text, _once)
+        description = parse_json(header["__metadata__"]["description"], _once)
         other = sorted(header["__metadata__"].keys() - {"format", "description"})
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return StoredModel({}, {}, "the header is not the JSON it was written as")
     if other or header["__metadata__"].get("format") != FORMAT:
         return StoredModel({}, {}, f"the header holds {other[0] if other else 'a format'} that no model of ours has")

@@ -2,19 +2,22 @@
 
 import json
 from dataclasses import MISSING, asdict, fields
-from math import isfinite
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args
 
 from keyhole.errors import AssumptionError, DataError
-from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile, require_possible
+from keyhole.files.reading import parse_json, read_text
+from keyhole.profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, NormProfile, require_possible
 
 SCHEMA = "norms/1"
 TEMPLATE = "`keyhole.api.bound.norms_template()`"  # as a caller from Python writes it
-WHOLE = {"rows", "columns", "tokens", "symbols"}
-FLAGS = {"residual", "concatenated", "layernorm", "biased", "split_residual", "readout_nonnegative", "projected"}
+WHOLE = {"rows", "columns", "tokens", "symbols", "constant_tokens"}
+FLAGS = {"residual", "concatenated", "biased", "split_residual", "readout_nonnegative", "projected"}
 WORDS = {"normaliser"}
+LAYERNORM = {**{place: place for place in get_args(LayerNormPlace)}, False: "none", True: "after"}
+LARGEST = 1e100  # of a norm; products of a few of them must still be numbers
+SHOWN = 40  # letters of a value that is refused
 
 
 def template() -> str:
@@ -43,7 +46,7 @@ def dumps(profile: NormProfile) -> str:
 def read_norms(path: Path, tokens: int | None = None) -> NormProfile:
     """The profile in a file; `tokens` replaces the file's own."""
     try:
-        record = json.loads(path.read_text("utf8"))
+        record = parse_json(read_text(path))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}. Give a JSON file of norms.") from error
     except ValueError as error:  # neither text nor JSON
@@ -109,6 +112,13 @@ def _entries(kind: type, record: dict[str, Any], where: str) -> dict[str, Any]:
 def _entry(name: str, value: Any, where: str) -> Any:
     if value is None or isinstance(value, (tuple, MatrixNorms)):
         return value
+    if name == "layernorm":
+        if not isinstance(value, bool | str) or value not in LAYERNORM:
+            raise DataError(
+                f"{where}: layernorm says where one stands, none, before or after attention, or false or true (after); "
+                f"got {value!r}."
+            )
+        return LAYERNORM[value]
     if name in FLAGS or name in WORDS:
         wanted: type = bool if name in FLAGS else str
         if not isinstance(value, wanted):
@@ -116,10 +126,18 @@ def _entry(name: str, value: Any, where: str) -> Any:
                 f"{where}: {name} must be {'true or false' if wanted is bool else 'a word'}; got {value!r}."
             )
         return value
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value) or value < 0:
-        raise DataError(f"{where}: {name} is a norm or a count, so it must be a number ≥ 0; got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+        raise DataError(f"{where}: {name} is a norm or a count, so it must be a number ≥ 0; got {_short(value)}.")
+    if value > LARGEST:
+        raise DataError(f"{where}: {name} is {_short(value)}, beyond what is computed with; use at most {LARGEST:g}.")
     if name in WHOLE:
         if value != int(value) or value < 1:
-            raise DataError(f"{where}: {name} must be a whole number ≥ 1; got {value!r}.")
+            raise DataError(f"{where}: {name} must be a whole number ≥ 1; got {_short(value)}.")
         return int(value)
     return float(value)
+
+
+def _short(value: object) -> str:
+    """The value as it was written, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

@@ -1,12 +1,12 @@
 """Somebody else's weights on disk: plain numbers in safetensors, with a description; pickles are never opened."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from keyhole.errors import CheckpointError
+from keyhole.files.reading import parse_json, read_bytes, read_text
 
 KEY = "keyhole"  # of the description among the file's own metadata
 
@@ -19,7 +19,7 @@ def is_ours(path: Path) -> bool:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             return FORMAT.encode() in file.read(min(length, 10**8))
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
@@ -29,7 +29,7 @@ def read_weights(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     from safetensors.numpy import load  # noqa: PLC0415
 
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
     except OSError as error:
         raise CheckpointError(f"{str(path)!r} cannot be read: {error.strerror}. Name a model file.") from error
     if content[:2] == b"PK" or content[:1] == b"\x80":
@@ -40,7 +40,7 @@ def read_weights(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     try:
         loaded = load(content)
         length = int.from_bytes(content[:8], "little")
-        metadata = json.loads(content[8 : 8 + length]).get("__metadata__", {})
+        metadata = parse_json(content[8 : 8 + length]).get("__metadata__", {})
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(
             f"{str(path)!r} holds no arrays that can be read ({error}); save float32 weights with safetensors."
@@ -57,8 +57,8 @@ def read_weights(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def _description(path: Path, metadata: dict[str, str]) -> dict[str, Any]:
     beside = path.with_suffix(".json")
     try:
-        text = metadata[KEY] if KEY in metadata else beside.read_text("utf8")
-        described = json.loads(text)
+        text = metadata[KEY] if KEY in metadata else read_text(beside)
+        described = parse_json(text)
     except OSError as error:
         raise CheckpointError(
             f"{str(path)!r} comes without a description; write one into {str(beside)!r} "

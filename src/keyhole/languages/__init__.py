@@ -13,5 +13,8 @@ from keyhole.languages.properties import Property as Property
 from keyhole.languages.properties import RegularProperty as RegularProperty
 from keyhole.languages.properties import Restricted as Restricted
 from keyhole.languages.properties import TableProperty as TableProperty
+from keyhole.languages.properties import with_last as with_last
+from keyhole.languages.reading import FORMS as FORMS
+from keyhole.languages.reading import read_property as read_property
 from keyhole.languages.regular import automaton_of as automaton_of
 from keyhole.languages.regular import minimal as minimal

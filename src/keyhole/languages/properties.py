@@ -17,7 +17,7 @@ from keyhole.languages.classes import WordClasses
 from keyhole.languages.counts import CountClasses, intervals
 
 MOST_CELLS = 2**12  # of a function given by a table
-RULES = ("majority", "at least", "at most", "exactly", "remainder")
+RULES = ("majority", "at least", "at most", "exactly", "remainder", "levels")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +68,8 @@ class Property(ABC):
 class CountProperty(Property):
     """A function of how many symbols are of a kind.
 
-    `rule` is majority (more than half; a tie is false), at least, at most, exactly (`number`), or remainder (`number`
-    modulo `modulus`): with modulus 2 and number 1, an odd count.
+    `rule` is majority (more than half; a tie is false), at least, at most, exactly (`number`), remainder (`number`
+    modulo `modulus`: with modulus 2 and number 1, an odd count), or levels: an answer for each count.
     """
 
     alphabet: tuple[str, ...]
@@ -78,10 +78,13 @@ class CountProperty(Property):
     number: int = 0
     modulus: int = 2
     positions: tuple[int, ...] | None = None  # None: all
+    levels: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
         if self.rule not in RULES or self.modulus < 1:
             raise ShapeError(f"a count is judged by {', '.join(RULES)}; got {self.rule!r} and modulus {self.modulus}")
+        if self.rule == "levels" and (self.positions is None or len(self.levels) != len(self.positions) + 1):
+            raise ShapeError("levels need positions, and an answer for each count from 0 to all of them")
 
     def reads(self, length: int) -> tuple[int, ...]:
         """All positions, or those named."""
@@ -89,6 +92,8 @@ class CountProperty(Property):
 
     def decide(self, count: int, length: int) -> bool:
         """The answer to so many symbols of the kind among so many."""
+        if self.rule == "levels":
+            return self.levels[count]
         return {
             "majority": 2 * count > length,
             "at least": count >= self.number,
@@ -234,6 +239,37 @@ class Restricted(Property):
             (answer, AutomatonClasses(length, automaton, final[None])) for answer, final in both if final.any()
         )
         return AtLength(length, tuple(range(length)), classes)
+
+
+def with_last(at: AtLength, symbol: int) -> AtLength:
+    """The property of the symbols before the last one, where the last one is given."""
+    if not at.reads or max(at.reads) < at.length - 1:
+        return AtLength(at.length - 1, at.reads, at.classes)
+    if at.reads[-1] != at.length - 1:
+        raise AssumptionError("The property reads its positions out of order, so that none is the last; sort them.")
+    classes: list[tuple[bool, WordClasses]] = []
+    for answer, some in at.classes:
+        left = _counts_before(some, symbol) if isinstance(some, CountClasses) else _states_before(some, symbol)
+        if left is not None:
+            classes.append((answer, left))
+    return AtLength(at.length - 1, at.reads[:-1], tuple(classes))
+
+
+def _counts_before(some: CountClasses, symbol: int) -> CountClasses | None:
+    """What must have been counted before the last symbol."""
+    counted, most = int(some.kind[symbol]), some.length - 1
+    low, high = np.maximum(some.low - counted, 0), np.minimum(some.high - counted, most)
+    kept = low <= high
+    return CountClasses(most, some.kind, low[kept], high[kept]) if kept.any() else None
+
+
+def _states_before(some: WordClasses, symbol: int) -> AutomatonClasses | None:
+    """The states from which the last symbol leads into each part."""
+    if not isinstance(some, AutomatonClasses):
+        raise AssumptionError(f"A {type(some).__name__} was given where counts or states of an automaton are needed.")
+    final = some.final[:, some.automaton.moves[:, symbol]] & some.automaton.reached(some.length - 1)
+    kept = final.any(axis=1)
+    return AutomatonClasses(some.length - 1, some.automaton, final[kept]) if kept.any() else None
 
 
 def _fitting(positions: Sequence[int], length: int) -> tuple[int, ...]:

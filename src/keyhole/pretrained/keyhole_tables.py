@@ -20,6 +20,7 @@ from keyhole.attention import (
     LayerNorm,
     ReadOut,
     ReLU,
+    RMSNorm,
     Softmax,
     Tabulated,
     TabulatedHead,
@@ -281,6 +282,8 @@ def _norm_out(arrays: Arrays, name: str, norm: LayerNorm | None) -> float | None
     """ε of a norm that is there; its arrays go with the others."""
     if norm is None:
         return None
+    if isinstance(norm, RMSNorm):
+        raise CheckpointError("A model with an RMSNorm was to be stored as tables, which know LayerNorm alone.")
     arrays[f"{name}.gain"] = numbers_of(norm.gain)
     if norm.bias is not None:
         arrays[f"{name}.bias"] = numbers_of(norm.bias)

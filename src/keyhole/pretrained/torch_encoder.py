@@ -31,6 +31,8 @@ answer is true where the read-out is above 0. Dropout is off, as in evaluation. 
 left out. Every tensor of the file must find its place, and the layer has all of its biases or none, as PyTorch's:
 what is not understood is refused, never guessed. The file cannot show whether heads, activation, norms, epsilon and
 [CLS] are as described; probes can, and the certificate says what was assumed, and whether it was tested.
+Probes test what moves outputs by more than their tolerance: an ε of 1e-3 for one of 1e-5 does not where the variances
+are much larger than both, and a certificate of the one is then one of a function that near to the other.
 """
 
 from collections.abc import Mapping

@@ -24,6 +24,8 @@ def certificate_document(record: Record) -> Document:
     rows.append(("status", _status(record)))
     if record["disagreement"]:
         rows.append(("disagreement", record["disagreement"]))
+    if record["wrong_share_says"]:
+        rows.append(("wrong on", record["wrong_share_says"]))
     rows += _sample(record)
     rows.append(("δ", [f"δ = {chance(record['delta'])} {record['delta_means'].removeprefix('δ ')}"]))
     rows.append(("assumed", record["assumptions"]))

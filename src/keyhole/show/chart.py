@@ -96,6 +96,13 @@ def to_png(figure: Figure, scale: float = 2.0) -> bytes:
     return bytes(vl_convert.vegalite_to_png(to_spec(figure), scale=scale))
 
 
+def to_pdf(figure: Figure) -> bytes:
+    """The figure as a page for papers: lines stay lines."""
+    import vl_convert  # noqa: PLC0415
+
+    return bytes(vl_convert.vegalite_to_pdf(to_spec(figure)))
+
+
 def to_html(figure: Figure) -> str:
     """The figure as one interactive page with everything it needs inside: hover shows each row's numbers."""
     import vl_convert  # noqa: PLC0415

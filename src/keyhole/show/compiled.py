@@ -34,6 +34,7 @@ def compiled_document(record: Record) -> Document:
         (name.replace(" stored, ", " / ").removesuffix(" summed"), verdict_words(verdict))
         for name, verdict in record["rounding"].items()
     ]
+    rows.append(("formats assume", record["rounding_assumes"]))
     return (Facts(rows),)
 
 

@@ -8,6 +8,14 @@ from keyhole.show.document import Column, Document, Gap, Grid, Lines
 
 Record = Mapping[str, Any]
 
+STATED = (1, 8, 64)  # depths of cuts that are printed; the record has more
+MEANING = (
+    "A head is the average of such lists over random orders of their lines. Errors of a cut are in units of the head's "
+    "largest value, and promised of its tables of scores and values. Averages are over {law}. rings next: the chance "
+    "of this line once those above it have come. decides: the share of inputs, computed and not promised. answer: the "
+    "output of the model where this pair takes all attention of this head, and other heads give 0."
+)
+
 
 def lists_document(heads: Sequence[Record], law: str) -> Document:
     """Each head's program, its first lines, and the promises of cutting it."""
@@ -20,8 +28,8 @@ def lists_document(heads: Sequence[Record], law: str) -> Document:
         if head["others"]:
             rows.append((_rest(head), "", f"{head['others_decide']:.3g}"))
         columns = [Column(f"head {h} as a list"), Column("rings next"), Column("decides")]
-        parts += [Gap(), Grid(columns, rows), Lines(_cuts(head, law))]
-    return tuple(parts)
+        parts += [Gap(), Grid(columns, rows), Lines(_cuts(head))]
+    return (*parts, Gap(), Lines(MEANING.format(law=law)))
 
 
 def spell_pair(ring: Record) -> str:
@@ -48,17 +56,13 @@ def _rest(head: Record) -> str:
     return f"otherwise go on with {head['others']} other pairs: answers {answers}"
 
 
-def _cuts(head: Record, law: str) -> str:
-    """What a cut loses, at the depth of the lines shown and where it is small."""
-    deep = [cut for cut in head["cuts"] if cut["depth"] in (1, 8, 64)]
-    stated = "; ".join(
-        f"after {cut['depth']} ring{'s' * (cut['depth'] > 1)} at most {at_most(cut['every'])} on every input and "
-        f"{at_most(cut['average'])} on average"
-        for cut in deep
-    )
-    small = "not to be promised" if head["depth"] is None else f"promised from {head['depth']} rings on"
+def _cuts(head: Record) -> str:
+    """What a cut loses, at a few depths, and from where on it is small."""
+    deep = [cut for cut in head["cuts"] if cut["depth"] in STATED]
+    depths = ", ".join(str(cut["depth"]) for cut in deep)
+    every, average = (", ".join(at_most(cut[kind]) for cut in deep) for kind in ("every", "average"))
+    small = "is not promised at any depth" if head["depth"] is None else f"is promised from {head['depth']} rings on"
     return (
-        f"The head is the average of such lists over random orders, R = {at_most(head['spread'], 4)}. Cut short, it "
-        f"is off, in units of its largest value: {stated}. An error of 0.01 is {small}. The average is over {law}; how "
-        "often a pair decides is computed, not promised."
+        f"R = {at_most(head['spread'], 4)}. Cut after {depths} rings it is off by at most {every} on every input, and "
+        f"by at most {average} on average. An error of 0.01 {small}."
     )

@@ -15,6 +15,8 @@ def exchangeability_document(record: Record) -> Document:
     many = f"{record['letters']} " if record["letters"] is not None else ""
     data = f"{record['sequences']} sequences of {length} tokens; {many}{record['kind']}"
     rows = [("answer", record["answer"]), ("data", data)]
+    if record["rows"] > record["sequences"]:
+        rows.append(("repeats", _repeats(record)))
     rows += [
         (test["name"], f"p = {at_most(test['p_value'], 4)}, {_seen(test, length)}; null: {test['null']}")
         for test in tests
@@ -27,15 +29,42 @@ def exchangeability_document(record: Record) -> Document:
     return (Facts(rows),)
 
 
+def _repeats(record: Record) -> str:
+    """Why some rows do not count."""
+    chance = at_most(record["repeat_chance"], 2)
+    return (
+        f"{record['rows']} rows repeat each other so that only {record['sequences']} count, each once. Independent "
+        f"sequences whose order does not matter repeat so often with probability at most {chance}: either rows were "
+        "written more than once, or the order matters so much that sequences coincide"
+    )
+
+
 def _seen(test: Record, length: int) -> str:
     """What a test saw, in words."""
     if "ceiling" not in test:
         statistic = test["statistic"]
         return f"statistic {test['statistic_reason'] if statistic is None else f'{statistic:.4g}'}"
+    return f"{_balance(test, length)}{_birthday(test)}"
+
+
+def _balance(test: Record, length: int) -> str:
+    """What was seen of how tokens divide."""
     if test["ceiling"] == 1:
         return "half of the sequences show nothing to look along"
     return (
         f"{test['statistic']:.0f} of {test['sequences']} sequences have {test['least']} to {test['most']} of their "
         f"{length} tokens on one side, and a latent variable gives each a chance of at most "
         f"{at_most(test['ceiling'], places=3)}"
+    )
+
+
+def _birthday(test: Record) -> str:
+    """What was seen of how seldom tokens repeat, where that was looked at."""
+    seen = test["birthday"]
+    if seen is None:
+        return ""
+    ps = f"p = {at_most(test['balance_p_value'], 4)} and {at_most(seen['p_value'], 4)}; each look has half of the level"
+    return (
+        f"; in {seen['distinct']} of {test['sequences']} none of {seen['letters']} letters occurs twice, and a latent "
+        f"variable gives that a mean chance of at most {at_most(seen['ceiling'], places=3)} ({ps})"
     )

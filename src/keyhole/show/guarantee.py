@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.decimals import at_least, at_most
+from keyhole.decimals import at_least, at_most, surely
 from keyhole.show.derivation import derivation_html, derivation_text
 from keyhole.show.document import Column, Document, Gap, Grid, Lines
+from keyhole.show.folding import abbreviate
 
 Record = Mapping[str, Any]
+
+IDENTITY, TASK = 10, 14  # letters shown of a run's name and of its task
 
 
 def bound_document(record: Record) -> Document:
@@ -18,7 +21,9 @@ def bound_document(record: Record) -> Document:
     lines += [f"{title}: {samples:,} samples for a gap of {gap:g}" for title, samples in needed.items()]
     lines += [f"{refused['theorem']}: not asked. {refused['reason']}" for refused in record["refused"]]
     lines += [f"{entry['name']}: {_outward(entry)}" for entry in record["finite_classes"]]
-    if record["vacuous"]:
+    if not record["guarantees"]:
+        lines.insert(0, f"No theorem applies to {record['source']}, so no gap is promised.")
+    elif record["vacuous"]:
         lines.append(f"Every bound here is vacuous. {record['guarantees'][0]['note']}")
     growth = (element for grown in record["growth"] for element in (Gap(), *_growth(grown)))
     return (Lines("\n".join(lines)), *growth)
@@ -35,6 +40,29 @@ def explained_document(record: Record) -> Document:
             lines.append(f"  none can be told: {guarantee['sensitivity']['reason']}")
     lines += ["", "rivals on the same norms", *map(_rival, record["rivals"])]
     return (*bound_document(record), Lines("\n".join(lines)))
+
+
+def run_bounds_document(record: Record) -> Document:
+    """A row per trained run: its bound and theorem, or none; then each reason once, and the count."""
+    rows = [
+        (
+            run["identity"][:IDENTITY],
+            abbreviate(run["task"], TASK),
+            f"{run['context']:,}",
+            "–" if run["samples"] is None else f"{run['samples']:,}",
+            "none" if run["value"] is None else at_most(run["value"]),
+            run["theorem"].split(":")[0] + (" (vacuous)" if run["vacuous"] else "") if run["theorem"] else "",
+        )
+        for run in record["runs"]
+    ]
+    columns = (
+        *(Column(name) for name in ("run", "task")),
+        *(Column(name, "right") for name in ("T", "m", "gap at most")),
+        Column("by"),
+    )
+    reasons = [f"{each['runs']:,} without a bound: {each['reason']}" for each in record["reasons"]]
+    sure = f"each with probability ≥ {surely(record['delta'])}"
+    return (Grid(columns, rows), Lines("\n".join((f"{record['summary']}, {sure}", *reasons))))
 
 
 def bound_html(record: Record) -> str:

@@ -46,9 +46,8 @@ def cost_document(runs: Sequence[Record]) -> Document:
     tasks, learners = (", ".join(sorted({run[name] for run in runs})) for name in ("task", "learner"))
     contexts = ", ".join(str(context) for context in sorted({run["context"] for run in runs}))
     minutes = sum(run["seconds"] for run in runs) / 60
-    return (
-        Lines(f"{len(runs):,} runs of {tasks} by {learners} at T = {contexts}: {minutes:.1f} minutes of computing"),
-    )
+    counted = f"{len(runs):,} run{'s' * (len(runs) != 1)}"
+    return (Lines(f"{counted} of {tasks} by {learners} at T = {contexts}: {minutes:.1f} minutes of computing"),)
 
 
 def _row(run: Record) -> tuple[str, ...]:

@@ -14,6 +14,9 @@ CERTIFIED = (
     "successful runs, certified. clean: no error on 100,000 fresh inputs; proved: the function read off equals the "
     "model on all inputs; bound: median, from the sample"
 )
+FLOOR = (
+    "floor: with fewer samples no learner names the positions in {share} of runs; a description has that of all runs"
+)
 ROUND = 16  # letters of the bar of a round
 
 
@@ -23,6 +26,7 @@ def sample_complexity_document(record: Record) -> Document:
     elements: list[Element] = [
         Lines(f"{record['what']} by {record['by']}"),
         Lines(_success(record)),
+        *_limits(record),
         *_trivial(record),
         *_table(record),
         *_wanting(record),
@@ -31,14 +35,43 @@ def sample_complexity_document(record: Record) -> Document:
         *_versions(record),
     ]
     for other in record["beside"]:
-        elements += [Gap(), Lines(f"beside it, by {other['by']}"), *_table(other), *_wanting(other)]
-        elements += [*_remarks(other), *_versions(other)]
+        elements += [Gap(), Lines(f"beside it, by {other['by']}"), *_limits(other), *_table(other), *_wanting(other)]
+        elements += [*_remarks(other), *_versions(other), *_ratios(record, other)]
     if record["beside"] or record["laws"] or record["certified"]:
         elements.append(Gap())
     elements.append(
         Lines(f"{record['runs']:,} runs ({record['made']:,} made now, {earlier:,} found) in {record['seconds']:.1f} s")
     )
     return tuple(elements)
+
+
+def _ratios(record: Record, other: Record) -> list[Element]:
+    """How many times as many samples the learner asked about needs as the one beside it."""
+    ratios = other["ratios"]
+    if not ratios:
+        return []
+    sure = 100 * (1 - 2 * (1 - record["confidence"]))
+    columns = [
+        Column("T", "right", at_least=8),
+        Column("ratio", "right", at_least=8),
+        Column(f"at least {sure:.4g} % interval"),
+    ]
+    rows = []
+    for row in ratios:
+        low = "?" if row["low"] is None else at_least(row["low"], 3)
+        high = "?" if row["high"] is None else at_most(row["high"], 3)
+        rows.append((str(row["context"]), "?" if row["ratio"] is None else f"{row['ratio']:.3g}", f"{low} to {high}"))
+    return [Gap(), Lines(f"m* of {record['by']} / m* of {other['by']}: {_better(record, other)}"), Grid(columns, rows)]
+
+
+def _better(record: Record, other: Record) -> str:
+    """Which of the two needs fewer samples, where every interval says the same."""
+    ratios = other["ratios"]
+    if all(row["high"] is not None and row["high"] < 1 for row in ratios):
+        return f"{record['by']} needs fewer samples at every context"
+    if all(row["low"] is not None and row["low"] > 1 for row in ratios):
+        return f"{other['by']} needs fewer samples at every context"
+    return "undecided: an interval holds 1, or has no end"
 
 
 def standings_document(record: Record) -> Document:
@@ -80,6 +113,11 @@ def _trivial(record: Record) -> list[Element]:
     return lines
 
 
+def _limits(record: Record) -> list[Element]:
+    """What the learner assumes or departs from, in a line each."""
+    return [Lines(sentence) for sentence in record["limits"]]
+
+
 def _table(record: Record) -> list[Element]:
     return _online(record) if record["schedule"]["kind"] == "online" else _thresholds(record)
 
@@ -104,7 +142,10 @@ def _thresholds(record: Record) -> list[Element]:
         )
         for threshold in record["thresholds"]
     ]
-    return [Grid(columns, rows), *([Lines(NOT_FITTED)] if any(row[-1] for row in rows) else [])]
+    notes = [Lines(NOT_FITTED)] if any(row[-1] for row in rows) else []
+    if any(row[3] != "–" for row in rows):
+        notes.append(Lines(FLOOR.format(share=f"{100 * record['quantile']:g} %")))
+    return [Grid(columns, rows), *notes, *_fruitless(record)]
 
 
 def _online(record: Record) -> list[Element]:
@@ -114,11 +155,32 @@ def _online(record: Record) -> list[Element]:
             str(cell["context"]),
             str(cell["trials"]),
             str(cell["successes"]),
-            f"{cell['steps']:.0f}" if cell["successes"] else "–",
+            f"{cell['steps']:,.0f}" if cell["successes"] else "–",
+            _seen(record, cell["steps"]) if cell["successes"] else "–",
         )
         for cell in record["cells"]
     ]
-    return [Grid([*columns, Column("median steps of the successes")], rows)]
+    columns += [Column("median steps", "right"), Column("samples", "right")]
+    seen = _seen(record, record["learner"].get("steps"))
+    tried = f"each run had up to {record['learner']['steps']:,} steps, {seen} fresh samples" if seen != "–" else ""
+    return [Grid(columns, rows), *([Lines(tried)] if tried else []), *_fruitless(record)]
+
+
+def _seen(record: Record, steps: float | None) -> str:
+    """How many fresh samples so many steps see, where the learner says how many a step takes."""
+    batch = record["learner"].get("batch")
+    return f"{round(steps * batch):,}" if steps and batch else "–"
+
+
+def _fruitless(record: Record) -> list[Element]:
+    """A line where no run succeeded at all: what was tried."""
+    cells = record["cells"]
+    if not cells or any(cell["successes"] for cell in cells):
+        return []
+    runs = sum(cell["trials"] for cell in cells)
+    sizes = [cell["samples"] for cell in cells if cell["samples"]]
+    tried = f"with up to {max(sizes):,} samples" if sizes else "on fresh samples"
+    return [Lines(f"none of {runs:,} runs succeeded, {tried}")]
 
 
 def _wanting(record: Record) -> list[Element]:
@@ -145,13 +207,21 @@ def _versions(record: Record) -> list[Element]:
     return [Lines(f"warning: {sum(others.values()):,} of these runs were made with {names}, not the present")]
 
 
+LAW_COLUMNS = (
+    "support: relative to the laws listed, not a probability; fit p: the chance of points as far off, were the law "
+    "true; resamples: how often the law leads if every point is moved by its error once more, which tells how firm "
+    "the ranking is, not how probable the law; foretold: the error at the longest contexts, predicted from the others"
+)
+
+
 def _laws(record: Record) -> list[Element]:
     """The laws from best to worst, and what is to be said against the verdict."""
     if not record["laws"]:
         return []
     columns = [
         Column("law", at_least=15),
-        Column("weight", "right"),
+        Column("support", "right"),
+        Column("fit p", "right"),
         Column("resamples", "right"),
         Column("foretold", "right"),
         Column("coefficients"),
@@ -160,13 +230,14 @@ def _laws(record: Record) -> list[Element]:
         (
             law["formula"],
             f"{law['weight']:.2f}",
+            f"{law['fit_p']:.2g}" if law["fit_p"] >= 0.001 else "<0.001",
             f"{law['share']:.0%}",
             "–" if law["foretold"] is None else f"±{law['foretold']:.0%}",
             ", ".join(f"{name} = {each['value']:.3g}" for name, each in law["coefficients"].items()),
         )
         for law in record["laws"]
     ]
-    return [Gap(), Grid(columns, rows), *_remarks(record)]
+    return [Gap(), Grid(columns, rows), Lines(LAW_COLUMNS), *_remarks(record)]
 
 
 def _remarks(record: Record) -> list[Element]:
@@ -177,19 +248,20 @@ def _certified(record: Record) -> list[Element]:
     """How many successful runs are without an error, proved equal to the function read off them, and identified."""
     if not record["certified"]:
         return []
-    names = ("T", "m", "runs", "clean", "proved", "refuted", "identified", "bound", "seconds")
+    names = ("T", "m", "runs", "clean", "proved", "refuted", "undecided", "identified", "bound", "seconds")
     rows = [
         (
             str(row["context"]),
             str(row["samples"] or "fresh"),
-            *(str(row[name]) for name in ("settled", "clean", "proved", "counterexamples", "identified")),
+            *(str(row[name]) for name in ("settled", "clean", "proved", "counterexamples", "undecided", "identified")),
             "–" if row["error_bound"] is None else at_most(row["error_bound"], places=3),
             f"{row['seconds']:.1f}",
         )
         for row in record["certified"]
     ]
     columns = [Column(name, "right", at_least=8 if name in ("T", "m") else 0, gap=1) for name in names]
-    return [Gap(), Lines(CERTIFIED, hang=0), Grid(columns, rows)]
+    said = [record["certificates_wrong"], record["certificates_delta"]]
+    return [Gap(), Lines(CERTIFIED, hang=0), Grid(columns, rows), *(Lines(words) for words in said if words)]
 
 
 def _place(threshold: Record) -> tuple[str, str]:

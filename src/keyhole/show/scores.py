@@ -6,6 +6,7 @@ from typing import Any
 
 from keyhole.show.document import Column, Document, Grid, Lines
 
+FEW = 5  # names of a long list that are shown
 MEASURES = {"precision": "precision", "recall": "recall", "auc": "AUC", "auc_per_input": "AUC per input"}
 
 
@@ -20,7 +21,17 @@ def scores_document(record: Mapping[str, Any]) -> Document:
     first = record["models"][0]["score"]
     columns = [Column("model"), *(Column(heading, at_least=14) for heading in MEASURES.values())]
     note = f"intervals: 95 of 100 among {first['resamples']} resamples of the inputs, seed {first['seed']}"
-    return (Grid(columns, rows), Lines(note))
+    return (Grid(columns, rows), Lines(note), *_missing(record))
+
+
+def _missing(record: Mapping[str, Any]) -> Document:
+    """A line where the folder lacked models of the key: the average is over those it had."""
+    missing = record["missing"]
+    if not missing:
+        return ()
+    some = ", ".join(missing[:FEW]) + (", …" if len(missing) > FEW else "")
+    whole = len(missing) + len(record["models"])
+    return (Lines(f"no attributions to {len(missing)} of the {whole} models of the key: {some}"),)
 
 
 def _with_interval(number: Mapping[str, float]) -> str:

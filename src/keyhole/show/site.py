@@ -8,7 +8,7 @@ from pathlib import Path
 from keyhole.errors import OutputError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
-from keyhole.show.chart import to_html, to_png, to_svg
+from keyhole.show.chart import to_html, to_pdf, to_png, to_svg
 
 
 def to_csv(figure: Figure) -> str:
@@ -25,6 +25,7 @@ def to_csv(figure: Figure) -> str:
 FORMATS: dict[str, Callable[[Figure], str | bytes]] = {
     ".csv": to_csv,
     ".html": to_html,
+    ".pdf": to_pdf,
     ".png": to_png,
     ".svg": to_svg,
 }

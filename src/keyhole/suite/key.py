@@ -1,29 +1,30 @@
 """Answer keys and attributions on disk, read as data and never run."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from keyhole.errors import DataError, KeyholeError
+from keyhole.errors import DataError
 from keyhole.files.data import read_array
+from keyhole.files.reading import parse_json, read_text
+
+SCHEMA = "suite/1"
 
 
 def read_key(path: Path) -> tuple[dict[str, Any], ...]:
     """The models of an answer key, each with its file and its relevant positions."""
     try:
-        text = path.read_text("utf8")
+        text = read_text(path)
     except OSError as error:
         raise DataError(f"The answer key {str(path)!r} cannot be read: {error.strerror}.") from error
     except ValueError:  # not text
         text = ""
     try:
-        key = json.loads(text)
-        models = tuple({**_read_answer(model), "context": int(key["context"])} for model in key["models"])
-    except KeyholeError:  # already a sentence
-        raise
-    except (ValueError, KeyError, TypeError):
+        key = parse_json(text)
+        known = key.get("schema", SCHEMA) == SCHEMA and _is_count(key["context"])
+        models = tuple(_read_answer(model, key["context"]) for model in key["models"]) if known else ()
+    except (ValueError, KeyError, TypeError, AttributeError):
         models = ()
     if not models:
         raise DataError(f"{str(path)!r} is no answer key; give the key.json that was written with the suite.")
@@ -39,8 +40,15 @@ def read_attributions(path: Path) -> np.ndarray:
     return array
 
 
-def _read_answer(model: dict[str, Any]) -> dict[str, Any]:
-    """A model with what scoring needs: a file's name and whole numbers as positions."""
-    if not isinstance(model["file"], str) or not all(isinstance(place, int) for place in model["positions"]):
-        raise TypeError(model["file"])
-    return model
+def _read_answer(model: dict[str, Any], context: int) -> dict[str, Any]:
+    """A model with what scoring needs: a file's name, and different positions of the context."""
+    places = model["positions"]
+    inside = isinstance(places, list) and all(_is_count(place) and place < context for place in places)
+    if not isinstance(model["file"], str) or not inside or len(set(places)) < len(places):
+        raise ValueError("no answer to a model")
+    return {**model, "context": context}
+
+
+def _is_count(value: object) -> bool:
+    """Whether a value is a whole number from 0 on; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

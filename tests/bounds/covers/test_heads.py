@@ -16,10 +16,10 @@ from keyhole.bounds.covers.heads import (
     head_capacity,
     head_cover,
     heads_cover,
-    position_cover,
     readout_norm,
     scalar_capacity,
     scalar_model_cover,
+    trained_rows_cover,
 )
 from keyhole.errors import AssumptionError
 from keyhole.profile import BlockNorms
@@ -146,7 +146,7 @@ def test_trained_positions_add_their_term():
         hypothetical(tokens=51, value21=2.0, value=1.5, score=5.0, width=4, readout=3.0, dimension=16),
         positions11=7.0, activation_lipschitz=2.0, token_radius=3.0, query_radius=0.5,
     )  # fmt: skip
-    (term,) = position_cover(profile).terms
+    (term,) = trained_rows_cover(profile).terms
     assert term.weight == pytest.approx(3 * 2 * 1.5 * (1 + 3 * 2.5))
     assert term.scale == pytest.approx(sqrt(2) * 7)
     assert term.nats == pytest.approx(log(2 * 50 * 16 + 1))
@@ -174,7 +174,7 @@ def test_an_output_matrix_multiplies_the_readout():
 
 
 def test_refusals():
-    """No normaliser constant, no head, more than one layer, no positions: a sentence each."""
+    """No normaliser constant, no head, more than one layer: a sentence each; without trained rows no price."""
     profile = hypothetical(tokens=50, **VECTOR, width=4)
     with pytest.raises(AssumptionError, match="hardmax has none"):
         scalar_model_cover(replace(profile, normaliser="hardmax", normaliser_constant=None), 10)
@@ -182,8 +182,7 @@ def test_refusals():
         scalar_model_cover(replace(profile, blocks=(BlockNorms(()),)), 10)
     with pytest.raises(AssumptionError, match="one attention layer, and the profile has 2"):
         scalar_model_cover(replace(profile, blocks=profile.blocks * 2), 10)
-    with pytest.raises(AssumptionError, match="give positions11"):
-        position_cover(profile)
+    assert not trained_rows_cover(profile).terms
     with pytest.raises(AssumptionError, match="≥ 0 and finite; got nan"):
         scalar_model_cover(replace(profile, readout=float("nan")), 10)
 
@@ -191,7 +190,7 @@ def test_refusals():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"layernorm": True}, "do not speak of a LayerNorm"),
+        ({"layernorm": "before"}, "do not speak of a LayerNorm"),
         ({"hidden": matrix(4, 4, spectral=1.0, frobenius=1.0, columns21=1.0)}, "do not speak of an MLP"),
         ({"residual": True}, "Theorem S has no residual connection"),
     ],

@@ -57,7 +57,7 @@ def random_profile(seed, most_layers=1):
         blocks=tuple(blocks), tokens=int(10 ** rng.uniform(0.4, 6)), readout=size(), token_radius=radius,
         query_radius=radius * float(rng.uniform(0.05, 1)),
         token_diameter=perhaps(radius * float(rng.uniform(0.1, 2))), path=size(),
-        path_inf=size(), spread=float(rng.uniform(0, 8)), positions11=perhaps(size()),
+        path_inf=size(), spread=float(rng.uniform(0, 8)), positions11=perhaps(size()), least_probability=0.3,
     )  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def test_a_derivation_adds_up(route, data):
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.key)
 def test_what_a_route_reads_is_what_moves_it(route):
     """Only the declared dials move a bound: the others may be changed at will."""
-    profile = replace(pair_construction("parity", 30, 3), spread=1.0)
+    profile = replace(pair_construction("parity", 30, 3), spread=1.0, least_probability=0.5)
     declared = {dial.way for dial in route.dials(profile)}
     asked = guarantee(route, profile, 1e13)
     here = asked.value
@@ -132,7 +132,7 @@ def test_what_a_route_reads_is_what_moves_it(route):
 @pytest.mark.parametrize("gap", [0.5, 0.05])
 def test_the_sample_size_is_the_smallest(route, gap):
     """At the returned m the gap is reached, at m − 1 it is not."""
-    asked = guarantee(route, pair_construction("and", 50, 2), 100)
+    asked = guarantee(route, replace(pair_construction("and", 50, 2), least_probability=0.5), 100)
     m = asked.samples_for(gap)
     assert asked.again(samples=m).value <= gap < asked.again(samples=m - 1).value
 
@@ -245,10 +245,10 @@ def test_two_sides_measured_norms_and_margins():
 
 
 def test_peeled_value_in_numbers():
-    """P_∞ = 4 → class 4 with share 1/6, R = 0 with share 1/2: δ/12 in Rule 3; signs seen are not used."""
+    """P_∞ = 4 → class 4 with share 1/72, R = 0 with share 1/2: δ/144 in Rule 3; signs seen are not used."""
     profile = pair_construction("and", 100, 3)
     found = guarantee(TABULATED, profile, 1e5, measured=True).value
-    assert found == pytest.approx(16 * sqrt(2 * log(202) / 1e5) + deviation(1e5, 0.01 / 12))
+    assert found == pytest.approx(16 * sqrt(2 * log(202) / 1e5) + deviation(1e5, 0.01 / 144))
 
 
 def test_sensitivity_says_what_halving_does():

@@ -1,15 +1,26 @@
 """Activations stay between their lines, and GELU is what ball arithmetic says."""
 
 from fractions import Fraction
+from math import factorial
 
 import numpy as np
 import pytest
-from flint import arb, ctx
+from flint import arb, arb_series, ctx
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keyhole.attention.activations import GELU, Activation, Identity, ReLU
-from keyhole.certifier.prove.curves import GELU_CURVATURE, GELU_ERROR, LATTICE, POINTS, curve, curves, require_known
+from keyhole.attention.activations import GELU, Activation, Identity, ReLU, TanhGELU
+from keyhole.certifier.prove.curves import (
+    EDGE,
+    GELU_CURVATURE,
+    GELU_ERROR,
+    GELU_SLOPE,
+    LATTICE,
+    POINTS,
+    curve,
+    curves,
+    require_known,
+)
 from keyhole.errors import AssumptionError
 from keyhole.rigorous.ball import Ball, exact
 
@@ -27,6 +38,13 @@ def gelu(x):
     return x * (1 + (x / arb(2).sqrt()).erf()) / 2
 
 
+def tanh_gelu(x):
+    """GELU's approximation to 120 bits, as a ball."""
+    x = arb(float(x))
+    inner = (2 / arb.pi()).sqrt() * (x + arb("0.044715") * x**3)
+    return x * (1 + inner.tanh()) / 2
+
+
 @pytest.fixture(autouse=True)
 def _precise():
     before, ctx.prec = ctx.prec, 120
@@ -37,8 +55,10 @@ def _precise():
 @given(st.one_of(ends, st.integers(-2600, 2600).map(lambda place: (place + 0.5) * LATTICE)))
 def test_gelu_is_known(x):
     """The ball about the computed GELU holds the true one, in the middle between lattice points and beyond the edge."""
-    found = curve(GELU(), exact(np.array([x])))
-    assert abs(gelu(x) - arb(float(found.mid[0]))) < arb(float(found.rad[0]))
+    for activation, truth in ((GELU(), gelu), (TanhGELU(), tanh_gelu)):
+        found = curve(activation, exact(np.array([x])))
+        assert abs(truth(x) - arb(float(found.mid[0]))) < arb(float(found.rad[0]))
+        assert float(activation(np.array(x))) == pytest.approx(float(truth(x).mid()), rel=1e-12, abs=1e-14)
 
 
 def test_the_error_of_gelu_is_nearly_attained():
@@ -48,7 +68,39 @@ def test_the_error_of_gelu_is_nearly_attained():
     assert arb(GELU_ERROR / 2) < error < arb(GELU_ERROR)
 
 
-@given(st.sampled_from([GELU(), ReLU(), Identity()]), ends, st.floats(0, 1))
+def derivative(order, x):
+    """The absolute derivative of the approximation over a ball."""
+    before, ctx.cap = ctx.cap, order + 1
+    try:
+        t = arb_series([x, 1])
+        inner = (2 / arb.pi()).sqrt() * (t + arb("0.044715") * t * t * t)
+        return abs((t / ((-2 * inner).exp() + 1)).coeffs()[order]) * factorial(order)
+    finally:
+        ctx.cap = before
+
+
+@pytest.mark.parametrize(("order", "stated"), [(1, TanhGELU.lipschitz), (2, 0.798), (4, 1.604)])
+def test_the_derivatives_of_the_approximation(order, stated):
+    """The stated bounds of slope, curvature and fourth derivative hold on [−10, 10]; one per mille less does not."""
+    width = EDGE / 256
+    cells = [((2 * index + 1) * width - EDGE, width) for index in range(256)]
+    places = [0.0, 1.42, *(middle for middle, _ in cells)]
+    assert 0.999 * stated < max(float(derivative(order, arb(place)).lower()) for place in places)
+    while cells:
+        middle, radius = cells.pop()
+        if not derivative(order, arb(middle, radius)) <= stated:
+            assert radius > 1e-8, f"at {middle} the derivative is not known to be below {stated}"
+            cells += [(middle - radius / 2, radius / 2), (middle + radius / 2, radius / 2)]
+
+
+def test_the_constants_of_both_gelus():
+    """The slope, the curvature and Taylor's remainder that are used are not below those of either GELU."""
+    assert max(GELU.lipschitz, TanhGELU.lipschitz) <= GELU_SLOPE
+    assert max(2 / np.sqrt(2 * np.pi), 0.798) <= GELU_CURVATURE
+    assert 1.604 / 24 * (LATTICE / 2) ** 4 < GELU_ERROR
+
+
+@given(st.sampled_from([GELU(), TanhGELU(), ReLU(), Identity()]), ends, st.floats(0, 1))
 def test_an_activation_of_a_ball(activation, x, radius):
     """σ(y) is in σ(ball) for y at the rim."""
     found = curve(activation, Ball(np.array([x]), np.array([radius])))
@@ -57,7 +109,7 @@ def test_an_activation_of_a_ball(activation, x, radius):
         assert abs(inside.mid - found.mid) <= found.rad + inside.rad + 1e-15 * abs(x)  # x ± radius was rounded
 
 
-@given(st.sampled_from([GELU(), ReLU(), Identity()]), ends, ends, slopes)
+@given(st.sampled_from([GELU(), TanhGELU(), ReLU(), Identity()]), ends, ends, slopes)
 def test_lines_enclose(activation, one, two, slope):
     """α x + β is below σ for the lower line and above it for the upper one, at 2000 points of the range."""
     low, high = sorted((one, two))

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyhole.attention import tabulate
+from keyhole.attention import RMSNorm, TanhGELU, tabulate
+from keyhole.attention.evaluation import evaluate
 from keyhole.certifier.prove.after_attention import tail_of, trace
 from keyhole.certifier.prove.tables import outputs, tables_of
 from keyhole.certifier.prove.verify_words import verify_words
@@ -55,9 +56,28 @@ plans = st.builds(
 )
 
 
-def between_classes(plan, count, extra):
+def variant(model, kind):
+    """The same model with another norm or another activation."""
+    block = model.blocks[0]
+    wiring, feed = block.wiring, block.wiring.feedforward
+    if kind == "rms":
+        norms = {
+            name: RMSNorm(norm.gain, norm.bias, norm.eps)
+            for name in ("attention_norm", "feedforward_norm")
+            if (norm := getattr(wiring, name)) is not None
+        }
+        last = model.readout.norm
+        last = None if last is None else RMSNorm(last.gain, last.bias, last.eps)
+        model = replace(model, readout=replace(model.readout, norm=last))
+        wiring = replace(wiring, **norms)
+    if kind == "tanh":
+        wiring = replace(wiring, feedforward=replace(feed, activation=TanhGELU()))
+    return replace(model, blocks=(replace(block, wiring=wiring),))
+
+
+def between_classes(plan, count, extra, kind):
     """A random model whose bias stands between the two classes where it can, moved by something extra."""
-    model = random_model(plan)
+    model = variant(random_model(plan), kind)
     codes = replace(model.embedding.positions, table=0.2 * model.embedding.positions.table)
     model = replace(model, embedding=replace(model.embedding, positions=codes))
     sequences, f = outputs_of(tabulate(model))
@@ -70,14 +90,21 @@ def between_classes(plan, count, extra):
 
 @pytest.mark.slow
 @settings(max_examples=FEW)
-@given(plans, st.integers(1, 7), st.booleans(), st.sampled_from([0.0, 0.0, 0.3]))
-def test_the_verdict_is_that_of_enumeration(plan, count, automaton, extra):
+@given(
+    plans,
+    st.integers(1, 7),
+    st.booleans(),
+    st.sampled_from([0.0, 0.0, 0.3]),
+    st.sampled_from(["plain", "rms", "tanh"]),
+)
+def test_the_verdict_is_that_of_enumeration(plan, count, automaton, extra, kind):
     """PROVED only where every word is right, with a margin not above the true one; a wrong word is wrong."""
     count = min(count, plan.tokens)
-    model = between_classes(plan, count, extra)
+    model = between_classes(plan, count, extra, kind)
     sequences, f = outputs_of(tabulate(model))
     true = sequences.sum(axis=1) >= count
     margin = min(f[true].min(), -f[~true].max())
+    assert np.allclose(f, evaluate(tabulate(model), sequences), rtol=1e-9, atol=1e-9)  # the model as it runs
     tokens = sequences.shape[1]
     found = verify_words(
         tabulate(model), tuple(range(tokens)), at_least(tokens, count, automaton=automaton), time_limit=1.0

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keyhole
+from keyhole.api.decision_lists import lists_figure
 from keyhole.attention import Identity, ReadOut, Softmax, Tabulated, TabulatedHead, Wiring, evaluate
 from keyhole.boolean import SymbolLaw, uniform_law
 from keyhole.certifier.read.decision_lists import (
@@ -235,6 +236,19 @@ def test_describe_and_certify_show_it(tmp_path):
     assert len(certified.record()["lists"][0]["rings"]) == 4
     assert {row["pair"] for row in certified.lists_figure().rows} >= {"x3=0", "x17=1", "rest"}
     assert keyhole.certify(path).record()["lists"] is None
+
+
+def test_several_heads_are_drawn_as_cells():
+    """Of two heads each has a line of cells; answers are those of a model whose other head gives 0."""
+    first, second = (model(scores, [[0.5, -0.25]]).heads[0] for scores in ([[3.0, 0.0]], [[0.0, 1.0]]))
+    both = Tabulated(1, (first, second), np.zeros(1), Wiring(), ReadOut(np.ones(1)))
+    readings = read_lists(both, uniform_law(2))
+    figure = lists_figure(readings, "two heads")
+    assert figure.kind == "heatmap"
+    assert {row["head"] for row in figure.rows} == {"head 0", "head 1"}
+    assert {ring.answer for ring in readings[1].rings} == {0.5, -0.25, 0.0}
+    with pytest.raises(ArgumentError, match="none were read"):
+        lists_figure(None, "nothing")
 
 
 def test_refusals(tmp_path):

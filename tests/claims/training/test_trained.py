@@ -37,21 +37,49 @@ def grown(law, width=0.1):
     ("law", "width", "verdict"),
     [
         (lambda T: 20 * T**0.1, 0.1, "holds"),
+        (lambda T: -22.6 + 22 * np.log(T), 0.2, "holds"),
         (lambda T: 5 + 2 * T, 0.02, "fails here"),
-        (lambda T: 20 * T**0.75, 0.45, "undecided at this scale"),
+        (lambda T: 3 * T**0.7, 0.2, "fails here"),
+        (lambda T: 20 * T**0.45, 0.3, "undecided at this scale"),
     ],
 )
 def test_conjunctions(law, width, verdict):
-    """Slow growth holds, linear growth fails, and wide intervals decide nothing."""
+    """Growth slower than √T holds, faster growth fails, T^0.7 too, and wide intervals decide nothing."""
     outcome = conjunctions.conclude((grown(law, width),), "uniform")
     assert outcome.verdict == verdict
     assert outcome.caveats  # 25 to 800 does not separate the laws, and the page says so
 
 
-def test_conjunctions_need_every_setting():
-    """One setting without thresholds leaves the claim open."""
+@pytest.mark.parametrize(
+    ("law", "verdict"),
+    [(lambda T: -22.6 + 22 * np.log(T), "holds"), (lambda T: 3 * T**0.7, "fails here"), (lambda T: T, "fails here")],
+)
+def test_conjunctions_can_be_decided_at_quick_scale(law, verdict):
+    """With 15 % noise a point the right verdict comes in most of 40 data sets, and the wrong one in none."""
+    rng, found = np.random.default_rng(8), []
+    for _ in range(40):
+        points = tuple(threshold(T, law(T) * np.exp(0.15 * rng.standard_normal()), 0.15 * 1.645) for T in CONTEXTS)
+        one = Growth("a setting", points, dict.fromkeys(CONTEXTS, 10.0), None)
+        found.append(conjunctions.conclude((one,), "uniform").verdict)
+    assert found.count(verdict) >= 30
+    assert set(found) <= {verdict, "undecided at this scale"}
+
+
+def test_conjunctions_tell_their_power():
+    """How often a logarithm would hold and T^0.7 would fail, with errors such as these, stands in the measurement."""
+    outcome = conjunctions.conclude((grown(lambda T: -22.6 + 22 * np.log(T), 0.2),), "uniform")
+    assert outcome.numbers["holds, were m* = a + b ln T as fitted"] > 0.9
+    assert outcome.numbers["fails, were m* = a T^0.7"] > 0.5
+    assert "Power by simulation." in outcome.measurement
+
+
+def test_conjunctions_are_judged_by_the_default_settings():
+    """Another setting without thresholds, or of fast growth, is reported and decides nothing."""
+    slow, fast = grown(lambda T: 20 * T**0.1), grown(lambda T: 5 + 2 * T)
     none = Growth("another", (), {}, None)
-    assert conjunctions.conclude((grown(lambda T: 20 * T**0.1), none), "uniform").verdict == "undecided at this scale"
+    assert conjunctions.conclude((slow, none), "uniform").verdict == "holds"
+    assert conjunctions.conclude((slow, replace(fast, setting="other")), "uniform").verdict == "holds"
+    assert conjunctions.conclude((none, slow), "uniform").verdict == "undecided at this scale"
 
 
 def test_censored_thresholds_decide_nothing():
@@ -82,22 +110,33 @@ BLIP = [reading(10, 0.5, 0.1), reading(90, 0.5, 0.001), reading(100, 0.7, 0.4), 
 
 
 @pytest.mark.parametrize(
-    ("readings", "wins", "verdict"),
+    ("wins", "verdict"), [(20, "holds"), (15, "holds"), (14, "undecided at this scale"), (5, "fails here")]
+)
+def test_parity_is_learned_by_most_runs(wins, verdict):
+    """The whole 95 % interval of the success rate must lie above one half, whatever the course of the runs."""
+    for readings in (SUDDEN, SLOW, UNANNOUNCED):
+        runs = [(15 if i % 2 else 20, result(success=i < wins, readings=readings)) for i in range(20)]
+        assert parity.conclude_learned(runs).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("readings", "sudden", "foretold"),
     [
-        (SUDDEN, 20, "holds"),
-        (SUDDEN, 18, "holds"),
-        (SUDDEN, 17, "undecided at this scale"),
-        (SUDDEN, 10, "fails here"),
-        (SLOW, 20, "fails here"),
-        (UNANNOUNCED, 20, "fails here"),
-        (TOGETHER, 20, "fails here"),  # accuracy is as far from its noise as the Fourier weight, as early
-        (BLIP, 20, "fails here"),  # noise that passes the mark once foretells nothing
+        (SUDDEN, "holds", "holds"),
+        (SLOW, "fails here", "fails here"),
+        (UNANNOUNCED, "holds", "fails here"),
+        (TOGETHER, "holds", "fails here"),  # accuracy is as far from its noise as the Fourier weight, as early
+        (BLIP, "holds", "fails here"),  # noise that passes the mark once foretells nothing
     ],
 )
-def test_parity_online(readings, wins, verdict):
-    """Nine in ten must succeed, suddenly, and with the Fourier weight moving first and for good."""
-    runs = [(15 if i % 2 else 20, result(success=i < wins, readings=readings)) for i in range(20)]
-    assert parity.conclude(runs).verdict == verdict
+def test_the_course_of_parity_is_judged_apart(readings, sudden, foretold):
+    """A jump, and Fourier weight that moves first and for good, are claims of their own, about successful runs."""
+    runs = [(15, result(readings=readings)) for _ in range(20)]
+    assert parity.conclude_sudden(runs).verdict == sudden
+    assert parity.conclude_foretold(runs).verdict == foretold
+    few = runs[:5] + [(15, result(success=False, readings=readings))] * 15
+    assert parity.conclude_sudden(few).verdict == "undecided at this scale"  # five of five: from .47 on
+    assert parity.conclude_foretold(few[5:]).verdict == "undecided at this scale"  # of no success nothing is said
 
 
 @pytest.mark.parametrize("wins", range(1, 12))
@@ -106,7 +145,7 @@ def test_ends_of_intervals_are_rounded_outwards(wins):
     low, high = clopper_pearson(wins, 12, 0.05)
     runs = [(15, result(success=i < wins, readings=SUDDEN)) for i in range(12)]
     every = (GOOD,) * wins + (replace(GOOD, status="UNDECIDED"),) * (12 - wins)
-    for found in (parity.conclude(runs), settled.conclude([settled.Group("twice", 50, 140, every)])):
+    for found in (parity.conclude_learned(runs), settled.conclude([settled.Group("twice", 50, 140, every)])):
         ends = re.search(r": (0\.\d\d) to ([01]\.\d\d)[.;] ", found.interval)
         assert Fraction(ends[1]) <= low < high <= Fraction(ends[2])
 
@@ -115,7 +154,7 @@ def test_parity_medians_count_every_run():
     """A run that never succeeds is later than any that does: of three, one success has no median."""
     runs = [(15, result(success=i < 2, steps=100 * (i + 1), readings=SUDDEN)) for i in range(3)]
     runs += [(40, result(success=i < 1, steps=100, readings=SUDDEN)) for i in range(3)]
-    found = parity.conclude(runs)
+    found = parity.conclude_learned(runs)
     assert found.numbers["median steps at T = 15"] == 200
     assert "median steps at T = 40" not in found.numbers
     assert "T = 40: 1 of 3, no median" in found.measurement
@@ -132,35 +171,54 @@ def test_both_marks_of_noise_are_as_unusual():
     assert np.mean(np.abs(means / 2) > parity.CHANCE - 0.5) == pytest.approx(expected, abs=tolerance)
 
 
-def test_a_network_that_does_not_fit_memorises_nothing():
-    """At forty samples the network must have fitted its set, or the claim fails."""
-    curve = [{"step": 100.0, "train_accuracy": 0.7, "accuracy": 0.5}]
-    network = {m: [result(success=m == 1000, readings=curve, fitted=m > 40) for _ in range(6)] for m in grokking.SIZES}
-    exact = {m: [result() for _ in range(60)] for m in grokking.SIZES}
-    assert grokking.conclude({"network": network, "elimination over GF(2)": exact}).verdict == "fails here"
+CURVE = [
+    {"step": 100.0, "train_accuracy": 1.0, "accuracy": 0.5},
+    {"step": 900.0, "train_accuracy": 1.0, "accuracy": 1.0},
+]
+
+
+def fixed_sets(algebra, few, many, fitted=6):
+    """Runs from fixed sets: of 60 eliminations so many succeed, of 6 networks so many at 40 and at 1000."""
+    wins = {40: few, 150: 0, 300: 3, 1000: many}
+    network = {
+        m: [result(success=i < n, readings=CURVE, fitted=m > 40 or i < fitted) for i in range(6)]
+        for m, n in wins.items()
+    }
+    return {
+        "network": network,
+        "elimination over GF(2)": {m: [result(success=i < algebra) for i in range(60)] for m in wins},
+    }
+
+
+@pytest.mark.parametrize(
+    ("few", "fitted", "verdict"),
+    [
+        (0, 6, "holds"),
+        (0, 5, "undecided at this scale"),
+        (0, 0, "fails here"),  # it does not even fit
+        (6, 6, "fails here"),  # it generalises
+    ],
+)
+def test_what_does_not_fit_or_generalises_is_not_memorised(few, fitted, verdict):
+    """At forty samples most networks must fit their set and not generalise, by the whole interval."""
+    assert grokking.conclude_memorised(fixed_sets(60, few, 6, fitted)).verdict == verdict
 
 
 @pytest.mark.parametrize(
     ("algebra", "few", "many", "verdict"),
     [
         (60, 0, 6, "holds"),
-        (60, 0, 3, "holds"),
+        (60, 0, 0, "holds"),  # a thousand samples are reported, not predicted
         (60, 6, 6, "fails here"),
-        (40, 0, 6, "fails here"),
-        (60, 0, 0, "fails here"),
+        (20, 0, 6, "fails here"),
+        (35, 0, 6, "undecided at this scale"),
+        (60, 1, 6, "undecided at this scale"),  # one of six: up to .65
         (60, 2, 6, "undecided at this scale"),
     ],
 )
 def test_parity_from_a_fixed_set(algebra, few, many, verdict):
-    """Elimination must succeed where the network does not yet, and the network with a thousand samples."""
-    curve = [
-        {"step": 100.0, "train_accuracy": 1.0, "accuracy": 0.5},
-        {"step": 900.0, "train_accuracy": 1.0, "accuracy": 1.0},
-    ]
-    wins = {40: few, 150: 0, 300: 3, 1000: many}
-    network = {m: [result(success=i < n, readings=curve) for i in range(6)] for m, n in wins.items()}
-    exact = {m: [result(success=i < algebra) for i in range(60)] for m in wins}
-    outcome = grokking.conclude({"network": network, "elimination over GF(2)": exact})
+    """Elimination must succeed in most runs where the network fails in most, by both intervals."""
+    outcome = grokking.conclude_success(fixed_sets(algebra, few, many))
     assert outcome.verdict == verdict
     assert outcome.numbers["longest delay"] == 800
 
@@ -168,14 +226,15 @@ def test_parity_from_a_fixed_set(algebra, few, many, verdict):
 @pytest.mark.parametrize(
     ("won", "lost", "verdict"),
     [
-        ([0.9] * 12, [0.1] * 12, "holds"),
-        ([0.9] * 10 + [0.1] * 2, [0.05] * 12, "fails here"),
-        ([0.9] * 12, [0.95] * 12, "fails here"),
-        ([0.9] * 20, [0.1] * 4, "undecided at this scale"),
+        ([0.9] * 16, [0.1] * 16, "holds"),
+        ([0.9] * 11 + [0.1] * 5, [0.05] * 16, "undecided at this scale"),
+        ([0.9] * 2 + [0.1] * 14, [0.05] * 16, "fails here"),
+        ([0.9] * 5, [0.1] * 16, "undecided at this scale"),  # five of five: from .47 on
+        ([0.9] * 16, [0.95] * 16, "holds"),  # runs that do not generalise are reported
     ],
 )
 def test_sparse_heads(won, lost, verdict):
-    """Generalising runs must look at the relevant positions, more than the others do."""
+    """Most generalising runs must look at the relevant positions, by the whole interval of their share."""
     runs = [result(success=False, numbers={"mass_best": mass}) for mass in lost]
     runs += [result(numbers={"mass_best": mass}) for mass in won]
     assert sparse_heads.conclude(runs).verdict == verdict
@@ -207,12 +266,12 @@ GOOD = RunCertificate(
     ("others", "verdict"),
     [
         ({}, "holds"),
-        ({"twice": [replace(GOOD, status="UNDECIDED")] * 10}, "fails here"),
-        ({"twice": [replace(GOOD, status="UNDECIDED")] * 4}, "undecided at this scale"),
+        ({"twice": [replace(GOOD, status="UNDECIDED")] * 40}, "fails here"),
+        ({"twice": [replace(GOOD, status="UNDECIDED")] * 4}, "undecided at this scale"),  # 12 of 16: from .47 on
         ({"above": [replace(GOOD, status="UNDECIDED")] * 10}, "holds"),  # reported, not predicted
         ({"longer": [replace(GOOD, status="UNDECIDED")] * 10}, "holds"),
         ({"twice": [replace(GOOD, status="COUNTEREXAMPLE", mistakes=1)] * 10}, "holds"),  # not clean: they erred
-        ({"twice": [replace(GOOD, status="UNDECIDED", function=None, right=None)] * 10}, "fails here"),  # unread, clean
+        ({"twice": [replace(GOOD, status="UNDECIDED", function=None, right=None)] * 40}, "fails here"),  # unread, clean
         ({"below": [replace(GOOD, true_error=0.2, error_bound=0.15)]}, "fails here"),
         ({"longer": [replace(GOOD, true_error=0.2, error_bound=0.15)]}, "fails here"),
         ({"below": [replace(GOOD, true_error=0.2, error_bound=0.5, trivial_error=0.25)]}, "holds"),
@@ -257,7 +316,7 @@ def test_an_experiment_in_earnest(tmp_path, monkeypatch):
     """
     monkeypatch.setenv("KEYHOLE_HOME", str(tmp_path))
     monkeypatch.setitem(settled.CONTEXTS, "quick", (8,))
-    monkeypatch.setitem(settled.BUDGET, "quick", (24, 0))
+    monkeypatch.setitem(settled.BUDGET, "quick", 24)
     monkeypatch.setitem(settled.SEEDS, "quick", (1, 6, 1))
     monkeypatch.setattr(sweeps, "core_count", lambda: 1)
     outcome = settled.measure("quick", 0)

@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from keyhole.boolean.families import read_function
 from keyhole.boolean.fitting.bitsets import pack, unpack
 from keyhole.errors import ArgumentError
+from keyhole.lab.learners.base import StatesLimits
 from keyhole.lab.learners.consistent import Consistent
 from keyhole.lab.learners.elimination import Elimination
 from keyhole.lab.learners.gf2 import LinearParity, solve
@@ -174,13 +175,36 @@ def test_a_search_that_would_not_end_is_refused():
         fitted(Consistent("junta"), instance, examples)
 
 
+@given(st.integers(0, 2**32), st.booleans(), st.integers(1, 30))
+def test_negated_parities_are_fitted_with_a_constant_term(seed, negated, samples):
+    """The affine equations fit every sample of a parity or its negation; once one solution is left it is that one."""
+    instance, examples = drawn("~(x1 ^ x2)" if negated else "x1 ^ x2", 7, samples, seed)
+    found = fitted(LinearParity(affine=True), instance, examples)
+    assert (found.predict(examples.inputs) == examples.labels).all()
+    assert found.numbers["consistent"] == 1
+    every = np.array(list(product((0, 1), repeat=7)), dtype=np.uint8)
+    if found.numbers["rank"] == 8:
+        assert (found.predict(every) == instance.truth(every)).all()
+        linear = fitted(LinearParity(), instance, examples)
+        assert linear.numbers["consistent"] == float(not negated)
+
+
+@pytest.mark.parametrize("name", [name for name in BASELINES if not name.startswith("sklearn")])
+def test_exact_baselines_say_what_they_assume(name):
+    """They say with every answer that labels are without noise, and of what kind; none claims to bear noise."""
+    learner = learner_named(name)
+    assert isinstance(learner, StatesLimits)
+    assert "without noise" in learner.remark
+    assert not learner.bears_noise
+
+
 @pytest.mark.parametrize("name", [*BASELINES, "sklearn:neighbors.KNeighborsClassifier"])
 def test_every_baseline_is_a_learner(name):
     """It comes back from its record, answers every input with a bit, and the same seed gives the same answers."""
     learner = learner_named(name)
     assert learner.name == name
     assert learner_from_record(learner.record()) == learner
-    instance, examples = drawn("parity:2" if name == "gf2" else "and:2", 8, 40, 5)
+    instance, examples = drawn("parity:2" if name.startswith("gf2") else "and:2", 8, 40, 5)
     inputs = instance.inputs(200, np.random.default_rng(0))
     answers = fitted(learner, instance, examples).predict(inputs)
     assert answers.dtype == bool

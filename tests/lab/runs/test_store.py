@@ -190,7 +190,7 @@ def test_names_may_be_abbreviated(tmp_path):
     with Store(tmp_path) as store:
         for spec, _ in finished:
             assert store.run(spec.identity[:12].upper()).row.identity == spec.identity
-        with pytest.raises(StoreError, match="several runs begins so"):
+        with pytest.raises(StoreError, match="several runs begin so"):
             store.run("")
         with pytest.raises(StoreError, match="no run begins so"):
             store.run("xyz")

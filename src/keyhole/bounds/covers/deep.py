@@ -1,7 +1,7 @@
 """Deep attention: what each layer adds, and how much the layers above magnify it."""
 
 from keyhole.bounds.covers.calculus import Cover, deepened
-from keyhole.bounds.covers.heads import require_covered
+from keyhole.bounds.covers.heads import require_covered, trained_tables
 from keyhole.bounds.covers.linear import bilinear_cover, matrix_cover, scalar_cover
 from keyhole.bounds.softmax import smoothness
 from keyhole.bounds.validate import Real, norm, sample_size, whole
@@ -78,8 +78,9 @@ def require_query_row(profile: NormProfile) -> None:
 def deep_cover(profile: NormProfile, samples: Real, *, every_query: bool = False) -> Cover:
     """Covers a stack of attention layers read out to a number at [CLS].
 
-    Statement  Errors follow e' ≤ Lip·e (+ e with a residual connection) + own terms, layer by layer; then
-               the read-out multiplies by ‖w‖ and adds (1, ‖w‖ B_{L+1}, log(2m+1)).
+    Statement  Errors follow e' ≤ Lip·e (+ e with a residual connection) + own terms, layer by layer, from the error of
+               trained position codes and token vectors, if any; then the read-out multiplies by ‖w‖ and adds
+               (1, ‖w‖ B_{L+1}, log(2m+1)).
     Assumes    Between layers either nothing, or a projection on the unit ball, which is 1-Lipschitz. True
                LayerNorm is not Lipschitz near zero variance, and MLP blocks are not in this class. The query is
                one of the rows, so that B_Z ≤ B_X (`require_query_row`).
@@ -88,6 +89,8 @@ def deep_cover(profile: NormProfile, samples: Real, *, every_query: bool = False
     """
     m, tokens = sample_size(samples), whole("the number of tokens", profile.tokens)
     radius, cover = norm("B_X", profile.token_radius), Cover(())
+    for table in trained_tables(profile):  # an error of the rows that enter
+        cover += table.cover
     for depth, block in enumerate(profile.blocks, 1):
         last = depth == len(profile.blocks) and not every_query
         own = block_cover(block, profile, m, radius, queries=1 if last else tokens, label=f"layer {depth}")

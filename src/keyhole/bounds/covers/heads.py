@@ -1,6 +1,7 @@
 """Attention heads as covered classes: the general head, its transformer instances, the scalar read-out."""
 
 from math import cbrt, log, sqrt
+from typing import NamedTuple
 
 from keyhole.bounds.covers.calculus import Cover, concatenated
 from keyhole.bounds.covers.linear import bilinear_cover, matrix_cover, scalar_cover, sparse_matrix_cover
@@ -37,7 +38,7 @@ def attention_cover(
     return (values + scores.through(c * norm("the value radius", value_radius))).through(output_lipschitz)
 
 
-def _pooling_radius(profile: NormProfile) -> float:
+def pooling_radius(profile: NormProfile) -> float:
     """What multiplies a change of the mixture: B_X, or half the token diameter where that is smaller."""
     radius = norm("B_X", profile.token_radius)
     if profile.token_diameter is None:
@@ -70,7 +71,7 @@ def head_cover(head: HeadNorms, profile: NormProfile, samples: Real, label: str 
     return attention_cover(
         _scores(head, profile, points, label),
         matrix_cover(head.value.columns21, profile.token_radius, head.value.columns, points, "values" + label),
-        value_radius=spectral * _pooling_radius(profile),
+        value_radius=spectral * pooling_radius(profile),
         constant=profile.normaliser_constant,
         normaliser=profile.normaliser,
         output_lipschitz=profile.activation_lipschitz,
@@ -105,7 +106,7 @@ def heads_cover(block: BlockNorms, profile: NormProfile, samples: Real) -> tuple
 def require_covered(block: BlockNorms, profile: NormProfile) -> None:
     """Refuse what no cover here speaks of: a LayerNorm, an MLP's inner matrix, a bias at the read-out."""
     for there, what in (
-        (block.layernorm, "a LayerNorm, which is not Lipschitz near zero variance"),
+        (block.layernorm != "none", "a LayerNorm, which is not Lipschitz near zero variance"),
         (block.hidden is not None, "an MLP with an inner matrix of its own"),
         (block.biased, "a constant added after attention"),
         (block.split_residual, "a residual around attention and another around what follows"),
@@ -153,26 +154,71 @@ def scalar_model_cover(profile: NormProfile, samples: Real) -> Cover:
     heads, radius = heads_cover(single_layer(profile), profile, samples)
     v = readout_norm(profile)
     cover = heads.through(v) + scalar_cover(v, radius, sample_size(samples))
-    return cover if profile.positions11 is None else cover + position_cover(profile)
+    return cover + trained_rows_cover(profile)
 
 
-def position_cover(profile: NormProfile) -> Cover:
-    """The price of trained position codes on the cover route.
+def trained_rows_cover(profile: NormProfile) -> Cover:
+    """The price of trained position codes and token vectors on the cover route; nothing where both were fixed.
 
-    Statement  Codes with ‖P‖_{1,1} ≤ B_P add (‖v‖ L Σ_h‖W_V‖₂(1 + c B_X Q), √2 B_P, log(2Td+1)).
+    Statement  Codes with ‖P‖_{1,1} ≤ B_P add (‖v‖ L Σ_h‖W_V‖₂(1 + c B_X Q), √2 B_P, log(2Td+1)); token vectors, [CLS]
+               too, with ‖E‖_{1,1} ≤ B_E add (‖v‖ L Σ_h‖W_V‖₂(1 + c B_X (Q + ‖M‖₂B_X)), √2 B_E, log(2nd+1)), n of them.
     Assumes    A query without a position, ‖M z‖ ≤ Q.
-    Proof      A token moved by ε moves the values by ‖W_V‖₂ε and each score by Qε. Lemma C covers the codes.
-    Source     Ours (Corollary E). The constraint on P belongs to this route: for a fixed query Theorem T
-               needs none.
+    Proof      A token moved by ε moves the values by ‖W_V‖₂ε and each score by Qε; a query moved by ε moves each
+               score by ‖M‖₂B_X ε more. Lemma C covers the tables; rows of its elements are projected on the ball.
+    Source     Ours (Corollary E). The constraint on the tables belongs to this route: for a fixed query Theorems T
+               and L need none.
     """
-    if profile.positions11 is None:
-        raise AssumptionError("The price of trained positions needs ‖P‖_{1,1}: give positions11.")
     block = single_layer(profile)
-    c, pooling = smoothness(profile.normaliser_constant, profile.normaliser), _pooling_radius(profile)
-    moved = sum(head.value.spectral * (1 + c * pooling * fixed_query_norm(head, profile)) for head in block.heads)
-    d = block.heads[0].value.rows
-    codes = sparse_matrix_cover(profile.positions11, 1.0, (profile.tokens - 1) * d, "positions")
-    return codes.through(readout_norm(profile) * profile.activation_lipschitz * moved)
+    c, pooling = smoothness(profile.normaliser_constant, profile.normaliser), pooling_radius(profile)
+    scale, cover = readout_norm(profile) * profile.activation_lipschitz, Cover(())
+    for table in trained_tables(profile):
+        moved = 0.0
+        for head in block.heads:
+            turned = norm("‖M‖₂", head.score.spectral) * profile.token_radius if table.moves_query else 0.0
+            moved += head.value.spectral * (1 + c * pooling * (fixed_query_norm(head, profile) + turned))
+        cover += table.cover.through(scale * moved)
+    return cover
+
+
+class TrainedTable(NamedTuple):
+    """A table of rows that was trained: a cover of it in ℓ2 per row, and whether the query is one of its rows."""
+
+    cover: Cover
+    moves_query: bool
+
+
+def trained_tables(profile: NormProfile) -> tuple[TrainedTable, ...]:
+    """The tables that make up the rows of X and were trained: position codes, token vectors, both or none."""
+    if not profile.blocks or not profile.blocks[0].heads:
+        return ()
+    d, found = profile.blocks[0].heads[0].value.rows, []
+    if profile.positions11 is not None:
+        places = max(1, profile.tokens - profile.constant_tokens) * d
+        found.append(
+            TrainedTable(sparse_matrix_cover(profile.positions11, 1.0, places, "positions"), moves_query=False)
+        )
+    if profile.embedding11 is not None:
+        vectors = token_vectors(profile) * d
+        found.append(
+            TrainedTable(sparse_matrix_cover(profile.embedding11, 1.0, vectors, "token vectors"), moves_query=True)
+        )
+    return tuple(found)
+
+
+def token_vectors(profile: NormProfile) -> int:
+    """Rows of a trained table of tokens at most: one per symbol beside trained codes, else one per pair."""
+    additive = profile.positions11 is not None
+    places = 1 if additive else max(1, profile.tokens - profile.constant_tokens)
+    return profile.symbols * places + profile.constant_tokens
+
+
+def fixed_rows(profile: NormProfile) -> tuple[str, ...]:
+    """The conditions on the rows of X for theorems about vectors: what was not paid for was fixed before the data."""
+    return tuple(
+        f"the {what} were fixed before the data were seen"
+        for what, paid in (("token vectors", profile.embedding11), ("position codes", profile.positions11))
+        if paid is None
+    )
 
 
 def fixed_query_norm(head: HeadNorms, profile: NormProfile) -> float:

@@ -172,8 +172,10 @@ def smallest_samples(spectrum: tuple[Rivals, ...], delta: Real) -> int:
 
 
 @lru_cache(maxsize=256)
-def identification_size(context: int, sparsity: int, delta: float = 0.01) -> int:
+def identification_size(context: int, sparsity: int, delta: float = 0.01, *, witnessed: bool = True) -> int:
     """Samples at which a fitting junta, all of whose cells were seen, is the target: m_id, for uniform bits.
+
+    Without `witnessed` the rule that all its cells were seen is dropped, which takes more samples.
 
     Statement  For every target on ≤ s of T uniform bits, some rival fits m ≥ m_id samples and has all its
                cells seen among them with probability ≤ δ.
@@ -192,7 +194,7 @@ def identification_size(context: int, sparsity: int, delta: float = 0.01) -> int
         size = juntas(context, sparsity).log_size + log(nats) - log(failure(delta))
         return ceil(size / -log1p(-(2.0**-sparsity)))
     return max(
-        smallest_samples(rival_spectrum(table, context, sparsity, witnessed=True), delta)
+        smallest_samples(rival_spectrum(table, context, sparsity, witnessed=witnessed), delta)
         for variables in range(min(sparsity, context) + 1)
         for table in essential_targets(variables)
     )

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from keyhole.profile import BlockNorms, HeadNorms, NormProfile
 
+TRAINED = {"positions11": "‖P‖₁₁", "embedding11": "‖E‖₁₁"}  # tables that theorems about vectors pay for
+
 
 class Dial(NamedTuple):
     """One number of a profile: the way to it, and the name people use."""
@@ -66,8 +68,13 @@ def _of_outputs(profile: NormProfile, *, with_sum: bool) -> list[Dial]:
 
 
 def tabulated_dials(profile: NormProfile) -> list[Dial]:
-    """What Theorem T reads."""
+    """What Theorem T reads, and Theorem L under any law."""
     return _plain(profile, path_inf="P_∞", spread="the spread R")
+
+
+def product_list_dials(profile: NormProfile) -> list[Dial]:
+    """What Theorem L reads where symbols are independent: no norm of the scores."""
+    return _plain(profile, path_inf="P_∞")
 
 
 def path_dials(profile: NormProfile) -> list[Dial]:
@@ -77,7 +84,8 @@ def path_dials(profile: NormProfile) -> list[Dial]:
         fixed: dict[tuple[str, ...], str] = {} if head.query is None else {("query",): "‖q‖"}
         return {("score", "spectral"): "‖M‖₂", **fixed}
 
-    own = _plain(profile, path="P", token_radius="B_X", query_radius="B_Z", token_diameter="D_X")  # noqa: S106
+    radii = {"token_radius": "B_X", "query_radius": "B_Z", "token_diameter": "D_X"}
+    own = _plain(profile, path="P", **radii, **TRAINED)
     return own + _of_heads(profile, pick)
 
 
@@ -86,7 +94,8 @@ def scalar_dials(profile: NormProfile) -> list[Dial]:
 
     def pick(head: HeadNorms) -> dict[tuple[str, ...], str]:
         fixed: dict[tuple[str, ...], str] = {} if head.query is None else {("query",): "‖q‖"}
-        positions: dict[tuple[str, ...], str] = {} if profile.positions11 is None else {("score", "spectral"): "‖M‖₂"}
+        paid = profile.positions11 is not None or profile.embedding11 is not None
+        positions: dict[tuple[str, ...], str] = {("score", "spectral"): "‖M‖₂"} if paid else {}
         return {
             ("score", "frobenius"): "‖M‖_F",
             ("value", "spectral"): "‖W_V‖₂",
@@ -96,7 +105,7 @@ def scalar_dials(profile: NormProfile) -> list[Dial]:
         }
 
     labels = {"readout": "‖w‖₂", "token_radius": "B_X", "query_radius": "B_Z", "token_diameter": "D_X"}
-    own = _plain(profile, **labels, positions11="‖P‖₁₁")
+    own = _plain(profile, **labels, **TRAINED)
     return own + _of_heads(profile, pick) + _of_outputs(profile, with_sum=False)
 
 
@@ -108,5 +117,21 @@ def deep_dials(profile: NormProfile) -> list[Dial]:
         ("value", "spectral"): "‖W_V‖₂",
         ("value", "columns21"): "‖W_V‖₂₁",
     }
-    own = _plain(profile, readout="‖w‖₂", token_radius="B_X")  # noqa: S106
+    own = _plain(profile, readout="‖w‖₂", token_radius="B_X", **TRAINED)  # noqa: S106
     return own + _of_heads(profile, lambda _: ways) + _of_outputs(profile, with_sum=True)
+
+
+MATRIX_NORMS = {"spectral": "₂", "frobenius": "_F", "columns21": "₂₁", "rows21": "ᵀ₂₁", "entries11": "₁₁"}
+
+
+def rival_dials(score: str, value: str) -> Callable[[NormProfile], list[Dial]]:
+    """What a rival reads that takes these norms of the score and value matrices, beside what Theorem S reads."""
+    read = [("score", "M", "spectral"), ("score", "M", score), ("value", "W_V", "spectral"), ("value", "W_V", value)]
+    ways: dict[tuple[str, ...], str] = {(part, name): f"‖{m}‖{MATRIX_NORMS[name]}" for part, m, name in read}
+
+    def dials(profile: NormProfile) -> list[Dial]:
+        labels = {"readout": "‖w‖₂", "token_radius": "B_X", "query_radius": "B_Z", "token_diameter": "D_X"}
+        own = _plain(profile, **labels, **TRAINED)
+        return own + _of_heads(profile, lambda _: ways) + _of_outputs(profile, with_sum=True)
+
+    return dials

@@ -4,7 +4,14 @@ from functools import lru_cache
 from math import inf, log1p, sqrt, tanh
 
 from keyhole.bounds.covers.chaining import BASES, Chain
-from keyhole.bounds.covers.heads import fixed_query_norm, refuse_projection, single_layer
+from keyhole.bounds.covers.heads import (
+    fixed_query_norm,
+    fixed_rows,
+    pooling_radius,
+    refuse_projection,
+    single_layer,
+    trained_tables,
+)
 from keyhole.bounds.derivation import Complexity, Lemma, Step
 from keyhole.bounds.softmax import smoothness
 from keyhole.bounds.validate import Real, norm, sample_size
@@ -12,8 +19,11 @@ from keyhole.errors import AssumptionError
 from keyhole.profile import NormProfile
 
 DEEPEST = 60
+FINEST = 200  # accuracies of trained rows that are tried, each 2^{1/4} finer
 THEOREM_P = Lemma("Theorem P", "R_m(F) ≤ 2 P L R_m(G)")
 UNIT_HEADS = Lemma("Theorem P, chain", "R_m(G) ≤ B_X/√m + α_J + Σ_j (α_j + α_{j−1})(1 + √(2(ℓ_j + ℓ_{j−1})))/√m")
+
+TRAINED_ROWS = Lemma("Theorem P, trained rows", "n ε (1 + Q r) + B_X √(2 ln N / m), at the best ε")
 
 
 @lru_cache(maxsize=4096)
@@ -60,19 +70,46 @@ def unit_heads(query: Real, token_radius: Real, diameter: Real, tokens: Real, sa
     )
 
 
+def trained_rows_price(profile: NormProfile, query: float, samples: float) -> float:
+    """What trained position codes and token vectors add to the complexity of one unit; 0 where both were fixed.
+
+    Statement  R_m of the union over the tables is at most max over fixed tables of R_m, plus the least over ε of
+               n ε (1 + Q r) + B_X √(2 ln N / m), where n tables of ‖·‖_{1,1} ≤ B_i have ln N = Σ_i ln N_i(ε) by
+               Lemma C, and r is B_X or half the token diameter.
+    Proof      Rows moved by ε move every score by Qε and so the pooled token by ε + Q r ε. For N fixed tables the
+               suprema over units have bounded differences 2B_X/m in the signs, so their largest exceeds the largest
+               mean by at most B_X √(2 ln N / m) on average. The query is any vector of norm ≤ Q already.
+    Source     Ours.
+    """
+    tables = trained_tables(profile)
+    if not tables:
+        return 0.0
+    moved = len(tables) * (1 + query * pooling_radius(profile))
+    radius = norm("B_X", profile.token_radius)
+    best = radius  # which one unit does not exceed anyway
+    for step in range(FINEST):
+        accuracy = radius * 2.0 ** (-step / 4)
+        nats = sum(table.cover.log_size(accuracy) for table in tables)
+        best = min(best, moved * accuracy + radius * sqrt(2 * nats / samples))
+    return best
+
+
 def path_complexity(profile: NormProfile, samples: Real) -> Complexity:
     """Bounds a layer by its path norm, whatever its width and its number of heads.
 
     Statement  F = {Σ_j w_j σ(v_jᵀXᵀsoftmax(Xq_j))}, ‖q_j‖ ≤ Q, has R_m(F) ≤ 2 P L R_m(G), where
                P = Σ_j |w_j|‖v_j‖ for ReLU and ‖w‖₁ max_j‖v_j‖ for other σ with σ(0) = 0.
     Assumes    Softmax, and a query that does not depend on the input; a temperature scales Q.
-    Proof      A convex hull keeps R_m; 0 ∈ G gives the factor 2 for signed weights; contraction for σ.
+    Proof      A convex hull keeps R_m; 0 ∈ G gives the factor 2 for signed weights; contraction for σ. Trained rows
+               cost `trained_rows_price` more.
     Source     Ours (Theorem P).
     """
     block = single_layer(profile)
     refuse_projection(profile)
     if profile.path is None:
         raise AssumptionError("Theorem P needs the path norm P = Σ_j |w_j| ‖v_j‖, and the profile has none: give path.")
+    if block.layernorm != "none":
+        raise AssumptionError("Theorem P does not speak of a LayerNorm; Theorems T and L do of one before attention.")
     if profile.normaliser != "softmax":
         raise AssumptionError(f"Theorem P is about softmax, and this profile has {profile.normaliser}.")
     scale = smoothness(profile.normaliser_constant, profile.normaliser)  # 1/τ at temperature τ
@@ -80,16 +117,22 @@ def path_complexity(profile: NormProfile, samples: Real) -> Complexity:
     diameter = 2 * profile.token_radius if profile.token_diameter is None else profile.token_diameter
     chain = unit_heads(query, profile.token_radius, diameter, profile.tokens, samples)
     path = norm("the path norm", profile.path)
-    value = 2 * path * profile.activation_lipschitz * chain.value
+    price = trained_rows_price(profile, query, sample_size(samples))
+    unit = min(chain.value + price, profile.token_radius)
+    value = 2 * path * profile.activation_lipschitz * unit
     inner = Step(
         "one unit R_m(G)",
         chain.value,
         UNIT_HEADS,
         (("Q", query), ("b", chain.base), ("J", float(chain.depth))),
     )
+    parts: tuple[Step, ...] = (inner,)
+    if price:
+        share = chain.value / (chain.value + price)
+        parts = (inner.of(share), Step("trained rows", price, TRAINED_ROWS, (("Q", query),), (), 1 - share))
     inputs = (("P", path), ("L_σ", profile.activation_lipschitz))
     return Complexity(
         value,
-        Step("complexity R_m", value, THEOREM_P, inputs, (inner,)),
-        ("the query of every head is one fixed vector",),
+        Step("complexity R_m", value, THEOREM_P, inputs, parts),
+        ("the query of every head is one fixed vector", *fixed_rows(profile)),
     )

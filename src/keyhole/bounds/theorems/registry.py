@@ -6,9 +6,17 @@ from math import inf
 
 from keyhole.bounds.covers.chaining import complexity_of
 from keyhole.bounds.covers.deep import deep_cover, require_query_row
-from keyhole.bounds.covers.heads import scalar_model_cover
+from keyhole.bounds.covers.heads import fixed_rows, scalar_model_cover
 from keyhole.bounds.derivation import Complexity
-from keyhole.bounds.theorems.norm_fields import Dial, deep_dials, path_dials, scalar_dials, tabulated_dials
+from keyhole.bounds.theorems.decision_lists import list_complexity, product_list_complexity
+from keyhole.bounds.theorems.norm_fields import (
+    Dial,
+    deep_dials,
+    path_dials,
+    product_list_dials,
+    scalar_dials,
+    tabulated_dials,
+)
 from keyhole.bounds.theorems.path import path_complexity
 from keyhole.bounds.theorems.tabulated import tabulated_complexity
 from keyhole.bounds.validate import Real
@@ -22,6 +30,9 @@ COVER_NOTE = (
 SPREAD_NOTE = (
     "Trained heads may score the symbol strongly: Φ(2) = 14.0, Φ(4) = 158, Φ(6) = 1174. "
     "Report the spread R and the smallest normaliser on the sample with every use."
+)
+LIST_NOTE = (
+    "Scores that look at the symbol cost e^{R/2} up to logarithms here, and nothing where symbols are independent."
 )
 
 
@@ -60,6 +71,7 @@ def _bounded(profile: NormProfile) -> tuple[str, ...]:
         f"‖x_t‖ ≤ {at_least(profile.token_radius, 6)} and ‖z‖ ≤ {at_least(profile.query_radius, 6)} for every input",
         f"{profile.normaliser} moves by at most {at_least(constant, 6)} in ℓ1 per unit of ℓ∞",
         "outputs are clipped to [−1, 1]",
+        *fixed_rows(profile),
     )
 
 
@@ -70,8 +82,16 @@ TABULATED = Route(
     tabulated_dials,
     SPREAD_NOTE,
 )
+LISTS = Route("lists", "Theorem L: decision lists, any law", list_complexity, tabulated_dials, LIST_NOTE)
+PRODUCT_LISTS = Route(
+    "product-lists",
+    "Theorem L, independent symbols: decision lists",
+    product_list_complexity,
+    product_list_dials,
+    LIST_NOTE,
+)
 SCALAR = Route("cover", "Theorem S: one layer by covers", _scalar, scalar_dials, COVER_NOTE)
 PATH = Route("path", "Theorem P: one layer by its path norm", path_complexity, path_dials, COVER_NOTE)
 DEEP = Route("deep", "Theorem D: any depth by covers", _deep, deep_dials, COVER_NOTE, require_row_norms)
 
-ROUTES: tuple[Route, ...] = (TABULATED, SCALAR, PATH, DEEP)
+ROUTES: tuple[Route, ...] = (TABULATED, LISTS, PRODUCT_LISTS, SCALAR, PATH, DEEP)

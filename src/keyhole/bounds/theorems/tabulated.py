@@ -2,9 +2,10 @@
 
 from functools import lru_cache
 from math import ceil, exp, expm1, floor, inf, log, log2, sqrt, tanh
+from typing import NamedTuple
 
 from keyhole.bounds.covers.heads import refuse_projection, single_layer
-from keyhole.bounds.derivation import STANDARD, Complexity, Lemma, Step
+from keyhole.bounds.derivation import STANDARD, Complexity, Inputs, Lemma, Step
 from keyhole.bounds.validate import Real, failure, norm, positive, sample_size, whole
 from keyhole.errors import AssumptionError
 from keyhole.profile import NormProfile
@@ -99,35 +100,82 @@ def tabulated_complexity(profile: NormProfile, samples: Real) -> Complexity:
                as for the path norm, Φ for the quotient.
     Source     Ours (Theorem T).
     """
-    single_layer(profile)
-    refuse_projection(profile)
-    if profile.normaliser != "softmax":
-        raise AssumptionError(f"Theorem T is about softmax, and this profile has {profile.normaliser}.")
-    if profile.path_inf is None or profile.spread is None:
-        missing = " and ".join(k for k in ("path_inf", "spread") if getattr(profile, k) is None)
-        raise AssumptionError(
-            f"Theorem T reads P_∞ and the spread R of the scores; the profile has no {missing}: give it."
-        )
-    context = whole("the number of tokens, [CLS] included,", profile.tokens, least=2) - 1
-    m, path = sample_size(samples), norm("P_∞", profile.path_inf)
-    rate = one_position_rate(context, m, profile.symbols)
-    price = spread_price(profile.spread, rate)
-    signs = 1.0 if profile.readout_nonnegative else 2.0
-    value = signs * norm("L_σ", profile.activation_lipschitz) * path * price * rate
-    base = (("T", float(context)), ("A", float(profile.symbols)))
+    layer = fixed_query_layer(profile, "Theorem T", needs=("path_inf", "spread"))
+    m, spread = sample_size(samples), norm("the spread R", profile.spread or 0.0)
+    rate = one_position_rate(layer.context, m, profile.symbols)
+    price = spread_price(spread, rate)
+    value = layer.factor * price * rate
+    base = (("T", float(layer.context)), ("A", float(profile.symbols)))
     parts = (
         Step("one-position functions r_m", rate, MASSART, base, (), 1 / price if price > 1 else 1.0),
         # a factor's share: what would go if it were 1
-        Step("price of content Φ", price, SPREAD, (("R", profile.spread),), (), max(0.0, 1 - 1 / price)),
+        Step("price of content Φ", price, SPREAD, (("R", spread),), (), max(0.0, 1 - 1 / price)),
     )
-    inputs = (("P_∞", path), ("L_σ", profile.activation_lipschitz), ("sign factor", signs))
+    return Complexity(value, Step("complexity R_m", value, THEOREM_T, layer.inputs, parts), layer.conditions)
+
+
+class FixedQueryLayer(NamedTuple):
+    """What turns the complexity of one head with values within ±1 into that of a layer."""
+
+    context: int  # T: positions whose symbol varies
+    path: float  # P_∞
+    lipschitz: float  # L_σ
+    signs: float  # κ
+    conditions: tuple[str, ...]
+
+    @property
+    def factor(self) -> float:
+        """κ L P_∞."""
+        return self.signs * self.lipschitz * self.path
+
+    @property
+    def inputs(self) -> Inputs:
+        """The numbers of the factor, by name."""
+        return (("P_∞", self.path), ("L_σ", self.lipschitz), ("sign factor", self.signs))
+
+
+def fixed_query_layer(profile: NormProfile, theorem: str, needs: tuple[str, ...]) -> FixedQueryLayer:
+    """The layer of a profile as Theorems T and L read it; refused where they say nothing of it.
+
+    Statement  R_m(F) ≤ κ L P_∞ R_m(G), G being the heads with values within ±1, κ = 1 if every read-out weight is ≥ 0
+               and 2 otherwise.
+    Proof      A unit's input over its reach V_j is in the hull of G, which is symmetric and holds the constants within
+               ±1. ReLU lets V_j pass into the weight, and any other unit is taken at the largest V_j. Contraction
+               gives L; 0 ∈ σ(conv G), so signed weights cost 2. What goes past the units is a unit without activation,
+               so L counts as at least 1 where something does.
+    Source     Ours (Theorem T).
+    """
+    block = single_layer(profile)
+    refuse_projection(profile)
+    if block.layernorm == "after":
+        raise AssumptionError(
+            f"A LayerNorm stands after attention, and {theorem} does not speak of one: it is not Lipschitz near zero "
+            "variance. Train without it."
+        )
+    if profile.normaliser != "softmax":
+        raise AssumptionError(f"{theorem} is about softmax, and this profile has {profile.normaliser}.")
+    missing = " and ".join(name for name in needs if getattr(profile, name) is None)
+    if missing:
+        reads = {"path_inf": "P_∞", "spread": "the spread R of the scores"}
+        raise AssumptionError(
+            f"{theorem} reads {' and '.join(reads[name] for name in needs)}; the profile has no {missing}: give it."
+        )
+    constants = whole("the number of constant tokens", profile.constant_tokens, least=0)
+    context = whole("the number of tokens, [CLS] included,", profile.tokens, least=constants + 1) - constants
+    past = block.residual or block.split_residual or block.biased or profile.readout_bias != 0
     conditions: tuple[str, ...] = (
         "one attention layer whose query does not depend on the input, over a finite alphabet",
         "no LayerNorm stands after attention",
     )
     if profile.readout_nonnegative:
         conditions += ("every read-out weight is ≥ 0",)
-    return Complexity(value, Step("complexity R_m", value, THEOREM_T, inputs, parts), conditions)
+    return FixedQueryLayer(
+        context,
+        norm("P_∞", profile.path_inf or 0.0),
+        max(norm("L_σ", profile.activation_lipschitz), 1.0 if past else 0.0),
+        1.0 if profile.readout_nonnegative else 2.0,
+        conditions,
+    )
 
 
 def observed_normaliser_gap(
@@ -162,7 +210,7 @@ def tabulated_log_size(spread: Real, samples: Real, context: int, accuracy: Real
     Statement  log N_∞(ε) ≤ 11 e^R ln(3m) ln(4^A T)/ε² for ε ≤ 1.
     Proof      Draw K = ⌊10 e^R ln(3m)/ε²⌋ + 1 positions from π with random vertices of mean r and v;
                Bernstein and Chernoff fail at one point with probability < 1/m, so some draw suits all.
-    Source     Ours (T4): so the factor e^R of Theorem T is the price of having no chaining.
+    Source     Ours (T4). Theorem L reaches the order e^{R/2} too, without chaining.
 
     >>> tabulated_log_size(0.0, 100, 10, 1.0) < tabulated_log_size(0.0, 100, 10, 0.5)
     True

@@ -15,7 +15,17 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention import Activation, Affine, Array, FeedForward, Identity, LayerNorm, Tabulated, numbers_of
+from keyhole.attention import (
+    Activation,
+    Affine,
+    Array,
+    FeedForward,
+    Identity,
+    LayerNorm,
+    RMSNorm,
+    Tabulated,
+    numbers_of,
+)
 from keyhole.certifier.prove.curves import curve, require_known
 from keyhole.errors import AssumptionError
 from keyhole.rigorous import Ball, exact, inverse, root
@@ -23,11 +33,16 @@ from keyhole.rigorous import Ball, exact, inverse, root
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """A LayerNorm's numbers."""
+    """A LayerNorm's numbers, or an RMSNorm's, which does not centre its rows."""
 
     gain: Float[np.ndarray, "d"]
     bias: Float[np.ndarray, "d"]
     eps: float
+    centres: bool = True
+
+    def centred(self, x: Ball) -> Ball:
+        """The rows less their mean, where the norm takes it off; below, such rows are called centred in both cases."""
+        return x.centred() if self.centres else x
 
     def spread(self, centred: Ball) -> Ball:
         """√(variance + ε) of centred rows."""
@@ -65,8 +80,10 @@ class Tail:
 
     @property
     def centred(self) -> tuple[Ball, Ball]:
-        """M and c with the mean of their outputs taken off."""
-        return self.matrix.centred(), self.shift.centred()
+        """M and c with the mean of their outputs taken off, as the first norm does."""
+        if self.norm is None:
+            return self.matrix, self.shift
+        return self.norm.centred(self.matrix), self.norm.centred(self.shift)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +102,7 @@ def trace(tail: Tail, outputs: Ball) -> Trace:
     x = outputs @ tail.matrix + tail.shift
     middle, spread, z = x, exact(np.ones(len(x.mid))), x
     if tail.norm is not None:
-        middle = x.centred()
+        middle = tail.norm.centred(x)
         spread = tail.norm.spread(middle)
         z = tail.norm(middle, spread)
     units = tail.units
@@ -96,7 +113,7 @@ def trace(tail: Tail, outputs: Ball) -> Trace:
     stages = []
     for stage in tail.after:
         if isinstance(stage, Norm):
-            rows = y.centred()
+            rows = stage.centred(y)
             stages.append((rows, stage.spread(rows)))
             y = stage(*stages[-1])
         else:
@@ -189,7 +206,7 @@ def _units(feed: FeedForward | None, matrix: Ball, shift: Ball, norm: Norm | Non
         return Units(matrix @ weight, shift @ weight, bias, activation, outer, outer_bias)
     scaled = exact(norm.gain[:, None]) * weight
     bias = exact(norm.bias) @ weight + bias
-    return Units(matrix.centred() @ scaled, shift.centred() @ scaled, bias, activation, outer, outer_bias)
+    return Units(norm.centred(matrix) @ scaled, norm.centred(shift) @ scaled, bias, activation, outer, outer_bias)
 
 
 def _readout(model: Tabulated) -> tuple[Ball, Ball]:
@@ -198,9 +215,9 @@ def _readout(model: Tabulated) -> tuple[Ball, Ball]:
 
 
 def norm_of(norm: LayerNorm) -> Norm:
-    """A LayerNorm's numbers."""
+    """A LayerNorm's numbers, or an RMSNorm's."""
     gain = numbers_of(norm.gain)
-    return Norm(gain, _or_zeros(norm.bias, len(gain)), norm.eps)
+    return Norm(gain, _or_zeros(norm.bias, len(gain)), norm.eps, not isinstance(norm, RMSNorm))
 
 
 def affine_of(affine: Affine) -> tuple[Ball, Ball]:

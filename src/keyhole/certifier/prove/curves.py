@@ -10,15 +10,17 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.attention import GELU, Activation, Identity, ReLU
+from keyhole.attention import GELU, Activation, Identity, ReLU, TanhGELU
 from keyhole.errors import AssumptionError
 from keyhole.rigorous import GROW, UNDERFLOW_OF_RADIUS, UNIT, Ball
 
 LATTICE = 2.0**-8  # where GELU is known from ball arithmetic
 EDGE = 10.0  # beyond it GELU is 0 or x, up to 10 Φ(−10) < 2^−70
-GELU_ERROR = 2.0**-39  # 4φ(0)/24 · (LATTICE/2)⁴ = 0.97e-12, and the rounding of four terms below 11
-GELU_CURVATURE = 0.8  # |σ″| = |2 − x²| φ(x) ≤ 2φ(0) = 0.7979
-GELU_SLOPE = 1.13  # the Lipschitz constant, 1.1289…
+# These hold for both GELUs: xΦ(x) has |σ⁗| ≤ 4φ(0) = 1.596, |σ″| = |2 − x²| φ(x) ≤ 2φ(0) = 0.7979 and the Lipschitz
+# constant 1.1289…; for the approximation by tanh see `TanhGELU`.
+GELU_ERROR = 2.0**-39  # 1.604/24 · (LATTICE/2)⁴ = 0.98e-12, and the rounding of four terms below 11
+GELU_CURVATURE = 0.8
+GELU_SLOPE = 1.13
 POINTS = 97  # of a grid on a curved activation
 
 
@@ -74,7 +76,7 @@ def curves(
     activation: Activation, low: Float[np.ndarray, "parts units"], high: Float[np.ndarray, "parts units"]
 ) -> Curves:
     """The activation on its ranges."""
-    if isinstance(activation, GELU):
+    if isinstance(activation, GELU | TanhGELU):
         step = np.linspace(0.0, 1.0, POINTS)[:, None, None]
         grid = low + (high - low) * step
         grid[0], grid[-1] = low, high
@@ -92,29 +94,31 @@ def curve(activation: Activation, x: Ball) -> Ball:
         return x
     if isinstance(activation, ReLU):
         return Ball(np.asarray(np.maximum(x.mid, 0.0)), x.rad)
-    known = _gelu(x.mid)
+    known = _gelu(x.mid, _lattice() if isinstance(activation, GELU) else _tanh_lattice())
     return Ball(known.mid, np.asarray((known.rad + GELU_SLOPE * x.rad) * GROW))
 
 
 def require_known(activation: object) -> None:
     """Refuse an activation that has no lines here."""
-    if not isinstance(activation, Identity | ReLU | GELU):
+    if not isinstance(activation, Identity | ReLU | GELU | TanhGELU):
         name = getattr(activation, "name", type(activation).__name__)
         raise AssumptionError(
-            f"the activation {name} was to be bounded between lines; that is known here for identity, relu and gelu"
+            f"the activation {name} was to be bounded between lines; that is known here for identity, relu, gelu and "
+            "gelu_tanh"
         )
 
 
-def _gelu(x: np.ndarray) -> Ball:
-    """xΦ(x) by Taylor's formula of third order about the nearest lattice point.
+def _gelu(x: np.ndarray, lattice: tuple[np.ndarray, ...]) -> Ball:
+    """A GELU by Taylor's formula of third order about the nearest lattice point.
 
-    Statement  The error is below |σ⁗| (h/2)⁴/24 ≤ 4φ(0) (h/2)⁴/24, h the lattice's step.
-    Proof      σ⁗ = (−x⁴ + 7x² − 4) φ, which is largest in absolute value at 0.
+    Statement  The error is below |σ⁗| (h/2)⁴/24, h the lattice's step, with |σ⁗| ≤ 1.604.
+    Proof      For xΦ(x), σ⁗ = (−x⁴ + 7x² − 4) φ is largest in absolute value at 0, where it is 4φ(0) = 1.596; for the
+               approximation by tanh see `TanhGELU`.
     """
     inside = np.clip(np.where(np.isnan(x), 0.0, x), -EDGE, EDGE)  # NaN has no place in the lattice, and stays NaN below
     index = np.rint(inside / LATTICE).astype(np.int64)
     step = inside - index * LATTICE
-    value, first, second, third = (part[index + round(EDGE / LATTICE)] for part in _lattice())
+    value, first, second, third = (part[index + round(EDGE / LATTICE)] for part in lattice)
     near = value + step * (first + step * (second + step * third))
     mid = np.where(np.abs(x) < EDGE, near, np.maximum(x, 0.0))
     return Ball(np.asarray(mid), np.full(np.shape(mid), GELU_ERROR))
@@ -136,3 +140,23 @@ def _lattice() -> tuple[np.ndarray, ...]:
     finally:
         ctx.prec = before
     return x * distribution, distribution + x * density, (1 - x * x / 2) * density, (x**3 - 4 * x) / 6 * density
+
+
+@lru_cache(maxsize=1)
+def _tanh_lattice() -> tuple[np.ndarray, ...]:
+    """The same for x(1 + tanh u)/2 = x/(1 + exp(−2u)), from power series of balls."""
+    from flint import arb, arb_series, ctx  # noqa: PLC0415  (imported to prove)
+
+    count = round(EDGE / LATTICE)
+    precision, terms = ctx.prec, ctx.cap
+    ctx.prec, ctx.cap = 80, 4
+    try:
+        scale, cubic = (2 / arb.pi()).sqrt(), arb("0.044715")
+        rows = []
+        for place in (np.arange(-count, count + 1) * LATTICE).tolist():
+            t = arb_series([place, 1])
+            found = (t / ((-2 * scale * (t + cubic * t * t * t)).exp() + 1)).coeffs()
+            rows.append([float(part.mid()) for part in found] + [0.0] * (4 - len(found)))
+    finally:
+        ctx.prec, ctx.cap = precision, terms
+    return tuple(np.array(rows).T)

@@ -8,7 +8,7 @@ minimiser, and the best bound of a few rounds is kept: each is sound.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Shaped
 
 from keyhole.attention import ReLU
 from keyhole.certifier.prove.after_attention import Norm, Tail, Trace, trace
@@ -27,7 +27,7 @@ class Bounds:
     """For each part: a certified lower bound of sign·f, the worst point met, f there, and how much each row moves."""
 
     low: Float[np.ndarray, "parts"]
-    worst: Int[np.ndarray, "parts rows A"]
+    worst: Shaped[np.ndarray, "parts rows A"]  # a point of each part, or an average of points
     output: Ball
     spread: Float[np.ndarray, "parts rows"]
     normal: Float[np.ndarray, "parts K"]  # where the lines lose most: the half-space ⟨normal, outputs⟩ ≥ level
@@ -235,10 +235,11 @@ def _unit_ranges(
 def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tuple[Box, ...]:
     """The ranges of centred rows at every later norm."""
     stages = list(tail.after)
-    if not any(isinstance(stage, Norm) for stage in stages):
+    norms = [stage for stage in stages if isinstance(stage, Norm)]
+    if not norms:
         return ()
     chord = lines.chord()
-    identity = exact(np.eye(len(tail.weight.mid))).centred()
+    identity = norms[0].centred(exact(np.eye(len(tail.weight.mid))))
     both = Ball(np.concatenate([identity.mid, -identity.mid])[None], np.concatenate([identity.rad] * 2)[None])
     zeros = exact(np.zeros(both.mid.shape[:2]))
     found = relaxed(tail, lines.below(chord), lines.above(chord), lines.size, both, zeros)
@@ -252,9 +253,11 @@ def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tu
             shift = shift + exact(stage)
             continue
         if boxes:  # rows of a later norm, coordinate by coordinate
-            low, high = _centred_ranges(_sum_below(low, shift), -_sum_below(-high, -shift))
+            low, high = _sum_below(low, shift), -_sum_below(-high, -shift)
+            low, high = _centred_ranges(low, high) if stage.centres else (low, high)
         else:
-            low, high = _sum_below(low, shift.centred()), -_sum_below(-high, -shift.centred())
+            middle = stage.centred(shift)
+            low, high = _sum_below(low, middle), -_sum_below(-high, -middle)
         around = _box_of_squares(stage, low, high, *_squares(low, high))
         boxes.append(around)
         ends = [_quotient_below(low, around), -_quotient_below(-high, around)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Shaped
 
 from keyhole.rigorous import Ball
 
@@ -18,7 +18,7 @@ class Minimisers:
     """For each part: a lower bound, a point where it is nearly attained, and how much each row's choice matters."""
 
     low: Float[np.ndarray, "parts"]
-    shown: Int[np.ndarray, "parts rows A"]  # how many copies of each row show each symbol
+    shown: Shaped[np.ndarray, "parts rows A"]  # how many copies of each row show each symbol, whole or on average
     spread: Float[np.ndarray, "parts rows"]
 
 

@@ -72,7 +72,7 @@ def through_norm(
     """(a, a₀) after a norm to (a′, a₀′) before it: spread · (⟨a, norm(x)⟩ + a₀) ≥ ⟨a′, x⟩ + a₀′."""
     kappa = (weight * exact(norm.bias)).total() + shift
     coefficient, constant = spread_below(norm, kappa, box, rows, spread)
-    return (weight * exact(norm.gain) + coefficient).centred(), constant
+    return norm.centred(weight * exact(norm.gain) + coefficient), constant
 
 
 def spread_below(

@@ -82,7 +82,7 @@ def verify(
 
     Statement  PROVED with margin μ: sign(junta)·f ≥ μ > 0 on every input, for every model whose tables are within
                the drifts of those given; without drifts, for the tables as given.
-    Assumes    Softmax heads, one block, and units of identity, ReLU or GELU.
+    Assumes    Softmax heads, one block, and units of identity, ReLU or GELU (either form).
     Proof      Each cell is a union of parts; on each, sign·f is bounded from below by a functional linear in the heads'
                outputs, whose least value over all completions is Lemma F's. Every bound is finite, positive and
                rounded downwards.

@@ -76,7 +76,7 @@ def verify_words(
 
     Statement  PROVED with margin μ: sign·f ≥ μ > 0 on every input whose symbols at `reads` are a word of a class, sign
                the class's answer, for every model whose tables are within the drifts of those given.
-    Assumes    Softmax heads, one block, and units of identity, ReLU or GELU.
+    Assumes    Softmax heads, one block, and units of identity, ReLU or GELU (either form).
     Proof      Classes are unions of parts; on each, sign·f is bounded from below by a functional linear in the heads'
                outputs, whose least value over the part is Lemma F's. Every bound is finite, positive and rounded down.
     Source     Ours.

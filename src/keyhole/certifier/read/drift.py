@@ -103,7 +103,7 @@ def _entered(rows: Ball, norm: Norm | None) -> Ball:
     """What a head sees of rows."""
     if norm is None:
         return rows
-    centred = rows.centred()
+    centred = norm.centred(rows)
     return norm(centred, norm.spread(centred))
 
 

@@ -2,6 +2,9 @@
 
 A sample written twice, epochs put one after the other, or a class drawn oftener than it occurs, look like a larger
 sample and say no more than the rows they repeat.
+
+Only equal rows are seen. A copy with a single symbol changed is a row of its own here; that rows are independent stays
+an assumption, which the certificate prints.
 """
 
 from dataclasses import dataclass

@@ -135,7 +135,10 @@ def identify(
     elif junta.sparsity > assumed:
         why = f"the function reads {junta.sparsity} positions, more than the {assumed} assumed"
     elif errors:
-        why = f"the function errs on {errors} of the samples, and the target on none"
+        why = (
+            f"the function errs on {errors} of the samples, and a target that labels them without noise on none; if "
+            "labels are noisy, say so"
+        )
     elif found.only is not None and found.sparsity >= min(assumed, tokens) and _equal(found.only, junta):
         why = f"of all functions of at most {_places(assumed)} it is the only one that fits the sample"
         return Identification(identified=True, by="enumeration", assumption=words, why=why)

@@ -34,17 +34,19 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             title="Tests of exchangeability keep their level and see the contrasts",
             statement=(
                 "Reordering tokens within sequences gives a test of exchangeability that is exact for every exchangeable law. No latent "
-                "variable lets tokens of two kinds divide evenly too often; splitting the sample and counting such sequences gives a test of a latent "
-                "variable that keeps its level for every mixture and any number of sequences, and sees urns without replacement, which no reordering can."
+                "variable lets tokens of two kinds divide evenly too often, nor T of V letters be all different too often; splitting the sample and counting such "
+                "sequences gives a test of a latent variable that keeps its level for every mixture and any number of sequences, and sees draws without "
+                "replacement, which no reordering can."
             ),
-            formula=r"P(p\le\alpha)\le\alpha,\qquad P(a\le K\le b)\le\max_p P(a\le\mathrm{Bin}(T,p)\le b)",
+            formula=r"P(p\le\alpha)\le\alpha,\qquad P(a\le K\le b)\le\max_p P(a\le\mathrm{Bin}(T,p)\le b),\qquad P(\text{all different})\le (V)_T/V^T",
             kind="measurement",
             source="keyhole; permutation tests are textbook",
             prediction=(
                 "At nominal 5 %, 99 permutations: rejections among 1,000 null data sets at most 73, the one-sided 99.9 % binomial limit, for each of "
-                "six nulls; among them a latent whose rare value (1 in 20, or 1 in 50) alone has spread, and one that moves a direction by 0.24 and "
-                "leaves the others at the boundary. Power at least 0.95 against a chain that stays with chance 0.4 (20 sequences of 12 letters, 4 kinds), and against an urn "
-                "of 4 copies of each of 4 letters (400 sequences of 8)."
+                "eight nulls; among them a latent whose rare value (1 in 20, or 1 in 50) alone has spread, one that moves a direction by 0.24 and "
+                "leaves the others at the boundary, and 100 equally likely letters. Power at least 0.95 against a chain that stays with chance 0.4 (20 sequences of 12 letters, 4 kinds), and against an urn "
+                "of 4 copies of each of 4 letters (400 sequences of 8); against 8 of 100 positions without replacement (400 sequences); and against a first place "
+                "of signs among standard normals (200 sequences of 12)."
             ),
             could_fail="One null rejected more than 73 times in 1,000, or a power below 0.95.",
         ),
@@ -142,7 +144,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 "the ridge T^(3/4) of the proof is ruled by the bias Σ_ℓ (ε/(μ_ℓ+ε))²E‖f_ℓ‖², ε = T^(−1/4), whose exponent −½ is out of reach. Without keys, the mean of a Gaussian location's tokens is off the posterior mean by (λ/(T+λ))²(τ²+σ²/T)."
             ),
             formula=r"E\|\hat f(q)-f(q)\|^2=\|w^\top f(K)-f(q)\|^2+k\sigma^2\|w\|^2",
-            kind="measurement",
+            kind="identity",
             source="keyhole, with proof; an error decreasing in the input size is claimed by Zhang et al. (2022). The ridge T^(3/4) follows Zhang et al. (2023), from memory",
             prediction=(
                 "Measured over exact errors average 1, and every fitted slope's 99.9 % interval holds the exact slope. At the largest length the proof ridge is within 10 % of the bias formula "

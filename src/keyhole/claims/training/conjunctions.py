@@ -1,4 +1,4 @@
-"""As the context grows, how many samples does a trained attention layer need for a 3-way AND?"""
+"""As the context grows, how fast does the number of samples grow that a trained attention layer needs for a 3-way AND?"""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,18 @@ from keyhole.claims.training.sweeps import train
 from keyhole.estimate import Estimate
 from keyhole.figure import Figure
 from keyhole.lab import SparseTask
-from keyhole.lab.laws import LawVerdict, learners_figure
+from keyhole.lab.laws import LawVerdict, exponent_rates, growth_exponent, learners_figure, read_points
 from keyhole.lab.learners import transformer_with_preset
 from keyhole.lab.thresholds import Threshold
 from keyhole.verdicts import ClaimVerdict
 
 LONG = {"quick": (25, 50, 100, 200, 400, 800), "paper": (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)}
 SHORT = {"quick": (25, 50, 100, 200), "paper": (10, 20, 40, 80, 160, 320, 640)}
-BUDGET = {"quick": (36, 24), "paper": (300, 150)}  # runs at each context, of the default learner and of the paper's
+BUDGET = {"quick": (60, 24), "paper": (300, 150)}  # runs at each context, of the default learner and of the paper's
 PRECISION = {"quick": 0.3, "paper": 0.15}
-SLOWER = 2.0  # how many times slower than T the threshold must grow, at least
-UNLIKELY = 0.05  # Akaike weight below which a law is set aside
+LIMIT = 0.5  # the exponent that growth is to stay below
+LEAST = 4  # contexts with a threshold, for an exponent
+RIVAL = 0.7  # an exponent that is to be refuted, were it true
 
 
 @dataclass(frozen=True)
@@ -32,27 +33,15 @@ class Growth:
 
     @property
     def known(self) -> list[Threshold]:
-        """The thresholds that were bracketed."""
-        return [one for one in self.thresholds if one.m is not None]
+        """The thresholds that were bracketed, with an interval of two ends."""
+        return [one for one in self.thresholds if one.m is not None and one.low is not None and one.high is not None]
 
     @property
-    def factor(self) -> Estimate:
-        """m*(longest)/m*(shortest) with the widest reading of both intervals."""
-        first, last = self.known[0], self.known[-1]
-        values = [float(one.m or 0) for one in (first, last)]
-        low = (last.low or 0.0) / (first.high or values[0])
-        high = float("inf") if last.high is None or not first.low else last.high / first.low
-        return Estimate(values[1] / values[0], low, high)
-
-    @property
-    def span(self) -> float:
-        """Longest over shortest context."""
-        return self.known[-1].context / self.known[0].context
-
-    @property
-    def linear_weight(self) -> float:
-        """Akaike's weight of a + bT."""
-        return next((law.weight for law in self.laws.laws if law.name == "linear"), 0.0) if self.laws else 1.0
+    def exponent(self) -> Estimate | None:
+        """The exponent of the nearest power law, with its 90 % interval; None where a threshold is out of reach."""
+        if len(self.known) < max(LEAST, len(self.thresholds)):
+            return None
+        return growth_exponent(self.thresholds)
 
 
 def measure_uniform(scale: Scale, seed: int) -> Outcome:
@@ -84,46 +73,65 @@ def growth(setting: str, learned: SampleComplexity) -> Growth:
 
 
 def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
-    """Sublinear in every setting, or not, or not to be told."""
-    told = [one for one in measured if len(one.known) >= 2]
-    numbers: dict[str, float] = {}
-    for one in told:
-        factor = one.factor
-        numbers |= {
-            f"growth of m* ({one.setting})": factor.value,
-            f"lower end ({one.setting})": factor.low,
-            f"growth of T ({one.setting})": one.span,
-            f"weight of the linear law ({one.setting})": one.linear_weight,
-        } | ({f"upper end ({one.setting})": factor.high} if factor.high < float("inf") else {})
+    """Slower than √T with the default settings, or not, or not to be told."""
+    judged = measured[0]
+    exponent = judged.exponent
     verdict: ClaimVerdict = "undecided at this scale"
-    if any(_refutes(one) for one in told):
-        verdict = "fails here"
-    elif all(len(one.known) == len(one.thresholds) >= 2 and _supports(one) for one in measured):
+    if exponent is not None and exponent.high < LIMIT:
         verdict = "holds"
+    elif exponent is not None and exponent.low > LIMIT:
+        verdict = "fails here"
+    numbers: dict[str, float] = {}
+    for one in measured:
+        if (found := one.exponent) is not None:
+            numbers |= {
+                f"exponent ({one.setting})": found.value,
+                f"lower end ({one.setting})": found.low,
+                f"upper end ({one.setting})": found.high,
+            }
+    rates = power(judged)
+    numbers |= rates
+    told = "".join(f" {name}: {rate:.0%}." for name, rate in rates.items())
     return Outcome(
         verdict=verdict,
-        measurement="; ".join(_sentence(one) for one in measured) + ".",
+        measurement="; ".join(_sentence(one) for one in measured)
+        + "."
+        + (" Power by simulation." if told else "")
+        + told,
         numbers=numbers,
-        interval="90 % intervals of each m*, by resampling and likelihood; ratios by the widest reading of both ends.",
+        interval="90 % intervals of the exponent, from those of each m*, by resampling and likelihood.",
         figures=(_figure(measured, law),),
-        caveats=tuple(dict.fromkeys(warning for one in measured if one.laws for warning in one.laws.warnings)),
+        caveats=(
+            "The exponent is that of the nearest power law over the contexts as a whole, whatever the law of growth is.",
+            *dict.fromkeys(warning for one in measured if one.laws for warning in one.laws.warnings),
+        ),
     )
 
 
-def _supports(one: Growth) -> bool:
-    return one.factor.high <= one.span / SLOWER and one.linear_weight < UNLIKELY
-
-
-def _refutes(one: Growth) -> bool:
-    return one.factor.low > one.span / SLOWER or (one.laws is not None and one.linear_weight > 1 - UNLIKELY)
+def power(one: Growth) -> dict[str, float]:
+    """How often errors such as these would decide the claim, were growth logarithmic as fitted, or like T^0.7."""
+    if one.exponent is None or one.laws is None:
+        return {}
+    points = read_points(one.thresholds, 0.9)
+    logarithmic = next(law for law in one.laws.laws if law.name == "log")
+    truths = {
+        f"holds, were m* = {logarithmic.formula} as fitted": ("below", [logarithmic.at(T) for T in points.contexts]),
+        f"fails, were m* = a T^{RIVAL:g}": ("above", [float(T) ** RIVAL for T in points.contexts]),
+    }
+    return {
+        name: exponent_rates(values, points.contexts, points.errors, LIMIT)[side]
+        for name, (side, values) in truths.items()
+        if min(values) > 0
+    }
 
 
 def _sentence(one: Growth) -> str:
     if len(one.known) < 2:
         return f"{one.setting}: too few thresholds were bracketed"
     first, last = one.known[0], one.known[-1]
+    exponent = "" if one.exponent is None else f", exponent {one.exponent:.2f}"
     laws = f"; {one.laws}" if one.laws else ""
-    return f"{one.setting}: m* from {first.m:.0f} at T = {first.context} to {last.m:.0f} at T = {last.context}{laws}"
+    return f"{one.setting}: m* from {first.m:.0f} at T = {first.context} to {last.m:.0f} at T = {last.context}{exponent}{laws}"
 
 
 def _figure(measured: tuple[Growth, ...], law: str) -> Figure:

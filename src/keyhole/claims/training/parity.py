@@ -5,30 +5,26 @@ from dataclasses import dataclass, replace
 from math import inf
 from statistics import median
 
-import numpy as np
-
-from keyhole.bounds.finite import clopper_pearson
 from keyhole.claims.finding import Outcome, Scale
+from keyhole.claims.training.majority import Share
 from keyhole.claims.training.sweeps import read_runs, train
-from keyhole.decimals import at_least, at_most
 from keyhole.figure import Figure
 from keyhole.lab import PROBE, SparseTask
 from keyhole.lab.laws import course_figure
 from keyhole.lab.learners import TransformerLearner, preset
 from keyhole.lab.runs import RunResult
-from keyhole.verdicts import ClaimVerdict
 
 TASK = SparseTask("parity:3")
 NETWORK = TransformerLearner(replace(preset("parity"), every=10))  # readings close enough to tell what moves first
 SEEDS = {"quick": {10: 6, 15: 10, 20: 10}, "paper": {10: 20, 15: 20, 20: 20, 30: 20, 40: 20}}
 POOLED = (15, 20)
-ENOUGH = 0.9
 UNUSUAL = 5.0  # a square of a standard normal: what both marks of noise are exceeded by with the same small chance
 NOISE = UNUSUAL / PROBE  # of the share of one character on the probe inputs
 CHANCE = 0.5 + (UNUSUAL / PROBE) ** 0.5 / 2  # of the accuracy on them
 LOW, HIGH = 0.6, 0.95
 EARLIER = 0.1  # of the plateau
 SHOWN = 3  # runs that are drawn
+READINGS = "Steps are counted to the reading (every 10 steps) at which 1024 probe inputs are answered without error."
 
 
 @dataclass(frozen=True)
@@ -56,31 +52,36 @@ class Transition:
         return self.progress is not None and self.stirs is not None and self.progress <= (1 - EARLIER) * self.stirs
 
 
-def measure(scale: Scale, seed: int) -> Outcome:
-    """Train on fresh samples at several T and read the transition of every run."""
+def measure_learned(scale: Scale, seed: int) -> Outcome:
+    """Whether most runs succeed."""
+    return conclude_learned(transitions(scale, seed))
+
+
+def measure_sudden(scale: Scale, seed: int) -> Outcome:
+    """Whether accuracy jumps in most runs that succeed."""
+    return conclude_sudden(transitions(scale, seed))
+
+
+def measure_foretold(scale: Scale, seed: int) -> Outcome:
+    """Whether the Fourier weight moves first in most runs that succeed."""
+    return conclude_foretold(transitions(scale, seed))
+
+
+def transitions(scale: Scale, seed: int) -> list[tuple[int, RunResult]]:
+    """Train on fresh samples at several T; the three claims about them share the runs."""
     runs = []
     for context, seeds in SEEDS[scale].items():
         learned = train(TASK, (context,), seed, learner=NETWORK, online=True, seeds=seeds)
         runs += [(context, result) for _, result in read_runs(learned)]
-    return conclude(runs)
+    return runs
 
 
-def conclude(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
-    """Success pooled, suddenness and hidden progress in the median run."""
+def conclude_learned(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
+    """Success pooled over two contexts, and steps at each."""
     read = [transition(context, result) for context, result in runs]
     pooled = [one for one in read if one.context in POOLED]
-    wins = sum(one.success for one in pooled)
-    low, high = clopper_pearson(wins, len(pooled), 0.05)
-    won = [one for one in read if one.success]
-    sudden = float(np.mean([one.sudden for one in won])) if won else 0.0
-    foretold = float(np.mean([one.foretold for one in won])) if won else 0.0
-    verdict: ClaimVerdict = "undecided at this scale"
-    if high < ENOUGH or (won and (sudden < 0.5 or foretold < 0.5)):
-        verdict = "fails here"
-    elif wins >= ENOUGH * len(pooled) and sudden > 0.5 and foretold > 0.5:
-        verdict = "holds"
-    numbers = {"successes pooled": float(wins), "runs pooled": float(len(pooled))}
-    numbers |= {"share of sudden transitions": sudden, "share foretold by Fourier weight": foretold}
+    share = Share(sum(one.success for one in pooled), len(pooled))
+    numbers = {"successes pooled": float(share.hits), "runs pooled": float(share.runs)}
     said = []
     for context in dict.fromkeys(one.context for one in read):
         here = [one for one in read if one.context == context]
@@ -91,15 +92,40 @@ def conclude(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
         steps = f"median {middle:.0f} steps" if middle < inf else "no median: half of the runs or more never succeed"
         said.append(f"T = {context}: {wins_here} of {len(here)}, {steps}")
     return Outcome(
-        verdict=verdict,
-        measurement="; ".join(said)
-        + f". Sudden in {sudden:.0%}, foretold by the Fourier weight in {foretold:.0%} of the successes.",
+        verdict=share.most,
+        measurement="; ".join(said) + ".",
         numbers=numbers,
-        interval=f"95 % Clopper–Pearson of the pooled success rate: {at_least(low, places=2)} to {at_most(high, places=2)}. Medians are over all runs, one that never succeeds counting as infinite.",
+        interval=f"Successes pooled: {share}. Medians are over all runs, one that never succeeds counting as infinite.",
         figures=(_curves(runs),),
-        caveats=(
-            "Steps are counted to the reading (every 10 steps) at which 1024 probe inputs are answered without error.",
-        ),
+        caveats=(READINGS,),
+    )
+
+
+def conclude_sudden(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
+    """The share of successes in which accuracy jumps."""
+    won = [one for context, result in runs if (one := transition(context, result)).success]
+    share = Share(sum(one.sudden for one in won), len(won))
+    return Outcome(
+        verdict=share.most,
+        measurement=f"The rise is sudden in {share.hits} of {share.runs} runs that succeed.",
+        numbers={"sudden": float(share.hits), "successes": float(share.runs)},
+        interval=f"{share}.",
+        figures=(_curves(runs),),
+        caveats=(READINGS,),
+    )
+
+
+def conclude_foretold(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
+    """The share of successes in which the Fourier weight moves first."""
+    won = [one for context, result in runs if (one := transition(context, result)).success]
+    share = Share(sum(one.foretold for one in won), len(won))
+    return Outcome(
+        verdict=share.most,
+        measurement=f"The Fourier weight moves first, by a tenth of the time, in {share.hits} of {share.runs} runs that succeed.",
+        numbers={"foretold": float(share.hits), "successes": float(share.runs)},
+        interval=f"{share}.",
+        figures=(_curves(runs),),
+        caveats=(READINGS,),
     )
 
 

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from keyhole.claims.finding import Outcome, Scale
+from keyhole.claims.training.majority import Share
 from keyhole.claims.training.sweeps import read_runs, train
 from keyhole.figure import Axis, Figure
 from keyhole.lab import SparseTask
 from keyhole.lab.runs import RunResult
-from keyhole.verdicts import ClaimVerdict
 
 TASK = SparseTask("and:3")
 CONTEXT = 100
 SIZES = (30, 300)
-SEEDS = {"quick": 12, "paper": 60}
+SEEDS = {"quick": 16, "paper": 60}
 
 
 def measure(scale: Scale, seed: int) -> Outcome:
@@ -30,27 +30,24 @@ def conclude(results: Sequence[RunResult]) -> Outcome:
         for kind in ("generalised", "not")
     }
     won, lost = masses["generalised"], masses["not"]
-    verdict: ClaimVerdict = "undecided at this scale"
-    share = float((won >= 0.5).mean()) if len(won) else 0.0
-    if len(won) >= 10 and len(lost) >= 5:
-        verdict = "holds" if share >= 0.9 and np.median(lost) < np.median(won) else "fails here"
+    share = Share(int((won >= 0.5).sum()), len(won))
     uniform = len(results[0].positions) / (CONTEXT + 1)
     medians = {kind: float(np.median(mass)) if len(mass) else 0.0 for kind, mass in masses.items()}
     return Outcome(
-        verdict=verdict,
+        verdict=share.most,
         measurement=(
-            f"{share:.0%} of {len(won)} generalising runs have a head with at least half of its attention on the relevant positions; median "
+            f"{share.hits} of {share.runs} generalising runs have a head with at least half of its attention on the relevant positions; median "
             f"{medians['generalised']:.2f} against {medians['not']:.2f} in {len(lost)} runs that do not, uniform {uniform:.3f}."
         ),
         numbers={
-            "share of generalising runs with mass at least one half": share,
+            "share of generalising runs with mass at least one half": share.value,
             "generalising runs": float(len(won)),
             "other runs": float(len(lost)),
             "median mass, generalising": medians["generalised"],
             "median mass, others": medians["not"],
             "uniform attention": uniform,
         },
-        interval="Every run is shown; medians have no interval here.",
+        interval=f"{share}. Every run is shown; medians have no interval here.",
         figures=(
             Figure(
                 title="Attention of the best head on the relevant positions",

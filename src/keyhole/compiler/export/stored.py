@@ -21,7 +21,7 @@ PARTS = ("focus", "values", "rest_logits", "rest_values", "cls_values")  # the l
 def description_of(compiled: Compiled) -> dict[str, Any]:
     """What a file says of its arrays: only what can be made again from them, so not why the plan was chosen."""
     plan = compiled.plan
-    shown = {name: value for name, value in compiled.record().items() if name != "why"}
+    shown = {name: value for name, value in compiled.record().items() if name not in {"why", "rounding_assumes"}}
     return shown | {"units": plan.units, "dense": dense_size(plan) <= DENSE_BYTES}
 
 

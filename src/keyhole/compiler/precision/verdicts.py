@@ -18,6 +18,11 @@ from keyhole.decimals import at_least, at_most
 from keyhole.verdicts import FormatOutcome
 
 ORDER = "a running sum in the order of positions, [CLS] last"
+ASSUMED = (
+    "the tables are run as described: the largest logit subtracted first, exp within 2 units in the last place, sums "
+    "in the order of positions, nothing flushed to zero; an exported torch or TransformerLens module runs another "
+    "graph, of which nothing is proved in any format"
+)
 FORMATS: Mapping[str, tuple[NumberFormat, NumberFormat]] = {  # storage, accumulation
     "float64": (FLOAT64, FLOAT64),
     "float32": (FLOAT32, FLOAT32),

@@ -1,10 +1,23 @@
 """Growth laws: how m* rises with the context length, fitted, compared and drawn."""
 
+from keyhole.lab.laws.decision import BENT_ODDS as BENT_ODDS
+from keyhole.lab.laws.decision import FLAT as FLAT
+from keyhole.lab.laws.decision import MISFIT as MISFIT
+from keyhole.lab.laws.decision import ODDS as ODDS
+from keyhole.lab.laws.decision import PRICE as PRICE
+from keyhole.lab.laws.decision import WIDE as WIDE
+from keyhole.lab.laws.decision import Decision as Decision
+from keyhole.lab.laws.decision import decide as decide
+from keyhole.lab.laws.decision import naming_rates as naming_rates
+from keyhole.lab.laws.exponent import exponent_rates as exponent_rates
+from keyhole.lab.laws.exponent import growth_exponent as growth_exponent
 from keyhole.lab.laws.figures import course_figure as course_figure
 from keyhole.lab.laws.figures import grokking_figure as grokking_figure
 from keyhole.lab.laws.figures import learners_figure as learners_figure
 from keyhole.lab.laws.figures import steps_figure as steps_figure
 from keyhole.lab.laws.figures import success_figure as success_figure
+from keyhole.lab.laws.fit import Points as Points
+from keyhole.lab.laws.fit import read_points as read_points
 from keyhole.lab.laws.floors import task_floor as task_floor
 from keyhole.lab.laws.floors import trivial_accuracy as trivial_accuracy
 from keyhole.lab.laws.growth_laws import LAWS as LAWS
@@ -17,5 +30,6 @@ from keyhole.lab.laws.growth_laws import register_law as register_law
 from keyhole.lab.laws.growth_laws import registered_laws as registered_laws
 from keyhole.lab.laws.selection import comparable as comparable
 from keyhole.lab.laws.selection import compare_laws as compare_laws
+from keyhole.lab.laws.verdict import LawStatus as LawStatus
 from keyhole.lab.laws.verdict import LawVerdict as LawVerdict
 from keyhole.lab.laws.verdict import slope_beside_floor as slope_beside_floor

@@ -104,6 +104,13 @@ def fit_law(points: Points, law: GrowthLaw) -> LawFit:
     return fit
 
 
+def deviance_at(points: Points, law: GrowthLaw, ln_ratio: float) -> Float[np.ndarray, "draws"]:
+    """−2 ln of the likelihood with ln ρ given, at the most likely level."""
+    values = np.atleast_2d(points.values)
+    residual = (values - law.ln_rise(points.contexts, points.ends, np.array(ln_ratio)))[:, None, :]
+    return np.asarray(_deviance(residual - _level(residual, points)[..., None], points)[:, 0])
+
+
 def prediction_error(points: Points, predicted: Float[np.ndarray, "n"]) -> float:
     """Root mean square of ln(threshold/prediction); a censored point counts only on the side it excludes."""
     gap = points.values - predicted

@@ -1,29 +1,26 @@
-"""Selection of a growth law: which laws the thresholds support, by what odds, and whether one of them may be named.
+"""Selection of a growth law: which laws the thresholds support, by what odds, and whether one of them is named.
 
-One decade of T does not separate log T from √T. So a verdict names the runner-up and the odds, and it is "undecided"
-unless the contexts span enough and every way of comparing agrees. `_objections` holds those rules.
+One decade of T does not separate log T from √T. So a verdict names the runner-up and the odds, and what stands in the
+way of a name; `decision.py` has the rule.
 """
 
 from collections.abc import Sequence
-from math import exp
-from typing import NamedTuple
+from math import exp, log
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
+from keyhole.lab.laws.decision import BENT_ODDS, FLAT, MISFIT, ODDS, PRICE, WIDE, Decision, decide, shares
 from keyhole.lab.laws.fit import LawFit, Points, fit_law, prediction_error, read_points
-from keyhole.lab.laws.growth_laws import LAWS, LOG, SQUARE_ROOT, GrowthLaw, check_law, read_laws
-from keyhole.lab.laws.planning import share_named
-from keyhole.lab.laws.verdict import FittedLaw, LawVerdict, best_forecaster
+from keyhole.lab.laws.growth_laws import LAWS, GrowthLaw, check_law, read_laws
+from keyhole.lab.laws.verdict import FittedLaw, LawStatus, LawVerdict, best_forecaster
 from keyhole.lab.thresholds.threshold import Threshold
 
 LEAST = 4  # contexts with a threshold: two coefficients, and two more by which the laws may differ
-WIDE = 300.0  # longest over shortest context, as of 10..3000: less does not separate the laws
-ODDS, SHARE = 10.0, 0.8  # what a verdict needs at least; below, the data are compatible with the runner-up
-SCATTER = 1.5  # times the variance that the intervals allow, above which the scatter is reported
 RESAMPLES = 400  # shares are then known to 2.5 %
+POWER_DRAWS = 100  # the power is then known to 5 %
 
 
 def compare_laws(
@@ -34,15 +31,12 @@ def compare_laws(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> LawVerdict:
-    """Every law fitted, and ranked by AIC, by the share of resamples won and by its error on the longest contexts.
+    """Every law fitted and ranked, with what the decision rule says, and with its error on the longest contexts.
 
     `laws` are growth laws or registered names of them; the weights are relative to these laws. `confidence` is that of
     the thresholds' intervals, and is given to the coefficients' too. The errors of the points are known, from their
-    intervals: AIC, the deviance and 2 for each coefficient, is then unbiased however few the points, and the
-    small-sample term of AICc, which pays for a variance estimated from the same points, would only favour the constant
-    (by 10 at four contexts). Where the points scatter about even the best law by more than their intervals allow, all
-    deviances are divided by the excess (QAIC), one more number that all laws have in common: otherwise narrow
-    intervals alone would make the odds look large.
+    intervals, so no law has a variance to estimate. Where the points scatter about even the best law by more than their
+    intervals allow, the intervals of the coefficients are wider by that much.
     """
     compared = read_laws(laws)
     points = read_points(thresholds, confidence)
@@ -54,28 +48,29 @@ def compare_laws(
         )
     for law in compared:
         check_law(law, points.contexts)
-    fits = [fit_law(points, law) for law in compared]
-    scatter = max(1.0, min(float(fit.deviance[0]) / max(n - fit.law.parameters, 1) for fit in fits))
+    decision = decide(points, compared)
+    scatter = max(1.0, min(float(fit.deviance[0]) / max(n - fit.law.parameters, 1) for fit in decision.fits))
     resampled = points.resampled(resamples, scatter, np.random.default_rng(seed))
     refits = [fit_law(resampled, law) for law in compared]
-    scores = [float(_aic(fit, scatter)[0]) for fit in fits]
-    wins = np.argmin([_aic(fit, scatter) for fit in refits], axis=0)
-    least = min(scores)
-    total = sum(exp((least - score) / 2) for score in scores)
+    wins = np.argmin([fit.deviance / scatter + PRICE * fit.law.parameters for fit in refits], axis=0)
+    scores = decision.scores[:, 0]
+    support = np.exp((scores.min() - scores) / 2)
     seen, held_out = _split(n)
     fitted = [
         FittedLaw(
             law=law,
-            coefficients=_coefficients(fits[i], refits[i], confidence),
-            aic=scores[i],
-            weight=exp((least - scores[i]) / 2) / total,
+            coefficients=_coefficients(decision.fits[i], refits[i], confidence),
+            deviance=float(decision.fits[i].deviance[0]),
+            score=float(scores[i]),
+            weight=float(support[i] / support.sum()),
+            fit_p=float(decision.fit_p[i, 0]),
             share=float((wins == i).mean()),
             held_out_error=_held_out_error(points, law, seen, held_out),
         )
         for i, law in enumerate(compared)
     ]
-    ranked = tuple(sorted(fitted, key=lambda law: law.aic))
-    return _verdict(ranked, points, scatter, tuple(int(context) for context in points.contexts[held_out]))
+    ranked = tuple(sorted(fitted, key=lambda law: law.score))
+    return _verdict(ranked, decision, points, scatter, tuple(int(context) for context in points.contexts[held_out]))
 
 
 def comparable(thresholds: Sequence[Threshold]) -> bool:
@@ -86,18 +81,6 @@ def comparable(thresholds: Sequence[Threshold]) -> bool:
 def _suffice(points: Points) -> bool:
     """Whether there are enough points, and enough of them bounded on both sides."""
     return len(points.contexts) >= LEAST and int((points.side == 0).sum()) >= LEAST - 1
-
-
-def _aic(fit: LawFit, scatter: float) -> Float[np.ndarray, "draws"]:
-    """−2 ln of the likelihood, tempered by the scatter, and 2 for each coefficient.
-
-    Statement  With z_i ~ N(μ_i, 1) and a k-dimensional linear law fitted, deviance + 2k − n is an unbiased estimate of
-               the squared distance from the fitted law to μ, for every n ≥ k: no n − k − 1 enters.
-    Proof      The deviance is |(I − P)z|² with mean |(I − P)μ|² + n − k; the fitted law is Pz, and
-               E|Pz − μ|² = |(I − P)μ|² + k. The difference, n − 2k, is what 2k makes up for.
-    Source     Mallows' C_p; Akaike. Hurvich and Tsai's further term is for an estimated variance.
-    """
-    return np.asarray(fit.deviance / scatter + 2 * fit.law.parameters)
 
 
 def _split(n: int) -> tuple[Int[np.ndarray, "k"], Int[np.ndarray, "l"]]:
@@ -127,53 +110,123 @@ def _coefficients(fit: LawFit, refits: LawFit, confidence: float) -> dict[str, E
     }
 
 
-class _Objection(NamedTuple):
-    """Something to be said against the winner, and whether it forbids to name it."""
-
-    text: str
-    forbids: bool
-
-
-def _verdict(laws: tuple[FittedLaw, ...], points: Points, scatter: float, held_out: tuple[int, ...]) -> LawVerdict:
-    """The ranked laws with what is to be said against the first."""
-    odds = exp(min((laws[1].aic - laws[0].aic) / 2, 700.0))
-    objections = _objections(laws, odds, points, scatter, held_out)
+def _verdict(
+    laws: tuple[FittedLaw, ...], decision: Decision, points: Points, scatter: float, held_out: tuple[int, ...]
+) -> LawVerdict:
+    """What the rule says, with everything that stands in the way of a name."""
+    misfit, named = bool(decision.misfit[0]), bool(decision.named[0])
+    status: LawStatus = "misfit" if misfit else "named" if named else "undecided"
+    place = int(decision.bend_deviances[:, 0].argmin())
+    rival = decision.bends[place].formula
+    ln_odds = (laws[0].score - float(decision.bend_deviances[place, 0]) - 3 * PRICE) / 2
+    monotone_p = _monotone_p(points)
+    power = _power(decision, points)
     return LawVerdict(
         laws=laws,
-        odds=odds,
-        decided=not any(objection.forbids for objection in objections),
+        odds=float(decision.odds[0]),
+        status=status,
         scatter=scatter,
+        monotone_p=monotone_p,
+        rival=rival,
+        rival_odds=exp(min(ln_odds, 700.0)),
+        power=power,
         held_out=held_out,
-        warnings=tuple(objection.text for objection in objections),
+        warnings=(
+            *_misfits(laws, decision, rival, ln_odds, monotone_p),
+            *_obstacles(laws, decision, points, rival, power),
+            *_poor_forecast(laws, held_out),
+        ),
     )
 
 
-def _objections(
-    laws: tuple[FittedLaw, ...], odds: float, points: Points, scatter: float, held_out: tuple[int, ...]
-) -> list[_Objection]:
-    """The rules by which a winner is named: each objection, in the order in which they are reported."""
-    first, second = laws[:2]
-    objections = []
-    if points.ends[1] / points.ends[0] < WIDE:
-        objections.append(_Objection(_too_narrow(points), forbids=True))
-    if (best := best_forecaster(laws)) is not None and best.name != first.name:
-        text = f"{best.formula} foretold T = {', '.join(map(str, held_out))} better than {first.formula} did."
-        objections.append(_Objection(text, forbids=True))
-    if odds < ODDS or first.share < SHARE:
-        text = f"The odds of {first.formula} against {second.formula} are too small to name a law."
-        objections.append(_Objection(text, forbids=True))
-    if scatter > SCATTER:
-        text = f"The points scatter about every law {scatter:.1f} times as much as their intervals allow."
-        objections.append(_Objection(text, forbids=False))
-    return objections
+def _power(decision: Decision, points: Points) -> float:
+    """How often the best law would be named, were it true as fitted: points redrawn about it, with their errors."""
+    best = int(decision.best[0])
+    centred = Points(points.contexts, decision.fits[best].ln_values(points.contexts)[0], points.errors, points.side)
+    centred = centred if (points.side == 0).all() else centred.subset(np.flatnonzero(points.side == 0))
+    redrawn = centred.resampled(POWER_DRAWS, 1.0, np.random.default_rng(0))
+    return shares(decide(redrawn, decision.laws))[decision.laws[best].name]
+
+
+def _monotone_p(points: Points) -> float:
+    """At most how probable points as far from every rising curve are, were a rising curve the truth.
+
+    Statement  Let D be the weighted sum of squares from the points to the nearest non-decreasing curve. If the truth
+               does not decrease, P(D ≥ d) ≤ P(χ² with n − 1 degrees of freedom ≥ d).
+    Proof      Non-decreasing curves are a convex cone K. With a truth μ in K and errors ε, μ + K lies in K, so the
+               distance of μ + ε from K is at most that of ε, and this is at most its distance from the constants in K.
+    Source     Ours; isotonic regression is scipy's.
+    """
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415  (imported for a verdict, not with this module)
+    from scipy.special import chdtrc  # noqa: PLC0415
+
+    known = points.side == 0
+    values, weights = points.values[known], points.errors[known] ** -2.0
+    distance = float((weights * (values - isotonic_regression(values, weights=weights).x) ** 2).sum())
+    return float(chdtrc(len(values) - 1, distance))
+
+
+def _misfits(
+    laws: tuple[FittedLaw, ...], decision: Decision, rival: str, ln_odds: float, monotone_p: float
+) -> list[str]:
+    """In what way no law fits, where none does."""
+    found = []
+    if max(law.fit_p for law in laws) < MISFIT:
+        nearest = max(laws, key=lambda law: law.fit_p)
+        free = (
+            "A free rising curve does."
+            if monotone_p >= MISFIT
+            else "Nor does any rising curve: m* falls, or its intervals are too narrow."
+        )
+        found.append(
+            f"No law fits: were {nearest.formula} true, points as far from it had probability {nearest.fit_p:.1g}. "
+            f"{free}"
+        )
+    if decision.misfit[0] and ln_odds >= log(ODDS):
+        found.append(f"{rival} explains the points better, odds {exp(min(ln_odds, 700.0)):.2g} to 1.")
+    return found
+
+
+def _obstacles(laws: tuple[FittedLaw, ...], decision: Decision, points: Points, rival: str, power: float) -> list[str]:
+    """What keeps the rule from naming a law, where some law fits."""
+    first = laws[0]
+    if decision.misfit[0] or decision.named[0]:
+        return []
+    found = []
+    if not decision.ranging[0]:
+        found.append(_too_level(points) if first.law.parameters == 1 else _too_narrow(points))
+    if not decision.fitting[0]:
+        found.append(f"{first.formula} itself does not fit: probability {first.fit_p:.1g}.")
+    if not decision.straight[0]:
+        found.append(f"{rival} explains the points as well (odds of {BENT_ODDS:g} to 1 are asked for).")
+    if not decision.clear[0]:
+        close = [law.formula for law in laws[1:] if law.score - first.score < 2 * log(ODDS)]
+        found.append(
+            f"Not excluded at {ODDS:g} to 1, the odds that name a law: {', '.join(close)}. Were {first.formula} true "
+            f"as fitted, points like these would name it in {power:.0%} of sweeps."
+        )
+    return found
+
+
+def _poor_forecast(laws: tuple[FittedLaw, ...], held_out: tuple[int, ...]) -> list[str]:
+    """A remark where another law predicts the longest contexts better from the others; it forbids nothing."""
+    best = best_forecaster(laws)
+    if best is None or best.name == laws[0].name:
+        return []
+    return [f"{best.formula} foretold T = {', '.join(map(str, held_out))} better than {laws[0].formula} did."]
+
+
+def _too_level(points: Points) -> str:
+    """Why the constant is not named."""
+    return (
+        f"A rise or fall of m* by a factor of {FLAT:g} from T = {points.ends[0]:.0f} to {points.ends[1]:.0f} is not "
+        f"excluded at {ODDS:g} to 1; use a finer precision."
+    )
 
 
 def _too_narrow(points: Points) -> str:
     """The warning that the span of contexts does not separate the laws."""
-    noise = float(np.median(points.errors))
-    log_named, root_named = (share_named(truth, points.contexts, noise) for truth in (LOG, SQUARE_ROOT))
     return (
-        f"T from {points.ends[0]:.0f} to {points.ends[1]:.0f} does not tell log T from √T; use about 10 to 3000 or "
-        f"more. With {noise:.0%} noise a point and m* tripling, least squares names log T on these contexts in "
-        f"{log_named:.0%} of runs where it is true, and √T in {root_named:.0%}."
+        f"T from {points.ends[0]:.0f} to {points.ends[1]:.0f} does not tell log T from √T; a law that grows is named "
+        f"only where the longest context is {WIDE:.0f} times the shortest, such as 10 to 3000."
     )

@@ -2,11 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from keyhole.bounds.finite import floor_slope
 from keyhole.estimate import Estimate
+from keyhole.lab.laws.decision import FLAT
 from keyhole.lab.laws.growth_laws import GrowthLaw
+
+LawStatus = Literal[  # what the decision rule says of the laws
+    "named",  # the best law is named: it fits, and the odds against every other are large
+    "undecided",  # some law fits, and the points do not single one out
+    "misfit",  # no law of the list fits
+]
 
 
 @dataclass(frozen=True)
@@ -15,9 +22,11 @@ class FittedLaw:
 
     law: GrowthLaw
     coefficients: Mapping[str, Estimate]  # intervals over resampled thresholds
-    aic: float
-    weight: float  # Akaike's: the probability of this law if one of those compared is true
-    share: float  # of resamples of the thresholds in which this law has the smallest AIC
+    deviance: float  # −2 ln of its likelihood
+    score: float  # the deviance and a price for each coefficient; half a difference of scores is ln of the odds
+    weight: float  # its part of the sum of e^(−score/2): support beside the laws compared, not a probability
+    fit_p: float  # the probability of a deviance as large, were the law true
+    share: float  # of redraws of the points, each moved by its error again, in which this law leads: not a probability
     held_out_error: float | None  # root mean square of ln(threshold/prediction) at the longest contexts, held out
 
     @property
@@ -44,8 +53,10 @@ class FittedLaw:
             "name": self.name,
             "formula": self.formula,
             "coefficients": {name: each.record() for name, each in self.coefficients.items()},
-            "aic": self.aic,
+            "aic": self.deviance + 2 * self.law.parameters,
+            "score": self.score,
             "weight": self.weight,
+            "fit_p": self.fit_p,
             "share": self.share,
             "foretold": self.held_out_error,
         }
@@ -53,23 +64,32 @@ class FittedLaw:
 
 @dataclass(frozen=True)
 class LawVerdict:
-    """The laws from best to worst, and whether the best one may be named."""
+    """The laws from best to worst, and whether the best one is named; `decide` has the rule."""
 
     laws: tuple[FittedLaw, ...]
-    odds: float  # of the winner against the runner-up, by AIC
-    decided: bool
+    odds: float  # of the best law against the next one
+    status: LawStatus
     scatter: float  # variance about the best law over what the intervals allow; above 1 no law explains all of it
+    monotone_p: float  # at most this probable are points as far from every rising curve, were one the truth
+    rival: str  # the bent law that fits best
+    rival_odds: float  # its odds against the best law, at the price of its coefficients
+    power: float  # how often the best law, were it true as fitted, would be named on such points
     held_out: tuple[int, ...]  # the longest contexts, which the laws predict from the others
     warnings: tuple[str, ...]
 
     @property
+    def decided(self) -> bool:
+        """Whether a law is named."""
+        return self.status == "named"
+
+    @property
     def winner(self) -> FittedLaw:
-        """The law of smallest AIC."""
+        """The law of smallest score."""
         return self.laws[0]
 
     @property
     def runner_up(self) -> FittedLaw:
-        """The law of second smallest AIC."""
+        """The law of second smallest score."""
         return self.laws[1]
 
     @property
@@ -79,11 +99,13 @@ class LawVerdict:
 
     def __str__(self) -> str:
         first, second = self.winner, self.runner_up
-        head = "" if self.decided else "undecided: "
-        return (
-            f"{head}{first.formula} leads, {second.formula} is next; odds {self.odds:.2g} to 1, "
-            f"{first.share:.0%} against {second.share:.0%} of resamples"
-        )
+        odds = f"odds {self.odds:.2g} to 1 against {second.formula}, the next law"
+        if self.status == "named":
+            flat = f", up to a rise or fall by a factor of {FLAT:g}" if first.law.parameters == 1 else ""
+            return f"named: {first.formula}{flat}; {odds}"
+        if self.status == "misfit":
+            return f"misfit: none of the laws compared explains the points; {first.formula} comes nearest"
+        return f"undecided: {first.formula} leads; {odds}"
 
     def record(self) -> dict[str, Any]:
         """Everything as plain values."""
@@ -92,7 +114,12 @@ class LawVerdict:
             "runner_up": self.runner_up.name,
             "odds": self.odds,
             "decided": self.decided,
+            "status": self.status,
             "scatter": self.scatter,
+            "monotone_p": self.monotone_p,
+            "rival": self.rival,
+            "rival_odds": self.rival_odds,
+            "power": self.power,
             "held_out": list(self.held_out),
             "warnings": list(self.warnings),
             "laws": [law.record() for law in self.laws],

@@ -14,6 +14,7 @@ from keyhole.lab.learners.base import (
     OnlineLearner,
     Predictor,
     Reading,
+    StatesLimits,
     StatesPackages,
     Validating,
 )
@@ -25,6 +26,7 @@ from keyhole.lab.learners.registry import (
     register_family,
     register_learner,
 )
+from keyhole.lab.learners.settings import TransformerSettings, changed
 from keyhole.lab.learners.transformer import TransformerLearner, transformer_with_preset
 
 __all__ = [
@@ -35,9 +37,12 @@ __all__ = [
     "OnlineLearner",
     "Predictor",
     "Reading",
+    "StatesLimits",
     "StatesPackages",
     "TransformerLearner",
+    "TransformerSettings",
     "Validating",
+    "changed",
     "learner_from_record",
     "learner_named",
     "learner_names",

@@ -1,7 +1,8 @@
 """A learner: examples in, a predictor out, with what was read on the way.
 
 `Learner` is all that is needed. The other protocols are for what some learners do besides: learn online, take readings
-of the hidden part, refuse a problem before anything is run, or name the packages that decide their numbers.
+of the hidden part, refuse a problem before anything is run, name the packages that decide their numbers, or say what
+they take the labels for.
 """
 
 from collections.abc import Mapping
@@ -82,3 +83,16 @@ class StatesPackages(Protocol):
     @property
     def packages(self) -> tuple[str, ...]:
         """Names of distributions, such as numpy; runs made with other versions of them are pointed out."""
+
+
+@runtime_checkable
+class StatesLimits(Protocol):
+    """A learner that says with every answer what it assumes or departs from, and whether it bears wrong labels."""
+
+    @property
+    def remark(self) -> str:
+        """A sentence without its stop, to be printed with every answer; empty if there is nothing to say."""
+
+    @property
+    def bears_noise(self) -> bool:
+        """Whether it can learn from labels of which some are wrong."""

@@ -47,11 +47,21 @@ class Consistent:
     kind: Literal["and", "junta"] = "and"
 
     packages: ClassVar[tuple[str, ...]] = ("numpy",)
+    bears_noise: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
         """How a person names it."""
         return f"consistent:{self.kind}"
+
+    @property
+    def remark(self) -> str:
+        """What it takes the labels for."""
+        what = "the AND of as many bits, none negated," if self.kind == "and" else "a function of as many bits"
+        return (
+            f"{self.name} assumes that labels are {what} as it is told, without noise; where nothing fits all "
+            "examples it answers with the commoner label"
+        )
 
     def record(self) -> dict[str, Any]:
         """Its name."""

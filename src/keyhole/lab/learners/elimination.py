@@ -35,11 +35,21 @@ class Elimination:
     signed: bool = False
 
     packages: ClassVar[tuple[str, ...]] = ("numpy",)
+    bears_noise: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
         """How a person names it."""
         return "elimination:signed" if self.signed else "elimination"
+
+    @property
+    def remark(self) -> str:
+        """What it takes the labels for."""
+        literals = "some bits and negated bits" if self.signed else "some bits, none negated"
+        return (
+            f"{self.name} assumes that labels are the AND of {literals}, without noise; one wrong label 1 strikes out "
+            "literals for good"
+        )
 
     def record(self) -> dict[str, Any]:
         """Its name and settings."""

@@ -26,13 +26,14 @@ class Solution:
 
 @dataclass(frozen=True)
 class ParityOf:
-    """The parity of the bits at the chosen positions."""
+    """The parity of the bits at the chosen positions, or its negation."""
 
     chosen: Bool[np.ndarray, "T"]
+    negated: bool = False
 
     def __call__(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
-        """Whether an odd number of them is 1."""
-        return np.asarray(np.logical_xor.reduce(as_bits(inputs)[:, self.chosen], axis=1))
+        """Whether an odd number of them is 1; negated, whether an even number is."""
+        return np.asarray(np.logical_xor.reduce(as_bits(inputs)[:, self.chosen], axis=1) ^ self.negated)
 
 
 def solve(equations: Bool[np.ndarray, "n T"], labels: Bool[np.ndarray, "n"], rng: np.random.Generator) -> Solution:
@@ -81,14 +82,33 @@ def _reduce(rows: Words, width: int) -> list[int]:
 
 @dataclass(frozen=True)
 class LinearParity:
-    """Any parity of any number of positions that fits all examples, each such parity being equally likely."""
+    """Any parity of any number of positions that fits all examples, each such parity being equally likely.
+
+    `affine` admits negated parities: the equations have a constant term, one unknown more.
+    """
+
+    affine: bool = False
 
     packages: ClassVar[tuple[str, ...]] = ("numpy",)
+    bears_noise: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
         """How a person names it."""
-        return "gf2"
+        return "gf2:affine" if self.affine else "gf2"
+
+    @property
+    def remark(self) -> str:
+        """What it takes the labels for."""
+        if self.affine:
+            return (
+                "gf2:affine assumes that labels are a parity of some bits or its negation, without noise; one wrong "
+                "label spoils the answer"
+            )
+        return (
+            "gf2 assumes that labels are a parity of some bits, not negated and without noise; one wrong label spoils "
+            "the answer, and a negated parity is not fitted (gf2:affine fits it)"
+        )
 
     def record(self) -> dict[str, Any]:
         """Its name."""
@@ -100,9 +120,14 @@ class LinearParity:
 
     def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
         """Solve the equations; where they contradict each other the answer does not fit, and says so."""
-        solution = solve(bits_of(size, examples, self.name), examples.labels, np.random.default_rng(seed))
+        equations = bits_of(size, examples, self.name)
+        if self.affine:
+            equations = np.concatenate([equations, np.ones((len(equations), 1), dtype=bool)], axis=1)
+        solution = solve(equations, examples.labels, np.random.default_rng(seed))
         numbers = {"consistent": float(solution.consistent), "rank": float(solution.rank)}
-        return Fitted(ParityOf(solution.parity), numbers=numbers)
+        chosen = solution.parity[: size.context]
+        return Fitted(ParityOf(chosen, self.affine and bool(solution.parity[-1])), numbers=numbers)
 
 
 register_learner("gf2", LinearParity, lambda _record: LinearParity())
+register_learner("gf2:affine", lambda: LinearParity(affine=True), lambda _record: LinearParity(affine=True))

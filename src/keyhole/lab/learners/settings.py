@@ -1,6 +1,9 @@
 """The settings of the transformer: plain values that decide the network, its start and its training."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from math import isfinite
+from typing import Any, get_type_hints
 
 from keyhole.errors import ArgumentError
 
@@ -12,6 +15,7 @@ CHOICES = {
     "schedule": ("constant", "cosine"),
     "decay_kind": ("decoupled", "coupled"),
 }
+LATER = {"final_norm", "attention_dropout", "cls_position"}  # absent from the records of runs that do not use them
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,9 @@ class TransformerSettings:
     steps: int = 2000  # at most; a multiple of `every`
     tolerance: float = 0.01  # stop when the training loss is at or below it; 0: never
     every: int = 50  # steps between readings
+    final_norm: bool = False  # a norm before the read-out
+    attention_dropout: float = 0.0  # on the weights of attention, of each head, sequence and token apart
+    cls_position: bool = False  # a position vector for [CLS], beside its own: Adam then moves the sum by both
 
     def __post_init__(self) -> None:
         if self.width % self.heads or min(self.heads, self.width, self.steps, self.every) < 1:
@@ -56,12 +63,52 @@ class TransformerSettings:
             )
         if min(self.hidden, self.batch, self.warmup, self.tolerance) < 0:
             raise ArgumentError("Hidden units, batch, warm-up and tolerance are at least 0; give no negative number.")
+        if not all(isfinite(number) for number in (self.rate, self.decay, self.embedding_scale, self.score_scale)):
+            raise ArgumentError("A rate, a decay and the scales of the start are finite numbers; one is not.")
         if not (self.rate > 0 and self.decay >= 0 and 0 <= self.dropout < 1 and self.norm_eps > 0):
             raise ArgumentError(
                 f"A rate of {self.rate}, a decay of {self.decay}, a dropout of {self.dropout} and a norm_eps of "
                 f"{self.norm_eps} were asked for; rate and norm_eps are above 0, the decay is at least 0, the dropout "
                 "below 1."
             )
+        if not 0 <= self.attention_dropout < 1:
+            raise ArgumentError(
+                f"A dropout of {self.attention_dropout} on attention was asked for; it is at least 0 and below 1."
+            )
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
                 raise ArgumentError(f"{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}.")
+
+    def record(self) -> dict[str, Any]:
+        """Every setting as plain values; what came after the first runs were named stands in it only if it is used.
+
+        The record names and seeds a run: a field more would draw other data for every run there is.
+        """
+        return {name: value for name, value in asdict(self).items() if name not in LATER or value}
+
+
+def changed(settings: TransformerSettings, changes: Mapping[str, str | float | None]) -> TransformerSettings:
+    """The settings with some of them changed, by name; a value may be the text that spells it.
+
+    >>> changed(TransformerSettings(), {"width": "32", "heads": 2}).width
+    32
+    """
+    kinds = get_type_hints(TransformerSettings)
+    for name in changes:
+        if name not in kinds:
+            known = ", ".join(field.name for field in fields(TransformerSettings))
+            raise ArgumentError(f"The transformer has no setting {name!r}; there are {known}.")
+    return replace(settings, **{name: _value(name, value, kinds[name]) for name, value in changes.items()})
+
+
+def _value(name: str, value: object, kind: object) -> Any:
+    """The value of a setting as its kind has it."""
+    text = str(value).strip()
+    words = {"true": True, "false": False} if kind is bool else {"none": None} if kind == float | None else {}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return text if kind is str else int(text) if kind is int else float(text if kind is not bool else "no")
+    except ValueError as error:
+        wanted = {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, "a number, or none")  # type: ignore[call-overload]
+        raise ArgumentError(f"The setting {name} was given {text!r}; it is {wanted}.") from error

@@ -4,14 +4,14 @@ jax is imported only when something is trained.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Fitted
-from keyhole.lab.learners.presets import preset
+from keyhole.lab.learners.presets import DEPARTURES, preset
 from keyhole.lab.learners.registry import register_family, register_learner
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.observation import Observer, SampleSource
@@ -25,15 +25,21 @@ class TransformerLearner:
     settings: TransformerSettings = field(default_factory=TransformerSettings)
     observer: Observer | None = field(default=None, compare=False, repr=False)
     packages: ClassVar[tuple[str, ...]] = ("jax", "jaxlib", "optax", "numpy")
+    bears_noise: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
         """How a person names it."""
         return "transformer"
 
+    @property
+    def remark(self) -> str:
+        """Where the preset `paper` departs from the protocol it follows; nothing of other settings."""
+        return DEPARTURES if self.settings == preset("paper") else ""
+
     def record(self) -> dict[str, Any]:
         """Its name and every setting."""
-        return {"name": self.name, **asdict(self.settings)}
+        return {"name": self.name, **self.settings.record()}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "TransformerLearner":

@@ -3,6 +3,7 @@
 from keyhole.lab.runs.engine import Lane as Lane
 from keyhole.lab.runs.engine import borrow as borrow
 from keyhole.lab.runs.engine import core_count as core_count
+from keyhole.lab.runs.engine import require_cores as require_cores
 from keyhole.lab.runs.engine import spawn_pool as spawn_pool
 from keyhole.lab.runs.engine import start_processes as start_processes
 from keyhole.lab.runs.engine import worker_environment as worker_environment

@@ -6,13 +6,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
-from keyhole.errors import WorkerError
+from keyhole.errors import KeyholeError, WorkerError
 from keyhole.lab.runs.engine import Lane
 from keyhole.lab.runs.leases import LEASE
 from keyhole.lab.runs.run import RunResult
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import RunSummary, Store
 
+SAID = 300  # letters of what a learner says when it fails
 POLL = 0.2  # seconds between looks at what other processes have finished
 
 
@@ -144,6 +145,12 @@ def raise_failure(lane: Lane) -> None:
         error = future.exception()
         if isinstance(error, BrokenProcessPool):
             raise WorkerError(_worker_died(lane, spec)) from error
+        if isinstance(error, Exception) and not isinstance(error, KeyholeError):
+            said = " ".join(str(error).split())[:SAID]
+            raise WorkerError(
+                f"The run of {_named(spec)} failed ({type(error).__name__}: {said}). What was finished is kept; use "
+                "another learner or other sizes."
+            ) from error
         future.result()
 
 
@@ -154,8 +161,12 @@ def _worker_died(lane: Lane, spec: RunSpec) -> str:
             "No worker process could start. A script that has keyhole train must do so under "
             '`if __name__ == "__main__":`; else see whether there is memory left.'
         )
-    size = "fresh samples" if spec.samples is None else f"m = {spec.samples}"
     return (
-        f"The run of {spec.learner.name} on {spec.task.name} with T = {spec.context}, {size}, seed {spec.seed} ended "
-        "its process, most likely for want of memory. What was finished is kept; use fewer workers or smaller sizes."
+        f"The run of {_named(spec)} ended its process, most likely for want of memory. What was finished is kept; use "
+        "fewer workers or smaller sizes."
     )
+
+
+def _named(spec: RunSpec) -> str:
+    size = "fresh samples" if spec.samples is None else f"m = {spec.samples}"
+    return f"{spec.learner.name} on {spec.task.name} with T = {spec.context}, {size}, seed {spec.seed}"

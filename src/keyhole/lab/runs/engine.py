@@ -19,6 +19,7 @@ from keyhole.lab.runs.run import RunResult
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.worker import ALONE, begin_work, is_ready, make_run
 
+CROWDED = 8  # workers to a core, at most
 AHEAD = 2  # runs given to a lane at once: one under way, one so that it never waits
 
 
@@ -85,6 +86,16 @@ def borrow(executor: Executor, room: int) -> list[Lane]:
 def core_count() -> int:
     """The cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def require_cores(workers: int) -> int:
+    """The workers asked for; refused where many would have to share a core, since each takes one, and memory."""
+    most = CROWDED * core_count()
+    if not 1 <= workers <= most:
+        raise ArgumentError(
+            f"{workers:,} workers were asked for, and this process may use {core_count()} cores; use 1 to {most}."
+        )
+    return workers
 
 
 def spawn_pool(workers: int, core: int | None = None) -> tuple[ProcessPoolExecutor, Connection]:

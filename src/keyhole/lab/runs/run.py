@@ -20,11 +20,13 @@ from keyhole.lab.learners.base import (
 )
 from keyhole.lab.observation import Observer, SampleSource
 from keyhole.lab.runs.spec import RunSpec
+from keyhole.lab.task import BLOCK as DRAWN
 from keyhole.lab.task import Examples, Instance
 
 FRESH = 10_000  # inputs on which success is judged
 SUCCESS = 0.99  # of them answered rightly
 BLOCK = 1 << 23  # symbols predicted at once
+AT_ONCE = 1 << 29  # symbols of fresh inputs that are drawn at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +143,17 @@ def data_of(spec: RunSpec) -> tuple[Instance, Examples | None]:
 
 
 def judge(predict: Predictor, instance: Instance, spec: RunSpec) -> float:
-    """The share of fresh inputs answered rightly."""
-    inputs = instance.inputs(FRESH, np.random.default_rng(spec.seeds()[3]))
-    return _agreement(predict, Examples(inputs, instance.truth(inputs)))
+    """The share of fresh inputs answered rightly; of long contexts they are drawn and judged a block at a time."""
+    rng = np.random.default_rng(spec.seeds()[3])
+    if instance.context * FRESH <= AT_ONCE:
+        inputs = instance.inputs(FRESH, rng)
+        return _agreement(predict, Examples(inputs, instance.truth(inputs)))
+    rows = max(1, DRAWN // instance.context)  # those of a block, so that the same inputs are drawn
+    shares = []
+    for start in range(0, FRESH, rows):
+        inputs = instance.inputs(min(rows, FRESH - start), rng)
+        shares.append(len(inputs) * _agreement(predict, Examples(inputs, instance.truth(inputs))))
+    return float(sum(shares)) / FRESH
 
 
 def _agreement(predict: Predictor, examples: Examples) -> float:

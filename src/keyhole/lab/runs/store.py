@@ -22,6 +22,7 @@ from keyhole.errors import StoreError
 from keyhole.files.looking import is_there
 from keyhole.files.model import write_model
 from keyhole.files.package_versions import versions
+from keyhole.files.reading import parse_json
 from keyhole.lab.learners.base import Learner, StatesPackages
 from keyhole.lab.runs.database import explain_errors, open_database, transaction
 from keyhole.lab.runs.leases import LEASE, Lease, this_host
@@ -105,7 +106,7 @@ class Store:
         present, counts = versions(deciding), Counter[str]()
         with explain_errors(self.path):
             for (text,) in self._among("SELECT versions FROM runs", identities):
-                stored = json.loads(text)
+                stored = parse_json(text)
                 differing = [name for name in deciding if name in stored and stored[name] != present.get(name)]
                 counts.update([" and ".join(f"{name} {stored[name]}" for name in differing)] if differing else [])
         return dict(sorted(counts.items()))
@@ -125,7 +126,7 @@ class Store:
         """What was asked of each of these runs."""
         with explain_errors(self.path):
             entries = self._among("SELECT identity, configuration FROM runs", identities)
-            return {identity: json.loads(text) for identity, text in entries}
+            return {identity: parse_json(text) for identity, text in entries}
 
     def run(self, name: str) -> StoredRun:
         """The run whose identity begins with this name; refused where none or several do."""
@@ -136,13 +137,13 @@ class Store:
                 f"{asked} WHERE substr(identity, 1, ?) = ? LIMIT 2", (len(begins), begins)
             ).fetchall()
         if len(entries) != 1:
-            what = "several runs" if entries else "no run"
+            what = "several runs begin" if entries else "no run begins"
             advice = "Write more of its letters" if entries else "See the list"
-            raise StoreError(f"The run {name!r} was asked for, and {what} begins so. {advice}: `keyhole.runs()`.")
+            raise StoreError(f"The run {name!r} was asked for, and {what} so. {advice}: `keyhole.runs()`.")
         *short, configuration, result, made_with, cpu = entries[0]
         with explain_errors(self.path):
-            outcome = RunResult.from_record(json.loads(result))
-            return StoredRun(_summary(short), json.loads(configuration), outcome, json.loads(made_with), cpu)
+            outcome = RunResult.from_record(parse_json(result))
+            return StoredRun(_summary(short), parse_json(configuration), outcome, parse_json(made_with), cpu)
 
     def claim(self, identities: Sequence[str]) -> set[str]:
         """Those of the runs that are now this process's to make: neither finished nor claimed by a live process."""
@@ -205,7 +206,8 @@ class Store:
     def _among(self, asked: str, identities: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(identities), BATCH):
             some = list(identities[start : start + BATCH])
-            yield from self.connection.execute(f"{asked} WHERE identity IN ({', '.join('?' * len(some))})", some)
+            among = f"{asked} WHERE identity IN ({', '.join('?' * len(some))})"
+            yield from self.connection.execute(among, some).fetchall()  # none is left open when a row is refused
 
 
 @cache

@@ -20,7 +20,7 @@ from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import RunSummary, Store
 from keyhole.lab.task import Task
 from keyhole.lab.thresholds.psychometric import check_confidence, check_quantile
-from keyhole.lab.thresholds.schedule import Schedule, Size, Tallies, training_counts
+from keyhole.lab.thresholds.schedule import Adaptive, Schedule, Size, Tallies, training_counts
 from keyhole.lab.thresholds.threshold import Threshold, estimate_threshold
 from keyhole.progress import Progress, Watch, ignore
 
@@ -182,7 +182,9 @@ def threshold_of(plan: SweepPlan, rows: Iterable[RunSummary]) -> Threshold | Non
     if not won:
         return None
     context, quantile, confidence = rows[0].context, plan.quantile, plan.confidence
-    return estimate_threshold(context, won, quantile=quantile, confidence=confidence, unfitted=unfitted)
+    schedule = plan.schedule
+    rounds = isinstance(schedule, Adaptive) and len(rows) < schedule.design.budget  # the budget selects no sample
+    return estimate_threshold(context, won, quantile=quantile, confidence=confidence, unfitted=unfitted, rounds=rounds)
 
 
 @dataclass(eq=False)

@@ -1,5 +1,8 @@
 """Tests of exchangeability and of a latent variable, and what a representation of a sequence keeps of it."""
 
+from keyhole.latent.exchangeability.birthday import Birthday as Birthday
+from keyhole.latent.exchangeability.birthday import birthday_test as birthday_test
+from keyhole.latent.exchangeability.birthday import distinct_ceilings as distinct_ceilings
 from keyhole.latent.exchangeability.contraction import chernoff_information as chernoff_information
 from keyhole.latent.exchangeability.contraction import contraction_rate as contraction_rate
 from keyhole.latent.exchangeability.contraction import cumulative_regret as cumulative_regret
@@ -27,6 +30,8 @@ from keyhole.latent.exchangeability.probes import linear_probe as linear_probe
 from keyhole.latent.exchangeability.probes import network_probe as network_probe
 from keyhole.latent.exchangeability.probes import nuisance_probe as nuisance_probe
 from keyhole.latent.exchangeability.probes import read_out as read_out
+from keyhole.latent.exchangeability.repeats import RepeatedSequences as RepeatedSequences
+from keyhole.latent.exchangeability.repeats import repeated_sequences as repeated_sequences
 from keyhole.latent.exchangeability.sufficiency import Information as Information
 from keyhole.latent.exchangeability.sufficiency import Representation as Representation
 from keyhole.latent.exchangeability.sufficiency import compare_representations as compare_representations

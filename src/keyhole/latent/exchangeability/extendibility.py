@@ -1,7 +1,8 @@
 """Could the sequences go on for ever? A test of what a latent variable implies and reordering cannot see.
 
 Tokens that are independent given a latent are never negatively correlated: Cov(g(x¹), g(x²)) = Var E[g | z] ≥ 0 for
-every function g. Draws without replacement, such as positions, fail it.
+every function g. Nor are they all different more often than equally likely letters are. Draws without replacement, such
+as positions, fail both.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from jaxtyping import Float, Int
 
 from keyhole.errors import DataError
 from keyhole.latent.exchangeability.balance import balance_p_value, choose_balance, covariance_within
+from keyhole.latent.exchangeability.birthday import Birthday, birthday_test
 from keyhole.latent.exchangeability.order import Data, require_sequences, unit_scale
 from keyhole.latent.exchangeability.permutations import PermutationTest
 from keyhole.latent.models.base import Rng
@@ -25,6 +27,7 @@ class ExtendibilityTest(PermutationTest):
     """The test, with the direction it looked along and what it counted there; it needs no permutations.
 
     The statistic is the number of sequences of the second half with `least` to `most` tokens on the upper side of g.
+    Where all tokens can be different it looks for that too, and each look has half of the level.
     """
 
     direction: tuple[float, ...]  # g, a number per letter or per coordinate
@@ -33,21 +36,25 @@ class ExtendibilityTest(PermutationTest):
     least: int  # a
     most: int  # b
     ceiling: float  # π*: no latent variable puts a larger share of sequences between a and b
+    balance_p_value: float  # of that look alone
+    birthday: Birthday | None  # the other look, at sequences whose tokens are all different; None where it has no sense
 
 
 def extendibility_test(tokens: Data, *, rng: Rng = 0) -> ExtendibilityTest:
-    """Reject when tokens divide more evenly within sequences than any latent variable lets them.
+    """Reject when tokens divide more evenly within sequences, or repeat less often, than any latent variable lets them.
 
     Where the first half holds one letter only there is nothing to look along: p = 1, and π* = 1 says so.
 
     Statement  The first half of the sequences (in random order) chooses g, the eigenvector of the smallest
                eigenvalue of the centred pair matrix, and counts a to b. On the second half K is the number of a
                sequence's tokens on the upper side of g. No mixture of independent tokens gives a ≤ K ≤ b a chance
-               above π*, so P(p ≤ α) ≤ α for every mixture, every N and every α, with p = P(Bin(N₂, π*) ≥ the number
-               of such sequences).
+               above π*, so P(p₁ ≤ α) ≤ α for every mixture, every N and every α, with p₁ = P(Bin(N₂, π*) ≥ the number
+               of such sequences). If tokens are letters and the first half has at least T different ones, p₂ is that
+               of `birthday_test` and p = min(1, 2·min(p₁, p₂)): each look has half of the level. Otherwise tokens
+               cannot all be different and p = p₁. In both cases P(p ≤ α) ≤ α.
     Assumes    Sequences are independent of each other; their latents need not have one law.
-    Proof      Given the first half, `balance_ceiling` and `balance_p_value`.
-    Equality   Independent tokens, up to the steps of the binomial.
+    Proof      Given the first half, `balance_ceiling`, `balance_p_value` and `birthday_test`; a union of two.
+    Equality   Independent tokens, up to the steps of the binomial, where there is one look.
     Source     Ours. Studentising the covariance and permuting tokens across sequences is exact for independent
                tokens only: where a rare latent value carries all the spread, it rejects several times too often. A
                bootstrap of the eigenvalue rejects most independent data: the least of many noisy eigenvalues is
@@ -58,6 +65,9 @@ def extendibility_test(tokens: Data, *, rng: Rng = 0) -> ExtendibilityTest:
     >>> emptied = Urn(np.array([2, 2, 2, 2])).sample(200, 8, 0).tokens
     >>> extendibility_test(emptied).p_value < 1e-6
     True
+    >>> positions = Urn(np.ones(100, dtype=int)).sample(400, 8, 0).tokens
+    >>> extendibility_test(positions).birthday.distinct
+    200
     """
     require_sequences(tokens)
     if len(tokens) < 4:
@@ -69,7 +79,8 @@ def extendibility_test(tokens: Data, *, rng: Rng = 0) -> ExtendibilityTest:
         raise DataError("A coordinate of the vectors is constant; leave it out.")
     stream = np.random.default_rng(rng)
     order = stream.permutation(len(tokens))
-    tokens, scale = unit_scale(tokens) if np.issubdtype(tokens.dtype, np.floating) else (tokens, 1.0)
+    whole = np.issubdtype(tokens.dtype, np.integer)
+    tokens, scale = (tokens, 1.0) if whole else unit_scale(tokens)
     first, second = tokens[order[: len(order) // 2]], tokens[order[len(order) // 2 :]]
     if tokens.ndim == 3:
         unscaled = least_direction(first)
@@ -83,11 +94,13 @@ def extendibility_test(tokens: Data, *, rng: Rng = 0) -> ExtendibilityTest:
     event = choose_balance((scores > edge).sum(axis=1), tokens.shape[1])
     counts = (held_out > edge).sum(axis=1)
     balanced = int(((counts >= event.least) & (counts <= event.most)).sum())
+    p = balance_p_value(balanced, len(second), event.ceiling)
+    birthday = birthday_test(first, second) if whole and len(np.unique(first)) >= tokens.shape[1] else None
     return ExtendibilityTest(
         name="extendible",
         null="tokens are independent given a latent variable",
         statistic=float(balanced),
-        p_value=balance_p_value(balanced, len(second), event.ceiling),
+        p_value=p if birthday is None else min(1.0, 2 * min(p, birthday.p_value)),
         permutations=0,
         direction=tuple(float(number) for number in direction),
         covariance=covariance_within(held_out),
@@ -95,6 +108,8 @@ def extendibility_test(tokens: Data, *, rng: Rng = 0) -> ExtendibilityTest:
         least=event.least,
         most=event.most,
         ceiling=event.ceiling,
+        balance_p_value=p,
+        birthday=birthday,
     )
 
 

@@ -13,6 +13,7 @@ from keyhole.pretrained.weight_files import StoredTensor, WeightFiles
 WRAPPERS = ("module.", "_orig_mod.")  # what wrapping a model for several devices, or compiling it, puts before names
 RUNNING = ("running_mean", "running_var")
 COUNTS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "depth")
+LONGEST_NAME = 500  # letters
 NO_PLACE = "has no place in this architecture"
 BUFFERS = {
     r"position_ids$|token_type_ids$": "a list of whole numbers, and no weight",
@@ -72,6 +73,9 @@ def _left(placed: Placed) -> int:
 
 def _plain_names(tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
     """The tensors without a wrapper's prefix, and with gamma and beta called weight and bias."""
+    for name in tensors:
+        if not name.isprintable() or len(name) > LONGEST_NAME:
+            raise CheckpointError(f"A tensor is called {name[:40]!r}, which is no name of a weight; save it again.")
     names = {name: name for name in tensors}
     for wrapper in WRAPPERS:
         if names and all(name.startswith(wrapper) for name in names.values()):
@@ -223,7 +227,7 @@ def whole_number(config: Mapping[str, Any], names: tuple[str, ...]) -> int | Non
         if value is not None:
             if type(value) is not int or value < 1:
                 raise CheckpointError(
-                    f"The configuration's {name} is {str(value)[:40]}; it must be a whole number ≥ 1."
+                    f"The configuration's {name} is {repr(value)[:40]}; it must be a whole number ≥ 1."
                 )
             return value
     return None

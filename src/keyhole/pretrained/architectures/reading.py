@@ -71,8 +71,13 @@ def _require_settings(placed: Placed) -> None:
         value = placed.files.config.get(setting, fits)
         if value != fits:
             raise CheckpointError(
-                f"{placed.files.source!r} has {setting} = {str(value)[:40]}, and {why}; it is not read."
+                f"{placed.files.source!r} has {setting} = {repr(value)[:40]}, and {why}; it is not read."
             )
+    kind = placed.files.config.get("norm", placed.architecture.norm)
+    if kind not in tuple(_KINDS):  # a list has no hash
+        raise CheckpointError(
+            f"{placed.files.source!r}: the norm is {repr(kind)[:40]}; it must be one of {', '.join(_KINDS)}."
+        )
 
 
 def _stored_layers(placed: Placed) -> tuple[int, ...]:

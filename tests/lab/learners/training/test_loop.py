@@ -243,9 +243,10 @@ def test_a_diverged_run_is_a_failure_and_not_a_crash():
     assert all(math.isfinite(value) for reading in result.readings for value in reading.values())
 
 
-def test_dropout_is_random_and_keeps_the_mean():
+@pytest.mark.parametrize("dropped", [{"dropout": 0.5}, {"attention_dropout": 0.5}], ids=["added", "attention"])
+def test_dropout_is_random_and_keeps_the_mean(dropped):
     """Dropout changes what a step sees, and its mean over many draws is the network without it."""
-    settings = replace(SMALL, dropout=0.5, hidden=0, norm="none")
+    settings = replace(SMALL, hidden=0, norm="none", **dropped)
     parameters = initial(settings, 2, CONTEXT, jax.random.key(0))
     inputs = jnp.asarray(np.random.default_rng(0).integers(0, 2, (3, CONTEXT)).astype(np.uint8))
     dropped = jax.jit(jax.vmap(partial(apply, settings, parameters, inputs)))
@@ -296,6 +297,7 @@ def test_unsafe_scores_are_answered_by_softmax():
         (lambda: TransformerSettings(heads=3), "the heads divide the width"),
         (lambda: TransformerSettings(rate=0.0), "rate and norm_eps are above 0"),
         (lambda: TransformerSettings(batch=-1), "at least 0"),
+        (lambda: TransformerSettings(attention_dropout=1.0), "dropout of 1.0 on attention"),
         (lambda: TransformerSettings(norm="batch"), "norm 'batch' is not known"),
         (lambda: run(RunSpec(SparseTask("x0", feature_noise=0.1), LEARNER, CONTEXT, None, 0)), "needs a training set"),
         (lambda: RunSpec(LITERAL, LEARNER, 0, 40, 0), "context of length 0"),

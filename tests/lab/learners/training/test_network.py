@@ -11,6 +11,7 @@ from keyhole.attention import evaluate, forward, tabulate
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.network import (
     apply,
+    attend,
     attention_mass,
     chosen_sum,
     exponentials,
@@ -31,6 +32,8 @@ SETTINGS = [
     TransformerSettings(heads=2, width=8, hidden=16, norm="post", activation="relu"),
     TransformerSettings(heads=2, width=8, hidden=0, norm="post", norm_eps=0.1),
     TransformerSettings(heads=1, width=8, hidden=16, norm="pre", residual=False),
+    TransformerSettings(heads=4, width=8, hidden=12, norm="pre", final_norm=True, cls_position=True),
+    TransformerSettings(heads=1, width=8, hidden=0, norm="none", residual=False, final_norm=True),
 ]
 
 
@@ -87,6 +90,26 @@ def test_gradient_agrees_with_differences(settings):
         step = 1e-5  # the error of a central difference is of order step² = 1e-10 times a third derivative
         quotient = (along(step) - along(-step)) / (2 * step)
         assert abs(jax.grad(along)(0.0) - quotient) < 1e-6 * max(1.0, abs(float(quotient)))
+
+
+def test_dropped_weights_of_attention_are_those_of_plain_attention():
+    """With a key, attention is Σ_t k·w_t·v_t by loops over sequences and heads: k is 0 or 1/(1 − p), apart for each."""
+    settings = TransformerSettings(heads=4, width=8, hidden=0, norm="pre", attention_dropout=0.4, cls_position=True)
+    with jax.enable_x64(new_val=True):
+        parameters, inputs, key = drawn(settings), sequences(), jax.random.key(5)
+        ours = np.asarray(attend(settings, parameters, jnp.asarray(inputs), key))
+        scores, values = (np.asarray(one) for one in tables(settings, parameters))
+        kept = np.asarray(jax.random.bernoulli(key, 0.6, (4, COUNT, CONTEXT + 1)))
+    for n, row in enumerate(inputs):
+        symbols = [*row, 0]
+        for h in range(4):
+            mass = np.exp([scores[a, t, h] for t, a in enumerate(symbols)])
+            weights = mass / mass.sum() * kept[h, n] / 0.6
+            mixed = sum(
+                w * values[a, t, 2 * h : 2 * h + 2] for t, (a, w) in enumerate(zip(symbols, weights, strict=True))
+            )
+            assert np.abs(ours[n, 2 * h : 2 * h + 2] - mixed).max() < CLOSE
+    assert 0.5 < kept.mean() < 0.7
 
 
 def test_attention_mass_is_what_the_weights_put_there():

@@ -192,9 +192,10 @@ def advance(
     """One step of gradient descent on a batch: inputs, labels and their weights; its loss is the reading."""
     draw, drop = jax.random.split(key)
     inputs, labels, weights = draw_batch(draw)
+    dropping = settings.dropout > 0 or settings.attention_dropout > 0
 
     def loss(parameters: Parameters) -> Array:
-        outputs = apply(settings, parameters, inputs, drop if settings.dropout else None)
+        outputs = apply(settings, parameters, inputs, drop if dropping else None)
         return (weights * cross_entropy(outputs, labels)).sum()
 
     value, gradient = jax.value_and_grad(loss)(state.parameters)

@@ -38,6 +38,7 @@ def initial(settings: TransformerSettings, symbols: int, context: int, key: Arra
     """Parameters at the start: Gaussian vectors and matrices, zero biases, unit gains."""
     d, hidden = settings.width, settings.hidden
     shapes = {"tokens": (symbols, d), "positions": (context, d), "cls": (d,)}
+    shapes |= {"cls_position": (d,)} if settings.cls_position else {}
     matrices = {"query": (d, d), "key": (d, d), "value": (d, d), "output": (d, d), "readout": (d,)}
     matrices |= {"inner": (d, hidden), "outer": (hidden, d)} if hidden else {}
     biases = {"query_bias": (d,), "value_bias": (d,), "output_bias": (d,), "readout_bias": ()}
@@ -52,7 +53,14 @@ def initial(settings: TransformerSettings, symbols: int, context: int, key: Arra
     if settings.norm != "none":
         for name in ("attention_norm", "feedforward_norm") if hidden else ("attention_norm",):
             drawn |= {f"{name}_gain": jnp.ones(d), f"{name}_bias": jnp.zeros(d)}
+    if settings.final_norm:
+        drawn |= {"final_norm_gain": jnp.ones(d), "final_norm_bias": jnp.zeros(d)}
     return drawn
+
+
+def _cls(settings: TransformerSettings, parameters: Mapping[str, Any]) -> Any:
+    """The vector of [CLS], with that of its position where it has one."""
+    return parameters["cls"] + parameters["cls_position"] if settings.cls_position else parameters["cls"]
 
 
 def tables(
@@ -60,7 +68,7 @@ def tables(
 ) -> tuple[Float[Array, "A T H"], Float[Array, "A T d"]]:
     """Scores and values of every symbol at every position, [CLS] last."""
     rows = parameters["tokens"][:, None, :] + parameters["positions"][None, :, :]
-    cls = parameters["cls"]
+    cls = _cls(settings, parameters)
     if settings.norm == "pre":
         rows, cls = (_norm(settings, parameters, "attention_norm", part) for part in (rows, cls))
     d, heads = settings.width, settings.heads
@@ -116,27 +124,54 @@ def _one_hot(sequences: Array, symbols: int, axis: int) -> Array:
 
 
 def attend(
-    settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"]
+    settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"], key: Array | None = None
 ) -> Float[Array, "n d"]:
-    """What the heads read at [CLS], side by side."""
+    """What the heads read at [CLS], side by side; with a key, weights of attention are dropped at random."""
     scores, values = tables(settings, parameters)
     mass, _ = exponentials(scores)
     heads, width = settings.heads, settings.width // settings.heads
     weighted = (mass[..., None] * values.reshape(*mass.shape, width)).reshape(values.shape)
+    if key is not None and settings.attention_dropout:
+        total = chosen_sum(sequences, mass[:, :-1, :]) + mass[0, -1, :]
+        sums = _kept_sum(settings, sequences, weighted.reshape(*mass.shape, width), key)
+        return (sums / total[:, :, None]).reshape(-1, settings.width)
     table = jnp.concatenate([weighted, mass], axis=-1)
     total = chosen_sum(sequences, table[:, :-1, :]) + table[0, -1, :]
     sums = total[:, : settings.width].reshape(-1, heads, width)
     return (sums / total[:, settings.width :, None]).reshape(-1, settings.width)
 
 
+def _kept_sum(
+    settings: TransformerSettings, sequences: UInt8[Array, "n T"], table: Float[Array, "A T1 H w"], key: Array
+) -> Float[Array, "n H w"]:
+    """Σ_t k_th·table[b_t, t, h, :], [CLS] last, where k is 0 with the chance of dropout and else 1/(1 − that chance).
+
+    Weights are dropped after they are normalised, each head, sequence and token apart: so no product with the one-hot
+    batch serves all heads, and each symbol's part is a product of its own for every head. The sum is exact.
+    """
+    n, context = sequences.shape
+    chance = 1 - settings.attention_dropout
+    kept = jax.random.bernoulli(key, chance, (settings.heads, n, context + 1)).astype(table.dtype) / chance
+    by_head = table.transpose(2, 0, 1, 3)  # H A T1 w
+    total = kept[:, :, -1:] * by_head[:, 0, -1:, :]
+    for symbol in range(table.shape[0]):
+        shown = kept[:, :, :-1] * (sequences == symbol)[None]
+        total = total + shown @ by_head[:, symbol, :-1, :]
+    return total.transpose(1, 0, 2)
+
+
 def apply(
     settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"], key: Array | None = None
 ) -> Float[Array, "n"]:
-    """The network's number for each sequence; with a key, what attention and feed-forward add is dropped at random."""
+    """The network's number for each sequence; with a key, what attention and feed-forward add is dropped at random.
+
+    So are weights of attention, where the settings say so.
+    """
     p, pre, post = parameters, settings.norm == "pre", settings.norm == "post"
     keys = (None, None) if key is None else tuple(jax.random.split(key))
-    stream = _dropped(settings, attend(settings, p, sequences) @ p["output"] + p["output_bias"], keys[0])
-    stream = stream + p["cls"] if settings.residual else stream
+    within = None if key is None else jax.random.fold_in(key, 2)
+    stream = _dropped(settings, attend(settings, p, sequences, within) @ p["output"] + p["output_bias"], keys[0])
+    stream = stream + _cls(settings, p) if settings.residual else stream
     stream = _norm(settings, p, "attention_norm", stream) if post else stream
     if settings.hidden:
         entering = _norm(settings, p, "feedforward_norm", stream) if pre else stream
@@ -145,6 +180,7 @@ def apply(
         fed = _dropped(settings, fed, keys[1])
         stream = stream + fed if settings.residual else fed
         stream = _norm(settings, p, "feedforward_norm", stream) if post else stream
+    stream = _norm(settings, p, "final_norm", stream) if settings.final_norm else stream
     return stream @ p["readout"] + p["readout_bias"]
 
 
@@ -168,7 +204,9 @@ def model_of(settings: TransformerSettings, weights: Mapping[str, Any], dtype: A
         return Head(score, Affine(w["value"][:, part], w["value_bias"][part]))
 
     def norm(name: str) -> LayerNorm | None:
-        return None if settings.norm == "none" else LayerNorm(w[f"{name}_gain"], w[f"{name}_bias"], settings.norm_eps)
+        if f"{name}_gain" not in w:
+            return None
+        return LayerNorm(w[f"{name}_gain"], w[f"{name}_bias"], settings.norm_eps)
 
     feedforward = None
     if settings.hidden:
@@ -181,11 +219,11 @@ def model_of(settings: TransformerSettings, weights: Mapping[str, Any], dtype: A
         residual="each" if settings.residual else "none",
         placement="post" if settings.norm == "none" else settings.norm,
         attention_norm=norm("attention_norm"),
-        feedforward_norm=norm("feedforward_norm") if settings.hidden else None,
+        feedforward_norm=norm("feedforward_norm"),
     )
-    embedding = AdditiveEmbedding(w["tokens"], LearnedPositions(w["positions"]), w["cls"])
+    embedding = AdditiveEmbedding(w["tokens"], LearnedPositions(w["positions"]), _cls(settings, w))
     heads = tuple(head(index) for index in range(settings.heads))
-    return Model(embedding, (Block(heads, wiring),), ReadOut(w["readout"], w["readout_bias"]))
+    return Model(embedding, (Block(heads, wiring),), ReadOut(w["readout"], w["readout_bias"], norm("final_norm")))
 
 
 def _norm(settings: TransformerSettings, parameters: Parameters, name: str, rows: Array) -> Array:

@@ -1,0 +1,87 @@
+"""What do norm bounds say beside a checkpoint? Those of its stand-in, and by how much they are vacuous."""
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from keyhole.api.bound import Bound, bound
+from keyhole.api.checkpoint_norms import HEAD_NAMES, StandInBound, stand_in_bound
+from keyhole.bounds import Real
+from keyhole.errors import ArgumentError, DataError
+from keyhole.files.looking import is_folder, is_there
+from keyhole.files.safetensors_in import is_ours
+from keyhole.pretrained import ENDINGS, PACKAGED, STAND_IN, Architecture, head_norms, load_checkpoint, stand_in_profile
+from keyhole.show.document import Document, Gap, Lines
+
+CONTEXT = 128  # where none is given
+
+
+@dataclass(frozen=True, repr=False)
+class CheckpointBound(Bound):
+    """The bounds of a checkpoint's stand-in, and what of the network itself no theorem covers."""
+
+    stand_in: StandInBound | None = None
+    uncovered: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """By how much it is vacuous."""
+        return f"{self.source}: {self.stand_in.sentence if self.stand_in else super().summary}; {STAND_IN}"
+
+    def document(self) -> Document:
+        """What it is a bound of, then as any bound."""
+        return (Lines(self._words()), Gap(), *super().document())
+
+    def explained(self) -> Document:
+        """The same before every derivation."""
+        return (Lines(self._words()), Gap(), *super().explained())
+
+    def _words(self) -> str:
+        vacuous = f"\n{self.stand_in.sentence}." if self.stand_in else ""
+        uncovered = "".join(f"\nnot covered: {each}" for each in self.uncovered)
+        return f"{self.source}\n{STAND_IN}{vacuous}{uncovered}"
+
+    def _plain(self) -> dict[str, Any]:
+        told = None if self.stand_in is None else {**asdict(self.stand_in), "sentence": self.stand_in.sentence}
+        return {**super()._plain(), "stand_in_is": STAND_IN, "stand_in": told, "not_covered": list(self.uncovered)}
+
+
+def is_checkpoint(source: str) -> bool:
+    """Whether a source of norms is a checkpoint of somebody else's: a packaged model, a folder, a file not of ours.
+
+    >>> is_checkpoint("minilm"), is_checkpoint("and:3")
+    (True, False)
+    """
+    path = Path(source)
+    if source in PACKAGED or is_folder(path, DataError):
+        return True
+    return path.suffix in ENDINGS and is_there(path, DataError) and not is_ours(path)
+
+
+def checkpoint_bound(
+    source: str | Path,
+    samples: Real | None,
+    context: int | None = None,
+    *,
+    delta: Real = 0.01,
+    architecture: Architecture | str | None = None,
+    heads: int | None = None,
+    **more: Any,
+) -> CheckpointBound:
+    """What the norms of a checkpoint's stand-in guarantee after so many samples; it is no bound for the network itself.
+
+    The stand-in has the network's W_QK and W_OV, and a projection on a ball where the network has norms. `more` goes to
+    `bound`.
+    """
+    if samples is None:
+        raise ArgumentError("A bound of a checkpoint needs a number of samples; say how many it was trained on.")
+    told = {} if heads is None else dict.fromkeys(HEAD_NAMES, heads)
+    checkpoint = load_checkpoint(source, architecture=architecture, config=told)
+    length = CONTEXT if context is None else context
+    found = head_norms(checkpoint)
+    profile = stand_in_profile(checkpoint, found.trained, length + 1)
+    answer = bound(profile, samples, length, delta=delta, **more)
+    known = {field.name: getattr(answer, field.name) for field in fields(Bound)} | {"source": str(source)}
+    uncovered = tuple(f"{each.what}: {each.reason}" for each in checkpoint.not_covered)
+    stated = stand_in_bound(checkpoint, found, samples, length, delta)
+    return CheckpointBound(**known, stand_in=stated, uncovered=uncovered)

