@@ -220,3 +220,41 @@ def test_the_layers_of_rxnmapper_share_their_weights():
     assert checkpoint.distinct_layers == (0,)
     assert checkpoint.unknown == ()
     assert np.array_equal(checkpoint.layers[0].heads[5].query, checkpoint.layers[11].heads[5].query)
+
+
+def test_heads_with_an_axis_of_their_own():
+    """Per-head tensors (heads, d, k) are each head's matrices as they stand; a batch norm has its mean and variance."""
+    rng = np.random.default_rng(0)
+    shapes = dict.fromkeys(("W_query", "W_key", "W_val"), (2, 6, 3)) | {"W_out": (2, 3, 6)}
+    arrays = {f"embedder.layers.0.0.module.{name}": rng.normal(size=shape) for name, shape in shapes.items()}
+    for name in ("weight", "bias", "running_mean", "running_var"):
+        arrays[f"embedder.layers.0.1.normalizer.{name}"] = rng.uniform(1, 2, size=6)
+    arrays |= {"init_embed.weight": rng.normal(size=(6, 2)), "project_out.weight": rng.normal(size=(6, 6))}
+    checkpoint = load_checkpoint(arrays)
+    for h, head in enumerate(checkpoint.layers[0].heads):
+        assert np.array_equal(head.key, arrays["embedder.layers.0.0.module.W_key"][h])
+        assert np.array_equal(head.output, arrays["embedder.layers.0.0.module.W_out"][h])
+    norm, rows = checkpoint.layers[0].attention_norm, rng.normal(size=(5, 6))
+    gain, bias, mean, variance = (arrays[f"embedder.layers.0.1.normalizer.{name}"] for name in NORMS)
+    assert np.allclose(norm(rows), (rows - mean) / np.sqrt(variance + 1e-5) * gain + bias)
+    assert np.array_equal(checkpoint.embedding.features.weight, arrays["init_embed.weight"].T)
+    assert [(each.name, each.known) for each in checkpoint.unused] == [("project_out.weight", True)]
+
+
+NORMS = ("weight", "bias", "running_mean", "running_var")
+
+
+def test_to_q_to_k_to_v():
+    """The hand-written layout of vision transformers, heads wider than the model's rows allow included."""
+    rng = np.random.default_rng(0)
+    here = "transformer.layers.0.0.fn.fn"
+    arrays = {f"{here}.to_{name}.weight": rng.normal(size=(10, 4)) for name in "qkv"}
+    arrays |= {f"{here}.to_out.0.weight": rng.normal(size=(4, 10)), "cls_token": rng.normal(size=(1, 1, 4))}
+    arrays |= {"pos_embedding": rng.normal(size=(1, 3, 4)), "to_patch_embedding.1.weight": rng.normal(size=(4, 7))}
+    checkpoint = load_checkpoint(arrays, config={"heads": 2})
+    for h, head in enumerate(checkpoint.layers[0].heads):
+        assert np.array_equal(head.value, arrays[f"{here}.to_v.weight"][5 * h : 5 * h + 5].T)
+        assert np.array_equal(head.output, arrays[f"{here}.to_out.0.weight"][:, 5 * h : 5 * h + 5].T)
+    assert checkpoint.embedding.cls.shape == (1, 4)
+    assert checkpoint.embedding.positions.shape == (3, 4)
+    assert checkpoint.unknown == ()

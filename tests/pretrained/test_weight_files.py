@@ -267,3 +267,16 @@ def test_only_what_is_asked_for_is_read(tmp_path):
     assert len(checkpoint.layers[0].heads) == 2
     with pytest.raises(CheckpointError, match=r"embed\.W_E holds NaN"):
         checkpoint.embedding  # noqa: B018
+
+
+def test_bfloat16_is_the_upper_half_of_float32(tmp_path):
+    """Numbers whose lower half is zero are kept exactly by bfloat16, and read so."""
+    numbers = np.array([1.0, -2.5, 3.0e38, 1e-38, 0.0078125], np.float32)
+    upper = numbers.view(np.uint32) >> 16
+    header = json.dumps({"w": {"dtype": "BF16", "shape": [5], "data_offsets": [0, 10]}}).encode()
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(struct.pack("<Q", len(header)) + header + upper.astype("<u2").tobytes())
+    tensor = open_weights(path).tensors["w"]
+    assert tensor.number_format == "bfloat16"
+    assert np.array_equal(tensor.numbers(), (upper << 16).view(np.float32).astype(np.float64))
+    assert tensor.numbers()[:2].tolist() == [1.0, -2.5]

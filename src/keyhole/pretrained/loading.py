@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from keyhole.errors import CheckpointError
+from keyhole.files.model import FORMAT
 from keyhole.pretrained.architectures import Architecture, read_checkpoint
 from keyhole.pretrained.checkpoint import Checkpoint
 from keyhole.pretrained.packages import PACKAGED, packaged_folder
@@ -37,4 +39,9 @@ def load_checkpoint(
         files = open_weights(packaged_folder(str(source)))
     else:
         files = open_weights(Path(source))
+    if files.notes.get("format") == FORMAT:
+        raise CheckpointError(
+            f"{files.source!r} was written by keyhole and holds the tables of a function, not the layers of a network; "
+            "ask `keyhole.check` of it, or export the function to TransformerLens, whose names are read."
+        )
     return read_checkpoint(replace(files, config={**files.config, **(config or {})}), architecture)

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from keyhole.attention import ThinNorms, thin_norms
 from keyhole.errors import CheckpointError
@@ -79,11 +80,11 @@ def head_norms(checkpoint: Checkpoint, *, seed: int = 0, watch: Watch = ignore) 
     trained, drawn, shuffled = [], [], []
     layers = checkpoint.distinct_layers
     for done, index in enumerate(layers, 1):
-        heads = checkpoint.layers[index].heads
-        for number, head in enumerate(heads):
-            trained.append(_statistics(index, number, head))
-            drawn.append(_statistics(index, number, _redrawn(head, deviation, rng)))
-            shuffled.append(_statistics(index, number, _shuffled(head, rng)))
+        with threadpool_limits(1):  # matrices this small wait for each other's threads longer than they compute
+            for number, head in enumerate(checkpoint.layers[index].heads):
+                trained.append(_statistics(index, number, head))
+                drawn.append(_statistics(index, number, _redrawn(head, deviation, rng)))
+                shuffled.append(_statistics(index, number, _shuffled(head, rng)))
         watch(Progress(done, len(layers), f"layer {index + 1}"))
     return HeadNormSet(tuple(trained), tuple(drawn), tuple(shuffled), deviation)
 
