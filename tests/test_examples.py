@@ -1,5 +1,7 @@
 """The examples run, and show what they say."""
 
+import ast
+import json
 import re
 import runpy
 import shutil
@@ -14,6 +16,7 @@ import pytest
 
 import keyhole
 from keyhole.bounds.construction_norms import hypothetical
+from keyhole.figure import Figure
 
 pytestmark = pytest.mark.slow
 
@@ -174,3 +177,35 @@ def test_certify_pytorch():
     formula = " & ".join(f"x{place}" for place in hidden.groups())
     assert f"PROVED equal to {formula} on all 2^20 inputs" in run.stdout
     assert "yes, the function is the target" in run.stdout
+
+
+def test_cluster():
+    """Runs made by an executor that is somebody else's, and a table of them with every setting."""
+    run = subprocess.run([sys.executable, EXAMPLES / "cluster.py"], capture_output=True, text=True, check=True)
+    assert "24 runs (24 made now, 0 found)" in run.stdout
+    assert "24 runs, columns: identity, task, learner, context, samples, seed" in run.stdout
+
+
+def test_notebook(tmp_path, monkeypatch):
+    """Every cell runs; every last line is an answer that shows itself as a table, or a figure that is drawn."""
+    monkeypatch.chdir(tmp_path)
+    cells = json.loads((EXAMPLES / "notebook.ipynb").read_text("utf8"))["cells"]
+    names, shown = {}, 0
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            *lines, last = ast.parse("".join(cell["source"])).body
+            exec(compile(ast.Module(lines, []), "cell", "exec"), names)  # noqa: S102  (our own cells)
+            if isinstance(last, ast.Expr):
+                value = eval(compile(ast.Expression(last.value), "cell", "eval"), names)  # noqa: S307
+                shown += bool(value._repr_svg_() if isinstance(value, Figure) else getattr(value, "_repr_html_", str)())
+            else:
+                exec(compile(ast.Module([last], []), "cell", "exec"), names)  # noqa: S102
+    assert shown == 8
+
+
+@pytest.mark.extra("torch")
+def test_suite_pytorch():
+    """The modules run in torch alone, and flipping bits finds every relevant position."""
+    run = subprocess.run([sys.executable, EXAMPLES / "suite_pytorch.py"], capture_output=True, text=True, check=True)
+    average = next(line for line in run.stdout.splitlines() if line.startswith("average"))
+    assert average.split() == ["average", "1.00", "1.00", "1.00", average.split()[-1]]

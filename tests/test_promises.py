@@ -112,9 +112,11 @@ def test_bounds():
     found = bound("and:3", samples=1e6, context=1000)
     for stated in found.guarantees:
         assert read("gap ≤ ", str(stated))[0] >= Fraction(stated.value)
-    (_, occam), (_, size), (_, floor) = found.finite
-    assert read("samples, at most: ", str(found))[0] >= Fraction(occam)
-    assert read("samples: ", str(found))[0] >= Fraction(size)
+    (_, occam), (_, size), (_, whole), (_, floor) = found.finite
+    shown = to_text(found.document(), 1000)
+    assert read("0.99, at most: ", shown)[0] >= Fraction(occam)
+    assert read("was seen, samples: ", shown)[0] >= Fraction(size)
+    assert read("0.99, samples: ", shown)[0] >= Fraction(whole)
     assert read("fewer samples than: ", str(found))[0] <= Fraction(floor)
     for rival in found.rivals:
         if rival.value is not None:

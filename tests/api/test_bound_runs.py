@@ -11,13 +11,14 @@ from keyhole.api import bound as asking
 from keyhole.api import bound_runs as bounding
 from keyhole.api.bound import bound
 from keyhole.api.stored_run import TrainedRun
-from keyhole.attention import profile
+from keyhole.attention import profile, tabulate
 from keyhole.boolean.symbols import biased_bits, uniform_law
 from keyhole.bounds import PRODUCT_LISTS, guarantee, layer_guarantee, tabulated_profile
 from keyhole.compiler import plan_profile
 from keyhole.errors import AssumptionError, DataError, KeyholeError
 from keyhole.lab.runs.store import RunSummary
 from keyhole.lab.task import SparseTask
+from keyhole.pretrained import save_tabulated
 
 from helpers.random_models import Plan, random_model
 
@@ -54,8 +55,8 @@ def test_a_run_without_layernorm_has_a_bound():
     assert answer.best.value <= found.value
     assert all(one.statement.measured and one.samples == 80 for one in answer.guarantees)
     assert bound("aaaa0005").guarantees[0].profile.least_probability == pytest.approx(0.2)
-    assert bound("aaaa0001", 1e9).best.value < answer.best.value
-    assert bound("aaaa0006", 1e9).guarantees[0].profile.activation_lipschitz == 1.128905
+    assert bound("aaaa0001", 80).best.value == answer.best.value
+    assert bound("aaaa0006").guarantees[0].profile.activation_lipschitz == 1.128905
 
 
 def test_a_layernorm_after_attention_is_the_reason_for_no_bound():
@@ -90,6 +91,12 @@ def test_a_run_that_cannot_have_one_is_refused():
         bound("aaaa0004")
     with pytest.raises(AssumptionError, match="has a context of 12, and 13 was given"):
         bound("aaaa0001", context=13)
+    with pytest.raises(AssumptionError, match="was trained on 80 samples, and 1e"):
+        bound("aaaa0001", 1e9)
+    with pytest.raises(AssumptionError, match="has the law its inputs were drawn from"):
+        bound("aaaa0001", law=0.1)
+    with pytest.raises(AssumptionError, match="The model has a context of 12, and 13 was given"):
+        bound(NAMES["aaaa0001"]["model"], 100, 13)
     with pytest.raises(AssumptionError, match="without a number of samples"):
         bound("and:3", context=10)
 
@@ -100,6 +107,21 @@ def test_a_model_is_measured():
     assert all(one.statement.measured for one in answer.guarantees)
     assert "product-lists" not in {one.route.key for one in answer.guarantees}
     assert bound(NAMES["aaaa0001"]["model"], 1e9, law="uniform").best.value < answer.best.value
+
+
+def test_tables_are_enough(tmp_path):
+    """The tables of a model, and a file of them, have the bounds by Theorems T and L that the model has."""
+    model = NAMES["aaaa0001"]["model"]
+    path = save_tabulated(tabulate(model), tmp_path / "tables.safetensors", {})
+    asked = {"law": "uniform", "samples": 1e9}
+    whole, tables, file = (bound(source, **asked) for source in (model, tabulate(model), path))
+    assert [one.value for one in file.guarantees] == [one.value for one in tables.guarantees]
+    values = {one.route.key: one.value for one in whole.guarantees}
+    for one in tables.guarantees:
+        assert one.statement.measured
+        assert one.value == pytest.approx(values[one.route.key], rel=1e-9)
+    assert {one.route.key for one in tables.guarantees} == {"tabulated", "lists", "product-lists"}
+    assert not bound(tabulate(NAMES["aaaa0002"]["model"]), **asked).guarantees
 
 
 @pytest.mark.parametrize("source", ["majority:5", "x1 & x2", "x0 ^ x3"])

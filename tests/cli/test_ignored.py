@@ -43,6 +43,16 @@ ELIMINATION = ("--samples", "8", "--seeds", "1", "--learner", "elimination", "--
         (("describe", "not x1"), "'not' is written ~ in a formula"),
         (("describe", "x1 xor x2"), "'xor' is written ^ in a formula"),
         (("exchangeable", "file.npy", "--permutations", "1e12"), "use at most 10,000,000"),
+        (("compile", "and:3", "--context", "16", "--gamma", "1e-320"), "carries 1e-100 or more"),
+        (("compile", "and:3", "--context", "16", "--construction", "additive", "--rho", "1e-320"), "carries 1e-100"),
+        (("compile", "and:3", "--context", "16", "--modules"), "add --suite"),
+        (("learn", "and:2", "--context", "8", *ELIMINATION, "--set", "width=32"), "no transformer is asked"),
+        (
+            ("learn", "and:2", "--context", "8", "--samples", "8", "--set", "no=3"),
+            "has no setting 'no'; there are heads",
+        ),
+        (("learn", "and:2", "--context", "8", "--samples", "8", "--set", "width=x"), "it is a whole number"),
+        (("learn", "and:2", "--context", "8", "--samples", "8", "--set", "width"), "is no list of settings"),
         (("certify", "zzzz"), "no name of a run, which has 4 to 64 of the letters 0-9 and a-f"),
     ],
 )

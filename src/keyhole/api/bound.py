@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.api.stored_run import names_run, read_run
-from keyhole.attention import Model
+from keyhole.attention import Model, Tabulated, table_profile
 from keyhole.attention import profile as profile_of
 from keyhole.boolean import read_function
 from keyhole.bounds import (
@@ -36,7 +36,7 @@ from keyhole.files.atomic import write_file
 from keyhole.files.looking import is_folder, is_there
 from keyhole.files.model import read_model
 from keyhole.files.norms import read_norms, template
-from keyhole.pretrained import is_tabulated
+from keyhole.pretrained import is_tabulated, load_tabulated
 from keyhole.profile import NormProfile, require_possible
 from keyhole.show.derivation import derivation_latex
 from keyhole.show.document import Document
@@ -219,7 +219,7 @@ def named_norms(source: str) -> tuple[str, int] | None:
     return (target, int(count)) if target in TARGETS and count.isdigit() else None
 
 
-Source = str | Path | NormProfile | Model
+Source = str | Path | NormProfile | Model | Tabulated
 
 
 class Subject(NamedTuple):
@@ -239,8 +239,8 @@ def read_subject(
     tell: Callable[[str], None] = lambda _: None,
 ) -> Subject:
     """The norms of a source: a trained run by its name, else what `norms_of` knows."""
-    if isinstance(source, Model):
-        return Subject(profile_of(source, trained=True), measured=True)
+    if isinstance(source, Model | Tabulated) or _holds_tables(source):
+        return Subject(norms_of(source, context), measured=True)
     if isinstance(source, str) and named_norms(source) is None and names_run(source):
         return _run_subject(source, context, store, tell)
     return Subject(norms_of(source, context), sparsity=_sparsity(source))
@@ -267,8 +267,13 @@ def norms_of(source: Source, context: int | None) -> NormProfile:
     if context is not None and context < 1:
         raise AssumptionError(f"A context has at least one position; got {context}.")
     tokens = None if context is None else context + 1  # [CLS] is one more row
-    if isinstance(source, Model):
-        return profile_of(source, trained=True)
+    if isinstance(source, Model | Tabulated):
+        norms = profile_of(source, trained=True) if isinstance(source, Model) else table_profile(source)
+        if tokens not in (None, norms.tokens):
+            raise AssumptionError(
+                f"The model has a context of {norms.tokens - 1}, and {context} was given; leave it out."
+            )
+        return norms
     if isinstance(source, NormProfile):
         return source if context is None else with_tokens(source, context + source.constant_tokens)
     named = named_norms(str(source))
@@ -284,8 +289,14 @@ def norms_of(source: Source, context: int | None) -> NormProfile:
             f"{source} is no file that bounds are read from; give a model that `keyhole.compile(...).save` wrote, "
             "a JSON of norms, a name such as and:3, a formula, or a run."
         )
-    norms = read_norms(path, tokens)
-    return norms if context is None else with_tokens(norms, context + norms.constant_tokens)
+    read = read_norms(path, tokens)
+    return read if context is None else with_tokens(read, context + read.constant_tokens)
+
+
+def _holds_tables(source: Source) -> bool:
+    """Whether a source is a file of tables, as `certify` writes them after a repair: those of a trained model."""
+    path = Path(source) if isinstance(source, str | Path) else Path()
+    return path.suffix == ".safetensors" and is_tabulated(read_model(path))
 
 
 def _needed(source: str | Path, context: int | None) -> int:
@@ -314,10 +325,7 @@ def _stored_norms(path: Path, context: int | None) -> NormProfile:
     """The norms of a model of ours, of whose file everything must be as claimed."""
     stored = read_model(path)
     if is_tabulated(stored):
-        raise DataError(
-            f"{path} holds the tables of a model, and norms are read off compiled functions; give a file that "
-            "`keyhole.compile(...).save` wrote, or the norms as JSON."
-        )
+        return norms_of(load_tabulated(stored), context)
     plan = load_checked(stored, path)
     if context not in (None, plan.context):
         raise DataError(
@@ -363,6 +371,8 @@ def bound(
     subject = read_subject(source, context, store, tell)
     profile, measured = _under(law, subject.profile), measured or subject.measured
     require_possible(profile)
+    if subject.samples is not None:
+        _require_own(source, subject, samples, law)
     samples = subject.samples if samples is None else samples
     if samples is None:
         raise AssumptionError("A bound was asked for without a number of samples; give samples.")
@@ -396,6 +406,18 @@ def bound(
     )
 
 
+def _require_own(source: Source, subject: Subject, samples: Real | None, law: str | Real | None) -> None:
+    """Refuse a number of samples, or a law, that a trained run does not have."""
+    if samples not in (None, subject.samples):
+        raise AssumptionError(
+            f"The run {source} was trained on {subject.samples:,} samples, and {samples:g} were given; leave them out."
+        )
+    if law is not None:
+        raise AssumptionError(
+            f"The run {source} has the law its inputs were drawn from, and {law} was given; leave it out."
+        )
+
+
 def _under(law: str | Real | None, profile: NormProfile) -> NormProfile:
     """The profile with the law of its inputs, where one is given."""
     if law is None:
@@ -413,7 +435,7 @@ def _name(source: Source) -> str:
     """What an answer calls its source."""
     if isinstance(source, NormProfile):
         return "norms"
-    return "a model" if isinstance(source, Model) else str(source)
+    return "a model" if isinstance(source, Model | Tabulated) else str(source)
 
 
 def _kept(accepted: Real | None) -> float:

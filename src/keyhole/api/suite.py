@@ -54,16 +54,19 @@ class Suite(Result, Sequence[Member]):
         models = [member.record() for member in self.members]
         return {"context": self.context, "seed": self.seed, "models": models}
 
-    def save(self, path: str | Path, *, watch: Watch = ignore) -> Path:
+    def save(self, path: str | Path, *, modules: bool = False, watch: Watch = ignore) -> Path:
         """Write every model, certified, and then the answer key into a folder; return the key's path.
 
-        A path that ends in .json gets the answer key alone; .txt and .html get what is shown.
+        With `modules` every model is also a .py file, a torch module that needs no keyhole (`examples/suite_pytorch.py`
+        runs them). A path that ends in .json gets the answer key alone; .txt and .html get what is shown.
         """
         path = Path(path)
         if path.suffix.lower() in (".json", ".txt", ".html"):
             return super().save(path)
         for done, member in enumerate(self.members, 1):
-            save_model(assess_plan(member.plan, member.proof, "one of a suite"), path / member.file)
+            made = assess_plan(member.plan, member.proof, "one of a suite")
+            for file in (member.file, *([str(Path(member.file).with_suffix(".py"))] if modules else [])):
+                save_model(made, path / file)
             watch(Progress(done, len(self.members), "certifying and writing"))
         return super().save(path / KEY)
 

@@ -37,6 +37,7 @@ from keyhole.attention.normalisers import Softmax as Softmax
 from keyhole.attention.normalisers import Sparsemax as Sparsemax
 from keyhole.attention.normalisers import Uniform as Uniform
 from keyhole.attention.norms import profile as profile
+from keyhole.attention.norms import table_profile as table_profile
 from keyhole.attention.positions import LearnedPositions as LearnedPositions
 from keyhole.attention.positions import OneHotPositions as OneHotPositions
 from keyhole.attention.positions import Positions as Positions

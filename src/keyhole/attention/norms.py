@@ -18,7 +18,7 @@ from keyhole.attention.normalisers import Softmax
 from keyhole.attention.paths import path, path_inf, spread, units_of
 from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.score import DenseScore, FactoredScore
-from keyhole.attention.tables import tabulate
+from keyhole.attention.tables import Tabulated, TabulatedHead, tabulate
 from keyhole.attention.token_norms import radii
 from keyhole.attention.tokens import AdditiveEmbedding, PairEmbedding
 from keyhole.attention.types import Array, numbers_of
@@ -62,6 +62,31 @@ def profile(model: Model, *, trained: bool = False) -> NormProfile:
         readout_nonnegative=units is not None and bool(np.all(units.weights >= 0)),
         positions11=float(np.abs(numbers_of(learned.table)).sum()) if isinstance(learned, LearnedPositions) else None,
         embedding11=sum(float(np.abs(numbers_of(part)).sum()) for part in vectors) if trained else None,
+    )
+
+
+def table_profile(tabulated: Tabulated) -> NormProfile:
+    """What Theorems T and L read off the tables of a one-layer model: P_∞, the spread and the alphabet.
+
+    A LayerNorm before attention is inside the tables. Where one stands behind it there is no P_∞.
+    """
+    units, names = units_of(tabulated), {head.normaliser.name for head in tabulated.heads}
+    constants = [_constant(head) for head in tabulated.heads]
+    known = [constant for constant in constants if constant is not None]
+    place = _layernorm_place(tabulated.wiring, normed=tabulated.readout.norm is not None)
+    return NormProfile(
+        blocks=(BlockNorms((), layernorm=place, biased=True),),  # what passes the units counts in P_∞ too
+        tokens=tabulated.tokens + 1,
+        readout=0.0,
+        token_radius=0.0,
+        query_radius=0.0,
+        activation_lipschitz=1.0 if units is None else units.activation.lipschitz,
+        normaliser=", ".join(sorted(names)),
+        normaliser_constant=max(known) if len(known) == len(constants) else None,
+        symbols=tabulated.symbols,
+        path_inf=None if units is None else path_inf(tabulated, units),
+        spread=spread(tabulated),
+        projected=tabulated.wiring.projected,
     )
 
 
@@ -133,7 +158,7 @@ def _temperature(head: Head) -> float:
     return head.normaliser.temperature if isinstance(head.normaliser, Softmax) else 1.0
 
 
-def _constant(head: Head) -> float | None:
+def _constant(head: Head | TabulatedHead) -> float | None:
     """The constant of a head's normaliser for scores that its temperature has divided."""
     return Softmax().constant if isinstance(head.normaliser, Softmax) else head.normaliser.constant
 

@@ -35,7 +35,7 @@ def counts(text: str) -> list[int]:
         found += _doublings(count(first), count(last), part) if dots else [count(first)]
     if any(value < 1 for value in found):
         raise ArgumentError(f"{text!r} holds a number below 1; sizes count from 1.")
-    return found
+    return list(dict.fromkeys(found))  # each once
 
 
 def names(text: str) -> list[str]:

@@ -74,6 +74,9 @@ def compile_command(
         int | None,
         typer.Option(help="Instead of one FORMULA, this many certified models with an answer key.", metavar="N"),
     ] = None,
+    modules: Annotated[
+        bool, typer.Option("--modules", help="With --suite: write every model as a torch module (.py) too.")
+    ] = False,
 ) -> None:
     """Turn FORMULA into exact weights of one attention layer, certified on all 2^T inputs.
 
@@ -94,8 +97,9 @@ def compile_command(
             "--pictures": pictures is not None,
         }
         refuse_ignored(ignored, "the models of a suite have their own; leave out one or the other")
-        save_suite(suite, context, out, seed, json=json)
+        save_suite(suite, context, out, seed, json=json, modules=modules)
         return
+    refuse_ignored({"--modules": modules}, "it is about a suite; add --suite")
     if formula is None:
         raise ArgumentError("Nothing to compile was given; name a FORMULA, or ask for a --suite.")
     from keyhole.api.compile import Compiled
@@ -128,7 +132,7 @@ def compile_command(
 compile_command.__doc__ = f"{cleandoc(compile_command.__doc__ or '')}\n{EXAMPLES}"
 
 
-def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: bool) -> None:
+def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: bool, modules: bool = False) -> None:
     """Write a suite into the folder asked for."""
     if out is None:
         raise ArgumentError("A suite needs a folder to go to; name one, as in --out suite.")
@@ -137,7 +141,7 @@ def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: b
 
     with view_progress("making models") as watch:
         made = make_suite(count, context, seed, watch=watch)
-        key = made.save(out, watch=watch)
+        key = made.save(out, modules=modules, watch=watch)
     if json:
         typer.echo(made.to_json())
     typer.echo(f"wrote {count} models and their answers: {key}", err=json)

@@ -75,7 +75,7 @@ def learn_command(
 
       keyhole learn and:3 --context 25..800
 
-      keyhole learn and:3 --context 25,100 --samples 20..160 --learner sklearn:tree
+      keyhole learn and:3 --context 25 --samples 20..160 --learner sklearn:tree
 
       keyhole learn and:3 --context 25..200 --beside elimination --out figures
 

@@ -60,9 +60,9 @@ def verify_command(
 
     Examples:
 
-      keyhole verify ./their-model --claim majority --lengths 1..50 --before BOS --read-at SEP
+      keyhole verify ./model --claim majority --lengths 1..50 --read-at SEP
 
-      keyhole verify ./their-model --claim "even number of a" --alphabet a,b --lengths 2,4,8 --read-at SEP
+      keyhole verify ./model --claim "even number of a" --alphabet a,b
 
       keyhole verify maj.safetensors --claim "maj(x0,x1,x2)"
     """

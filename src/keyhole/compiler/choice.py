@@ -24,6 +24,7 @@ from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, CompileError
 from keyhole.profile import NormProfile
 
+CARRIED = 1e-100  # of a mass: the logits that leave less are beyond what is computed with
 DEFAULT = 0.5  # the attention mass off the relevant positions where none is asked for
 LEAST = 1e-3  # that mass is searched for between this and one minus this
 GOLDEN = 0.6180339887498949
@@ -77,6 +78,9 @@ def _candidates(
             f"γ is the attention mass off the relevant positions, so 0 < γ < 1; got {masses['gamma']}."
         )
     check_leak(masses["rho"], 1.0)
+    if min(masses.values()) < CARRIED:
+        shown = " and ".join(f"{mass:g}" for mass in masses.values())
+        raise AssumptionError(f"Masses of {shown} were given; double precision carries {CARRIED:g} or more.")
     plans: list[tuple[Plan, Construction]] = []
     refusals: list[CompileError] = []
     for maker in makers:

@@ -53,7 +53,7 @@ def _line(ring: Record) -> str:
 def _rest(head: Record) -> str:
     low, high = head["others_answer"]
     answers = brief(low) if low == high else f"{brief(low)} to {brief(high)}"
-    return f"otherwise go on with {head['others']} other pairs: answers {answers}"
+    return f"otherwise go on with {head['others']} other pair{'s' * (head['others'] > 1)}: answers {answers}"
 
 
 def _cuts(head: Record) -> str:

@@ -26,7 +26,7 @@ INDEPENDENT = Lemma(
 MASSART = Lemma("Massart over decision lists", "√(2 D ln(2N) / m), N = AT + constant tokens", STANDARD)
 TRUNCATION = Lemma("truncation after D rings, any input", "η_D = (1 − 1/(1 + (A−1)e^R))^D")
 ABSENCE = Lemma("truncation after D rings, independent symbols", "ρ^D, ρ = 1 − p")
-BERNSTEIN = Lemma("Bernstein's maximal inequality", "√(2 ρ^D D ln N / m) + D ln N / (3m)", STANDARD)
+BERNSTEIN = Lemma("maximal inequality of Bernstein", "√(2 ρ^D D ln N / m) + D ln N / (3m)", STANDARD)
 
 COARSE = 1.25  # ratio of the depths looked at first; between the neighbours of the best all are searched
 NEGLIGIBLE = 200.0  # nats: no sample size here makes a remainder of e^−200 worth a deeper list

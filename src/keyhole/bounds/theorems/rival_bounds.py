@@ -98,9 +98,18 @@ def _readout_entries(profile: NormProfile) -> int:
     return sum(widths) if last.concatenated else max(widths)
 
 
+def first_head(profile: NormProfile) -> HeadNorms:
+    """The first head of a one-layer profile, refused where only its tables are known."""
+    heads = single_layer(profile).heads
+    if not heads:
+        raise AssumptionError("This profile has no norm of a matrix: only tables are known of its heads.")
+    return heads[0]
+
+
 def require_plain(profile: NormProfile) -> BlockNorms:
     """The one layer of a profile, refused where it has parts that covers of parameters do not speak of."""
     block = single_layer(profile)
+    first_head(profile)
     require_covered(block, profile)
     refuse_projection(profile)
     for there, what in (
@@ -225,9 +234,6 @@ def rivals(profile: NormProfile, samples: Real, delta: Real = 0.01, *, measured:
     def bits() -> float:
         return float(STORED_BITS * parameters(profile))
 
-    def first_head() -> HeadNorms:
-        return single_layer(profile).heads[0]
-
     def no_number() -> float:
         raise AssumptionError(FIRST_VERSION.remark)
 
@@ -238,7 +244,7 @@ def rivals(profile: NormProfile, samples: Real, delta: Real = 0.01, *, measured:
         return lambda: guarantee(route, profile, m, delta=delta, measured=measured).value
 
     def linear() -> float:
-        head = single_layer(of_class).heads[0]
+        head = first_head(of_class)
         reach = of_class.token_radius * of_class.query_radius
         return zhang_log_size(head.score.frobenius, reach, m * profile.tokens, head.score.frobenius * reach / 10)
 
@@ -260,7 +266,7 @@ def rivals(profile: NormProfile, samples: Real, delta: Real = 0.01, *, measured:
         (Rival("R1", "covers to risk", two, SHAPE, RECALLED), lambda: risk_shape(capacity(), m, delta)),
         (Rival("R2", "general attention theorem, C_Norm = 2", c, "bound", RECALLED), general),
         (Rival("R3", "linear cover", log_n, "bound", Source("recalled", ZHANG_2002)), linear),
-        (Rival("R4", "head", c, SHAPE, RECALLED), lambda: head_shape(first_head(), profile, m)),
+        (Rival("R4", "head", c, SHAPE, RECALLED), lambda: head_shape(first_head(profile), profile, m)),
         (Rival("R5", "scalar and multi-head", c, SHAPE, RECALLED), lambda: scalar_shape(profile, m)),
         (Rival("R6", "deep", c, SHAPE, RECALLED), lambda: deep_shape(profile, m)),
         (FIRST_VERSION, no_number),

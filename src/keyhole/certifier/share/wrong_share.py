@@ -27,6 +27,7 @@ from keyhole.decimals import at_least, at_most, chance
 
 DRAWS = 40_000  # inputs drawn from inside the rare sets
 BLOCK = 4096
+MISSING = 1e-5  # a law's chances add up to 1 within 1e-9, and no product here has more than LONGEST of them
 LONGEST = 2**12  # tokens that are sorted; the law of L takes so many times 4096 numbers
 MOST_CELLS = 64
 SLABS = 2.0  # standard deviations of L in a slab, at most
@@ -81,7 +82,7 @@ class RareSet:
     def ends(self) -> tuple[float, float]:
         """The probability of cell and L < limit, between two ends."""
         low, high = self.statistic.below(self.limit)
-        return low * self.chance * (1 - 2.0**-40), min(1.0, high * self.chance * (1 + 2.0**-40))
+        return low * self.chance * (1 - MISSING), min(1.0, high * self.chance * (1 + MISSING))
 
 
 def wrong_share(
@@ -233,7 +234,7 @@ def _counted(
     left_out = sum(rare.left_out for rare in sets)
     inside = min(1.0, float(ends[:, 1].sum()) * (1 + 2.0**-40))
     at_least_inside = float(ends[:, 0].sum()) * (1 - 2.0**-40)
-    one = 0.0 if counterexample is None else prod(law.chances[int(symbol)] for symbol in counterexample) * (1 - 1e-12)
+    one = 0.0 if counterexample is None else prod(law.chances[int(symbol)] for symbol in counterexample) * (1 - MISSING)
     certain_high = min(1.0, inside + left_out)
     surely = maybe = 0
     if not ends[:, 1].sum() > 0:

@@ -1,0 +1,34 @@
+"""Help is whole at 80 columns: no word is cut, no line is longer, and every example fits on its line."""
+
+import re
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from keyhole.cli.app import app
+
+COMMANDS = sorted(typer.main.get_command(app).commands)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_eighty_columns(command, monkeypatch):
+    """Nothing ends in an ellipsis, and an example is one line that can be copied."""
+    monkeypatch.setenv("COLUMNS", "80")
+    answer = CliRunner().invoke(app, [command, "--help"])
+    assert answer.exit_code == 0
+    lines = answer.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not any(re.search(r"\w…", line) for line in lines if "ID,…" not in line and "TOKEN,…" not in line)
+    examples = [index for index, line in enumerate(lines) if re.match(r" +keyhole ", line)]
+    assert examples, "an example is wanted"
+    assert all(not lines[index + 1].strip() for index in examples)
+
+
+def test_every_command_has_a_short_line():
+    """The list of commands says what each is for, uncut."""
+    shown = CliRunner().invoke(app, ["--help"]).stdout
+    assert "..." not in shown.split("Commands:")[1]
+    assert [line.split()[0] for line in shown.split("Commands:")[1].splitlines()[1:] if line.startswith("  ")][
+        : len(COMMANDS)
+    ]
