@@ -35,6 +35,9 @@ def use_functions_of_models(folder: Path) -> None:
     certificate = keyhole.certify(file)
     assert_type(certificate, keyhole.Certified)
     status: str = certificate.certificate.status
+    verified = keyhole.verify(file, "x3 & ~x5", samples=100, store=folder / "store")
+    assert_type(verified, keyhole.Verified)
+    proved: float | None = verified.rows[0].margin
     suite = keyhole.make_suite(1, 12)
     assert_type(suite, keyhole.Suite)
     key: Path = suite.save(folder / "suite")
@@ -42,7 +45,7 @@ def use_functions_of_models(folder: Path) -> None:
     scores = keyhole.score(key, folder / "suite")
     assert_type(scores, keyhole.Scores)
     auc: float = scores.mean("auc")
-    print(degree, margin, holds, gap, status, auc, largest, bound)  # noqa: T201  (so that every field is read)
+    print(degree, margin, holds, gap, status, auc, largest, bound, proved)  # noqa: T201  (so that every field is read)
 
 
 def use_functions_of_data(folder: Path) -> None:
