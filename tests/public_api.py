@@ -65,6 +65,9 @@ def use_functions_of_data(folder: Path) -> None:
     inference = keyhole.infer("gaussian", [4, 8], repeats=4)
     assert_type(inference, keyhole.Inference)
     tokens = np.random.default_rng(0).integers(0, 2, (20, 6))
+    fitted = keyhole.fit((tokens, tokens[:, 1]), sparsity=1)
+    assert_type(fitted, keyhole.Fit)
+    rows: int = fitted.rows
     exchangeability = keyhole.exchangeable(tokens)
     assert_type(exchangeability, keyhole.Exchangeability)
     sentence: str = exchangeability.answer
@@ -77,7 +80,7 @@ def use_functions_of_data(folder: Path) -> None:
     records: Sequence[dict[str, object]] = [
         each.record() for each in (answer, runs, run, inference, exchangeability, claims, findings)
     ]
-    print(len(records), accuracy, sentence, title, verdict)  # noqa: T201
+    print(len(records), accuracy, rows, sentence, title, verdict)  # noqa: T201
 
 
 if __name__ == "__main__":
