@@ -59,7 +59,7 @@ bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the m
 tune: install  ## how the laboratory's presets were chosen: the rule, run again (about 10 minutes)
 	$(QUIET) $(BIN)/python bench/tune.py
 
-simulate: install  ## how often growth laws are named rightly and wrongly, and intervals cover (about 15 minutes)
+simulate: install  ## how often growth laws are named rightly and wrongly, and intervals cover (about five minutes)
 	@for part in $(SIMULATIONS); do $(QUIET) $(BIN)/python $$part || exit 1; done
 
 clean:  ## remove the environment and every cache

@@ -14,6 +14,8 @@ RECORD = {
     "confidence": 0.9, "thresholds": [THRESHOLD], "laws": [], "remarks": [], "cells": [], "certified": [],
     "beside": [], "runs": 60, "made": 60, "seconds": 1.5, "trivial_accuracy": 0.875, "trivial_remedy": None,
     "other_versions": {},
+    "limits": [],
+    "coverage": None,
 }  # fmt: skip
 
 

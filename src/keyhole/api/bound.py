@@ -45,6 +45,7 @@ from keyhole.show.site import save_figure
 from keyhole.show.text import to_text
 
 GROWTH_GAP = 0.2  # of the growth table, where no gap is asked for
+LARGEST_NAMED = (500, 20)  # positions of a function that is named; of a junta, whose tables have 2^s entries
 DRAWN = (".svg", ".pdf", ".png", ".csv")  # endings of files that have the figure of growth
 
 
@@ -216,7 +217,14 @@ def _sensitivity_record(stated: Guarantee) -> dict[str, Any]:
 def named_norms(source: str) -> tuple[str, int] | None:
     """Target and sparsity of a name such as and:3, whose norms are known in closed form at every context."""
     target, _, count = source.partition(":")
-    return (target, int(count)) if target in TARGETS and count.isdigit() else None
+    if target not in TARGETS or not (count.isascii() and count.isdigit()):
+        return None
+    if len(count) > 9 or int(count) > LARGEST_NAMED[target == "junta"]:
+        most = LARGEST_NAMED[target == "junta"]
+        raise AssumptionError(
+            f"The norms of {target}:{count[:9]} were asked for; they are known up to {target}:{most}."
+        )
+    return target, int(count)
 
 
 Source = str | Path | NormProfile | Model | Tabulated

@@ -29,6 +29,7 @@ def sample_complexity_document(record: Record) -> Document:
         *_limits(record),
         *_trivial(record),
         *_table(record),
+        *([Lines(record["coverage"])] if record["coverage"] else []),
         *_wanting(record),
         *_laws(record),
         *_certified(record),

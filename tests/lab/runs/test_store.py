@@ -436,3 +436,9 @@ def test_a_row_that_was_never_written_so_is_refused(sound, tmp_path, column, val
         edited.commit()
     with pytest.raises(StoreError, match="The store "), Store(tmp_path) as store:
         store.rows()
+
+
+def test_a_run_that_is_gone_is_said(tmp_path):
+    """What was asked of a run that the store does not hold is refused in a sentence."""
+    with Store(tmp_path) as store, pytest.raises(StoreError, match="no longer holds the run abcd"):
+        store.configurations(["abcd"])

@@ -30,6 +30,10 @@ LOOK = 3  # runs at a size, at least, before its success rate counts as low or h
 FAINT = 1e-3  # curves a thousand times less likely than the best do not influence where to run
 FAR = 10_000  # runs beyond which a forecast only means "many"
 BOOTSTRAP_SEED = 0
+COVERAGE = (  # of 90 % intervals, measured by the command it names
+    "intervals are wider than the runs alone would make them, since rounds end when they look precise; of 72 simulated "
+    "sweeps 71 cover m*, and 28 of the 29 that end first (python bench/coverage.py)"
+)
 
 
 @dataclass(frozen=True)
