@@ -35,6 +35,9 @@ def use_functions_of_models(folder: Path) -> None:
     certificate = keyhole.certify(file)
     assert_type(certificate, keyhole.Certified)
     status: str = certificate.certificate.status
+    verified = keyhole.verify(file, "x3 & ~x5", samples=100, store=folder / "store")
+    assert_type(verified, keyhole.Verified)
+    proved: float | None = verified.rows[0].margin
     suite = keyhole.make_suite(1, 12)
     assert_type(suite, keyhole.Suite)
     key: Path = suite.save(folder / "suite")
@@ -42,7 +45,7 @@ def use_functions_of_models(folder: Path) -> None:
     scores = keyhole.score(key, folder / "suite")
     assert_type(scores, keyhole.Scores)
     auc: float = scores.mean("auc")
-    print(degree, margin, holds, gap, status, auc, largest, bound)  # noqa: T201  (so that every field is read)
+    print(degree, margin, holds, gap, status, auc, largest, bound, proved)  # noqa: T201  (so that every field is read)
 
 
 def use_functions_of_data(folder: Path) -> None:
@@ -62,6 +65,9 @@ def use_functions_of_data(folder: Path) -> None:
     inference = keyhole.infer("gaussian", [4, 8], repeats=4)
     assert_type(inference, keyhole.Inference)
     tokens = np.random.default_rng(0).integers(0, 2, (20, 6))
+    fitted = keyhole.fit((tokens, tokens[:, 1]), sparsity=1)
+    assert_type(fitted, keyhole.Fit)
+    rows: int = fitted.rows
     exchangeability = keyhole.exchangeable(tokens)
     assert_type(exchangeability, keyhole.Exchangeability)
     sentence: str = exchangeability.answer
@@ -74,7 +80,7 @@ def use_functions_of_data(folder: Path) -> None:
     records: Sequence[dict[str, object]] = [
         each.record() for each in (answer, runs, run, inference, exchangeability, claims, findings)
     ]
-    print(len(records), accuracy, sentence, title, verdict)  # noqa: T201
+    print(len(records), accuracy, rows, sentence, title, verdict)  # noqa: T201
 
 
 if __name__ == "__main__":
