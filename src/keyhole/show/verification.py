@@ -40,7 +40,9 @@ def verification_document(record: Record) -> Document:
         for row in record["lengths"]
     ]
     wrong = next((row for row in record["lengths"] if row["status"] == "COUNTEREXAMPLE"), None)
-    notes: list[tuple[str, str]] = [(f"T = {row['length']}", row["reason"]) for row in record["lengths"] if row["reason"]]
+    notes: list[tuple[str, str]] = [
+        (f"T = {row['length']}", row["reason"]) for row in record["lengths"] if row["reason"]
+    ]
     assumed = [("assumed" if not index else "", line) for index, line in enumerate(record["assumed"])]
     return (
         Facts(facts),
