@@ -53,7 +53,7 @@ def use_functions_of_models(folder: Path) -> None:
     scores = keyhole.score(key, folder / "suite")
     assert_type(scores, keyhole.Scores)
     auc: float = scores.mean("auc")
-    print(degree, margin, holds, gap, rule, status, auc, largest, bound, proved)  # noqa: T201  (so that every field is read)
+    print(degree, margin, holds, gap, rule, status, auc, largest, bound, proved, rule)  # noqa: T201  (so that every field is read)
 
 
 def use_functions_of_data(folder: Path) -> None:

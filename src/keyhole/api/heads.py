@@ -11,7 +11,7 @@ import numpy as np
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError, DataError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.files.reading import parse_array, parse_arrays, read_bytes, read_text
+from keyhole.files.reading import parse_array, parse_arrays, parse_json, read_bytes, read_text
 from keyhole.pretrained import (
     CONTROLS,
     RULE,
@@ -19,6 +19,7 @@ from keyhole.pretrained import (
     VERDICTS,
     Architecture,
     Checkpoint,
+    Control,
     Given,
     HeadUse,
     Pieces,
@@ -62,7 +63,7 @@ class Heads(Result):
     queries: str
     lengths: tuple[int, int]  # the shortest and the longest input, in rows
     use: HeadUse
-    controls: Mapping[str, HeadUse]
+    controls: Mapping[Control, HeadUse]
     statistic: str  # that the figure shows
     seed: int
     shown: HeadMap | None = None
@@ -154,7 +155,7 @@ class Heads(Result):
                 for head in range(sizes.heads)
             ],
             "counts": {name: verdict_counts(use) for name, use in (("trained", self.use), *self.controls.items())},
-            "control_is": {name: CONTROLS[name] for name in self.controls},  # type: ignore[index]
+            "control_is": {name: CONTROLS[name] for name in self.controls},
             "seed": self.seed,
             "map": None
             if self.shown is None
@@ -199,7 +200,7 @@ def heads(
     images: str | Path | np.ndarray | None = None,
     rows: str | Path | np.ndarray | None = None,
     architecture: Architecture | str | None = None,
-    config: Mapping[str, Any] | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
     longest: int = 128,
     queries: str = "all",
     statistic: str = "entropy",
@@ -217,7 +218,8 @@ def heads(
     `rows` of an .npz. Text is a sequence, and rows are one where the model has positions; patches of an image are none.
     Sinks are the tokens that the tokenizer adds, the [CLS] row of an image, and the first row of a causal model. With
     queries="first" only the first row is looked at, as where a model is read at [CLS]. `head` (layer and head, from 0)
-    adds its attention on input number `line`, from 1. The maps are our own forward pass's, in single precision.
+    adds its attention on input number `line`, from 1. `config` has settings that no file beside the weights says, or is
+    a JSON file of them. The maps are our own forward pass's, in single precision.
     """
     asked = [name for name, value in (("text", text), ("images", images), ("rows", rows)) if value is not None]
     if len(asked) != 1:
@@ -228,7 +230,7 @@ def heads(
         raise ArgumentError(f"The statistic {statistic!r} was asked for; there are {', '.join(USE)}.")
     if queries not in ("all", "first"):
         raise ArgumentError(f"The queries {queries!r} were asked for; they are all or first.")
-    checkpoint = load_checkpoint(source, architecture=architecture, config=config)
+    checkpoint = load_checkpoint(source, architecture=architecture, config=settings_of(config))
     model = prepare(checkpoint, single=True)
     if head is not None and not (0 <= head[0] < checkpoint.sizes.layers and 0 <= head[1] < checkpoint.sizes.heads):
         raise ArgumentError(
@@ -243,20 +245,21 @@ def heads(
         data = _rows(model, _array(rows, "rows"))
     if queries == "first":
         data = _first_alone(data)
-    passes = 1 + (len(CONTROLS) if controls else 0)
+    names: list[Control] = list(CONTROLS) if controls else []
+    of = len(data.lengths) * (1 + len(names))
+    use = head_use(model, data.lengths, data.give, ordered=data.ordered, watch=part_of(watch, "trained", 0, of))
     found = {}
-    for number, name in enumerate(["trained", *CONTROLS][:passes]):
-        run = model if name == "trained" else controlled(model, name, seed)  # type: ignore[arg-type]
-        found[name] = head_use(
-            run, data.lengths, data.give, ordered=data.ordered, watch=_part(watch, name, number, passes)
-        )
+    for number, name in enumerate(names, 1):
+        view = part_of(watch, name, number * len(data.lengths), of)
+        run = controlled(model, name, seed)
+        found[name] = head_use(run, data.lengths, data.give, ordered=data.ordered, watch=view)
     return Heads(
         checkpoint=checkpoint,
         data=data.what,
         sinks=data.sinks,
         queries="every row" if queries == "all" else "the first row alone",
         lengths=(min(data.lengths), max(data.lengths)),
-        use=found.pop("trained"),
+        use=use,
         controls=found,
         statistic=statistic,
         seed=seed,
@@ -264,13 +267,25 @@ def heads(
     )
 
 
-def _part(watch: Watch, name: str, number: int, passes: int) -> Watch:
-    """A watcher of one of several passes over the same inputs."""
+def part_of(watch: Watch, name: str, before: int, of: int) -> Watch:
+    """A watcher of one of several passes: `before` steps were done when it begins, `of` are all."""
 
     def told(step: Progress) -> None:
-        of = step.of or 0
-        watch(Progress(number * of + step.done, passes * of, f"{name}: {step.what}"))
+        watch(Progress(before + step.done, of, f"{name}: {step.what}"))
 
+    return told
+
+
+def settings_of(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Settings as they were given, or read from a JSON file."""
+    if config is None or isinstance(config, Mapping):
+        return config
+    try:
+        told = parse_json(read_text(Path(config)))
+    except (OSError, ValueError) as error:
+        raise DataError(f"The settings {str(config)!r} cannot be read ({error}); give a JSON object.") from error
+    if not isinstance(told, dict):
+        raise DataError(f"The settings {str(config)!r} are no JSON object; give names and values.")
     return told
 
 

@@ -3,7 +3,7 @@
 import re
 from inspect import cleandoc
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -66,28 +66,17 @@ def heads_command(
     """
     from keyhole.api.heads import Heads, heads
     from keyhole.cli.printing import print_document
-    from keyhole.files.reading import parse_json, read_text
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
         Heads.require_ending(out)
-    told: Any = None
-    if config is not None:
-        try:
-            told = parse_json(read_text(config))
-        except (OSError, ValueError) as error:
-            raise ArgumentError(
-                f"The settings {str(config)!r} cannot be read ({error}); give a JSON object."
-            ) from error
-        if not isinstance(told, dict):
-            raise ArgumentError(f"The settings {str(config)!r} are no JSON object; give names and values.")
     with view_progress("heads") as watch:
         found = heads(
             source,
             text=text,
             images=images,
             rows=rows,
-            config=told,
+            config=config,
             architecture=architecture,
             longest=longest,
             queries=queries,
