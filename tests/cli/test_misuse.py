@@ -13,6 +13,11 @@ from keyhole.cli.app import app
         (("nonsense",), "No such command 'nonsense'", "keyhole --help"),
         (("bound", "--nonsense"), "No such option: --nonsense", "keyhole bound --help"),
         (("bound", "and:3", "--delta", "small"), "Invalid value for '--delta'", "keyhole bound --help"),
+        (
+            ("describe", "x1", "--context", "1__0"),
+            "'--context': '1__0' is not a whole number",
+            "keyhole describe --help",
+        ),
         (("describe",), "Missing argument 'FORMULA'", "keyhole describe --help"),
         (("describe", "x1", "x2"), "(x2)", "keyhole describe --help"),
         (("describe", "x1", "--context"), "'--context' requires an argument", "keyhole describe --help"),

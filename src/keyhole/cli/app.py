@@ -64,7 +64,7 @@ def _refused(error: Any, command: str | None = None) -> typer.Exit:
     here = error.ctx
     while here is not None and here.parent is not None:
         named, here = [here.info_name, *named], here.parent
-    asked = " ".join(error.format_message().split()).rstrip(".")
+    asked = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ")
     helping = " ".join(["keyhole", *(named or filter(None, [command])), "--help"])
     typer.echo(f"keyhole: {asked}; `{helping}` shows what to write.", err=True)
     return typer.Exit(INPUT)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, counts
+from keyhole.cli.arguments import count, counts, file_place
 from keyhole.errors import ArgumentError
 
 SOURCE = (
@@ -46,7 +46,7 @@ def bound_command(
     template: Annotated[bool, typer.Option("--template", help="Print a JSON of norms to edit.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help=OUT),
+        typer.Option(help=OUT, metavar="FILE", parser=file_place),
     ] = None,
 ) -> None:
     """Say what the norms of SOURCE guarantee after M samples, by every theorem that applies, the smallest gap first.

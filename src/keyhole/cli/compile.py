@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, refuse_ignored
+from keyhole.cli.arguments import count, file_place, folder_place, refuse_ignored
 from keyhole.errors import ArgumentError
 
 EXAMPLES = """
@@ -68,7 +68,10 @@ def compile_command(
         ),
     ] = None,
     pictures: Annotated[
-        Path | None, typer.Option(help="Draw attention, weights and response into this folder (SVG).", metavar="DIR")
+        Path | None,
+        typer.Option(
+            help="Draw attention, weights and response into this folder (SVG).", metavar="DIR", parser=folder_place
+        ),
     ] = None,
     suite: Annotated[
         int | None,
@@ -108,6 +111,7 @@ def compile_command(
 
     if out is not None:
         Compiled.require_ending(out)
+        file_place(str(out))
     compiled = compile_function(
         formula,
         context,
@@ -136,6 +140,7 @@ def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: b
     """Write a suite into the folder asked for."""
     if out is None:
         raise ArgumentError("A suite needs a folder to go to; name one, as in --out suite.")
+    folder_place(str(out))
     from keyhole.api.suite import make_suite
     from keyhole.show.progress_view import view_progress
 

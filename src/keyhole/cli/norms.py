@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keyhole.cli.arguments import count
+from keyhole.cli.arguments import count, file_place
 from keyhole.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -61,7 +61,11 @@ def norms_command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the norms as .json, .txt or .html; heads as .svg, .png, .html, .csv.", metavar="FILE"),
+        typer.Option(
+            help="Write the norms as .json, .txt or .html; heads as .svg, .png, .html, .csv.",
+            metavar="FILE",
+            parser=file_place,
+        ),
     ] = None,
 ) -> None:
     """The least path norm that represents a function, or the norms of W_QK and W_OV of every head of a checkpoint.
