@@ -9,6 +9,11 @@ from keyhole.pretrained.checkpoint import FeedForwardPart as FeedForwardPart
 from keyhole.pretrained.checkpoint import Layer as Layer
 from keyhole.pretrained.checkpoint import PositionCode as PositionCode
 from keyhole.pretrained.checkpoint import RowNorm as RowNorm
+from keyhole.pretrained.forward import Prepared as Prepared
+from keyhole.pretrained.forward import batches as batches
+from keyhole.pretrained.forward import filled as filled
+from keyhole.pretrained.forward import patches as patches
+from keyhole.pretrained.forward import prepare as prepare
 from keyhole.pretrained.keyhole_tables import is_tabulated as is_tabulated
 from keyhole.pretrained.keyhole_tables import load_tabulated as load_tabulated
 from keyhole.pretrained.keyhole_tables import save_tabulated as save_tabulated
