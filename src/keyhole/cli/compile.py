@@ -108,21 +108,23 @@ def compile_command(
     from keyhole.api.compile import Compiled
     from keyhole.api.compile import compile as compile_function
     from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
 
     if out is not None:
         Compiled.require_ending(out)
         file_place(str(out))
-    compiled = compile_function(
-        formula,
-        context,
-        construction=construction,
-        gamma=gamma,
-        rho=rho,
-        output=output,
-        seed=seed,
-        minimise=minimise,
-        carry=carry,
-    )
+    with view_progress("compiling"):
+        compiled = compile_function(
+            formula,
+            context,
+            construction=construction,
+            gamma=gamma,
+            rho=rho,
+            output=output,
+            seed=seed,
+            minimise=minimise,
+            carry=carry,
+        )
     if json:
         typer.echo(compiled.to_json())
     else:

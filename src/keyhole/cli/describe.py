@@ -62,13 +62,15 @@ def describe_command(
     """
     from keyhole.api.describe import Description, describe
     from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
     from keyhole.show.site import require_format, save_figure
 
     if out is not None:
         Description.require_ending(out)
     if picture is not None:
         require_format(picture)
-    description = describe(formula, context=context, seed=seed, lists=lists)
+    with view_progress("describing"):
+        description = describe(formula, context=context, seed=seed, lists=lists)
     if json:
         typer.echo(description.to_json())
     else:

@@ -35,10 +35,12 @@ def fit_command(
     """
     from keyhole.api.fit import Fit, fit
     from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
 
     if out is not None:
         Fit.require_ending(out)
-    answer = fit(data, sparsity=sparsity, symbols=symbols, delta=delta, time_limit=time_limit)
+    with view_progress("searching"):
+        answer = fit(data, sparsity=sparsity, symbols=symbols, delta=delta, time_limit=time_limit)
     if json:
         typer.echo(answer.to_json())
     else:

@@ -78,6 +78,7 @@ def norms_command(
     """
     from keyhole.api.checkpoint_norms import names_checkpoint
     from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
 
     sources = what or []
     of_checkpoint = {
@@ -97,7 +98,8 @@ def norms_command(
             raise ArgumentError(f"{flags} are of a checkpoint's norms, and {' '.join(sources) or 'nothing'} is none.")
         from keyhole.api.norms import norms
 
-        found = norms(sources[0] if sources else None, output=output or "signs", seed=seed)
+        with view_progress("searching"):
+            found = norms(sources[0] if sources else None, output=output or "signs", seed=seed)
     if json:
         typer.echo(found.to_json())
     else:

@@ -46,10 +46,12 @@ def score_command(
     """
     from keyhole.api.score import Scores, score
     from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
 
     if out is not None:
         Scores.require_ending(out)
-    scores = score(key, attributions, model=model, top=top, seed=seed)
+    with view_progress("scoring"):
+        scores = score(key, attributions, model=model, top=top, seed=seed)
     if json:
         typer.echo(scores.to_json())
     else:
