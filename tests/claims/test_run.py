@@ -87,7 +87,7 @@ def test_a_damaged_finding_is_looked_at_again(tmp_path, content):
 
 
 def test_processes_do_not_change_findings(tmp_path, monkeypatch):
-    """One process and two spawned ones give the same outcomes, in the ledger's order; no more than two are under way."""
+    """One process and two spawned ones give the same outcomes, in the ledger's order; at most two are under way."""
     monkeypatch.setattr(run, "HEARTBEAT", 0.05)
     steps = []
     one, two = reproduce(tmp_path / "one"), reproduce(tmp_path / "two", workers=2, watch=steps.append)
