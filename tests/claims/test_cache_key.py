@@ -111,17 +111,20 @@ def test_the_text_of_the_claim_the_scale_and_the_seed_count():
     assert key_of(measure) == keys[0]
 
 
+HEADS = {"head-degree", "head-influence", "head-parity"}  # `attention.evaluate` serves arrays of any library
+
+
 @pytest.mark.parametrize(
     ("package", "changed"),
     [
-        ("jax", {experiment.claim.id for experiment in TRAINING}),
+        ("jax", {experiment.claim.id for experiment in TRAINING} | HEADS),
         ("optax", {experiment.claim.id for experiment in TRAINING}),
         ("python-flint", {experiment.claim.id for experiment in TRAINING} | {"joined", "sharpness", "representation"}),
         ("rich", set()),
     ],
 )
 def test_a_package_counts_where_it_is_used(monkeypatch, package, changed):
-    """Another jax measures again what trains, and nothing else; what only prints counts nowhere."""
+    """Another jax measures again what trains, and what evaluates heads by code that takes jax's arrays; no other."""
     before = {experiment.claim.id: cache_key.cache_key(experiment, "quick", 0) for experiment in LIBRARY}
     versions = cache_key.versions
     monkeypatch.setattr(cache_key, "versions", lambda names: versions(names) | {package: "another"})

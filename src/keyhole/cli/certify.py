@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count
+from keyhole.cli.arguments import count, file_place
 
 FILE = (
     "A run of `keyhole learn`, by the beginning of its name; or a model file: keyhole's own, or PyTorch weights in "
@@ -48,11 +48,11 @@ def certify_command(
         typer.Option(help="Read every head as decision lists too, and show so many lines of each.", metavar="N", min=1),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw the lists (.svg, .png, .html or .csv).", metavar="FILE")
+        Path | None, typer.Option(help="Draw the lists (.svg, .png, .html or .csv).", metavar="FILE", parser=file_place)
     ] = None,
     seed: Annotated[int, typer.Option(help="Draws every random input.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE")] = None,
+    out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
 ) -> None:
     """Say what a model computes, prove it on all inputs or refute it, and bound its error from its training set.
 
