@@ -32,7 +32,8 @@ if not FAST:
 
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("fast", max_examples=10, derandomize=True, **COMMON)
-settings.register_profile("quick", max_examples=60, derandomize=True, **COMMON)
+settings.register_profile("quick", max_examples=40, derandomize=True, **COMMON)
+settings.register_profile("ci", max_examples=60, derandomize=True, **COMMON)
 settings.register_profile("thorough", max_examples=2000, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
