@@ -9,6 +9,8 @@ import numpy as np
 
 import keyhole
 
+ENCODER = {"in_proj_weight": (12, 4), "out_proj.weight": (4, 4)}
+
 
 def use_functions_of_models(folder: Path) -> None:
     """Describe, compile, check, bound, certify, and a suite with scores."""
@@ -29,6 +31,12 @@ def use_functions_of_models(folder: Path) -> None:
     norms = keyhole.checkpoint_norms(arrays)
     assert_type(norms, keyhole.CheckpointNorms)
     largest: float = norms.heads.trained[0]["qk-spectral"]
+    encoder = {f"layers.0.self_attn.{name}": np.ones(shape) for name, shape in ENCODER.items()}
+    found = keyhole.heads(
+        encoder, rows=np.ones((1, 3, 4)), config={"nhead": 2, "norm_first": True, "causal": False}, controls=False
+    )
+    assert_type(found, keyhole.Heads)
+    rule: str = found.use.verdicts()[0][0][0]
     least = keyhole.norms("x3 & ~x5")
     assert_type(least, keyhole.Norms)
     bound: float = least.functions[0].any_bound
@@ -45,7 +53,7 @@ def use_functions_of_models(folder: Path) -> None:
     scores = keyhole.score(key, folder / "suite")
     assert_type(scores, keyhole.Scores)
     auc: float = scores.mean("auc")
-    print(degree, margin, holds, gap, status, auc, largest, bound, proved)  # noqa: T201  (so that every field is read)
+    print(degree, margin, holds, gap, rule, status, auc, largest, bound, proved, rule)  # noqa: T201  (so that every field is read)
 
 
 def use_functions_of_data(folder: Path) -> None:

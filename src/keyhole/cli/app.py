@@ -17,6 +17,7 @@ from keyhole.cli.compile import compile_command
 from keyhole.cli.describe import describe_command
 from keyhole.cli.exchangeable import exchangeable_command
 from keyhole.cli.fit import fit_command
+from keyhole.cli.heads import heads_command
 from keyhole.cli.infer import infer_command
 from keyhole.cli.learn import learn_command
 from keyhole.cli.norms import norms_command
@@ -98,6 +99,7 @@ app = typer.Typer(
 app.command("describe", short_help="What a function is, and how hard to learn.")(describe_command)
 app.command("compile", short_help="Exact weights for a function, with a proof.")(compile_command)
 app.command("norms", short_help="Least path norms of functions; norms of a checkpoint.")(norms_command)
+app.command("heads", short_help="What a checkpoint's heads do on data.")(heads_command)
 app.command("check", short_help="Whether a model file is what it claims.")(check_command)
 app.command("certify", short_help="What a model computes, on every input.")(certify_command)
 app.command("verify", short_help="Whether a claim about a model holds at every length.")(verify_command)
