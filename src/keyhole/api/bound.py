@@ -378,9 +378,9 @@ def bound(
 
     A source is a name such as and:3, a formula, what `compile` gave or its file, a file of norms, a profile, a model,
     or the name of a trained run, which brings its training set's size and its law; where its weights were not kept it
-    is trained again, and `tell` is told. The smallest guarantee comes first. `gap` asks for the samples each
-    theorem needs; `contexts` for their growth; `measured` says that the norms were read off a trained model, as those
-    of models and runs always are, which costs a part of δ. `law` says how inputs are drawn: "uniform", or a number, the least
+    is trained again, and `tell` is told. The smallest guarantee comes first. `gap` asks for the samples each theorem
+    needs; `contexts` for their growth; `measured` says that the norms were read off a trained model, as those of models
+    and runs always are, which costs a part of δ. `law` says how inputs are drawn: "uniform", or a number, the least
     probability of a symbol where symbols are independent; None says nothing. `accepted` is the probability with which a
     drawn training set was kept, where sets were redrawn until they met a condition.
 
