@@ -189,3 +189,11 @@ def test_a_figure_is_specified_and_drawn_once(monkeypatch):
     assert drawings[0] is drawings[1]
     assert to_svg(other) != drawings[0]
     assert made == ["drawn once"] * 2
+
+
+def test_every_name_of_a_crowded_axis_is_shown():
+    """Names that do not fit beside each other stand upright, and none is left out."""
+    names = [f"relation-{number}" for number in range(15)]
+    rows = tuple({"relation": name, "share": 0.5} for name in names)
+    figure = Figure("Shares", "points", rows, Axis("relation", "relation", "category"), Axis("share", "share"))
+    assert all(name in to_svg(figure) for name in names)

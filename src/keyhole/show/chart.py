@@ -15,6 +15,7 @@ Span = tuple[float, float] | None  # the ends of a logarithmic axis
 # Okabe and Ito's palette and a grey: told apart by colour-blind readers, dark enough for a white page
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
 WIDTH, HEIGHT = 560, 320
+LETTER = 7  # pixels of a letter of an axis
 PADDING = 12  # pixels between the data and the ends of a logarithmic axis
 HEAT_CELL = 26
 MAP_SQUARE = 150
@@ -145,6 +146,8 @@ def _flat(figure: Figure, alt: Any, spans: tuple[Span, Span]) -> Any:
         across = across.scale(nice=False, padding=8)
     data = alt.Data(values=[dict(row) for row in figure.rows])
     base = alt.Chart(data).encode(x=across, tooltip=_tooltips(figure, alt))
+    if figure.kind in ("points", "bars") and figure.x.scale == "category" and _crowded(figure):
+        base = base.encode(x=across.axis(labelAngle=-90, labelOverlap=False))
     if figure.kind == "heatmap":
         colour = alt.Color(figure.colour.column, type="quantitative", title=figure.colour.title)  # type: ignore[union-attr]
         if figure.x.scale == "category":  # cells are narrower than names, and every name is wanted
@@ -178,6 +181,12 @@ def _flat(figure: Figure, alt: Any, spans: tuple[Span, Span]) -> Any:
         ends = {"y": _channel(lower, alt.Y, alt, spans[1]), "y2": alt.Y2(figure.high)}
         shown = alt.layer(band.encode(**ends), shown)
     return shown.properties(width=WIDTH, height=HEIGHT)
+
+
+def _crowded(figure: Figure) -> bool:
+    """Whether the names along the axis do not fit beside each other, so that some would be left out."""
+    names = {str(row[figure.x.column]) for row in figure.rows}
+    return max(map(len, names)) * LETTER > WIDTH / len(names)
 
 
 def _tree(figure: Figure, alt: Any) -> Any:
