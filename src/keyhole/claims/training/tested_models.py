@@ -113,7 +113,7 @@ def _share(passed: list[Tested], length: int) -> Share:
 
 def _figure(passed: list[Tested]) -> Figure:
     """The share that is wrong somewhere, by task and length."""
-    rows = []
+    rows: list[dict[str, str | int | float | bool | None]] = []
     for task in ASKED:
         for length in sorted({one.row.length for one in passed}):
             share = _share([one for one in passed if one.task == task], length)
