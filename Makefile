@@ -8,7 +8,7 @@ QUIET  := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_
 WORKERS ?= 2
 SIMULATIONS := bench/laws.py bench/coverage.py
 
-.PHONY: help install reproduce check format test test-fast test-thorough test-extras bench tune simulate clean
+.PHONY: help install reproduce check format test test-fast test-long test-thorough test-extras bench tune simulate clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -39,7 +39,10 @@ format: install  ## rewrite the sources as `make check` wants them
 	$(BIN)/ruff check --fix .
 
 test: install  ## the core suite: no torch, no cluster, no browser
-	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long"
+
+test-long: install  ## the few simulations and trainings of the core suite that take longest
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m long
 
 test-fast: install  ## without the tests that take seconds, and with few random examples: about a minute
 	$(QUIET) HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"

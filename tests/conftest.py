@@ -1,30 +1,39 @@
 """How the suite runs: shapes checked, Hypothesis profiles, and what waits for `make test-extras`."""
 
+import gc
 import os
+import shutil
+import tempfile
 
 import pytest
-from beartype.claw import beartype_package
 from hypothesis import HealthCheck, settings
-from jaxtyping import install_import_hook
 
-from helpers.typechecking import AS_MYPY, NUMBERS, packages_with_arrays
+from helpers import typechecking
 
 # Programs that run for milliseconds need no optimising compiler; one thread, since two workers use both cores.
 QUICK = "--xla_backend_optimization_level=0 --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 os.environ.setdefault("XLA_FLAGS", QUICK)
 os.environ.setdefault("NPROC", "1")  # so that runs made here are those of workers
 
-# Every array that crosses a function's edge is checked against the shape its signature states. Where there are no
-# arrays, types are checked in the same way without the bookkeeping of shapes, which is most of what a check costs.
-# The fast profile leaves both out: they are half of its time.
+# What jax has compiled once, in any process of the session, is not compiled again.
+COMPILED = {
+    "JAX_COMPILATION_CACHE_DIR": os.environ.get("JAX_COMPILATION_CACHE_DIR") or tempfile.mkdtemp(prefix="keyhole-jax-"),
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
+OURS = "JAX_COMPILATION_CACHE_DIR" not in os.environ  # else it is that of the session around this process
+os.environ.update(COMPILED)
+
+# Every value that crosses an edge of a function is checked against its signature, arrays with their shapes. The fast
+# profile leaves that out.
 FAST = os.environ.get("HYPOTHESIS_PROFILE") == "fast"
 if not FAST:
-    install_import_hook(packages_with_arrays(), "helpers.typechecking.checked")
-    beartype_package(NUMBERS, conf=AS_MYPY)
+    typechecking.install()
 
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("fast", max_examples=10, derandomize=True, **COMMON)
-settings.register_profile("quick", max_examples=60, derandomize=True, **COMMON)
+settings.register_profile("quick", max_examples=40, derandomize=True, **COMMON)
+settings.register_profile("ci", max_examples=60, derandomize=True, **COMMON)
 settings.register_profile("thorough", max_examples=2000, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
@@ -32,6 +41,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 def pytest_addoption(parser):
     """`--extras` runs the tests that need torch, a cluster or a browser, and only those."""
     parser.addoption("--extras", action="store_true", help="run the tests marked `extra`, and only those")
+
+
+def pytest_unconfigure():
+    """What was compiled goes with the session."""
+    if OURS:
+        shutil.rmtree(COMPILED["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
+
+
+def pytest_collection_finish():
+    """What was imported stays to the end: the collector of garbage need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def pytest_collection_modifyitems(config, items):

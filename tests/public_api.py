@@ -9,6 +9,8 @@ import numpy as np
 
 import keyhole
 
+ENCODER = {"in_proj_weight": (12, 4), "out_proj.weight": (4, 4)}
+
 
 def use_functions_of_models(folder: Path) -> None:
     """Describe, compile, check, bound, certify, and a suite with scores."""
@@ -29,12 +31,21 @@ def use_functions_of_models(folder: Path) -> None:
     norms = keyhole.checkpoint_norms(arrays)
     assert_type(norms, keyhole.CheckpointNorms)
     largest: float = norms.heads.trained[0]["qk-spectral"]
+    encoder = {f"layers.0.self_attn.{name}": np.ones(shape) for name, shape in ENCODER.items()}
+    found = keyhole.heads(
+        encoder, rows=np.ones((1, 3, 4)), config={"nhead": 2, "norm_first": True, "causal": False}, controls=False
+    )
+    assert_type(found, keyhole.Heads)
+    rule: str = found.use.verdicts()[0][0][0]
     least = keyhole.norms("x3 & ~x5")
     assert_type(least, keyhole.Norms)
     bound: float = least.functions[0].any_bound
     certificate = keyhole.certify(file)
     assert_type(certificate, keyhole.Certified)
     status: str = certificate.certificate.status
+    verified = keyhole.verify(file, "x3 & ~x5", samples=100, store=folder / "store")
+    assert_type(verified, keyhole.Verified)
+    proved: float | None = verified.rows[0].margin
     suite = keyhole.make_suite(1, 12)
     assert_type(suite, keyhole.Suite)
     key: Path = suite.save(folder / "suite")
@@ -42,7 +53,7 @@ def use_functions_of_models(folder: Path) -> None:
     scores = keyhole.score(key, folder / "suite")
     assert_type(scores, keyhole.Scores)
     auc: float = scores.mean("auc")
-    print(degree, margin, holds, gap, status, auc, largest, bound)  # noqa: T201  (so that every field is read)
+    print(degree, margin, holds, gap, rule, status, auc, largest, bound, proved, rule)  # noqa: T201  (so that every field is read)
 
 
 def use_functions_of_data(folder: Path) -> None:
@@ -62,6 +73,9 @@ def use_functions_of_data(folder: Path) -> None:
     inference = keyhole.infer("gaussian", [4, 8], repeats=4)
     assert_type(inference, keyhole.Inference)
     tokens = np.random.default_rng(0).integers(0, 2, (20, 6))
+    fitted = keyhole.fit((tokens, tokens[:, 1]), sparsity=1)
+    assert_type(fitted, keyhole.Fit)
+    rows: int = fitted.rows
     exchangeability = keyhole.exchangeable(tokens)
     assert_type(exchangeability, keyhole.Exchangeability)
     sentence: str = exchangeability.answer
@@ -74,7 +88,7 @@ def use_functions_of_data(folder: Path) -> None:
     records: Sequence[dict[str, object]] = [
         each.record() for each in (answer, runs, run, inference, exchangeability, claims, findings)
     ]
-    print(len(records), accuracy, sentence, title, verdict)  # noqa: T201
+    print(len(records), accuracy, rows, sentence, title, verdict)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -140,9 +140,11 @@ def test_tiny_chances_are_not_nothing():
 
 def test_tables_of_certificates():
     """The promise in a table of learned runs is rounded up."""
-    row = {"context": 400, "samples": 300, "settled": 1, "clean": 1, "proved": 1, "counterexamples": 0,
+    row = {"context": 400, "samples": 300, "settled": 1, "clean": 1, "proved": 1, "counterexamples": 0, "undecided": 0,
            "identified": 1, "error_bound": 0.0931433, "seconds": 1.0}  # fmt: skip
-    assert " 0.094 " in to_text(tuple(_certified({"certified": [row]})))
+    assert " 0.094 " in to_text(
+        tuple(_certified({"certified": [row], "certificates_wrong": "", "certificates_delta": ""}))
+    )
 
 
 def test_floors():

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from keyhole.api.exchangeable import exchangeable as exchangeable
     from keyhole.api.fit import Fit as Fit
     from keyhole.api.fit import fit as fit
+    from keyhole.api.heads import Heads as Heads
+    from keyhole.api.heads import heads as heads
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
@@ -86,6 +88,7 @@ _HOMES = {  # public name → the module that has it
     "Exchangeability": "api.exchangeable",
     "Findings": "claims.findings",
     "Fit": "api.fit",
+    "Heads": "api.heads",
     "Inference": "api.infer",
     "KeyholeError": "errors",
     "Norms": "api.norms",
@@ -106,6 +109,7 @@ _HOMES = {  # public name → the module that has it
     "exchangeable": "api.exchangeable",
     "fit": "api.fit",
     "forget_runs": "api.runs",
+    "heads": "api.heads",
     "infer": "api.infer",
     "learn": "api.learn",
     "list_claims": "claims.findings",

@@ -1,12 +1,13 @@
 """The words in which keyhole answers whether something is so: verdicts, statuses and outcomes.
 
-Three of the four vocabularies answer a question about every input, in three words: a proof was found, an input or an
+Three of the five vocabularies answer a question about every input, in three words: a proof was found, an input or an
 argument against was found, or neither. A certificate says PROVED, COUNTEREXAMPLE or UNDECIDED. A threshold function is
 "proved", "refuted" or "undecided"; a number format "proved", "refuted" or "tried", since inputs that came out right
 prove nothing. The first two words are final: no more time and no more inputs turn them round. The third says that the
 search ended without an answer. A claim's verdict is about a measurement: what was predicted "holds", "holds with a
 caveat", "fails here", or is "undecided at this scale". It speaks of what was measured and of nothing else: "holds" is
-not "proved", and whether a claim has a proof is said by its kind.
+not "proved", and whether a claim has a proof is said by its kind. A growth law is "named", or the points leave it
+"undecided", or no law is near them: a "misfit".
 """
 
 from typing import Literal
@@ -34,4 +35,10 @@ ThresholdVerdict = Literal[  # whether a Boolean function is a threshold of a we
     "proved",  # by weights that give its value on every pattern
     "refuted",  # by an exact argument that no weights do
     "undecided",  # not asked at this size, or no answer that exact arithmetic confirms
+]
+
+LawStatus = Literal[  # what the decision rule says of the laws
+    "named",  # the best law is named: it fits, and the odds against every other are large
+    "undecided",  # some law fits, and the points do not single one out
+    "misfit",  # no law of the list fits
 ]

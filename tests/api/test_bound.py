@@ -167,6 +167,27 @@ def test_refusals():
         bound("and:3", inf, 20)
 
 
+def example():
+    """The norms that a newcomer is given to edit."""
+    return parse_norms({name: value for name, value in json.loads(template()).items() if name != "schema"})
+
+
+def test_a_bound_beyond_all_numbers_says_so():
+    """300 layers multiply norms beyond what is computed with: one sentence, which names the layers."""
+    profile = example()
+    with pytest.raises(AssumptionError, match=r"model of 300 layers .* larger than any number .* fewer layers"):
+        bound(replace(profile, blocks=profile.blocks * 300), 1e6)
+
+
+@pytest.mark.parametrize("symbols", [5_000, 50_257, 10**9])
+def test_a_vocabulary_is_bounded(symbols):
+    """2^A is no number to compute with, and ln 2^A is: Theorem T grows like the root of A."""
+    profile = replace(example(), symbols=symbols)
+    found = {stated.route.key: stated for stated in bound(profile, 1e30).guarantees}["tabulated"]
+    four = guarantee(TABULATED, replace(profile, symbols=4 * symbols), 1e30)
+    assert 1.9 < four.value / found.value < 2.0
+
+
 @pytest.mark.parametrize(("context", "samples"), [(100, 5.3e5), (1000, 7.5e5), (10_000, 9.7e5)])
 def test_the_additive_construction_in_the_table_of_sizes(context, samples):
     """AND 0/1 by Construction B, ρ = ½, gap 0.2, δ = .01: the theory's row, to half its last printed digit."""

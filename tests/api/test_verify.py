@@ -20,6 +20,11 @@ CLAIMS = {
 }
 
 
+def quick(folder, **more):
+    """Settings under which a question costs little."""
+    return {"store": folder / "store", "samples": 50, "time_limit": 0.1, **more}
+
+
 def judged(tensors, frame, claim, length, rivals=((1, 0), (0, 1))):
     """The least margin of the right answer over all words, and whether each word is answered rightly."""
     margins = {}
@@ -36,11 +41,9 @@ def judged(tensors, frame, claim, length, rivals=((1, 0), (0, 1))):
 def test_the_verdict_is_that_of_every_word(tmp_path, claim, read):
     """PROVED has a margin not above the least one; a wrong word is wrong by the model's own logits."""
     statuses = set()
-    for seed in range(3):
-        tensors = write_gpt2(tmp_path / "model", seed=seed)
-        found = keyhole.verify(
-            tmp_path / "model", claim, [3, 5], before=["BOS"], read_at=read, store=tmp_path / "store", samples=200
-        )
+    for seed in range(2):
+        tensors = write_gpt2(tmp_path / "model", seed=seed, width=4)
+        found = keyhole.verify(tmp_path / "model", claim, [3], before=["BOS"], read_at=read, **quick(tmp_path))
         for row in found.rows:
             margins = judged(tensors, ([2], [] if read is None else [3]), claim, row.length)
             statuses.add(row.status)
@@ -56,21 +59,20 @@ def test_a_claim_that_holds_is_proved(tmp_path):
     """A model whose unembedding prefers token 1 on every word is proved to answer "at least 0 of 1"."""
     write_gpt2(tmp_path / "model", seed=3, scale=0.05)
     words = ["at least 0 of 1", "at least 9 of 1"]
-    found = [keyhole.verify(tmp_path / "model", claim, [4], read_at="SEP", store=tmp_path) for claim in words]
+    found = [keyhole.verify(tmp_path / "model", claim, [4], read_at="SEP", **quick(tmp_path)) for claim in words]
     assert {answer.rows[0].status for answer in found} == {"PROVED", "COUNTEREXAMPLE"}
     assert [answer.rows[0].sampled_wrong for answer in found].count(0) == 1
 
 
 def test_rivals_count(tmp_path):
     """With a rival the right answer must win against it too, so that margins only shrink."""
-    tensors = write_gpt2(tmp_path / "model", seed=1)
-    for seed in range(4):
-        tensors = write_gpt2(tmp_path / "model", seed=seed)
-        found = keyhole.verify(
-            tmp_path / "model", "majority", [4], read_at="SEP", among=["no"], store=tmp_path / "store"
-        )
-        margins = judged(tensors, ([], [3]), "majority", 4, ((1, 0, 4), (0, 1, 4)))
+    for seed in range(3):
+        tensors = write_gpt2(tmp_path / "model", seed=seed, width=4)
+        found = keyhole.verify(tmp_path / "model", "majority", [3], read_at="SEP", among=["no"], **quick(tmp_path))
+        margins = judged(tensors, ([], [3]), "majority", 3, ((1, 0, 4), (0, 1, 4)))
         row = found.rows[0]
+        wrong = sum(margin < 0 for margin in margins.values()) / len(margins)
+        assert (row.sampled_wrong > 0) == (wrong > 0)
         if row.status == "PROVED":
             assert row.margin <= min(margins.values())
         if row.status == "COUNTEREXAMPLE":
@@ -80,33 +82,46 @@ def test_rivals_count(tmp_path):
 def test_a_restricted_claim_speaks_of_its_words_alone(tmp_path):
     """A wrong word is one of the words asked about."""
     write_gpt2(tmp_path / "model", seed=0)
-    found = keyhole.verify(
-        tmp_path / "model", "majority", [5], read_at="SEP", where="regex:0*1*", store=tmp_path / "store", samples=100
-    )
+    found = keyhole.verify(tmp_path / "model", "majority", [5], read_at="SEP", where="regex:0*1*", **quick(tmp_path))
     word = found.rows[0].wrong_numbers
     assert word is None or list(word[:-1]) == sorted(word[:-1])
+
+
+def test_a_length_without_words_is_said_to_be_vacuous(tmp_path):
+    """Words of (01)* have even lengths: an odd length is neither proved nor undecided, and draws no point."""
+    write_gpt2(tmp_path / "model", seed=0, width=4)
+    ask = {"read_at": "SEP", "where": "regex:(01)*", **quick(tmp_path)}
+    found = keyhole.verify(tmp_path / "model", "majority", [1, 2, 3], **ask)
+    assert [row.status == "VACUOUS" for row in found.rows] == [True, False, True]
+    assert "no word of length 3 is asked about" in str(found)
+    assert len(found.figure().rows) == 1
+    nothing = keyhole.verify(tmp_path / "model", "majority", [1, 3], **ask)
+    assert "no word of these lengths" in nothing.summary
+    with pytest.raises(AssumptionError, match="nothing to draw"):
+        nothing.figure()
 
 
 def test_a_compiled_model_is_verified_without_its_proof(tmp_path):
     """Majority of 21 at 300 positions is proved by counts; another function is refuted by a word."""
     path = tmp_path / "maj.safetensors"
-    keyhole.compile("majority:21", 300).save(path)
-    function = keyhole.compile("majority:21", 300).record()["function"]
-    right = keyhole.verify(path, function, store=tmp_path / "store", samples=100)
-    wrong = keyhole.verify(path, "x0", store=tmp_path / "store", samples=100)
+    compiled = keyhole.compile("majority:21", 300)
+    compiled.save(path)
+    function = compiled.record()["function"]
+    right = keyhole.verify(path, function, **quick(tmp_path, time_limit=5.0))
+    wrong = keyhole.verify(path, "x0", **quick(tmp_path, time_limit=5.0))
     assert (right.rows[0].status, wrong.rows[0].status) == ("PROVED", "COUNTEREXAMPLE")
 
 
 def test_a_second_call_reads_the_first_one(tmp_path, monkeypatch):
     """Verdicts are kept by the weights and the question: the same question is not searched again, another one is."""
-    write_gpt2(tmp_path / "model", seed=0)
-    ask = {"read_at": "SEP", "store": tmp_path / "store", "samples": 50}
+    write_gpt2(tmp_path / "model", seed=0, width=4)
+    ask = {"read_at": "SEP", **quick(tmp_path)}
     first = keyhole.verify(tmp_path / "model", "majority", [3, 4], **ask)
-    monkeypatch.setattr("keyhole.api.verify.verify_words", lambda *_, **__: pytest.fail("searched again"))
+    monkeypatch.setattr("keyhole.api.length_verdict.verify_words", lambda *_, **__: pytest.fail("searched again"))
     assert keyhole.verify(tmp_path / "model", "majority", [3, 4], **ask).rows == first.rows
     with pytest.raises(pytest.fail.Exception):
         keyhole.verify(tmp_path / "model", "majority of 0", [3], **ask)
-    write_gpt2(tmp_path / "model", seed=1)
+    write_gpt2(tmp_path / "model", seed=1, width=4)
     with pytest.raises(pytest.fail.Exception):
         keyhole.verify(tmp_path / "model", "majority", [3], **ask)
 
@@ -149,7 +164,7 @@ def test_two_layers_and_a_missing_map_are_refused(tmp_path):
 def test_the_record_and_the_figure(tmp_path):
     """The record is plain JSON with a row for each length, and the figure has a point for each."""
     write_gpt2(tmp_path / "model", seed=0)
-    found = keyhole.verify(tmp_path / "model", "majority", [3, 4, 5], read_at="SEP", store=tmp_path / "s", samples=20)
+    found = keyhole.verify(tmp_path / "model", "majority", [3, 4, 5], read_at="SEP", **quick(tmp_path))
     record = json.loads(found.to_json())
     assert [row["length"] for row in record["lengths"]] == [3, 4, 5]
     assert record["schema"] == "verify/1"

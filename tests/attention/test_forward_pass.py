@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.attention.activations import GELU, Identity, ReLU
+from keyhole.attention.activations import GELU, Identity, ReLU, TanhGELU
 from keyhole.attention.checks import require_weights
 from keyhole.attention.forward_pass import attend, forward, transform
 from keyhole.attention.function_classes import query_score, tf_block, tf_head, tf_layer, tf_scalar
@@ -187,13 +187,13 @@ def test_projection_is_nearest_and_shortens(seed, size):
 
 
 def test_activations_have_their_slope():
-    """L_σ is attained by GELU at √2 and by ReLU, never exceeded, and σ(0) = 0."""
+    """L_σ is attained up to its last digit, which is rounded up, by GELU at √2 and by ReLU; and σ(0) = 0."""
     x = np.linspace(-6, 6, 240_001)
-    for activation in (ReLU(), GELU(), Identity()):
+    for activation in (ReLU(), GELU(), TanhGELU(), Identity()):
         steepest = np.abs(np.diff(activation(x)) / np.diff(x)).max()
         # a difference quotient over 5e-5 is a slope in between, and rounds by 1e-16·6/5e-5
         assert steepest <= activation.lipschitz + 1e-10
-        assert steepest == pytest.approx(activation.lipschitz, abs=1e-8)
+        assert activation.lipschitz - 1e-5 < steepest
         assert activation(np.zeros(1))[0] == 0
 
 

@@ -38,6 +38,7 @@ def test_tables_agree_with_the_forward_pass(plan):
         np.testing.assert_allclose(route(tabulated, batch), expected, rtol=AGREE, atol=AGREE)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @settings(max_examples=8)  # jax compiles every operation for every shape, so few shapes
 @given(plans, st.sampled_from([(1, 2, 1), (6, 2, 2), (6, 3, 1)]))

@@ -4,8 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from beartype import beartype
-from jaxtyping import TypeCheckError, jaxtyped
+from jaxtyping import TypeCheckError
 
 from keyhole.attention.types import (
     Answers,
@@ -18,8 +17,10 @@ from keyhole.attention.types import (
 )
 from keyhole.errors import AssumptionError, ShapeError
 
+from helpers.typechecking import fully
 
-@jaxtyped(typechecker=beartype)
+
+@fully
 def weighed(scores: Scores, weights: Mixture, keys: Keys, answers: Answers) -> None:
     """One of each, as a checker sees them; T is one number throughout."""
 

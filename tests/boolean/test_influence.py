@@ -36,13 +36,13 @@ def test_small_functions_by_definition():
 
 @pytest.mark.slow
 def test_four_bits_by_flipping(four_bits, unchecked):
-    """Every influence and the largest sensitivity of every function of four bits."""
+    """Every influence and the largest sensitivity of the functions of four bits."""
     del unchecked
     patterns = np.arange(16)
     values = (np.arange(1 << 16)[:, None] >> patterns) & 1
     flips = np.stack([values != values[:, patterns ^ (1 << i)] for i in range(4)], axis=1)
     expected, largest = (flips.sum(axis=2) / 16).tolist(), flips.sum(axis=1).max(axis=1).tolist()
-    for number, function in enumerate(four_bits):
+    for number, function in four_bits.items():
         found = dict(zip(function.positions, influences(function).tolist(), strict=True))
         assert [found.get(i, 0.0) for i in range(4)] == expected[number]
         assert largest_sensitivity(function) == largest[number]

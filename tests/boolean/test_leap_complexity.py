@@ -35,10 +35,10 @@ def test_small_functions_by_orderings():
 
 @pytest.mark.slow
 def test_four_bits_by_closure(four_bits, unchecked):
-    """Every function of four bits."""
+    """Functions of four bits."""
     del unchecked
     even = [sum((character(mask, b) == 1) << b for b in range(16)) for mask in range(16)]
-    for number, function in enumerate(four_bits):
+    for number, function in four_bits.items():
         found = frozenset(m for m in range(1, 16) if 2 * ones(number & even[m]) != ones(number))
         assert leap(function) == leap_by_closure(found)
 

@@ -4,7 +4,7 @@ import runpy
 import subprocess
 import sys
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
@@ -111,17 +111,20 @@ def test_the_text_of_the_claim_the_scale_and_the_seed_count():
     assert key_of(measure) == keys[0]
 
 
+HEADS = {"head-degree", "head-influence", "head-parity"}  # `attention.evaluate` serves arrays of any library
+
+
 @pytest.mark.parametrize(
     ("package", "changed"),
     [
-        ("jax", {experiment.claim.id for experiment in TRAINING}),
+        ("jax", {experiment.claim.id for experiment in TRAINING} | HEADS),
         ("optax", {experiment.claim.id for experiment in TRAINING}),
         ("python-flint", {experiment.claim.id for experiment in TRAINING} | {"joined", "sharpness", "representation"}),
         ("rich", set()),
     ],
 )
 def test_a_package_counts_where_it_is_used(monkeypatch, package, changed):
-    """Another jax measures again what trains, and nothing else; what only prints counts nowhere."""
+    """Another jax measures again what trains, and what evaluates heads by code that takes jax's arrays; no other."""
     before = {experiment.claim.id: cache_key.cache_key(experiment, "quick", 0) for experiment in LIBRARY}
     versions = cache_key.versions
     monkeypatch.setattr(cache_key, "versions", lambda names: versions(names) | {package: "another"})
@@ -169,18 +172,18 @@ def test_what_is_imported_is_reached(name):
     # what `__init__` files import on the way is loaded too, and used by nobody
     run = subprocess.run([sys.executable, "-c", REACHED, name], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
-    reexported = {
-        module
-        for package in ("attention", "boolean", "bounds", "compiler", "files", "kernels", "latent", "rigorous")
-        for module in reachable_from(f"keyhole.{package}")
-    }
-    assert not loaded - reexported
+    packages = ("attention", "boolean", "bounds", "compiler", "files", "kernels", "latent", "rigorous")
+    assert not loaded - loaded_by(*(f"keyhole.{package}" for package in packages))
 
 
-def reachable_from(package):
-    """Every module that importing a package imports."""
-    program = f"import {package}, sys; print(*(name for name in sys.modules if name.startswith('keyhole.')))"
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+@cache
+def loaded_by(*packages):
+    """Every module of keyhole that importing these packages imports."""
+    program = (
+        f"import {', '.join(packages)}, sys; print(*(name for name in sys.modules if name.startswith('keyhole.')))"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
 
 
 def test_every_measurement_of_the_library_is_there():

@@ -30,7 +30,15 @@ pytestmark = pytest.mark.slow
 COMPUTED = [experiment for experiment in LIBRARY if experiment not in TRAINING]  # test_trained.py has the others
 
 
-@pytest.mark.parametrize("experiment", COMPUTED, ids=lambda experiment: experiment.claim.id)
+LONG = {"exchangeability-tests"}  # thousands of data sets
+
+
+def marked(experiment):
+    """The experiment, with the mark of what takes long."""
+    return pytest.param(experiment, marks=pytest.mark.long if experiment.claim.id in LONG else ())
+
+
+@pytest.mark.parametrize("experiment", [marked(each) for each in COMPUTED], ids=lambda experiment: experiment.claim.id)
 def test_every_claim_holds_at_quick_scale(experiment):
     """The quick scale decides every claim, on a seed that no text was written from."""
     outcome = experiment.measure("quick", 20)

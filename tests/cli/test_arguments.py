@@ -12,8 +12,8 @@ from keyhole.errors import ArgumentError
 
 @given(st.lists(st.integers(1, 10**12), min_size=1))
 def test_commas_give_back_what_was_typed(sizes):
-    """A list between commas is that list."""
-    assert counts(",".join(map(str, sizes))) == sizes
+    """A list between commas is that list, what is named twice taken once."""
+    assert counts(",".join(map(str, sizes))) == list(dict.fromkeys(sizes))
 
 
 @given(st.integers(1, 10**6), st.integers(0, 10**9))

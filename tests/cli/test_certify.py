@@ -82,7 +82,7 @@ def test_words(folder):
     helped = CliRunner().invoke(app, ["certify", "--help"], env={"COLUMNS": "80"}).stdout
     assert "keyhole certify weights.safetensors --data train.npz" in helped
     told = helped.split("Say what")[1].split("Examples:")[0].splitlines()
-    assert all(line.startswith(" ") and not line.startswith("  ") for line in told[1:] if line.strip())
+    assert all(line.startswith("  ") and not line.startswith("   ") for line in told[1:] if line.strip())
 
 
 def test_a_counterexample_exits_with_one_and_is_repaired(folder):

@@ -20,7 +20,9 @@ def test_help_fits_eighty_columns(command, monkeypatch):
     lines = answer.stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert not any(re.search(r"\w…", line) for line in lines if "ID,…" not in line and "TOKEN,…" not in line)
-    examples = [index for index, line in enumerate(lines) if re.match(r" +keyhole ", line)]
+    begun = next((index for index, line in enumerate(lines) if line.strip() in ("Example:", "Examples:")), len(lines))
+    ended = next(index for index, line in enumerate(lines) if line in ("Arguments:", "Options:"))
+    examples = [index for index in range(begun, ended) if lines[index].startswith("    keyhole ")]
     assert examples, "an example is wanted"
     assert all(not lines[index + 1].strip() for index in examples)
 
@@ -29,6 +31,5 @@ def test_every_command_has_a_short_line():
     """The list of commands says what each is for, uncut."""
     shown = CliRunner().invoke(app, ["--help"]).stdout
     assert "..." not in shown.split("Commands:")[1]
-    assert [line.split()[0] for line in shown.split("Commands:")[1].splitlines()[1:] if line.startswith("  ")][
-        : len(COMMANDS)
-    ]
+    listed = [line.split()[0] for line in shown.split("Commands:")[1].splitlines() if line.strip()]
+    assert sorted(listed[: len(COMMANDS)]) == COMMANDS

@@ -303,6 +303,7 @@ def test_hints_name_the_options(tmp_path, monkeypatch):
     assert short.stderr.splitlines()[-1] == "keyhole: --budget allows more runs at each context."
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_certify_settles_the_successes(tmp_path):
     """With --certify every successful run is read back, proved and identified; `certify` says the same of each.

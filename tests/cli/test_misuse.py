@@ -13,6 +13,11 @@ from keyhole.cli.app import app
         (("nonsense",), "No such command 'nonsense'", "keyhole --help"),
         (("bound", "--nonsense"), "No such option: --nonsense", "keyhole bound --help"),
         (("bound", "and:3", "--delta", "small"), "Invalid value for '--delta'", "keyhole bound --help"),
+        (
+            ("describe", "x1", "--context", "1__0"),
+            "'--context': '1__0' is not a whole number",
+            "keyhole describe --help",
+        ),
         (("describe",), "Missing argument 'FORMULA'", "keyhole describe --help"),
         (("describe", "x1", "x2"), "(x2)", "keyhole describe --help"),
         (("describe", "x1", "--context"), "'--context' requires an argument", "keyhole describe --help"),
@@ -36,3 +41,22 @@ def test_no_words_ask_for_help():
     answer = CliRunner().invoke(app, [])
     assert "describe" in answer.output
     assert "keyhole: " not in answer.output.splitlines()[0]
+
+
+@pytest.mark.parametrize(("shell", "told"), [(None, "no shell was found"), ("tcsh", "this shell is tcsh")])
+@pytest.mark.parametrize("option", ["--show-completion", "--install-completion"])
+def test_a_shell_that_cannot_be_taught_gets_a_sentence(shell, told, option, monkeypatch):
+    """Completion is for the shells that have it; elsewhere nothing is written, and the exit code is that of misuse."""
+    monkeypatch.setattr("typer._completion_shared._get_shell_name", lambda: shell)
+    answer = CliRunner().invoke(app, [option])
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert answer.stderr.startswith(f"keyhole: {option} was given, and {told}")
+
+
+def test_completion_is_shown_for_a_shell_that_has_it(monkeypatch):
+    """The script for the shell that gave the command."""
+    monkeypatch.setattr("typer._completion_shared._get_shell_name", lambda: "bash")
+    monkeypatch.setattr("typer.completion._get_shell_name", lambda: "bash")
+    answer = CliRunner().invoke(app, ["--show-completion"])
+    assert answer.exit_code == 0
+    assert "complete -o default" in answer.stdout

@@ -63,3 +63,41 @@ def test_out_leaves_a_device_and_a_link(tmp_path):
         pytest.skip(f"no device nodes here: {error}")
     assert CliRunner().invoke(app, [*BOUND, "--out", str(null)]).exit_code == 0
     assert null.is_char_device()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("describe", "and:3", "--out", "file/x.svg"),
+        ("describe", "and:3", "--out", "folder.svg"),
+        ("describe", "and:3", "--picture", "file/x.svg"),
+        ("compile", "and:3", "--context", "16", "--out", "file/x.safetensors"),
+        ("compile", "and:3", "--context", "16", "--pictures", "file/x"),
+        ("compile", "--suite", "1", "--context", "16", "--out", "file"),
+        (*BOUND, "--out", "file/x.txt"),
+        (*BOUND, "--vary", "context", "100,200", "--out", "folder.svg"),
+        ("certify", "nothing.safetensors", "--out", "file/x.json"),
+        ("check", "file/x"),
+        ("fit", "nothing.csv", "--out", "file/x.json"),
+        ("infer", "gaussian", "--size", "4", "--out", "file/x.svg"),
+        ("learn", "and:2", "--context", "8", "--samples", "8", "--learner", "elimination", "--out", "file/x"),
+        ("learn", "and:2", "--context", "8", "--samples", "8", "--learner", "elimination", "--out", "folder.svg"),
+        ("norms", "x1", "--out", "file/x.json"),
+        ("runs", "show", "abcd", "--out", "file/x.svg"),
+        ("runs", "export", "file/x.csv"),
+        ("score", "nothing.json", "nothing.npy", "--out", "file/x.json"),
+        ("verify", "nothing", "--claim", "x", "--out", "file/x.json"),
+        ("reproduce", "--only", "sharpness", "--workers", "1", "--out", "file/x"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_place_is_refused_before_work_is_done(words, tmp_path, monkeypatch):
+    """Where nothing can be written, nothing is computed, kept or printed: one sentence about the place, alone."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("a file")
+    (tmp_path / "folder.svg").mkdir()
+    answer = CliRunner().invoke(app, list(words))
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert len(answer.stderr.splitlines()) == 1
+    assert "Not a directory" in answer.stderr or "is a folder" in answer.stderr or "is a file" in answer.stderr
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "folder.svg"]

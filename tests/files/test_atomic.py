@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from keyhole.errors import DataError, OutputError, StoreError
-from keyhole.files.atomic import write_file
+from keyhole.files.atomic import require_file_place, require_folder_place, write_file
 from keyhole.files.looking import is_folder, is_there
 
 
@@ -275,3 +275,40 @@ def test_what_is_there_is_seen(tmp_path):
     assert not is_folder(path, DataError)
     assert is_folder(tmp_path, DataError)
     assert not is_there(tmp_path / "nothing", DataError)
+
+
+@pytest.mark.parametrize("require", [require_file_place, require_folder_place])
+def test_a_place_is_refused_before_anything_is_written(locked, require):
+    """A folder that may not be entered, and one that takes no files of ours, such as the root of the file system."""
+    for place, why in (
+        (locked / "x", "denied"),
+        (locked / "sub" / "x", "denied"),
+        (Path("/nowhere/x"), "no new files"),
+    ):
+        with pytest.raises(OutputError, match=why):
+            require(place)
+
+
+def test_a_place_for_a_file(tmp_path):
+    """A new name, an old file, a link and a device will do; a folder and what lies below a file will not."""
+    old, link = tmp_path / "old", tmp_path / "link"
+    old.write_text("old")
+    link.symlink_to(tmp_path / "new")
+    for place in (tmp_path / "new", tmp_path / "a" / "b" / "new", old, link, Path(os.devnull)):
+        require_file_place(place)
+    for place, why in ((tmp_path, "is a folder"), (old / "x", "Not a directory"), (tmp_path / ("x" * 300), "too long")):
+        with pytest.raises(OutputError, match=why):
+            require_file_place(place)
+    assert old.read_text() == "old"
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_place_for_a_folder(tmp_path):
+    """A folder, and a name that is free, are places for a folder; a file and what lies below it are not."""
+    (tmp_path / "old").write_text("old")
+    for place in (tmp_path, tmp_path / "a" / "b"):
+        require_folder_place(place)
+    for place, why in ((tmp_path / "old", "is a file"), (tmp_path / "old" / "x", "Not a directory")):
+        with pytest.raises(OutputError, match=why):
+            require_folder_place(place)
+    assert not (tmp_path / "a").exists()

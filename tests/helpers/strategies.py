@@ -1,26 +1,11 @@
 """What Hypothesis draws: positions far apart, tables, counting rules, formulas as text."""
 
-import jaxtyping
 import numpy as np
 from hypothesis import strategies as st
 
 from keyhole.boolean.function import constant, from_levels, from_table, literal
 
 FAR = 10**9
-
-
-def quietly(make):
-    """A maker of functions with run-time shape checks off: they draw random numbers, which strategies may not."""
-
-    def made(*drawn):
-        before = jaxtyping.config.jaxtyping_disable
-        jaxtyping.config.update("jaxtyping_disable", "1")
-        try:
-            return make(*drawn)
-        finally:
-            jaxtyping.config.update("jaxtyping_disable", str(int(before)))
-
-    return made
 
 
 def positions(least=0, most=6, last=FAR):
@@ -48,19 +33,19 @@ def countings(draw, least=0, most=8, last=FAR):
 
 def literals(last=FAR):
     """A bit, or a negated bit."""
-    signed = quietly(lambda place, flip: ~literal(place) if flip else literal(place))
+    signed = lambda place, flip: ~literal(place) if flip else literal(place)  # noqa: E731
     return st.builds(signed, st.integers(0, last), st.booleans())
 
 
 def functions(most=6, last=FAR):
     """Sparse functions of every kind."""
     return st.one_of(
-        st.booleans().map(quietly(constant)),
-        tables(min(3, most), most, last).map(lambda drawn: quietly(from_table)(*drawn)),
-        countings(min(3, most), most, last).map(lambda drawn: quietly(from_levels)(*drawn)),
+        st.booleans().map(constant),
+        tables(min(3, most), most, last).map(lambda drawn: from_table(*drawn)),
+        countings(min(3, most), most, last).map(lambda drawn: from_levels(*drawn)),
         literals(last),
-        tables(0, most, last).map(lambda drawn: quietly(from_table)(*drawn)),
-        countings(0, most, last).map(lambda drawn: quietly(from_levels)(*drawn)),
+        tables(0, most, last).map(lambda drawn: from_table(*drawn)),
+        countings(0, most, last).map(lambda drawn: from_levels(*drawn)),
     )
 
 

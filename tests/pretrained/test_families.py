@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keyhole.pretrained import load_checkpoint
+from keyhole.pretrained import load_checkpoint, prepare
 
 from helpers.plain_forward import run
 
@@ -28,6 +28,14 @@ FAMILIES = {
     "vit": ("ViTConfig", "ViTForImageClassification", SMALL | {"image_size": 6, "patch_size": 2}),
     "deit": ("DeiTConfig", "DeiTModel", SMALL | {"image_size": 6, "patch_size": 2}),
 }
+
+
+def forward(checkpoint, inputs):
+    """All maps and the last rows by the library's own forward pass."""
+    model, maps = prepare(checkpoint), []
+    rows = model.embed(inputs) if inputs.ndim == 1 else model.embed_features(inputs)
+    last = model.run(rows[None], look=lambda _, seen: maps.append(seen[0]))
+    return np.stack(maps), last[0]
 
 
 @pytest.mark.extra("torch")
@@ -65,6 +73,9 @@ def test_equal_to_transformers(tmp_path, family, stored):
     rows, maps = run(checkpoint, inputs)
     near = {"rtol": 0, "atol": 1e-5}
     assert np.allclose(maps, np.stack([each[0].numpy() for each in told.attentions]), **near)
+    ours, model_rows = forward(checkpoint, inputs)
+    assert np.allclose(ours, maps, rtol=0, atol=1e-9)
+    assert np.allclose(model_rows, rows, rtol=0, atol=1e-9)
     if hasattr(told, "logits"):
         asked = rows[0] if family == "vit" else rows
         assert np.allclose(checkpoint.unembedding(asked), told.logits[0].numpy(), rtol=0, atol=1e-4)
@@ -97,6 +108,9 @@ def test_equal_to_torch(tmp_path, norm_first, bias, single):
     rows, maps = run(checkpoint, inputs)
     with torch.no_grad():
         wanted = model(torch.tensor(inputs[None]))[0].numpy()
+    ours, model_rows = forward(checkpoint, inputs)
+    assert np.allclose(ours, maps, rtol=0, atol=1e-12)
+    assert np.allclose(model_rows, wanted, rtol=0, atol=1e-12)
     assert maps.shape == (1 if single else 2, 3, 7, 7)
     assert np.allclose(rows, wanted, rtol=0, atol=1e-12)
 

@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 
 import pytest
 from rich.console import Console
@@ -9,7 +10,7 @@ from rich.console import Console
 from keyhole.lab.thresholds.sweeps import Standing, SweepState
 from keyhole.progress import Progress
 from keyhole.show import progress_view
-from keyhole.show.progress_view import EVERY, Pace, line, line_watch, picture, view_progress
+from keyhole.show.progress_view import EVERY, Pace, line, line_view, line_watch, picture, view_progress
 
 
 def test_a_pipe_gets_milestones_and_a_line_now_and_then():
@@ -120,3 +121,32 @@ def test_work_goes_on_where_nobody_reads_its_lines(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Closed())
     with view_progress("working") as watch:
         watch(Progress(1, 2, "half", milestone=True))
+
+
+def test_silent_work_is_said_to_go_on():
+    """In a pipe, after so many silent seconds, a line says what the work is at; when it ends, so do the lines."""
+    written = []
+    with line_view("compiling", written.append, silent=0.01) as watch:
+        wait_for(lambda: written)
+        assert written[0] == "keyhole: compiling; at work for 0:00:00"
+        watch(Progress(1, 2, "proving"))
+        wait_for(lambda: written[-1].startswith("keyhole: proving; at work for "))
+    count = len(written)
+    time.sleep(0.05)
+    assert len(written) == count
+
+
+def test_work_that_speaks_is_left_alone():
+    """Where steps are told often enough, no line is added to theirs."""
+    written = []
+    with line_view("working", written.append, silent=30) as watch:
+        watch(Progress(1, 2, "a step", milestone=True))
+    assert written == ["keyhole: a step: 1 of 2"]
+
+
+def wait_for(met, seconds=20):
+    """Wait until a condition is met."""
+    until = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < until
+        time.sleep(0.001)

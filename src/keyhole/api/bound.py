@@ -398,7 +398,7 @@ def bound(
         except AssumptionError as refusal:
             refused.append((route.title, str(refusal)))
     if not guarantees and not subject.measured:
-        raise AssumptionError(f"No theorem applies to these norms: {refused[0][1]}")
+        raise AssumptionError(f"No theorem applies to these norms: {refused[-1][1]}")  # of the widest
     if guarantees:
         guarantees.sort(key=min(guarantees, key=lambda stated: stated.value).__ne__)  # the smallest first
     needed = () if gap is None else tuple((g.route.title, g.samples_for(gap)) for g in guarantees)
@@ -505,13 +505,13 @@ def _growths(
     grown = []
     compiled = _sparsity(source) is not None
     for kind in ("fixed", "compiled") if compiled else ("fixed",):
+        here = [
+            replace(profile, tokens=T + profile.constant_tokens)
+            if kind == "fixed"
+            else replace(norms_of(source, T), least_probability=profile.least_probability)
+            for T in contexts
+        ]
         for found in guarantees:
-            here = [
-                replace(profile, tokens=T + profile.constant_tokens)
-                if kind == "fixed"
-                else replace(norms_of(source, T), least_probability=profile.least_probability)
-                for T in contexts
-            ]
             sizes = tuple(float(found.again(profile=norms).samples_for(gap)) for norms in here)
             limit = LIMITS.get((found.route.key, kind)) or LIMITS[(kind,)]
             words = "fixed" if kind == "fixed" else "compiled at each context"

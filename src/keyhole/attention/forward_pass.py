@@ -35,6 +35,6 @@ def forward(model: Model, sequences: Shaped[Any, "*batch T"]) -> Float[Any, "*ba
     """The number that a model reads off [CLS], for one sequence (T,) or each of a batch (n, T).
 
     This is the general forward pass, for any depth, position and normaliser: the reference against which tables,
-    products and compiled models are tested. Nothing else in the library calls it; `evaluate` is faster.
+    products and compiled models are tested, and a wrong word is shown; `evaluate` is faster.
     """
     return model.readout(transform(model.blocks, embed_tokens(model.embedding, sequences))[..., -1, :])

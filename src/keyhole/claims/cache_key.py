@@ -4,7 +4,7 @@ The code is the module that measures a claim and every module which that one imp
 inside a function: the modules of keyhole and those of the claim's author, as syntax trees without docstrings. So a
 changed docstring, comment or line break measures nothing again, and a changed expression measures those claims again
 that can reach it. Installed packages count by their versions, and only those which these modules import: a new jax
-measures again what trains, and nothing else. The text of the claim, the scale and the seed complete the key.
+measures again what trains, and what evaluates heads by code that takes jax's arrays too. The text of the claim, the scale and the seed complete the key.
 
 `keyhole.show`, `keyhole.papers` and what lists and runs claims are not followed: they decide no number.
 

@@ -17,6 +17,7 @@ from keyhole.cli.compile import compile_command
 from keyhole.cli.describe import describe_command
 from keyhole.cli.exchangeable import exchangeable_command
 from keyhole.cli.fit import fit_command
+from keyhole.cli.heads import heads_command
 from keyhole.cli.infer import infer_command
 from keyhole.cli.learn import learn_command
 from keyhole.cli.norms import norms_command
@@ -27,6 +28,8 @@ from keyhole.cli.score import score_command
 from keyhole.cli.verify import verify_command
 from keyhole.errors import ArgumentError
 
+SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")  # those that can be taught our words
+
 
 class Courteous(TyperGroup):
     """Shows misuse and errors as sentences, each kind with its exit code."""
@@ -35,7 +38,9 @@ class Courteous(TyperGroup):
         """Read the words before the command."""
         try:
             with one_sentence():
-                _refuse_blanks(words[1] if len(words) > 1 else more.get("args", ()))
+                given = words[1] if len(words) > 1 else more.get("args", ())
+                _refuse_blanks(given)
+                _require_shell(given)
                 return super().make_context(*words, **more)
         except Misuse as error:
             if type(error).__name__ == "NoArgsIsHelpError":  # no words at all are a call for help
@@ -58,13 +63,26 @@ def _refuse_blanks(words: Sequence[str]) -> None:
             raise ArgumentError(f"{option} was given an empty word; write something there, or leave the option out.")
 
 
+def _require_shell(words: Sequence[str]) -> None:
+    """Refuse to complete for a shell that cannot be told, as where no shell gave the command."""
+    asked = words[0] if words and words[0] in ("--show-completion", "--install-completion") else ""
+    if not asked:
+        return
+    from typer._completion_shared import _get_shell_name
+
+    shell = _get_shell_name()
+    if shell not in SHELLS:
+        here = "no shell was found behind this command" if shell is None else f"this shell is {shell}"
+        raise ArgumentError(f"{asked} was given, and {here}; ask for it at a prompt of {', '.join(SHELLS)}.")
+
+
 def _refused(error: Any, command: str | None = None) -> typer.Exit:
     """Say in one sentence what is wrong with the words, and where to look."""
     named: list[str] = []
     here = error.ctx
     while here is not None and here.parent is not None:
         named, here = [here.info_name, *named], here.parent
-    asked = " ".join(error.format_message().split()).rstrip(".")
+    asked = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ")
     helping = " ".join(["keyhole", *(named or filter(None, [command])), "--help"])
     typer.echo(f"keyhole: {asked}; `{helping}` shows what to write.", err=True)
     return typer.Exit(INPUT)
@@ -81,6 +99,7 @@ app = typer.Typer(
 app.command("describe", short_help="What a function is, and how hard to learn.")(describe_command)
 app.command("compile", short_help="Exact weights for a function, with a proof.")(compile_command)
 app.command("norms", short_help="Least path norms of functions; norms of a checkpoint.")(norms_command)
+app.command("heads", short_help="What a checkpoint's heads do on data.")(heads_command)
 app.command("check", short_help="Whether a model file is what it claims.")(check_command)
 app.command("certify", short_help="What a model computes, on every input.")(certify_command)
 app.command("verify", short_help="Whether a claim about a model holds at every length.")(verify_command)

@@ -1,8 +1,10 @@
-"""How arguments are spelled: whole numbers with powers of ten, and lists of them as 25,50,100 or 25..800."""
+"""How arguments are spelled: whole numbers with powers of ten, lists of them as 25,50,100 or 25..800, and places."""
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
+from keyhole.api.places import require_file_place, require_folder_place
 from keyhole.errors import ArgumentError
 
 MOST = 10_000  # more is a typing error
@@ -63,6 +65,18 @@ def settings(text: str) -> dict[str, str]:
             raise ArgumentError(f"{text!r} is no list of settings; write each once, as in width=32,heads=2,rate=1e-3.")
         found[name] = value
     return found
+
+
+def file_place(text: str) -> Path:
+    """A path where a file can be written; any other is refused before work is done."""
+    require_file_place(path := Path(text))
+    return path
+
+
+def folder_place(text: str) -> Path:
+    """A path of a folder that takes files, or can be made; any other is refused before work is done."""
+    require_folder_place(path := Path(text))
+    return path
 
 
 def refuse_ignored(options: Mapping[str, bool], why: str) -> None:

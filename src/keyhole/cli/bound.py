@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, counts
+from keyhole.cli.arguments import count, counts, file_place
 from keyhole.errors import ArgumentError
 
 SOURCE = (
@@ -46,7 +46,7 @@ def bound_command(
     template: Annotated[bool, typer.Option("--template", help="Print a JSON of norms to edit.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help=OUT),
+        typer.Option(help=OUT, metavar="FILE", parser=file_place),
     ] = None,
 ) -> None:
     """Say what the norms of SOURCE guarantee after M samples, by every theorem that applies, the smallest gap first.
@@ -78,6 +78,7 @@ def bound_command(
     from keyhole.api.checkpoint_bound import checkpoint_bound, is_checkpoint
     from keyhole.api.stored_run import names_run
     from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
 
     if template:
         typer.echo(norms_template())
@@ -91,19 +92,20 @@ def bound_command(
         raise ArgumentError(f"Only the context can be varied; got {vary[0]!r}. Write --vary context 1e2..1e8.")
     if out is not None:
         Bound.require_ending(out)
-    answer = (checkpoint_bound if not names_run(source) and is_checkpoint(source) else ask)(
-        source,
-        float(count(samples)) if samples else None,
-        count(context) if context else None,
-        delta=delta,
-        gap=gap,
-        measured=measured,
-        contexts=counts(vary[1]) if vary else (),
-        law=law_of(law),
-        accepted=accepted,
-        store=store,
-        tell=lambda said: typer.echo(said, err=True),
-    )
+    with view_progress("bounding"):
+        answer = (checkpoint_bound if not names_run(source) and is_checkpoint(source) else ask)(
+            source,
+            float(count(samples)) if samples else None,
+            count(context) if context else None,
+            delta=delta,
+            gap=gap,
+            measured=measured,
+            contexts=counts(vary[1]) if vary else (),
+            law=law_of(law),
+            accepted=accepted,
+            store=store,
+            tell=lambda said: typer.echo(said, err=True),
+        )
     if out is not None:
         typer.echo(f"wrote {answer.save(out, explained=explain)}", err=True)
         if out.suffix.lower() not in DRAWN:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count
+from keyhole.cli.arguments import count, file_place
 
 FILE = (
     "A run of `keyhole learn`, by the beginning of its name; or a model file: keyhole's own, or PyTorch weights in "
@@ -48,32 +48,32 @@ def certify_command(
         typer.Option(help="Read every head as decision lists too, and show so many lines of each.", metavar="N", min=1),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw the lists (.svg, .png, .html or .csv).", metavar="FILE")
+        Path | None, typer.Option(help="Draw the lists (.svg, .png, .html or .csv).", metavar="FILE", parser=file_place)
     ] = None,
     seed: Annotated[int, typer.Option(help="Draws every random input.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE")] = None,
+    out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
 ) -> None:
     """Say what a model computes, prove it on all inputs or refute it, and bound its error from its training set.
 
-        PROVED means that the model equals the printed function on every input; it does not mean that either is right.
+    PROVED means that the model equals the printed function on every input; it does not mean that either is right.
 
-        Exit code 0 if the question was answered (also undecided or vacuous), 1 if
-        model and function disagree on some input, 2 for bad input.
+    Exit code 0 if the question was answered (also undecided or vacuous), 1 if
+    model and function disagree on some input, 2 for bad input.
 
     Examples:
 
-          keyhole certify and.safetensors
+      keyhole certify and.safetensors
 
-          keyhole certify 3f0a91c2 --assume-junta 3
+      keyhole certify 3f0a91c2 --assume-junta 3
 
-          keyhole certify weights.safetensors --data train.npz --assume-junta 3
+      keyhole certify weights.safetensors --data train.npz --assume-junta 3
 
-              keyhole certify weights.safetensors --data noisy.csv --label-noise 0.05
+      keyhole certify w.safetensors --data noisy.csv --label-noise 0.05
 
-          keyhole certify a.safetensors --data train.npz --repair --out b.safetensors
+      keyhole certify a.safetensors --data d.npz --repair --out b.safetensors
 
-          keyhole certify and.safetensors --lists 8 --picture lists.svg
+      keyhole certify and.safetensors --lists 8 --picture lists.svg
     """
     from keyhole.api.certify import Certified, certify
     from keyhole.cli.printing import print_document

@@ -25,8 +25,10 @@ def check_command(
     """
     from keyhole.api.check import check
     from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
 
-    checked = check(file)
+    with view_progress("checking"):
+        checked = check(file)
     if json:
         typer.echo(checked.to_json())
     else:

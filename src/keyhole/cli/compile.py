@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, refuse_ignored
+from keyhole.cli.arguments import count, file_place, folder_place, refuse_ignored
 from keyhole.errors import ArgumentError
 
 EXAMPLES = """
@@ -68,7 +68,10 @@ def compile_command(
         ),
     ] = None,
     pictures: Annotated[
-        Path | None, typer.Option(help="Draw attention, weights and response into this folder (SVG).", metavar="DIR")
+        Path | None,
+        typer.Option(
+            help="Draw attention, weights and response into this folder (SVG).", metavar="DIR", parser=folder_place
+        ),
     ] = None,
     suite: Annotated[
         int | None,
@@ -105,20 +108,23 @@ def compile_command(
     from keyhole.api.compile import Compiled
     from keyhole.api.compile import compile as compile_function
     from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
 
     if out is not None:
         Compiled.require_ending(out)
-    compiled = compile_function(
-        formula,
-        context,
-        construction=construction,
-        gamma=gamma,
-        rho=rho,
-        output=output,
-        seed=seed,
-        minimise=minimise,
-        carry=carry,
-    )
+        file_place(str(out))
+    with view_progress("compiling"):
+        compiled = compile_function(
+            formula,
+            context,
+            construction=construction,
+            gamma=gamma,
+            rho=rho,
+            output=output,
+            seed=seed,
+            minimise=minimise,
+            carry=carry,
+        )
     if json:
         typer.echo(compiled.to_json())
     else:
@@ -136,6 +142,7 @@ def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: b
     """Write a suite into the folder asked for."""
     if out is None:
         raise ArgumentError("A suite needs a folder to go to; name one, as in --out suite.")
+    folder_place(str(out))
     from keyhole.api.suite import make_suite
     from keyhole.show.progress_view import view_progress
 

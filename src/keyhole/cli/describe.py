@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count
+from keyhole.cli.arguments import count, file_place
 
 EXAMPLES = """
 Examples:
@@ -40,7 +40,8 @@ def describe_command(
         int | None, typer.Option(help="How many lines of each head's list are shown; for a file.", metavar="N", min=1)
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw a file's lists (.svg, .png, .html or .csv).", metavar="FILE")
+        Path | None,
+        typer.Option(help="Draw a file's lists (.svg, .png, .html or .csv).", metavar="FILE", parser=file_place),
     ] = None,
     seed: Annotated[int, typer.Option(help="Draws the table of random:s.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
@@ -49,6 +50,7 @@ def describe_command(
         typer.Option(
             help="Write a file: .json or .txt for the description; .svg, .pdf, .png, .html or .csv for the figure.",
             metavar="FILE",
+            parser=file_place,
         ),
     ] = None,
 ) -> None:
@@ -60,13 +62,15 @@ def describe_command(
     """
     from keyhole.api.describe import Description, describe
     from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
     from keyhole.show.site import require_format, save_figure
 
     if out is not None:
         Description.require_ending(out)
     if picture is not None:
         require_format(picture)
-    description = describe(formula, context=context, seed=seed, lists=lists)
+    with view_progress("describing"):
+        description = describe(formula, context=context, seed=seed, lists=lists)
     if json:
         typer.echo(description.to_json())
     else:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from keyhole.cli.arguments import file_place
+
 DATA = "A .csv with a row per sample and the label (0 or 1) last, with or without a header; or .npz: inputs and labels."
 
 
@@ -17,7 +19,9 @@ def fit_command(
     delta: Annotated[float, typer.Option(help="Chance that the promised error is wrong.")] = 0.01,
     time_limit: Annotated[float, typer.Option(help="Seconds for the search.", metavar="S")] = 30.0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the answer as .json, .txt or .html.", metavar="FILE")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the answer as .json, .txt or .html.", metavar="FILE", parser=file_place)
+    ] = None,
 ) -> None:
     """Find the functions of the fewest positions that agree with every row of DATA; no network is trained.
 
@@ -31,10 +35,12 @@ def fit_command(
     """
     from keyhole.api.fit import Fit, fit
     from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
 
     if out is not None:
         Fit.require_ending(out)
-    answer = fit(data, sparsity=sparsity, symbols=symbols, delta=delta, time_limit=time_limit)
+    with view_progress("searching"):
+        answer = fit(data, sparsity=sparsity, symbols=symbols, delta=delta, time_limit=time_limit)
     if json:
         typer.echo(answer.to_json())
     else:

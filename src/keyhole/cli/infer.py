@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import counts, names
+from keyhole.cli.arguments import counts, file_place, names
 
 MODEL = "A latent model by its name, such as gaussian, polya or gp; an unknown name lists them all."
 KINDS = (
@@ -30,7 +30,9 @@ def infer_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write the figure (.svg, .pdf, .png, .html, .csv), or the answer (.json, .txt).", metavar="FILE"
+            help="Write the figure (.svg, .pdf, .png, .html, .csv), or the answer (.json, .txt).",
+            metavar="FILE",
+            parser=file_place,
         ),
     ] = None,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from keyhole.cli.arguments import counts, names, refuse_ignored, settings
+from keyhole.cli.arguments import counts, file_place, folder_place, names, refuse_ignored, settings
 from keyhole.errors import KeyholeError
 
 TASK = (
@@ -90,6 +90,7 @@ def learn_command(
 
     if out is not None:
         SampleComplexity.require_ending(out)
+        (file_place if out.suffix else folder_place)(str(out))
     if samples or online:
         chosen = {"--budget": budget != BUDGET, "--precision": precision != PRECISION}
         refuse_ignored(chosen, "they are for sizes that are chosen in rounds; leave out --samples and --online")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from keyhole.cli.arguments import count
+from keyhole.cli.arguments import count, file_place
 from keyhole.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -61,7 +61,11 @@ def norms_command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the norms as .json, .txt or .html; heads as .svg, .png, .html, .csv.", metavar="FILE"),
+        typer.Option(
+            help="Write the norms as .json, .txt or .html; heads as .svg, .png, .html, .csv.",
+            metavar="FILE",
+            parser=file_place,
+        ),
     ] = None,
 ) -> None:
     """The least path norm that represents a function, or the norms of W_QK and W_OV of every head of a checkpoint.
@@ -74,6 +78,7 @@ def norms_command(
     """
     from keyhole.api.checkpoint_norms import names_checkpoint
     from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
 
     sources = what or []
     of_checkpoint = {
@@ -93,7 +98,8 @@ def norms_command(
             raise ArgumentError(f"{flags} are of a checkpoint's norms, and {' '.join(sources) or 'nothing'} is none.")
         from keyhole.api.norms import norms
 
-        found = norms(sources[0] if sources else None, output=output or "signs", seed=seed)
+        with view_progress("searching"):
+            found = norms(sources[0] if sources else None, output=output or "signs", seed=seed)
     if json:
         typer.echo(found.to_json())
     else:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import names
+from keyhole.cli.arguments import folder_place, names
 
 
 class Scale(StrEnum):
@@ -23,9 +23,9 @@ def reproduce_command(
     only: Annotated[
         str, typer.Option(help="Claims to look at, by id, with commas; keyhole claims lists them.", metavar="ID,…")
     ] = "",
-    out: Annotated[Path, typer.Option(help="Folder of the page, the findings and the figures.", metavar="DIR")] = Path(
-        "report"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder of the page, the findings and the figures.", metavar="DIR", parser=folder_place)
+    ] = Path("report"),
     seed: Annotated[int, typer.Option(help="Seeds every random draw.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the findings as one JSON object.")] = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from keyhole.cli.arguments import counts
+from keyhole.cli.arguments import counts, file_place
 from keyhole.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def list_command(
 def show_command(
     run: Annotated[str, typer.Argument(help="Its name, or as much of it as no other run has.")],
     store: Folder = None,
-    out: Annotated[Path | None, typer.Option("--out", help=CURVES, metavar="FILE")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help=CURVES, metavar="FILE", parser=file_place)] = None,
     json: AsJson = False,
 ) -> None:
     """Everything about one run: what was asked, what it came to, what it was computed with.
@@ -104,7 +104,7 @@ def show_command(
 
 @runs_app.command("export")
 def export_command(
-    file: Annotated[Path, typer.Argument(help="A .csv file.", metavar="FILE.csv")],
+    file: Annotated[Path, typer.Argument(help="A .csv file.", metavar="FILE.csv", parser=file_place)],
     task: Task = "",
     learner: Learner = "",
     context: Context = "",

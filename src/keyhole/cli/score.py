@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from keyhole.cli.arguments import file_place
+
 EXAMPLES = """
 Examples:
 
@@ -34,7 +36,9 @@ def score_command(
     ] = None,
     seed: Annotated[int, typer.Option(help="Draws the resamples of the intervals.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the scores as .json, .txt or .html.", metavar="FILE")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the scores as .json, .txt or .html.", metavar="FILE", parser=file_place)
+    ] = None,
 ) -> None:
     """Precision, recall and AUC of the relevant positions, with intervals over the inputs.
 
@@ -42,10 +46,12 @@ def score_command(
     """
     from keyhole.api.score import Scores, score
     from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
 
     if out is not None:
         Scores.require_ending(out)
-    scores = score(key, attributions, model=model, top=top, seed=seed)
+    with view_progress("scoring"):
+        scores = score(key, attributions, model=model, top=top, seed=seed)
     if json:
         typer.echo(scores.to_json())
     else:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, lengths
+from keyhole.cli.arguments import count, file_place, lengths
 
 MODEL = (
     "A folder with a one-layer checkpoint (config.json and weights), a file of weights, or a model compiled by keyhole."
@@ -48,7 +48,11 @@ def verify_command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the verdicts (.json, .txt) or the figure (.svg, .png, .html).", metavar="FILE"),
+        typer.Option(
+            help="Write the verdicts (.json, .txt) or the figure (.svg, .png, .html).",
+            metavar="FILE",
+            parser=file_place,
+        ),
     ] = None,
 ) -> None:
     """Prove a claim about a model on every word of each length, or find a word on which it is wrong.

@@ -4,10 +4,12 @@ Only regular files are replaced. Links are followed and stay; devices that take 
 through; what else is no file is refused. A file that is replaced keeps its owner, where that may be, and its mode.
 """
 
+import errno
 import os
 import stat
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,11 +20,9 @@ NO_FILES = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a block device", stat.S_IFS
 
 def write_file(path: Path, content: bytes) -> Path:
     """Write the content at the path, making the folders it needs, and return the path."""
-    try:
+    with _refused(path):
         found = _found(path)
-        if found is not None and stat.S_IFMT(found.st_mode) in NO_FILES:
-            inside = " inside it" if stat.S_ISDIR(found.st_mode) else ""
-            raise OutputError(f"{str(path)!r} is {NO_FILES[stat.S_IFMT(found.st_mode)]}; name a file{inside}.")
+        _require_file(path, found)
         printed = None if found is None else _printed(found)
         if printed is not None:
             _write_through(os.dup(printed), content)
@@ -30,11 +30,52 @@ def write_file(path: Path, content: bytes) -> Path:
             _replace(Path(os.path.realpath(path)), content, found)
         else:
             _write_through(os.open(path, os.O_WRONLY | os.O_NOCTTY), content)
+    return path
+
+
+def require_file_place(path: Path) -> None:
+    """Refuse a path where no file can be written, as far as can be told without writing, before work is done for it."""
+    with _refused(path):
+        found = _found(path)
+        _require_file(path, found)
+        if found is None or (stat.S_ISREG(found.st_mode) and _printed(found) is None):
+            _require_writable(Path(os.path.realpath(path)).parent)
+
+
+def require_folder_place(path: Path) -> None:
+    """Refuse a path where no folder is and none can be made, or whose folder takes no files, before work is done."""
+    with _refused(path):
+        found = _found(path)
+        if found is not None and not stat.S_ISDIR(found.st_mode):
+            raise OutputError(f"{str(path)!r} is a file, and a folder is needed; name another.")
+        _require_writable(Path(os.path.realpath(path)))
+
+
+@contextmanager
+def _refused(path: Path) -> Iterator[None]:
+    """Say in a sentence what the system refuses of this path."""
+    try:
+        yield
     except OSError as error:
         raise OutputError(f"{str(path)!r} cannot be written: {error.strerror}. Choose another place.") from error
     except ValueError as error:  # a null character, or a letter that file names cannot have
         raise OutputError(f"{str(path)!r} cannot be written: {error}. Choose another name.") from error
-    return path
+
+
+def _require_file(path: Path, found: os.stat_result | None) -> None:
+    if found is not None and stat.S_IFMT(found.st_mode) in NO_FILES:
+        inside = " inside it" if stat.S_ISDIR(found.st_mode) else ""
+        raise OutputError(f"{str(path)!r} is {NO_FILES[stat.S_IFMT(found.st_mode)]}; name a file{inside}.")
+
+
+def _require_writable(folder: Path) -> None:
+    """Refuse a folder that takes no new entries; of one that is still to be made, the first that is there counts."""
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise PermissionError(errno.EACCES, f"the folder {str(folder)!r} takes no new files")
 
 
 def _found(path: Path) -> os.stat_result | None:

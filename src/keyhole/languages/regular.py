@@ -212,7 +212,7 @@ class _Parser:
     def _counted(self, inner: Expression) -> Expression:
         end = self.text.find("}", self.at)
         least, comma, most = self.text[self.at : end].partition(",") if end >= 0 else ("", "", "")
-        if not least.isdecimal() or (most and not most.isdecimal()):
+        if not f"{least}{most}".isascii() or not least.isdecimal() or (most and not most.isdecimal()):
             self._refuse("{ needs one or two whole numbers, as in {2} or {2,4}")
         self.at = end + 1
         low, high = int(least), int(most) if most else int(least)

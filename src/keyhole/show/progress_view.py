@@ -1,10 +1,14 @@
-"""Progress on stderr: a bar or a table that follows the work on a terminal, and a line now and then in a pipe."""
+"""Progress on stderr: a bar or a table that follows the work on a terminal, and a line now and then in a pipe.
+
+Work that says nothing of its steps is not silent either: in a pipe a line says what it is at, and since when.
+"""
 
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from threading import Event, Thread
 from typing import Any, Protocol, runtime_checkable
 
 from rich.console import Console, Group, RenderableType
@@ -18,6 +22,7 @@ from keyhole.show.sample_complexity import standings_document
 from keyhole.show.text import to_text
 
 EVERY = 5.0  # seconds between two lines in a pipe, but for milestones
+SILENT = 10.0  # seconds after which a line says in a pipe that the work goes on
 BAR = 40  # letters
 WORDS = 28  # letters of what is being done, beside the bar
 
@@ -53,7 +58,8 @@ def view_progress(what: str) -> Iterator[Watch]:
     """A watcher that shows the steps of a piece of work on stderr, and takes its picture away when the work ends."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield line_watch(_write_line)
+        with line_view(what, _write_line, silent=SILENT) as watch:
+            yield watch
         return
     with Live(Text(what), console=console, transient=True, refresh_per_second=4) as live:
         pace = Pace()
@@ -65,6 +71,40 @@ def _write_line(text: str) -> None:
     with suppress(OSError, ValueError):
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
+
+
+@contextmanager
+def line_view(
+    what: str, write: Callable[[str], object], *, silent: float, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Watch]:
+    """A watcher that writes lines; between them, after so many silent seconds, one says that the work goes on."""
+    begun = last = clock()
+    at, ended = what, Event()
+
+    def say(text: str) -> None:
+        nonlocal last
+        last = clock()
+        write(text)
+
+    lines = line_watch(say, clock=clock)
+
+    def watch(progress: Progress) -> None:
+        nonlocal at
+        at = progress.what
+        lines(progress)
+
+    def break_the_silence() -> None:
+        while not ended.wait(max(silent - (clock() - last), silent / 100)):
+            if clock() - last >= silent:
+                say(f"keyhole: {at}; at work for {_clock(clock() - begun)}")
+
+    thread = Thread(target=break_the_silence, daemon=True)
+    thread.start()
+    try:
+        yield watch
+    finally:
+        ended.set()
+        thread.join()
 
 
 def line_watch(write: Callable[[str], object], *, clock: Callable[[], float] = time.monotonic) -> Watch:

@@ -8,8 +8,8 @@ from keyhole.show.document import Column, Document, Facts, Gap, Grid, Heading, L
 
 Record = Mapping[str, Any]
 
-VERDICTS = {"PROVED": "PROVED", "COUNTEREXAMPLE": "WRONG INPUT", "UNDECIDED": "UNDECIDED"}
-TONES: Mapping[str, Tone] = {"PROVED": "good", "WRONG INPUT": "bad", "UNDECIDED": "mild"}
+VERDICTS = {"PROVED": "PROVED", "COUNTEREXAMPLE": "WRONG INPUT", "UNDECIDED": "UNDECIDED", "VACUOUS": "no words"}
+TONES: Mapping[str, Tone] = {"PROVED": "good", "WRONG INPUT": "bad", "UNDECIDED": "mild", "no words": "mild"}
 LETTERS = 32  # of a word shown in a row
 
 
@@ -40,12 +40,16 @@ def verification_document(record: Record) -> Document:
         for row in record["lengths"]
     ]
     wrong = next((row for row in record["lengths"] if row["status"] == "COUNTEREXAMPLE"), None)
+    notes: list[tuple[str, str]] = [
+        (f"T = {row['length']}", row["reason"]) for row in record["lengths"] if row["reason"]
+    ]
     assumed = [("assumed" if not index else "", line) for index, line in enumerate(record["assumed"])]
     return (
         Facts(facts),
         Gap(),
         Grid(columns, rows),
         *([] if wrong is None else _wrong(record, wrong)),
+        *((Gap(), Facts(notes)) if notes else ()),
         Gap(),
         Facts(assumed),
     )
@@ -82,22 +86,23 @@ def _wrong(record: Record, row: Record) -> Document:
         Lines(_joined(row["wrong_tokens"])),
         Lines(f"On this word of length {row['length']} {wins}."),
     ]
-    if computed is not None:
+    if computed is not None and record["loader"] is not None:
         lines += [
             Lines(f"A plain forward pass in the format of the weights prefers it by {abs(computed):.4g}."),
             Gap(),
             Heading("to see it in transformers"),
-            Lines(python_lines(record["source"], row["wrong_numbers"])),
+            Lines(python_lines(record, row["wrong_numbers"])),
         ]
     return tuple(lines)
 
 
-def python_lines(source: str, numbers: list[int]) -> str:
-    """The few lines of Python that show the logits after a word."""
+def python_lines(record: Record, numbers: list[int]) -> str:
+    """The few lines of Python that show the logits where the answer is read."""
+    place = 0 if record["read_first"] else -1
     return "\n".join(
         (
             "import torch, transformers",
-            f"model = transformers.AutoModelForCausalLM.from_pretrained({source!r})",
-            f"print(model(torch.tensor([{list(numbers)}])).logits[0, -1])",
+            f"model = transformers.{record['loader']}.from_pretrained({record['source']!r})",
+            f"print(model(torch.tensor([{list(numbers)}])).logits[0, {place}])",
         )
     )

@@ -14,8 +14,8 @@ from keyhole.bounds.theorems.tabulated import (
     compiled_path_inf,
     contraction_price,
     joined_samples,
+    log_one_position_functions,
     observed_normaliser_gap,
-    one_position_functions,
     one_position_rate,
     series_price,
     spread_price,
@@ -201,7 +201,14 @@ def test_growth_is_exactly_the_root_of_log_t():
 @pytest.mark.parametrize(("symbols", "functions"), [(1, 2), (2, 202), (3, 602), (4, 1402)])
 def test_one_position_functions(symbols, functions):
     """(2^A − 2)T + 2 at T = 100."""
-    assert one_position_functions(100, symbols) == functions
+    assert log_one_position_functions(100, symbols) == log(functions)
+
+
+@pytest.mark.parametrize("symbols", [64, 65, 66, 1000, 5000])
+def test_large_alphabets_are_counted_too(symbols):
+    """A vocabulary has more subsets than a float holds; their logarithm is that of the exact whole number."""
+    assert log_one_position_functions(512, symbols) == pytest.approx(log((2**symbols - 2) * 512 + 2), rel=1e-15)
+    assert log_one_position_functions(512, 10**9) == pytest.approx(10**9 * log(2) + log(512), rel=1e-15)
 
 
 def test_nonnegative_readouts_drop_the_factor_two():

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keyhole.attention.tables import Tabulated, TabulatedHead
@@ -146,6 +146,7 @@ def test_cutting_a_part_keeps_its_range(seed, symbols, row):
 
 
 @given(st.integers(0, 10**6), st.floats(5, 25))
+@example(405, 18.0)  # the heaviest token is at the minimum, and its own cost there is rounding
 def test_sharp_heads_stay_exact(seed, sharpness):
     """Masses that differ by e^100 leave the range of one head exact to 1e-9: nothing cancels."""
     tables = random_tables(seed, 6, sharpness=sharpness)

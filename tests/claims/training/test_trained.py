@@ -305,6 +305,7 @@ def test_settled_tells_every_share():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_an_experiment_in_earnest(tmp_path, monkeypatch):
     """A miniature of the settled experiment trains, certifies and holds; its runs are kept and found again.
 

@@ -34,7 +34,7 @@ def test_every_field_is_in_the_name():
         known |= {"decay_kind": "coupled", "residual": False, "heads": 8, "width": 32, "weight_scale": 0.5}
         known |= {"steps": 4000, "every": 100}  # readings divide the steps
         other = known.get(field.name, value + 0.5 if isinstance(value, float) else value)
-        other = value + 1 if other == value else other
+        other = (not value if isinstance(value, bool) else value + 1) if other == value else other
         settings = replace(SPEC.learner.settings, **{field.name: other})
         others.append(replace(SPEC, learner=TransformerLearner(settings)))
     names = [SPEC.identity, *(other.identity for other in others)]

@@ -44,6 +44,7 @@ CURVES = (
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_cover_after_adaptive_rounds():
     """90 % intervals of rounds that stop when they are narrow cover m* in 90 % less three standard errors.
 

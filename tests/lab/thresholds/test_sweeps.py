@@ -60,15 +60,17 @@ def test_an_adaptive_sweep_follows_its_schedule(reference):
     """
     for threshold, level in zip(reference.thresholds, (30, 40), strict=True):
         assert level / 2 < threshold.m < 2 * level
-        counts = {
-            tally.samples: (tally.successes, tally.trials)
-            for tally in reference.tallies
-            if tally.context == threshold.context
-        }
+        counts = reference_counts(reference, threshold.context)
         assert not ADAPTIVE.schedule.next_round(counts)
         assert threshold == estimate_threshold(threshold.context, counts, unfitted=unfits(reference, threshold.context))
     assert reference.made == len(reference.rows)
-    assert set(reference.runs_needed.values()) == {0}
+    tallies = {context: reference_counts(reference, context) for context in (8, 16)}
+    assert reference.runs_needed == {context: ADAPTIVE.schedule.remaining(each) for context, each in tallies.items()}
+
+
+def reference_counts(found, context):
+    """Successes and trials of each size at a context."""
+    return {tally.samples: (tally.successes, tally.trials) for tally in found.tallies if tally.context == context}
 
 
 def unfits(found, context):

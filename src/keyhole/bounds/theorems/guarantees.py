@@ -157,7 +157,15 @@ def guarantee(
     gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)
     """
     route.require(profile)
-    return _guarantee(route, profile, samples, delta=delta, loss=loss or Loss(), two_sided=two_sided, measured=measured)
+    try:
+        return _guarantee(
+            route, profile, samples, delta=delta, loss=loss or Loss(), two_sided=two_sided, measured=measured
+        )
+    except OverflowError as error:
+        raise AssumptionError(
+            f"The bound for a model of {len(profile.blocks)} layers with these norms is larger than any number that is "
+            "computed with, so it says nothing; a bound needs smaller norms, or fewer layers."
+        ) from error
 
 
 def _guarantee(

@@ -13,12 +13,19 @@ from keyhole.profile import NormProfile
 THEOREM_T = Lemma("Theorem T", "R_m ≤ κ L P_∞ Φ(R) r_m, κ = 1 if every read-out weight is ≥ 0, else 2")
 MASSART = Lemma("Massart over one-position functions", "r_m = √(2 ln N_A / m), N_A = (2^A − 2)T + 2", STANDARD)
 SPREAD = Lemma("Theorem T, content-dependent scores", "Φ = min(Φ_a, Φ_b, 1/r_m), Φ(0) = 1")
+MOST_COUNTED = 64  # symbols whose sets are counted one by one
 LARGEST_SPREAD = 700.0  # e^R is a float up to here; the cap 1/r_m is long since in force
 
 
-def one_position_functions(context: Real, symbols: int = 2) -> float:
-    """N_A = (2^A − 2)T + 2: functions of one position's symbol with values ±1, the constants counted once."""
-    return float((2 ** whole("the alphabet", symbols) - 2) * whole("the context", context) + 2)
+def log_one_position_functions(context: Real, symbols: int = 2) -> float:
+    """Ln N_A, N_A = (2^A − 2)T + 2: functions of one position's symbol with values ±1, the constants counted once.
+
+    Where 2^A is no number to compute with, the larger ln(2^A T), which is off by at most 2^{1−A}.
+    """
+    alphabet, tokens = whole("the alphabet", symbols), whole("the context", context)
+    if alphabet > MOST_COUNTED:
+        return alphabet * log(2) + log(tokens)
+    return log((2**alphabet - 2) * tokens + 2)
 
 
 def one_position_rate(context: Real, samples: Real, symbols: int = 2) -> float:
@@ -31,7 +38,7 @@ def one_position_rate(context: Real, samples: Real, symbols: int = 2) -> float:
     >>> round(one_position_rate(100, 100000), 7)
     0.0103037
     """
-    return sqrt(2 * log(one_position_functions(context, symbols)) / sample_size(samples))
+    return sqrt(2 * log_one_position_functions(context, symbols) / sample_size(samples))
 
 
 def contraction_price(spread: Real) -> float:
@@ -269,5 +276,5 @@ def joined_samples(
     4.5
     """
     path = compiled_path_inf(sparsity, leak, symmetric=symmetric)
-    complexity = 4 * path * sqrt(2 * log(one_position_functions(context)))
+    complexity = 4 * path * sqrt(2 * log_one_position_functions(context))
     return ((complexity + sqrt(log(1 / failure(delta)) / 2)) / positive("the error", error)) ** 2

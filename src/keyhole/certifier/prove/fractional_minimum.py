@@ -224,7 +224,7 @@ def _dinkelbach(
         weight = mass + sum(pick @ each for pick, each in zip(chosen, head.mass, strict=True))
         chosen *= terms
         step = (common - ratio * mass + chosen.sum(axis=(0, -1))) / weight
-        ratio = ratio + step
+        ratio = ratio + np.minimum(step, 0.0)  # a step up is rounding, where masses lie far apart
         if not (np.abs(step) > near).any():
             break
     return np.asarray(ratio)

@@ -61,6 +61,7 @@ class _Node:
     levels: np.ndarray
     normal: np.ndarray | None = None
     level: float = 0.0
+    low: float = -np.inf  # what sign·f is known not to be below, from the part it was cut off
 
 
 def verify_words(
@@ -118,11 +119,12 @@ class _Search:
         waiting, attack = nodes, True
         while waiting:
             for start in range(0, len(waiting), BATCH):
-                found = self._settle(waiting[start : start + BATCH], attack=attack)
+                found = self._settle(waiting[start : start + BATCH], waiting[start + BATCH :], attack=attack)
                 if found is not None:
                     return found
-                if self.late() and (self.open or start + BATCH < len(waiting)):
-                    return self._undecided(bounded=start + BATCH >= len(waiting))
+                left = waiting[start + BATCH :]
+                if self.late() and (self.open or left):
+                    return self._undecided("time ended", left)
             waiting = [child for _ in range(min(BATCH // 2, len(self.open))) for child in self._children()]
             attack = False
         return WordVerification("PROVED", margin=float(self.margin))
@@ -143,7 +145,7 @@ class _Search:
             for sign in (1.0, -1.0)
         ]
 
-    def _settle(self, nodes: list[_Node], *, attack: bool) -> WordVerification | None:
+    def _settle(self, nodes: list[_Node], left: list[_Node], *, attack: bool) -> WordVerification | None:
         """Bound some parts; keep what is settled, open what is not, and stop at a wrong word."""
         self.parts += len(nodes)
         words = nodes[0].words.joined([node.words for node in nodes[1:]])
@@ -158,7 +160,7 @@ class _Search:
             if found is not None:
                 return found
         for index, node in enumerate(nodes):
-            low = float(np.fmax(bounds.low[index], -np.inf))
+            low = float(np.fmax(bounds.low[index], node.low))
             if np.isfinite(low) and low > 0:
                 self.margin = min(self.margin, low)
                 continue
@@ -167,18 +169,18 @@ class _Search:
                 found = self._wrong(point, trace(self.tail, outputs(self.tables, point[None])).output[0], node)
                 if found is not None:
                     return found
+            opened = replace(node, normal=bounds.normal[index], level=float(bounds.level[index]), low=low)
+            heapq.heappush(self.open, (low, next(self.order), opened))
             if node.words.halves(0) is None and (
                 len(node.levels) >= MOST_CUTS or not np.abs(bounds.normal[index]).max(initial=0.0) > 0
             ):
-                return WordVerification("UNDECIDED", bound=low, reason="a part could not be cut further")
-            opened = replace(node, normal=bounds.normal[index], level=float(bounds.level[index]))
-            heapq.heappush(self.open, (low, next(self.order), opened))
+                return self._undecided("a part could not be cut further", [*nodes[index + 1 :], *left])
         return None
 
     def _wrong(self, point: np.ndarray, output: Ball, node: _Node) -> WordVerification | None:
         """A wrong word, if f's sign at the point is certain and not the one wanted."""
         wrong = float(output.high) < 0 if node.wanted else float(output.low) > 0
-        if not wrong:
+        if not wrong or not node.words.contains(point[list(self.reads)].argmax(axis=1)[None])[0, 0]:
             return None
         return WordVerification(
             "COUNTEREXAMPLE",
@@ -187,11 +189,13 @@ class _Search:
             output=float(output.mid),
         )
 
-    def _undecided(self, *, bounded: bool) -> WordVerification:
-        if not bounded:
-            return WordVerification("UNDECIDED", reason="time ended before every class was bounded")
-        low = self.open[0][0]
-        parts = f"{len(self.open)} parts are" if len(self.open) > 1 else "1 part is"
+    def _undecided(self, why: str, left: list[_Node]) -> WordVerification:
+        """What is known of all parts that are not settled: those that are open, and those not bounded yet."""
+        low = min([least for least, _, _ in self.open] + [node.low for node in left])
+        if not np.isfinite(low):
+            return WordVerification("UNDECIDED", reason=f"{why}; some words have no bound")
+        count = len(self.open) + len(left)
+        parts = f"{count} parts are" if count > 1 else "1 part is"
         return WordVerification(
-            "UNDECIDED", bound=low, reason=f"time ended; {parts} open, with the bound {at_least(low)} at the lowest"
+            "UNDECIDED", bound=low, reason=f"{why}; {parts} open, with the bound {at_least(low)} at the lowest"
         )

@@ -178,10 +178,11 @@ class WordRegion:
         lifted = costs.lift.sum(axis=(-1, -2)) + costs.free_lift.sum(axis=(-1, -2))
         start = (costs.constant + lifted / costs.mass.shape[1]) / (costs.constant_mass + whole / costs.mass.shape[1])
         ratio = np.broadcast_to(start, (self.count, start.shape[1]))
-        for _ in range(ITERATIONS):
+        for index in range(ITERATIONS):
             value, mass = self._least_sum(costs, ratio)
             step = value / mass
-            ratio = ratio + step
+            # from the first step on every iterate is some word's ratio; one that rises then is rounding
+            ratio = ratio + (np.minimum(step, 0.0) if index else step)
             if not (np.abs(step) > 2.0**-48 * costs.reach).any():
                 break
         return np.asarray(ratio)

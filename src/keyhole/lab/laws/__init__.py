@@ -30,6 +30,5 @@ from keyhole.lab.laws.growth_laws import register_law as register_law
 from keyhole.lab.laws.growth_laws import registered_laws as registered_laws
 from keyhole.lab.laws.selection import comparable as comparable
 from keyhole.lab.laws.selection import compare_laws as compare_laws
-from keyhole.lab.laws.verdict import LawStatus as LawStatus
 from keyhole.lab.laws.verdict import LawVerdict as LawVerdict
 from keyhole.lab.laws.verdict import slope_beside_floor as slope_beside_floor

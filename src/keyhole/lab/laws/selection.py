@@ -15,8 +15,9 @@ from keyhole.estimate import Estimate
 from keyhole.lab.laws.decision import BENT_ODDS, FLAT, MISFIT, ODDS, PRICE, WIDE, Decision, decide, shares
 from keyhole.lab.laws.fit import LawFit, Points, fit_law, prediction_error, read_points
 from keyhole.lab.laws.growth_laws import LAWS, GrowthLaw, check_law, read_laws
-from keyhole.lab.laws.verdict import FittedLaw, LawStatus, LawVerdict, best_forecaster
+from keyhole.lab.laws.verdict import FittedLaw, LawVerdict, best_forecaster
 from keyhole.lab.thresholds.threshold import Threshold
+from keyhole.verdicts import LawStatus
 
 LEAST = 4  # contexts with a threshold: two coefficients, and two more by which the laws may differ
 RESAMPLES = 400  # shares are then known to 2.5 %

@@ -2,18 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from keyhole.bounds.finite import floor_slope
 from keyhole.estimate import Estimate
 from keyhole.lab.laws.decision import FLAT
 from keyhole.lab.laws.growth_laws import GrowthLaw
-
-LawStatus = Literal[  # what the decision rule says of the laws
-    "named",  # the best law is named: it fits, and the odds against every other are large
-    "undecided",  # some law fits, and the points do not single one out
-    "misfit",  # no law of the list fits
-]
+from keyhole.verdicts import LawStatus
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def distinct_ceilings(letters: int, most: int) -> Float[Any, "counts"]:
     Equality   Independent tokens, all letters equally likely.
     Source     Standard (the birthday problem).
 
-    >>> distinct_ceilings(365, 23)[23].round(4), distinct_ceilings(2, 3).tolist()
+    >>> distinct_ceilings(365, 23)[23].round(4), distinct_ceilings(2, 3).round(6).tolist()
     (np.float64(0.4927), [1.0, 1.0, 0.5, 0.0])
     """
     factors = np.maximum(0.0, 1 - np.arange(most) / letters)

@@ -1,0 +1,401 @@
+"""What do a checkpoint's heads do on data? Every head's spread, range and sinks, a verdict each, beside controls."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isqrt
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from keyhole.api.result import Result
+from keyhole.errors import ArgumentError, DataError
+from keyhole.figure import Axis, Figure, Row
+from keyhole.files.reading import parse_array, parse_arrays, parse_json, read_bytes, read_text
+from keyhole.pretrained import (
+    CONTROLS,
+    RULE,
+    USE,
+    VERDICTS,
+    Architecture,
+    Checkpoint,
+    Control,
+    Given,
+    HeadUse,
+    Pieces,
+    Prepared,
+    controlled,
+    filled,
+    head_use,
+    load_checkpoint,
+    patches,
+    prepare,
+    text_reader,
+)
+from keyhole.progress import Progress, Watch, ignore
+from keyhole.show.document import Document
+from keyhole.show.heads import heads_document
+
+COUNTING = "layers and heads count from 0 in arrays and JSON, from 1 in text and figures; layer-head is written 3-7"
+LONGEST_DRAWN = 128  # tokens of a drawn map
+
+
+@dataclass(frozen=True, eq=False)
+class HeadMap:
+    """One head's attention on one input, by the spellings of its rows."""
+
+    layer: int
+    head: int
+    rows: tuple[str, ...]
+    weights: np.ndarray  # (T, T): row t is what t attends to
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Heads(Result):
+    """What every head of a checkpoint does on data, beside the same model with shuffled and with random weights."""
+
+    schema: ClassVar[str] = "heads/1"
+    has_figure: ClassVar[bool] = True
+
+    checkpoint: Checkpoint
+    data: str  # what the inputs were
+    sinks: str  # which rows count as sinks
+    queries: str
+    lengths: tuple[int, int]  # the shortest and the longest input, in rows
+    use: HeadUse
+    controls: Mapping[Control, HeadUse]
+    statistic: str  # that the figure shows
+    seed: int
+    shown: HeadMap | None = None
+
+    @property
+    def summary(self) -> str:
+        """How many heads have each verdict."""
+        counts = verdict_counts(self.use)
+        told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        return f"{sum(counts.values())} heads of {self.checkpoint.source} on {self.data}: {told}"
+
+    def document(self) -> Document:
+        """The model and the data, counts of verdicts beside the controls, a row per head, the rule."""
+        return heads_document(self.record())
+
+    def figure(self) -> Figure:
+        """Layers × heads coloured by the statistic; where one head was asked for, its attention on one input."""
+        return self._grid() if self.shown is None else self._map(self.shown)
+
+    def _grid(self) -> Figure:
+        verdicts = self.use.verdicts()
+        rows: list[Row] = []
+        for kind, use in (("trained", self.use), *self.controls.items()):
+            values = use.mean(self.statistic, sinks=False)
+            for layer, head in np.ndindex(values.shape):
+                value = float(values[layer, head])
+                rows.append(
+                    {
+                        "layer": str(layer + 1),
+                        "head": str(head + 1) if kind == "trained" else f"{kind} {head + 1}",
+                        "weights": kind,
+                        self.statistic: None if np.isnan(value) else value,
+                        "verdict": verdicts[layer][head][0] if kind == "trained" else "",
+                    }
+                )
+        return Figure(
+            title=f"{USE[self.statistic]}, sinks taken out, head by head",
+            subtitle=f"{self.data}; layers and heads count from 1",
+            kind="heatmap",
+            rows=tuple(rows),
+            x=Axis("head", "head", "category"),
+            y=Axis("layer", "layer", "category"),
+            colour=Axis(self.statistic, USE[self.statistic]),
+        )
+
+    def _map(self, shown: HeadMap) -> Figure:
+        names = [f"{number} {name}" for number, name in enumerate(shown.rows, 1)]
+        rows: list[Row] = [
+            {"from": names[at], "to": names[to], "weight": float(shown.weights[at, to])}
+            for at in range(len(names))
+            for to in range(len(names))
+        ]
+        return Figure(
+            title=f"attention of head {shown.layer + 1}-{shown.head + 1}",
+            subtitle="each row's weights have the sum 1; layers, heads and rows count from 1",
+            kind="heatmap",
+            rows=tuple(rows),
+            x=Axis("to", "attends to", "category"),
+            y=Axis("from", "row", "category"),
+            colour=Axis("weight", "weight"),
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Every head with every statistic, both ways, and the controls, as plain values."""
+        verdicts = self.use.verdicts()
+        sizes = self.checkpoint.sizes
+        return {
+            "source": self.checkpoint.source,
+            "architecture": self.checkpoint.architecture,
+            "sizes": asdict(sizes),
+            "counting": COUNTING,
+            "data": self.data,
+            "inputs": int(self.use.kept.shape[0]),
+            "rows": list(self.lengths),
+            "sinks": self.sinks,
+            "queries": self.queries,
+            "statistics": dict(USE),
+            "rule": RULE,
+            "heads": [
+                {
+                    "layer": layer,
+                    "head": head,
+                    "verdict": verdicts[layer][head][0],
+                    "verdict_without_sinks": verdicts[layer][head][1],
+                    **_numbers(self.use, layer, head),
+                    "controls": {name: _numbers(use, layer, head) for name, use in self.controls.items()},
+                }
+                for layer in range(sizes.layers)
+                for head in range(sizes.heads)
+            ],
+            "counts": {name: verdict_counts(use) for name, use in (("trained", self.use), *self.controls.items())},
+            "control_is": {name: CONTROLS[name] for name in self.controls},
+            "seed": self.seed,
+            "map": None
+            if self.shown is None
+            else {**asdict(self.shown), "rows": list(self.shown.rows), "weights": self.shown.weights.tolist()},
+        }
+
+
+def verdict_counts(use: HeadUse) -> dict[str, int]:
+    """How many heads have each verdict."""
+    found = [one for row in use.verdicts() for one, _ in row]
+    return {name: found.count(name) for name in VERDICTS}
+
+
+def _numbers(use: HeadUse, layer: int, head: int) -> dict[str, dict[str, list[float | None]]]:
+    """Each statistic's mean, 5 % and 95 % quantile over inputs, with sinks and without."""
+    both: dict[str, dict[str, list[float | None]]] = {}
+    for key, sinks in (("with_sinks", True), ("without_sinks", False)):
+        both[key] = {}
+        for name in USE:
+            low, high = use.spread(name, sinks=sinks)
+            told = (use.mean(name, sinks=sinks)[layer, head], low[layer, head], high[layer, head])
+            both[key][name] = [None if np.isnan(each) else float(each) for each in told]
+    return both
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """Inputs by number, made when they are run."""
+
+    what: str
+    sinks: str
+    lengths: Sequence[int]
+    give: Callable[[int], Given]
+    spell: Callable[[int], tuple[str, ...]]
+    ordered: bool
+
+
+def heads(
+    source: str | Path | Mapping[str, Any],
+    *,
+    text: str | Path | Sequence[str] | None = None,
+    images: str | Path | np.ndarray | None = None,
+    rows: str | Path | np.ndarray | None = None,
+    architecture: Architecture | str | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
+    longest: int = 128,
+    queries: str = "all",
+    statistic: str = "entropy",
+    head: tuple[int, int] | None = None,
+    line: int = 1,
+    controls: bool = True,
+    seed: int = 0,
+    watch: Watch = ignore,
+) -> Heads:
+    """What every head of a checkpoint does on text, on images, or on rows of numbers.
+
+    `text` is a file with a text on every line, or a list of texts; longer ones are cut into inputs of at most `longest`
+    tokens. `images` is an array (n, channels, height, width) or (n, height, width), scaled as the model was trained,
+    as .npy or as `images` of an .npz. `rows` is an array (n, T, features), such as points of the plane, as .npy or as
+    `rows` of an .npz. Text is a sequence, and rows are one where the model has positions; patches of an image are none.
+    Sinks are the tokens that the tokenizer adds, the [CLS] row of an image, and the first row of a causal model. With
+    queries="first" only the first row is looked at, as where a model is read at [CLS]. `head` (layer and head, from 0)
+    adds its attention on input number `line`, from 1. `config` has settings that no file beside the weights says, or is
+    a JSON file of them. The maps are our own forward pass's, in single precision.
+    """
+    asked = [name for name, value in (("text", text), ("images", images), ("rows", rows)) if value is not None]
+    if len(asked) != 1:
+        raise ArgumentError(
+            f"Heads need data of one kind, and {' and '.join(asked) or 'none'} was given; give text, images or rows."
+        )
+    if statistic not in USE:
+        raise ArgumentError(f"The statistic {statistic!r} was asked for; there are {', '.join(USE)}.")
+    if queries not in ("all", "first"):
+        raise ArgumentError(f"The queries {queries!r} were asked for; they are all or first.")
+    checkpoint = load_checkpoint(source, architecture=architecture, config=settings_of(config))
+    model = prepare(checkpoint, single=True)
+    if head is not None and not (0 <= head[0] < checkpoint.sizes.layers and 0 <= head[1] < checkpoint.sizes.heads):
+        raise ArgumentError(
+            f"Head {head[0] + 1}-{head[1] + 1} was asked for, and there are {checkpoint.sizes.layers} layers of "
+            f"{checkpoint.sizes.heads} heads, counted from 1."
+        )
+    if text is not None:
+        data = _texts(model, text, longest)
+    elif images is not None:
+        data = _images(model, _array(images, "images"))
+    else:
+        data = _rows(model, _array(rows, "rows"))
+    if queries == "first":
+        data = _first_alone(data)
+    names: list[Control] = list(CONTROLS) if controls else []
+    of = len(data.lengths) * (1 + len(names))
+    use = head_use(model, data.lengths, data.give, ordered=data.ordered, watch=part_of(watch, "trained", 0, of))
+    found = {}
+    for number, name in enumerate(names, 1):
+        view = part_of(watch, name, number * len(data.lengths), of)
+        run = controlled(model, name, seed)
+        found[name] = head_use(run, data.lengths, data.give, ordered=data.ordered, watch=view)
+    return Heads(
+        checkpoint=checkpoint,
+        data=data.what,
+        sinks=data.sinks,
+        queries="every row" if queries == "all" else "the first row alone",
+        lengths=(min(data.lengths), max(data.lengths)),
+        use=use,
+        controls=found,
+        statistic=statistic,
+        seed=seed,
+        shown=None if head is None else _shown(model, data, head, line),
+    )
+
+
+def part_of(watch: Watch, name: str, before: int, of: int) -> Watch:
+    """A watcher of one of several passes: `before` steps were done when it begins, `of` are all."""
+
+    def told(step: Progress) -> None:
+        watch(Progress(before + step.done, of, f"{name}: {step.what}"))
+
+    return told
+
+
+def settings_of(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Settings as they were given, or read from a JSON file."""
+    if config is None or isinstance(config, Mapping):
+        return config
+    try:
+        told = parse_json(read_text(Path(config)))
+    except (OSError, ValueError) as error:
+        raise DataError(f"The settings {str(config)!r} cannot be read ({error}); give a JSON object.") from error
+    if not isinstance(told, dict):
+        raise DataError(f"The settings {str(config)!r} are no JSON object; give names and values.")
+    return told
+
+
+def _texts(model: Prepared, text: str | Path | Sequence[str], longest: int) -> _Data:
+    if isinstance(text, str | Path):
+        try:
+            lines = read_text(Path(text)).splitlines()
+        except OSError as error:
+            raise DataError(f"The text {str(text)!r} cannot be read: {error.strerror or error}.") from error
+        name = Path(text).name
+    else:
+        lines, name = list(text), "the texts"
+    reader = text_reader(model.checkpoint.source)
+    table = model.checkpoint.embedding.positions
+    room = longest if table is None else min(longest, len(table) - model.checkpoint.embedding.offset)
+    inputs: list[Pieces] = [each for line in lines if line.strip() for each in reader.line(line, room)]
+    if not inputs:
+        raise DataError(f"{name} has no text; write a text on every line.")
+    first = bool(model.checkpoint.causal)
+
+    def give(index: int) -> Given:
+        sinks = inputs[index].added.copy()
+        sinks[0] |= first
+        return Given(model.embed(inputs[index].tokens), sinks)
+
+    added = bool(reader.before or reader.after)
+    sinks = " and ".join([*(["tokens the tokenizer adds"] if added else []), *(["the first row"] if first else [])])
+    what = f"{len(inputs)} inputs of {name}"
+    return _Data(
+        what, sinks or "none", [len(e) for e in inputs], give, lambda index: inputs[index].spelled, ordered=True
+    )
+
+
+def _images(model: Prepared, images: np.ndarray) -> _Data:
+    features = model.checkpoint.embedding.features
+    if images.ndim == 3:
+        images = images[:, None]
+    if features is None or images.ndim != 4 or not len(images):
+        raise DataError(
+            f"Images of shape {images.shape} were given; {model.checkpoint.source} "
+            + ("reads none." if features is None else "reads (n, channels, height, width).")
+        )
+    if images.dtype.kind != "f":
+        raise DataError("Images of whole numbers were given; scale them as the model was trained, and give those.")
+    side = isqrt(features.inputs // images.shape[1])
+    if side * side * images.shape[1] != features.inputs:
+        raise DataError(
+            f"The model reads {features.inputs} numbers of each patch, which are no squares of {images.shape[1]} "
+            "channels; give images with the channels that it was trained on."
+        )
+    return _features(model, patches(images, side), f"{len(images)} images", ordered=False)
+
+
+def _rows(model: Prepared, rows: np.ndarray) -> _Data:
+    if rows.ndim != 3 or not rows.size or rows.dtype.kind not in "fiu":
+        raise DataError(f"Rows of shape {rows.shape} were given; give numbers (inputs, T, features).")
+    ordered = model.checkpoint.positions.kind != "none"
+    return _features(model, rows.astype(np.float64), f"{len(rows)} inputs of {rows.shape[1]} rows", ordered=ordered)
+
+
+def _features(model: Prepared, rows: np.ndarray, what: str, *, ordered: bool) -> _Data:
+    before = model.checkpoint.embedding.cls
+    added = 0 if before is None else len(before)
+    sinks = np.zeros(added + rows.shape[1], dtype=bool)
+    sinks[:added] = True
+    names = (*("[CLS]" for _ in range(added)), *(f"row {number}" for number in range(1, rows.shape[1] + 1)))
+    return _Data(
+        what,
+        "the rows that stand before every input ([CLS])" if added else "none",
+        [len(sinks)] * len(rows),
+        lambda index: Given(model.embed_features(rows[index]), sinks),
+        lambda _: names,
+        ordered=ordered,
+    )
+
+
+def _first_alone(data: _Data) -> _Data:
+    def give(index: int) -> Given:
+        given = data.give(index)
+        return Given(given.rows, given.sinks, np.arange(len(given.sinks)) == 0)
+
+    return _Data(data.what, data.sinks, data.lengths, give, data.spell, data.ordered)
+
+
+def _array(given: str | Path | np.ndarray | None, name: str) -> np.ndarray:
+    if isinstance(given, np.ndarray):
+        return given
+    path = Path(str(given))
+    try:
+        content = read_bytes(path)
+        return parse_arrays(content, (name,))[0] if content.startswith(b"PK") else parse_array(content)
+    except OSError as error:
+        raise DataError(f"The {name} {str(path)!r} cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise DataError(f"{str(path)!r} holds no {name} ({error}); write them with numpy.save.") from error
+
+
+def _shown(model: Prepared, data: _Data, head: tuple[int, int], line: int) -> HeadMap:
+    if not 1 <= line <= len(data.lengths):
+        raise ArgumentError(f"Input {line} was to be drawn, and there are {len(data.lengths)}, counted from 1.")
+    if data.lengths[line - 1] > LONGEST_DRAWN:
+        raise ArgumentError(
+            f"Input {line} has {data.lengths[line - 1]} rows, and maps of up to {LONGEST_DRAWN} are drawn."
+        )
+    kept: list[np.ndarray] = []
+
+    def look(layer: int, maps: np.ndarray) -> None:
+        if layer == head[0]:
+            kept.append(maps[0, head[1]].astype(np.float64))
+
+    rows, visible = filled([data.give(line - 1).rows])
+    model.run(rows, visible, look)
+    return HeadMap(head[0], head[1], data.spell(line - 1), kept[0])

@@ -1,0 +1,55 @@
+"""A claim about words as a value: from words, from a formula of positions, restricted to the words of another one."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from keyhole.boolean import Levels, SparseFunction, check_context, parse, tabulate
+from keyhole.errors import ArgumentError, FormulaError
+from keyhole.languages import FORMS, CountProperty, Property, Restricted, TableProperty, read_property
+
+
+def read_alphabet(alphabet: Sequence[str]) -> tuple[str, ...]:
+    """The symbols of words, two or more and all different."""
+    symbols = tuple(str(symbol) for symbol in alphabet)
+    if len(symbols) < 2 or len(set(symbols)) < len(symbols) or not all(symbols):
+        raise ArgumentError(f"The alphabet {', '.join(symbols)!r} needs two or more different symbols.")
+    return symbols
+
+
+def stated_property(
+    claim: str | Property, alphabet: tuple[str, ...], where: str | Property | None, *, shortest: int
+) -> Property:
+    """The claim as a value, restricted if that was asked."""
+    stated = claim if isinstance(claim, Property) else _read(claim, alphabet, shortest)
+    if stated.alphabet != alphabet:
+        raise ArgumentError(f"The claim is about the symbols {', '.join(stated.alphabet)}; the alphabet has others.")
+    if where is None:
+        return stated
+    domain = where if isinstance(where, Property) else _read(where, alphabet, shortest)
+    return Restricted(stated, domain)
+
+
+def _read(text: str, alphabet: tuple[str, ...], shortest: int) -> Property:
+    found = read_property(text, alphabet)
+    if found is not None:
+        return found
+    try:
+        function = parse(text)
+    except FormulaError as error:
+        raise FormulaError(
+            f"The claim {text!r} is neither a formula nor one of these: {', '.join(FORMS)}. ({error})"
+        ) from error
+    if len(alphabet) != 2:
+        raise ArgumentError(f"The formula {text!r} is about bits, and the alphabet has {len(alphabet)} symbols.")
+    check_context(function, shortest)
+    return _of_function(function, alphabet)
+
+
+def _of_function(function: SparseFunction, alphabet: tuple[str, ...]) -> Property:
+    """A sparse function as a property of its positions: by counts where it only counts, else by its table."""
+    rule = function.rule
+    if isinstance(rule, Levels) and len(set(rule.negated)) <= 1 and function.positions:
+        kind = (True, False) if rule.negated[0] else (False, True)
+        return CountProperty(alphabet, kind, "levels", positions=function.positions, levels=rule.levels)
+    return TableProperty(alphabet, function.positions, np.asarray(tabulate(rule)))

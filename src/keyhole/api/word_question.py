@@ -1,0 +1,78 @@
+"""What is asked of a checkpoint, and the cases it falls into: one for each rival logit and each last symbol."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from keyhole.attention import Model
+from keyhole.errors import ArgumentError, CheckpointError
+from keyhole.languages import AtLength, Property, with_last
+from keyhole.pretrained import Checkpoint, Frame, Vocabulary, framed_model, logit_difference
+
+
+@dataclass(frozen=True, eq=False)
+class WordQuestion:
+    """All that is asked of a checkpoint, but for the length."""
+
+    checkpoint: Checkpoint
+    vocabulary: Vocabulary
+    frame: Frame
+    stated: Property
+    pairs: tuple[tuple[bool | None, int, int | None], ...]  # answer, the logit that must win, its rival; None: both
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One model with its own query, and the classes it must answer: a rival logit, or a last symbol, makes a case."""
+
+    model: Model
+    at: AtLength
+    reads: tuple[int, ...]  # positions of the model that hold what the property reads
+    last: int | None
+    rounded: int
+
+
+def cases(question: WordQuestion, at: AtLength) -> Iterator[Case]:
+    """Every case with at least one word."""
+    for answer, wanted, rival in question.pairs:
+        weight, bias = logit_difference(question.checkpoint, wanted, rival)
+        for last in range(len(question.frame.alphabet)) if question.frame.at_symbol else (None,):
+            left = at if last is None else with_last(at, last)
+            classes = tuple(
+                (found if answer is None else True, words)
+                for found, words in left.classes
+                if answer is None or found == answer
+            )
+            if not classes:
+                continue
+            framed = framed_model(question.checkpoint, question.frame, at.length, weight, bias, last=last)
+            reads = tuple(framed.positions[place] for place in left.reads)
+            yield Case(framed.model, replace(left, classes=classes), reads, last, framed.rounded)
+
+
+def answer_pairs(
+    checkpoint: Checkpoint,
+    vocabulary: Vocabulary,
+    alphabet: tuple[str, ...],
+    answers: Sequence[str] | None,
+    among: Sequence[str],
+) -> tuple[tuple[tuple[bool | None, int, int | None], ...], str]:
+    """Which logit must win against which, and the same in words."""
+    out = checkpoint.unembedding
+    if out is None:
+        raise CheckpointError(f"{checkpoint.source} has no map to logits, so there is no answer to read.")
+    if out.outputs == 1:
+        if answers or among:
+            raise ArgumentError("The model has a single output, whose sign is the answer; name no answers.")
+        return ((None, 0, None),), "true where the only output is above 0"
+    table = checkpoint.embedding.tokens
+    names = vocabulary if table is not None and out.outputs == len(table) else Vocabulary({})
+    chosen = tuple(answers) if answers else (alphabet[0], alphabet[-1]) if names is vocabulary else ("0", "1")
+    if len(chosen) != 2 or chosen[0] == chosen[1]:
+        raise ArgumentError(f"Two different answers are needed, the one for false first; got {', '.join(chosen)}.")
+    false, true = (names.number(name) for name in chosen)
+    others = [names.number(name) for name in among if names.number(name) not in (false, true)]
+    said = f"false is {chosen[0]}, true is {chosen[1]}, whichever has the larger logit"
+    if not others:
+        return ((None, true, false),), said
+    pairs = [(True, true, rival) for rival in (false, *others)] + [(False, false, rival) for rival in (true, *others)]
+    return tuple(pairs), f"{said}, {', '.join(among)} among the rivals"

@@ -1,0 +1,110 @@
+"""`keyhole heads`: what the heads of a checkpoint do on text, images or rows of numbers."""
+
+import re
+from inspect import cleandoc
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keyhole.errors import ArgumentError
+
+EXAMPLES = """
+Examples:
+
+  keyhole heads minilm --text sentences.txt
+
+  keyhole heads ./my-bert --text a.txt --statistic sink --out heads.svg
+
+  keyhole heads minilm --text a.txt --head 3-7 --line 2 --out map.png
+
+  keyhole heads vit.pt --images digits.npz --config vit.json --json
+"""
+
+
+def heads_command(
+    source: Annotated[
+        str, typer.Argument(metavar="CHECKPOINT", help="A folder with config.json and weights, a file, or minilm.")
+    ],
+    *,
+    text: Annotated[Path | None, typer.Option(help="A file with a text on every line.", metavar="FILE")] = None,
+    images: Annotated[
+        Path | None, typer.Option(help="Images as .npy or .npz, scaled as in training.", metavar="FILE")
+    ] = None,
+    rows: Annotated[
+        Path | None, typer.Option(help="Rows (inputs, T, features) as .npy or .npz.", metavar="FILE")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="A JSON file of settings that no file beside the weights says.", metavar="FILE")
+    ] = None,
+    architecture: Annotated[
+        str | None, typer.Option(help="Its family, such as bert or gpt2; else it is recognised.")
+    ] = None,
+    longest: Annotated[int, typer.Option(help="Tokens of one input; longer texts are cut.", min=8, max=4096)] = 128,
+    queries: Annotated[str, typer.Option(help="all rows, or the first alone (a model read at [CLS]).")] = "all",
+    statistic: Annotated[
+        str, typer.Option(help="What the figure shows: entropy, support, largest, sink, previous, …")
+    ] = "entropy",
+    head: Annotated[
+        str | None, typer.Option(help="Draw this head's attention instead, as layer-head from 1.", metavar="L-H")
+    ] = None,
+    line: Annotated[int, typer.Option(help="On which input, from 1.", min=1)] = 1,
+    controls: Annotated[bool, typer.Option(help="Run the model with shuffled and with random weights too.")] = True,
+    seed: Annotated[int, typer.Option(help="Draws the controls.", min=0)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the answer as .json or .txt, or the figure as .svg, .png, .html, .csv.", metavar="FILE"
+        ),
+    ] = None,
+) -> None:
+    """Whether each head is sparse, local, a sink, broad or near-uniform on data, beside two controls.
+
+    Entropy, effective support, largest weight, distance from uniform, weight on neighbours and on sinks, with sinks and
+    without. Layers and heads are written layer-head, from 1; JSON counts from 0. Text needs keyhole[hf].
+    """
+    from keyhole.api.heads import Heads, heads
+    from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
+
+    if out is not None:
+        Heads.require_ending(out)
+    with view_progress("heads") as watch:
+        found = heads(
+            source,
+            text=text,
+            images=images,
+            rows=rows,
+            config=config,
+            architecture=architecture,
+            longest=longest,
+            queries=queries,
+            statistic=statistic,
+            head=None if head is None else layer_head(head),
+            line=line,
+            controls=controls,
+            seed=seed,
+            watch=watch,
+        )
+    if json:
+        typer.echo(found.to_json())
+    else:
+        print_document(found.document())
+    if out is not None:
+        typer.echo(f"wrote {found.save(out)}", err=True)
+
+
+def layer_head(text: str) -> tuple[int, int]:
+    """A head as it is written, counted from 1, by its numbers from 0.
+
+    >>> layer_head("3-7")
+    (2, 6)
+    """
+    found = re.fullmatch(r"([1-9]\d{0,3})-([1-9]\d{0,3})", text)
+    if found is None:
+        raise ArgumentError(f"The head {text!r} was asked for; write layer-head, counted from 1, such as 3-7.")
+    return int(found[1]) - 1, int(found[2]) - 1
+
+
+heads_command.__doc__ = f"{cleandoc(heads_command.__doc__ or '')}\n{EXAMPLES}"

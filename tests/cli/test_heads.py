@@ -1,0 +1,140 @@
+"""`keyhole heads` shows what heads do in words, JSON and figures, and refuses bad data in a sentence."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from typer.testing import CliRunner
+
+from keyhole.cli.app import app
+
+from helpers import tiny_checkpoints as tiny
+
+KEYS = [  # golden: fields are only ever added
+    "keyhole", "schema", "source", "architecture", "sizes", "counting", "data", "inputs", "rows", "sinks", "queries",
+    "statistics", "rule", "heads", "counts", "control_is", "seed", "map",
+]  # fmt: skip
+
+
+def run(*arguments):
+    """The command run in this process."""
+    return CliRunner().invoke(app, ["heads", *(str(argument) for argument in arguments)])
+
+
+@pytest.fixture
+def encoder(tmp_path):
+    """A stock encoder in a file, its settings, and rows for it."""
+    arrays, config = tiny.encoder()
+    save_file(arrays, tmp_path / "encoder.safetensors")
+    (tmp_path / "settings.json").write_text(
+        json.dumps({**config, "norm_first": True, "causal": False, "activation": "relu"})
+    )
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(6, 9, tiny.D)))
+    return (tmp_path / "encoder.safetensors", "--config", tmp_path / "settings.json", "--rows", tmp_path / "rows.npy")
+
+
+def test_json_alone_on_stdout(encoder):
+    """--json prints one object with the promised keys; heads count from 0, each with both controls."""
+    answer = run(*encoder, "--json")
+    assert answer.exit_code == 0
+    facts = json.loads(answer.stdout)
+    assert list(facts) == KEYS
+    assert facts["schema"] == "heads/1"
+    assert [(head["layer"], head["head"]) for head in facts["heads"]] == [(a, b) for a in range(2) for b in range(3)]
+    for head in facts["heads"]:
+        assert set(head["with_sinks"]) == set(head["without_sinks"]) == set(facts["statistics"])
+        assert set(head["controls"]) == {"shuffled", "random"}
+        low, high = head["with_sinks"]["entropy"][1:]
+        assert 0 <= low <= head["with_sinks"]["entropy"][0] <= high <= 1
+    assert sum(facts["counts"]["trained"].values()) == 6
+
+
+def test_text(encoder):
+    """The words say the base of the counting, the rule and the controls."""
+    told = " ".join(run(*encoder).stdout.split())
+    for part in ("from 1 in text", "sink: at least 0.5", "shuffled", "random", "near-uniform", "2-3"):
+        assert part in told
+
+
+@pytest.mark.parametrize("more", [(), ("--head", "2-3", "--line", "4")])
+@pytest.mark.parametrize("name", ["heads.svg", "heads.csv"])
+def test_figures(tmp_path, encoder, more, name):
+    """The grid has every head three times; one head's map has T² cells, whose rows have the sum 1."""
+    assert run(*encoder, *more, "--out", tmp_path / name).exit_code == 0
+    content = (tmp_path / name).read_text()
+    if name.endswith(".csv"):
+        lines = content.splitlines()
+        assert lines[0] == ("from,to,weight" if more else "layer,head,weights,entropy,verdict")
+        assert len(lines) == 1 + (81 if more else 18)
+        if more:
+            assert sum(float(line.rsplit(",", 1)[1]) for line in lines[1:]) == pytest.approx(9, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (("--head", "3-1"), "Head 3-1 was asked for, and there are 2 layers of 3 heads"),
+        (("--head", "0-1"), "write layer-head, counted from 1"),
+        (("--head", "1-1", "--line", "7"), "there are 6, counted from 1"),
+        (("--statistic", "beauty"), "there are entropy, support"),
+        (("--queries", "last"), "they are all or first"),
+        (("--out", "heads.docx"), "must end in"),
+    ],
+)
+def test_refusals(encoder, more, told):
+    """What cannot be answered is refused in one sentence, with exit code 2."""
+    answer = run(*encoder, *more)
+    assert answer.exit_code == 2
+    assert told in " ".join(answer.stderr.split())
+
+
+def test_data_that_does_not_fit(tmp_path, encoder):
+    """No data, text without a tokenizer, images for a model without patches, rows of another width."""
+    alone = encoder[:3]
+    (tmp_path / "text.txt").write_text("The cat saw the dog.\n")
+    np.save(tmp_path / "other.npy", np.zeros((2, 5, 3)))
+    for more, told in (
+        ((), "give text, images or rows"),
+        (("--text", tmp_path / "text.txt"), "no tokenizer.json"),
+        (("--images", tmp_path / "rows.npy"), "reads none"),
+        (("--rows", tmp_path / "other.npy"), "reads rows of 12 numbers"),
+        (("--rows", tmp_path / "absent.npy"), "cannot be read"),
+    ):
+        answer = run(*alone, *more)
+        assert answer.exit_code == 2
+        assert told in " ".join(answer.stderr.split())
+
+
+def test_a_query_at_the_first_row(encoder):
+    """With queries first, only the first row is looked at."""
+    facts = json.loads(run(*encoder, "--queries", "first", "--no-controls", "--json").stdout)
+    assert facts["queries"] == "the first row alone"
+    assert facts["heads"][0]["controls"] == {}
+    assert facts["heads"][0]["with_sinks"]["previous"][0] is None
+
+
+@pytest.mark.extra("tokenizers")
+def test_text_by_the_checkpoints_own_tokenizer(tmp_path):
+    """A text on each line; what the tokenizer adds is a sink, and long texts are cut and not left out."""
+    tokenizers = pytest.importorskip("tokenizers")
+    words = ["[UNK]", "[CLS]", "[SEP]", "the", "cat", "saw", "a", "dog"]
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({word: number for number, word in enumerate(words)}, None, words[0])
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+    )
+    arrays, config = tiny.bert()
+    save_file(arrays, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "text.txt").write_text("the cat saw a dog\n\na dog saw the cat saw the dog saw the cat saw a dog saw\n")
+    answer = run(tmp_path, "--text", tmp_path / "text.txt", "--longest", "8", "--head", "1-2", "--json")
+    assert answer.exit_code == 0, answer.stderr
+    facts = json.loads(answer.stdout)
+    assert facts["inputs"] == 1 + 3  # 15 words in parts of 6
+    assert facts["rows"] == [5, 8]
+    assert facts["map"]["rows"] == ["[CLS]", "the", "cat", "saw", "a", "dog", "[SEP]"]
+    assert facts["sinks"] == "tokens the tokenizer adds"
