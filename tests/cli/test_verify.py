@@ -15,7 +15,8 @@ KEYS = [  # the golden keys of verify/1: fields are only ever added
 ]  # fmt: skip
 ROW = [
     "length", "status", "margin", "wrong_tokens", "wrong_numbers", "wanted", "output", "output_as_computed", "bound",
-    "reason", "sampled", "sampled_wrong", "parts", "seconds", "time_limit",
+    "reason", "sampled", "sampled_wrong", "parts", "seconds", "time_limit", "float_format", "float_error",
+    "float_keeps",
 ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from keyhole import __version__
 from keyhole.files.atomic import write_file
 
-SEARCH = 2  # raised when the same question gets another answer than before
+SEARCH = 3  # raised when the same question gets another answer than before
 
 
 def question_key(*parts: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from keyhole.api.kept_verdicts import keep, kept, question_key
 from keyhole.api.word_question import Case, WordQuestion, cases
 from keyhole.attention import Model, Tabulated, evaluate, forward
-from keyhole.certifier import WordVerification, verify_words
+from keyhole.certifier import FLOAT_UNITS, WordVerification, float_error, verify_words
 from keyhole.certifier.read import CertifiableModel, certifiable
 from keyhole.languages import AtLength
 
@@ -31,7 +31,9 @@ class LengthVerdict:
     `margin` is a certified lower bound of the distance from the wrong answer, over all words (PROVED). A wrong word is
     given in the model's own tokens, with the answer that was wanted and by how much the model prefers the other one, in
     exact arithmetic and, as computed, in the format of its weights. `bound` is the best lower bound (UNDECIDED). With
-    VACUOUS there is no word of that length to ask about.
+    VACUOUS there is no word of that length to ask about. `float_error` bounds how far a plain forward pass in
+    `float_format` is from exact arithmetic on any word; `float_keeps` says whether the margin is larger, so that the
+    model as it runs answers rightly too. Both are None where no bound is known.
     """
 
     length: int
@@ -49,6 +51,9 @@ class LengthVerdict:
     parts: int = 0
     seconds: float = 0.0
     time_limit: float = 0.0
+    float_format: str | None = None
+    float_error: float | None = None
+    float_keeps: bool | None = None
 
     @property
     def name(self) -> str:
@@ -86,12 +91,12 @@ def at_length(question: WordQuestion, length: int, effort: Effort) -> LengthVerd
     read = [certifiable(case.model) for case in made]
     verdicts = []
     for case, model in zip(made, read, strict=True):
-        limit = effort.time_limit / len(made)
-        found = verify_words(model.tables, case.reads, case.at.classes, drifts=model.drifts, time_limit=limit)
+        found = _searched(case, model, effort.time_limit / len(made))
         verdicts.append((case, found))
         if found.status == "COUNTEREXAMPLE":
             break
     row = _joined(question, length, verdicts, effort.time_limit)
+    row = _with_float_error(row, question, made, read, effort.time_limit)
     pairs = [(model.tables, case) for case, model in zip(made, read, strict=True)]
     sampled, wrong = _sampled(pairs, effort, length)
     row = replace(row, sampled=sampled, sampled_wrong=wrong)
@@ -101,6 +106,44 @@ def at_length(question: WordQuestion, length: int, effort: Effort) -> LengthVerd
         row = replace(row, reason="; ".join(filter(None, (row.reason, said))))
     keep(path, row.record())
     return row
+
+
+def _with_float_error(
+    row: LengthVerdict,
+    question: WordQuestion,
+    made: Sequence[Case],
+    read: Sequence[CertifiableModel],
+    time_limit: float,
+) -> LengthVerdict:
+    """A proved row with what a pass in the format of the weights may be off, where that is known."""
+    formats, embedding = question.checkpoint.number_formats, question.checkpoint.embedding
+    units = {name: FLOAT_UNITS[name] for name in formats if name in FLOAT_UNITS}
+    plain = embedding.norm is None and embedding.segments is None and embedding.widen is None
+    if row.margin is None or len(units) < len(formats) or not units or not plain:
+        return row
+    coarsest = max(units, key=lambda name: units[name])
+    error = max(
+        float_error(
+            case.model, model.tables, case.reads, case.at.classes, case.gross, unit=units[coarsest], drifts=model.drifts
+        )
+        for case, model in zip(made, read, strict=True)
+    )
+    if not np.isfinite(error):
+        return replace(row, float_format=coarsest)
+    margin, seconds = row.margin, row.seconds
+    if margin <= error:  # the search stopped at the first margin above 0: it goes on to one above the error
+        again = [_searched(case, model, time_limit / len(made), error) for case, model in zip(made, read, strict=True)]
+        seconds += sum(found.seconds for found in again)
+        margins = [found.margin for found in again if found.margin is not None]
+        margin = min(margins) if len(margins) == len(again) else margin
+    row = replace(row, margin=margin, seconds=seconds)
+    return replace(row, float_format=coarsest, float_error=error, float_keeps=margin > error)
+
+
+def _searched(case: Case, model: CertifiableModel, time_limit: float, above: float = 0.0) -> WordVerification:
+    return verify_words(
+        model.tables, case.reads, case.at.classes, drifts=model.drifts, above=above, time_limit=time_limit
+    )
 
 
 def of_tables(read: CertifiableModel, at: AtLength, symbols: tuple[str, ...], effort: Effort) -> LengthVerdict:

@@ -11,6 +11,7 @@ from keyhole.api.length_verdict import Effort, LengthVerdict, at_length, of_tabl
 from keyhole.api.result import Result
 from keyhole.api.stated_claim import read_alphabet, stated_property
 from keyhole.api.word_question import WordQuestion, answer_pairs
+from keyhole.certifier import FLOAT_ASSUMED
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
 from keyhole.files.paths import home
@@ -29,6 +30,7 @@ ASSUMED = (
         "double precision first, and a note says where such a sum was rounded"
     ),
     "dropout is off; the model sees the tokens shown and no others",
+    FLOAT_ASSUMED,
 )
 
 
@@ -80,6 +82,8 @@ class Verified(Result):
             parts.append(f"proved to T = {unbroken}" if unbroken else "not proved at the first length")
             more = [length for length in proved if length > unbroken]
             parts += [f"proved for {_lengths_said(more)} too"] if more else []
+        kept = [row.length for row in asked if row.float_keeps]
+        parts += [f"as it runs in {self._format} too for {_lengths_said(kept)}"] if kept else []
         parts += [f"wrong from T = {wrong[0]}"] if wrong else []
         undecided = [row.length for row in asked if row.status == "UNDECIDED"]
         parts += [f"undecided for {_lengths_said(undecided)}"] if undecided else []
@@ -88,6 +92,10 @@ class Verified(Result):
             tried = f"{asked[0].sampled:,} random words a length"
             parts.append(f"{tried} find nothing" + ("" if seen is None else f" before T = {seen}"))
         return f"{self.claim}: " + "; ".join(parts)
+
+    @property
+    def _format(self) -> str:
+        return next((row.float_format for row in self.rows if row.float_format is not None), "")
 
     def record(self) -> dict[str, Any]:
         """Every field as plain values, for JSON."""

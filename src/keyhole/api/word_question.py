@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from keyhole.attention import Model
 from keyhole.errors import ArgumentError, CheckpointError
 from keyhole.languages import AtLength, Property, with_last
@@ -29,12 +31,14 @@ class Case:
     reads: tuple[int, ...]  # positions of the model that hold what the property reads
     last: int | None
     rounded: int
+    gross: tuple[np.ndarray, float]  # the absolute numbers of the logits that are compared
 
 
 def cases(question: WordQuestion, at: AtLength) -> Iterator[Case]:
     """Every case with at least one word."""
     for answer, wanted, rival in question.pairs:
         weight, bias = logit_difference(question.checkpoint, wanted, rival)
+        gross = _gross(question.checkpoint, wanted, rival)
         for last in range(len(question.frame.alphabet)) if question.frame.at_symbol else (None,):
             left = at if last is None else with_last(at, last)
             classes = tuple(
@@ -46,7 +50,12 @@ def cases(question: WordQuestion, at: AtLength) -> Iterator[Case]:
                 continue
             framed = framed_model(question.checkpoint, question.frame, at.length, weight, bias, last=last)
             reads = tuple(framed.positions[place] for place in left.reads)
-            yield Case(framed.model, replace(left, classes=classes), reads, last, framed.rounded)
+            yield Case(framed.model, replace(left, classes=classes), reads, last, framed.rounded, gross)
+
+
+def _gross(checkpoint: Checkpoint, wanted: int, rival: int | None) -> tuple[np.ndarray, float]:
+    single = [logit_difference(checkpoint, logit, None) for logit in (wanted, rival) if logit is not None]
+    return np.sum([np.abs(weight) for weight, _ in single], axis=0), sum(abs(bias) for _, bias in single)
 
 
 def answer_pairs(

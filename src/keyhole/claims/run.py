@@ -119,7 +119,8 @@ def _run(
 def _run_in_processes(
     spawned: Sequence[Experiment], scale: Scale, seed: int, workers: int, report_running: ReportRunning
 ) -> Iterator[Finding]:
-    with ProcessPoolExecutor(min(workers, len(spawned)), mp_context=get_context("spawn")) as pool:
+    processes = min(workers, len(spawned))
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         waiting = {pool.submit(run_experiment, experiment, scale, seed): experiment for experiment in spawned}
         try:
             while waiting:
@@ -128,7 +129,8 @@ def _run_in_processes(
                     del waiting[future]
                     yield future.result()
                 if not finished:
-                    report_running([experiment.claim.id for future, experiment in waiting.items() if future.running()])
+                    begun = [experiment.claim.id for future, experiment in waiting.items() if future.running()]
+                    report_running(begun[:processes])  # the pool counts one more, which it holds ready
         finally:
             pool.shutdown(cancel_futures=True)
 

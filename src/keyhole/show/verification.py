@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.decimals import at_least
+from keyhole.decimals import at_least, at_most
 from keyhole.show.document import Column, Document, Facts, Gap, Grid, Heading, Lines, Tone
 
 Record = Mapping[str, Any]
@@ -26,7 +26,7 @@ def verification_document(record: Record) -> Document:
         Column("T", "right"),
         Column("verdict", tones=TONES),
         Column("margin, or a wrong word"),
-        Column("random words wrong", "right"),
+        Column("random wrong", "right"),
         Column("seconds", "right"),
     )
     rows = [
@@ -57,10 +57,17 @@ def verification_document(record: Record) -> Document:
 
 def _shown(row: Record) -> str:
     if row["status"] == "PROVED":
-        return f"margin {at_least(row['margin'])}"
+        return f"margin {at_least(row['margin'])}{_as_it_runs(row)}"
     if row["status"] == "COUNTEREXAMPLE":
         return _cut(_joined(row["wrong_tokens"]))
     return "" if row["bound"] is None else f"not below {at_least(row['bound'])}"
+
+
+def _as_it_runs(row: Record) -> str:
+    """Whether a pass in the model's own format keeps the sign, by its error bound."""
+    if row["float_format"] is None:
+        return ""
+    return f", {row['float_format']} " + (f"within {at_most(row['float_error'], 2)}" if row["float_keeps"] else "open")
 
 
 def _joined(tokens: list[str]) -> str:

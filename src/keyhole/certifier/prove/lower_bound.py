@@ -45,12 +45,13 @@ class Ranges:
     later: tuple[Box, ...]  # of the rows that enter each later norm
 
 
-def bound(tables: Tables, tail: Tail, seen: Region, signs: Float[np.ndarray, "parts"]) -> Bounds:
-    """Lower bounds of signs·f over all points of each part of a region."""
+def bound(
+    tables: Tables, tail: Tail, seen: Region, signs: Float[np.ndarray, "parts"], *, target: float = 0.0
+) -> Bounds:
+    """Lower bounds of signs·f over all points of each part of a region, improved until all are above a number."""
     reference = trace(tail, outputs(tables, seen.middle()))
-    box = None if tail.norm is None else _norm_box(seen, tail, tail.norm, reference)
-    lines = curves(tail.units.activation, *_unit_ranges(seen, tail, box))
-    ranges = Ranges(seen, tail, box, lines, _later_boxes(seen, tail, lines, box))
+    ranges = ranges_over(tables, tail, seen, reference)
+    lines = ranges.lines
     low = np.full(seen.count, -np.inf)
     below, above = lines.chord(), lines.chord()
     best: Bounds | None = None
@@ -60,11 +61,19 @@ def bound(tables: Tables, tail: Tail, seen: Region, signs: Float[np.ndarray, "pa
         reference = trace(tail, outputs(tables, found.shown))
         cut = _cut(ranges, below, above, coefficient, reference)
         best = _with_lower_output(best, Bounds(low, found.shown, reference.output, found.spread, *cut), signs)
-        if (low > 0).all() and index > 0:
+        if (low > target).all() and index > 0:
             break
         below, above = _stepped_slopes(lines, below, above, coefficient, reference.units.mid, STEP / (index + 1))
     assert best is not None  # noqa: S101  (at least one round was made)
     return replace(best, low=low)
+
+
+def ranges_over(tables: Tables, tail: Tail, seen: Region, reference: Trace | None = None) -> Ranges:
+    """What the norms, the units and the rows that enter later norms can be over each part."""
+    reference = trace(tail, outputs(tables, seen.middle())) if reference is None else reference
+    box = None if tail.norm is None else _norm_box(seen, tail, tail.norm, reference)
+    lines = curves(tail.units.activation, *_unit_ranges(seen, tail, box))
+    return Ranges(seen, tail, box, lines, _later_boxes(seen, tail, lines, box))
 
 
 def _with_lower_output(best: Bounds | None, found: Bounds, signs: np.ndarray) -> Bounds:

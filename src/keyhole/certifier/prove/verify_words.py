@@ -70,13 +70,14 @@ def verify_words(
     classes: Sequence[tuple[bool, WordClasses]],
     *,
     drifts: Sequence[Drift] | None = None,
+    above: float = 0.0,
     time_limit: float = 10.0,
     clock: Callable[[], float] = perf_counter,
 ) -> WordVerification:
-    """Whether f > 0 on the classes whose answer is true, and f < 0 on the others.
+    """Whether f > 0 on the classes whose answer is true, and f < 0 on the others, by more than `above`.
 
-    Statement  PROVED with margin μ: sign·f ≥ μ > 0 on every input whose symbols at `reads` are a word of a class, sign
-               the class's answer, for every model whose tables are within the drifts of those given.
+    Statement  PROVED with margin μ > above: sign·f ≥ μ on every input whose symbols at `reads` are a word of a class,
+               sign the class's answer, for every model whose tables are within the drifts of those given.
     Assumes    Softmax heads, one block, and units of identity, ReLU or GELU (either form).
     Proof      Classes are unions of parts; on each, sign·f is bounded from below by a functional linear in the heads'
                outputs, whose least value over the part is Lemma F's. Every bound is finite, positive and rounded down.
@@ -93,7 +94,7 @@ def verify_words(
         return WordVerification("UNDECIDED", reason=str(error), seconds=clock() - started)
     rows = tuple(tables.row(position) for position in reads)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite proves nothing
-        search = _Search(tables, tail, rows, lambda: clock() - started > time_limit)
+        search = _Search(tables, tail, rows, lambda: clock() - started > time_limit, above)
         found = search.run(classes)
     return replace(found, parts=search.parts, seconds=clock() - started)
 
@@ -106,6 +107,7 @@ class _Search:
     tail: Tail
     reads: tuple[int, ...]
     late: Callable[[], bool]
+    above: float = 0.0
     parts: int = 0
     margin: float = np.inf
     open: list[tuple[float, int, _Node]] = field(default_factory=list)
@@ -154,14 +156,16 @@ class _Search:
         levels = np.stack([np.pad(node.levels, (0, most - len(node.levels))) for node in nodes])
         base = WordRegion(self.tables, self.reads, words)
         signs = np.array([1.0 if node.wanted else -1.0 for node in nodes])
-        bounds = bound(self.tables, self.tail, HalfSpaces(base, normals, levels) if most else base, signs)
+        bounds = bound(
+            self.tables, self.tail, HalfSpaces(base, normals, levels) if most else base, signs, target=self.above
+        )
         for index, node in enumerate(nodes):
             found = self._wrong(bounds.worst[index], bounds.output[index], node)
             if found is not None:
                 return found
         for index, node in enumerate(nodes):
             low = float(np.fmax(bounds.low[index], node.low))
-            if np.isfinite(low) and low > 0:
+            if np.isfinite(low) and low > self.above:
                 self.margin = min(self.margin, low)
                 continue
             if attack:

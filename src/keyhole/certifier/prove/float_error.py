@@ -1,0 +1,315 @@
+"""How far f, computed in a float format, can be from the exact f on any word of some classes: a bound before computing.
+
+The pass is the plain dense one: rows, norms in two passes, queries, keys and values by matrix products, softmax less
+its largest score, the rest row by row. Before attention there are finitely many rows, so sizes are those of the numbers
+themselves; after it they are the ranges over all words that a proof needs anyway.
+
+Every sum of n terms, in any order, is off by γ_n = n u/(1 − n u) of its absolute terms, u the format's unit. Sizes are
+taken from double precision: what that is off, by the same count of roundings, is 2^−29 of the error bounded here at
+most. All roundings are taken at their worst and together, so that the bound is often 10⁴ times what is measured.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.attention import (
+    GELU,
+    Affine,
+    FactoredScore,
+    Identity,
+    LayerNorm,
+    Model,
+    PairEmbedding,
+    ReLU,
+    RMSNorm,
+    Softmax,
+    Tabulated,
+    TanhGELU,
+    numbers_of,
+)
+from keyhole.certifier.prove.after_attention import tail_of
+from keyhole.certifier.prove.lower_bound import Ranges, ranges_over
+from keyhole.certifier.prove.tables import Drift, tables_of
+from keyhole.certifier.prove.words import WordRegion
+from keyhole.errors import AssumptionError
+from keyhole.languages import WordClasses
+from keyhole.rigorous import gamma
+
+FLOAT_UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8}  # formats whose exponents reach to 2^−126
+SMALLEST = 2.0**-126
+EXPONENTIAL = 5.0  # units by which the logarithm of a computed exponential is off: 2 units in the last place are 4u
+GELU_SLOPE = 1.13
+GELU_UNITS = 12.0  # of |x|: the argument is off by 9u, and t/cosh² t ≤ 0.45; tanh or erf by 4u; four operations more
+PAD = 1 + 2.0**-10
+PARTS, BATCH = 128, 32  # parts of the classes, and those that are gone through together
+FLOAT_ASSUMED = (
+    "the float error is that of a plain forward pass: every operation rounds to nearest, sums go in any order, norms "
+    "take the mean first, exp, tanh and erf are within 2 units in the last place; nothing over- or underflows"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """Bounds of exact absolute values, and how far the computed numbers are from the exact ones.
+
+    An error is a sum of vectors, each known entry by entry and then mapped by a matrix: Σ_i ε_i A_i + ρ x, |ε_i| ≤ b_i,
+    where ρ x lies along the exact numbers. Maps that follow multiply the matrices, so that what cancels in them does.
+    """
+
+    size: Float[np.ndarray, "*shape"]
+    sources: tuple[tuple[np.ndarray, np.ndarray], ...]  # b_i of shape (…, n) and A_i of shape (n, d)
+    along: Float[np.ndarray, "*parts"] | float = 0.0  # a bound of |ρ|
+
+    @property
+    def error(self) -> Float[np.ndarray, "*shape"]:
+        """A bound of every entry of the error."""
+        total = np.asarray(self.along)[..., None] * self.size
+        return np.asarray(sum((bound @ np.abs(matrix) for bound, matrix in self.sources), total))
+
+    @property
+    def reach(self) -> Float[np.ndarray, "*shape"]:
+        """A bound of the computed absolute values."""
+        return np.asarray(self.size + self.error)
+
+    def mapped(self, weight: Float[np.ndarray, "d k"], size: np.ndarray, bias: np.ndarray) -> "Computed":
+        """The image of the error by a matrix; `size` is that of x W + b, so that |x W| ≤ size + |b|."""
+        sources = tuple((bound, matrix @ weight) for bound, matrix in self.sources)
+        sources += _source(np.asarray(self.along)[..., None] * (size + bias))
+        return Computed(size, sources)
+
+    def added(self, *more: np.ndarray) -> "Computed":
+        """With further errors, entry by entry."""
+        return replace(self, sources=self.sources + tuple(pair for error in more for pair in _source(error)))
+
+
+def _source(bound: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    return ((bound, np.eye(bound.shape[-1])),) if np.any(bound != 0) else ()
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """A float format by its unit u, half the distance from 1 to the next number."""
+
+    unit: float
+
+    def gamma(self, terms: int) -> float:
+        """γ_n of the format."""
+        return gamma(terms, unit=self.unit)
+
+    def stored(self, exact: np.ndarray) -> Computed:
+        """Numbers rounded once."""
+        return Computed(np.abs(exact), _source(self.unit * np.abs(exact)))
+
+    def total(self, one: Computed, other: Computed) -> Computed:
+        """A sum of two."""
+        size = one.size + other.size
+        both = Computed(size, one.sources + other.sources)
+        both = both.added(*(np.asarray(x.along)[..., None] * x.size for x in (one, other)))
+        return both.added(self.unit * both.reach)
+
+    def affine(self, x: Computed, map_: Affine, size: np.ndarray | None = None) -> Computed:
+        """The image x W + b: γ_(n+1) of the absolute terms, and what x is off."""
+        weight = numbers_of(map_.weight)
+        bias = np.zeros(weight.shape[1]) if map_.bias is None else np.abs(numbers_of(map_.bias))
+        size = x.size @ np.abs(weight) + bias if size is None else size
+        return x.mapped(weight, size, bias).added(self.gamma(len(weight) + 1) * (x.reach @ np.abs(weight) + bias))
+
+    def norm(
+        self, x: Computed, norm: LayerNorm, centred: np.ndarray, least: np.ndarray, size: np.ndarray | None = None
+    ) -> Computed:
+        """A norm of rows whose centred entries are at most `centred` and whose spread is at least `least`.
+
+        Statement  With e the error of centred entries and r = rms(e)/least, the computed spread is off by a relative
+                   ρ = r + γ_(d/2+4) (1 + r) at most; a quotient z is off by e/(least (1 − ρ)), by ρ/(1 − ρ) z along
+                   itself, and by its own rounding.
+        Proof      √(variance + ε) is the Euclidean norm of (centred/√d, √ε), so that moving entries by e moves it by
+                   rms(e). Squares, sum, mean: d + 4 roundings of positive terms, which the root halves.
+                   ĉ/ŝ − c/s = (ĉ − c)/ŝ + (s/ŝ − 1) z.
+        Source     Ours.
+        """
+        d, gain = x.size.shape[-1], numbers_of(norm.gain)
+        bias = np.zeros(d) if norm.bias is None else np.abs(numbers_of(norm.bias))
+        rows = x.added(np.asarray(x.along)[..., None] * x.size)
+        rows = Computed(centred, rows.sources)
+        if not isinstance(norm, RMSNorm):
+            rows = rows.mapped(np.eye(d) - 1 / d, centred, np.zeros(d))
+            mean = self.gamma(d + 1) * x.reach.mean(axis=-1)[..., None] * np.ones(d)
+            rows = rows.added(mean, self.unit * (rows.reach + mean))
+        error = rows.error
+        moved = np.sqrt((error * error).mean(axis=-1)) / least
+        lost = moved + self.gamma(d // 2 + 4) * (1 + moved)
+        lost = np.where(lost < 0.5, lost, np.nan)  # half of the spread may be lost: nothing is known
+        ratio, below = lost / (1 - lost), 1 / (least * (1 - lost))
+        quotient = np.minimum(centred / least[..., None], sqrt(d))
+        sources = tuple((bound * below[..., None], matrix * gain) for bound, matrix in rows.sources)
+        size = quotient * np.abs(gain) + bias if size is None else size
+        # along z · gain = y − bias: along y, and what that adds of the bias
+        found = Computed(size, sources, ratio).added(ratio[..., None] * bias)
+        return found.added(self.gamma(4) * (found.reach + 2 * bias))
+
+    def activation(self, x: Computed, kind: object) -> Computed:
+        """σ of every entry: |σ(x)| ≤ |x| for all that are known here."""
+        if isinstance(kind, ReLU | Identity):
+            return Computed(x.size, _source(x.error))
+        if not isinstance(kind, GELU | TanhGELU):
+            raise AssumptionError(f"The float error of the activation {kind} is not known here.")
+        return Computed(x.size, _source(GELU_SLOPE * x.error + GELU_UNITS * self.unit * x.reach))
+
+    def mean(self, off: float, spread: float, values: Computed, half: np.ndarray, tokens: int) -> Computed:
+        """A mean of values by softmax weights, over any choice of a symbol at each position.
+
+        Statement  Off by a mean of the values' errors, ε h and γ_(2n+2) max|v| at most, for scores off by δ and with
+                   range R, ε = δ + u (R + 2δ) + 5u, h half the range of the values.
+        Proof      The shift by the largest score cancels. A mass is off by a factor within e^±ε, and masses moved so
+                   move a mean by ε h: its rate is a covariance, at most the product of the standard deviations. Sum of
+                   masses, quotient, sum of products: 2n + 2 roundings. What underflows is below n · 2^−126 of the mass.
+        Source     Ours.
+        """
+        masses = off + self.unit * (spread + 2 * off) + EXPONENTIAL * self.unit
+        sources = tuple((bound.max(axis=0), matrix) for bound, matrix in values.sources)
+        lost = self.gamma(2 * tokens + 2) + 2 * tokens * SMALLEST
+        return Computed(values.size.max(axis=0), sources).added(masses * half, lost * values.reach.max(axis=0))
+
+
+def float_error(
+    model: Model,
+    tabulated: Tabulated,
+    reads: tuple[int, ...],
+    classes: Sequence[tuple[bool, WordClasses]],
+    gross: tuple[Float[np.ndarray, "d"], float],
+    *,
+    unit: float,
+    drifts: Sequence[Drift] | None = None,
+) -> float:
+    """A bound of |computed f − f| over all words of the classes, for a pass in the format with the unit.
+
+    `gross` has the absolute numbers of the read-out: for a difference of two logits, those of both, since each is a sum
+    of its own and only then compared.
+
+    Statement  No input whose symbols at `reads` are a word of a class has a computed f further than this from f.
+    Assumes    `FLOAT_ASSUMED`; rows are one rounded sum of two stored vectors; the wiring of `pretrained.one_layer`.
+    Proof      Each operation adds its own rounding to what its arguments are off (`Arithmetic`).
+    Source     Ours; the calculus is Higham's.
+    """
+    block, format_ = model.blocks[0], Arithmetic(unit)
+    wiring = block.wiring
+    if not isinstance(model.embedding, PairEmbedding) or wiring.residual != "each" or wiring.join != "concatenate":
+        raise AssumptionError(
+            "The float error is known for checkpoints whose rows are sums and whose heads are joined."
+        )
+    table = numbers_of(model.embedding.table)
+    exact = np.concatenate([table.reshape(-1, table.shape[-1]), numbers_of(model.embedding.cls)[None]])
+    rows = format_.stored(exact)
+    entering, seen = exact, rows
+    if wiring.placement == "pre" and wiring.attention_norm is not None:
+        entering, seen = _normed(format_, exact, rows, wiring.attention_norm)
+    means = [_head(format_, head, entering, seen, table.shape[0] + 1) for head in block.heads]
+    outputs = _side_by_side(means)
+    tail, tables = tail_of(tabulated), tables_of(tabulated, reads, drifts)
+    places = tuple(tables.row(position) for position in reads)
+    parts = _cut([words.take([part]) for _, words in classes for part in range(words.count)])
+    weight, worst = numbers_of(model.readout.weight), 0.0
+    for start in range(0, len(parts), BATCH):
+        some = parts[start : start + BATCH]
+        region = WordRegion(tables, places, some[0].joined(some[1:]))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            y = _after_attention(format_, model, outputs, _row(rows), ranges_over(tables, tail, region))
+            size = (y.size @ np.abs(weight))[..., None]
+            error = y.mapped(weight[:, None], size, np.zeros(1)).error[..., 0]
+            off = error + format_.gamma(len(weight) + 2) * (y.reach @ gross[0] + gross[1])
+        worst = max(worst, float(np.nan_to_num(off, nan=np.inf).max()) * PAD)
+    return worst
+
+
+def _cut(parts: list[WordClasses]) -> list[WordClasses]:
+    """Parts with the same union, cut where they can be until there are enough: their ranges are narrower."""
+    whole: list[WordClasses] = []
+    while parts and len(parts) + len(whole) < PARTS:
+        halves = [part.halves(0) for part in parts]
+        whole += [part for part, cut in zip(parts, halves, strict=True) if cut is None]
+        parts = [cut.take([index]) for cut in halves if cut is not None for index in range(cut.count)]
+    return whole + parts
+
+
+def _row(rows: Computed) -> Computed:
+    """The row that asks, which is the last."""
+    along = np.asarray(rows.along)
+    return Computed(
+        rows.size[-1], tuple((bound[-1], matrix) for bound, matrix in rows.sources), along[-1] if along.ndim else along
+    )
+
+
+def _side_by_side(means: Sequence[Computed]) -> Computed:
+    """Outputs of all heads in one row."""
+    widths = [len(mean.size) for mean in means]
+    sources = []
+    for index, mean in enumerate(means):
+        before, after = sum(widths[:index]), sum(widths[index + 1 :])
+        sources += [(bound, np.pad(matrix, ((0, 0), (before, after)))) for bound, matrix in mean.sources]
+    return Computed(np.concatenate([mean.size for mean in means]), tuple(sources))
+
+
+def _normed(
+    format_: Arithmetic, exact: np.ndarray, rows: Computed, norm: LayerNorm
+) -> tuple[Float[np.ndarray, "n d"], Computed]:
+    """Rows after a norm, exactly and as computed."""
+    centred = exact if isinstance(norm, RMSNorm) else exact - exact.mean(axis=-1, keepdims=True)
+    spread = np.sqrt((centred * centred).mean(axis=-1) + norm.eps)
+    normed = np.asarray(norm(exact))
+    return normed, format_.norm(rows, norm, np.abs(centred), spread, np.abs(normed))
+
+
+def _head(format_: Arithmetic, head: object, exact: np.ndarray, rows: Computed, tokens: int) -> Computed:
+    """One head's output over all words; the last row asks."""
+    score, value = getattr(head, "score", None), getattr(head, "value", None)
+    normaliser = getattr(head, "normaliser", None)
+    if (
+        not isinstance(score, FactoredScore)
+        or not isinstance(value, Affine)
+        or not isinstance(normaliser, Softmax)
+        or normaliser.temperature != 1.0
+    ):
+        raise AssumptionError("The float error is known for heads with queries, keys, affine values and softmax.")
+    asked, keys = Affine(score.query, score.query_bias), Affine(score.key, score.key_bias)
+    query, key, values = (np.asarray(map_(exact)) for map_ in (asked, keys, value))
+    width = query.shape[1]
+    asking = format_.affine(_row(rows), asked, np.abs(query[-1]))
+    keyed = format_.affine(rows, keys, np.abs(key))
+    scores = key @ query[-1] / sqrt(width)
+    off = keyed.error @ asking.reach + keyed.size @ asking.error
+    off = (off + format_.gamma(width + 3) * (keyed.reach @ asking.reach)) / sqrt(width)
+    valued = format_.affine(rows, value, np.abs(values))
+    half = np.ptp(values, axis=0) / 2
+    return format_.mean(float(off.max()), float(np.ptp(scores)), valued, half, tokens)
+
+
+def _after_attention(
+    format_: Arithmetic, model: Model, outputs: Computed, stream: Computed, ranges: Ranges
+) -> Computed:
+    """The row that is read out, over each part, from the outputs of the heads and the row that asks."""
+    wiring = model.blocks[0].wiring
+    boxes = iter([*([] if ranges.box is None else [ranges.box]), *ranges.later])
+
+    def normed(x: Computed, norm: LayerNorm | None) -> Computed:
+        if norm is None:
+            return x
+        box = next(boxes)
+        return format_.norm(x, norm, np.maximum(-box.low, box.high), box.least)
+
+    x = outputs if wiring.output is None else format_.affine(outputs, wiring.output)
+    x = format_.total(x, stream)
+    pre, feed = wiring.placement == "pre", wiring.feedforward
+    x = x if pre else normed(x, wiring.attention_norm)
+    if feed is not None:
+        before = normed(x, wiring.feedforward_norm) if pre else x
+        units = np.maximum(-ranges.lines.grid[0], ranges.lines.grid[-1])
+        before = before if feed.inner is None else format_.affine(before, feed.inner, units)
+        after = format_.activation(before, feed.activation)
+        after = after if feed.outer is None else format_.affine(after, feed.outer)
+        x = format_.total(x, after)
+        x = x if pre else normed(x, wiring.feedforward_norm)
+    return normed(x, model.readout.norm)
