@@ -199,7 +199,8 @@ def path_norm(settings: TransformerSettings, parameters: Parameters) -> Float[Ar
     constant = constant + _cls(settings, p) if settings.residual else constant
 
     def largest(columns: Array) -> Array:  # d × n columns behind the output map, over all pairs and [CLS]
-        return jnp.abs(jnp.einsum("athw,hwd,dn->athn", values, output, columns)).max(axis=(0, 1)).sum(axis=0)
+        reached: Array = jnp.abs(jnp.einsum("athw,hwd,dn->athn", values, output, columns)).max(axis=(0, 1))
+        return reached.sum(axis=0)
 
     shift, total, passed = p["readout_bias"], jnp.float32(0.0), settings.residual or not settings.hidden
     if passed:
