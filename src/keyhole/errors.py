@@ -17,6 +17,19 @@ Each message has up to three clauses: what was asked, what is so, what to do. Mi
 CompileError, DataError, FormulaError, ShapeError) is also a ValueError; a missing package is also an ImportError.
 """
 
+import re
+
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    r"""The text with what would steer a terminal, or turn the direction of writing, shown as codes.
+
+    >>> printable("a name\x1b[2J of others")
+    'a name\\x1b[2J of others'
+    """
+    return STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
 
 class KeyholeError(Exception):
     """The base of all errors: the message says what was asked, what is so, and what to do."""

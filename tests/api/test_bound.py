@@ -167,6 +167,20 @@ def test_refusals():
         bound("and:3", inf, 20)
 
 
+def test_what_is_compiled_is_bounded_as_its_formula_and_its_file(tmp_path):
+    """`bound(compile(…))` is the bound of the formula at that context, and of the file; another context is refused."""
+    made = keyhole.compile("x1 & ~x3", 16)
+    path = made.save(tmp_path / "m.safetensors")
+    chained, formula, file = bound(made, 1e6), bound("x1 & ~x3", 1e6, 16), bound(path, 1e6)
+    values = [[stated.value for stated in each.guarantees] for each in (chained, formula, file)]
+    assert values[0] == values[1] == values[2]
+    assert chained.finite == formula.finite != ()
+    assert chained.source == "compiled x1 & ~x3"
+    assert not chained.guarantees[0].statement.measured
+    with pytest.raises(AssumptionError, match="context of 16, and 17 was given"):
+        bound(made, 1e6, 17)
+
+
 def example():
     """The norms that a newcomer is given to edit."""
     return parse_norms({name: value for name, value in json.loads(template()).items() if name != "schema"})

@@ -120,7 +120,7 @@ def test_text_by_the_checkpoints_own_tokenizer(tmp_path):
     tokenizers = pytest.importorskip("tokenizers")
     words = ["[UNK]", "[CLS]", "[SEP]", "the", "cat", "saw", "a", "dog"]
     tokenizer = tokenizers.Tokenizer(
-        tokenizers.models.WordLevel({word: number for number, word in enumerate(words)}, None, words[0])
+        tokenizers.models.WordLevel({word: number for number, word in enumerate(words)}, words[0])
     )
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     tokenizer.post_processor = tokenizers.processors.TemplateProcessing(

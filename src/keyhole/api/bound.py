@@ -28,7 +28,7 @@ from keyhole.bounds import (
 )
 from keyhole.bounds.finite import EXACT_UP_TO, certificate_nats, exact_error
 from keyhole.bounds.theorems import Rival, with_tokens
-from keyhole.compiler import choose, load_checked, plan_profile
+from keyhole.compiler import Compiled, choose, load_checked, plan_profile
 from keyhole.decimals import surely
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure
@@ -40,6 +40,7 @@ from keyhole.pretrained import is_tabulated, load_tabulated
 from keyhole.profile import NormProfile, require_possible
 from keyhole.show.derivation import derivation_latex
 from keyhole.show.document import Document
+from keyhole.show.folding import abbreviate
 from keyhole.show.guarantee import bound_document, bound_html, explained_document
 from keyhole.show.site import save_figure
 from keyhole.show.text import to_text
@@ -227,7 +228,8 @@ def named_norms(source: str) -> tuple[str, int] | None:
     return target, int(count)
 
 
-Source = str | Path | NormProfile | Model | Tabulated
+NAMED = 60  # letters of a function in an answer
+Source = str | Path | NormProfile | Model | Tabulated | Compiled
 
 
 class Subject(NamedTuple):
@@ -251,6 +253,8 @@ def read_subject(
         return Subject(norms_of(source, context), measured=True)
     if isinstance(source, str) and named_norms(source) is None and names_run(source):
         return _run_subject(source, context, store, tell)
+    if isinstance(source, Compiled):
+        return Subject(norms_of(source, context), sparsity=source.plan.function.sparsity)
     return Subject(norms_of(source, context), sparsity=_sparsity(source))
 
 
@@ -275,8 +279,8 @@ def norms_of(source: Source, context: int | None) -> NormProfile:
     if context is not None and context < 1:
         raise AssumptionError(f"A context has at least one position; got {context}.")
     tokens = None if context is None else context + 1  # [CLS] is one more row
-    if isinstance(source, Model | Tabulated):
-        norms = profile_of(source, trained=True) if isinstance(source, Model) else table_profile(source)
+    if isinstance(source, Model | Tabulated | Compiled):
+        norms = _model_norms(source)
         if tokens not in (None, norms.tokens):
             raise AssumptionError(
                 f"The model has a context of {norms.tokens - 1}, and {context} was given; leave it out."
@@ -299,6 +303,13 @@ def norms_of(source: Source, context: int | None) -> NormProfile:
         )
     read = read_norms(path, tokens)
     return read if context is None else with_tokens(read, context + read.constant_tokens)
+
+
+def _model_norms(model: Model | Tabulated | Compiled) -> NormProfile:
+    """The norms of a model at hand: those of a compiled one were known before any data were."""
+    if isinstance(model, Compiled):
+        return model.profile
+    return profile_of(model, trained=True) if isinstance(model, Model) else table_profile(model)
 
 
 def _holds_tables(source: Source) -> bool:
@@ -365,11 +376,11 @@ def bound(
 ) -> Bound:
     """What the norms of `source` guarantee after `samples` samples, by every theorem that applies.
 
-    A source is a name such as and:3, a formula, a file of a compiled model or of norms, a profile, a model, or the name
-    of a trained run, which brings its training set's size and its law; where its weights were not kept it is trained
-    again, and `tell` is told. The smallest guarantee comes first. `gap` asks for the samples each theorem needs;
-    `contexts` for their growth; `measured` says that the norms were read off a trained model, as those of models and
-    runs always are, which costs a part of δ. `law` says how inputs are drawn: "uniform", or a number, the least
+    A source is a name such as and:3, a formula, what `compile` gave or its file, a file of norms, a profile, a model,
+    or the name of a trained run, which brings its training set's size and its law; where its weights were not kept it
+    is trained again, and `tell` is told. The smallest guarantee comes first. `gap` asks for the samples each theorem
+    needs; `contexts` for their growth; `measured` says that the norms were read off a trained model, as those of models
+    and runs always are, which costs a part of δ. `law` says how inputs are drawn: "uniform", or a number, the least
     probability of a symbol where symbols are independent; None says nothing. `accepted` is the probability with which a
     drawn training set was kept, where sets were redrawn until they met a condition.
 
@@ -409,7 +420,9 @@ def bound(
         rivals=rivals(profile, samples, delta, measured=measured),
         gap=gap,
         samples_needed=needed,
-        finite=_finite(subject.sparsity, context, samples, delta),
+        finite=_finite(
+            subject.sparsity, source.plan.context if isinstance(source, Compiled) else context, samples, delta
+        ),
         growth=_growths(source, profile, guarantees, contexts, gap or GROWTH_GAP) if contexts else (),
     )
 
@@ -443,6 +456,8 @@ def _name(source: Source) -> str:
     """What an answer calls its source."""
     if isinstance(source, NormProfile):
         return "norms"
+    if isinstance(source, Compiled):
+        return f"compiled {abbreviate(str(source.plan.function), NAMED)}"
     return "a model" if isinstance(source, Model | Tabulated) else str(source)
 
 

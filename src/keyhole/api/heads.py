@@ -240,9 +240,9 @@ def heads(
     if text is not None:
         data = _texts(model, text, longest)
     elif images is not None:
-        data = _images(model, _array(images, "images"))
+        data = _images(model, array_of(images, "images"))
     else:
-        data = _rows(model, _array(rows, "rows"))
+        data = _rows(model, array_of(rows, "rows"))
     if queries == "first":
         data = _first_alone(data)
     names: list[Control] = list(CONTROLS) if controls else []
@@ -370,7 +370,8 @@ def _first_alone(data: _Data) -> _Data:
     return _Data(data.what, data.sinks, data.lengths, give, data.spell, data.ordered)
 
 
-def _array(given: str | Path | np.ndarray | None, name: str) -> np.ndarray:
+def array_of(given: str | Path | np.ndarray | None, name: str) -> np.ndarray:
+    """An array as it was given, or read from a .npy, or by its name from an .npz."""
     if isinstance(given, np.ndarray):
         return given
     path = Path(str(given))

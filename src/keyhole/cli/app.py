@@ -26,7 +26,7 @@ from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
 from keyhole.cli.score import score_command
 from keyhole.cli.verify import verify_command
-from keyhole.errors import ArgumentError
+from keyhole.errors import ArgumentError, printable
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")  # those that can be taught our words
 
@@ -84,7 +84,7 @@ def _refused(error: Any, command: str | None = None) -> typer.Exit:
         named, here = [here.info_name, *named], here.parent
     asked = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ")
     helping = " ".join(["keyhole", *(named or filter(None, [command])), "--help"])
-    typer.echo(f"keyhole: {asked}; `{helping}` shows what to write.", err=True)
+    typer.echo(f"keyhole: {printable(asked)}; `{helping}` shows what to write.", err=True)
     return typer.Exit(INPUT)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from keyhole.cli.arguments import refuse_ignored
 from keyhole.errors import ArgumentError
 
 EXAMPLES = """
@@ -17,6 +18,10 @@ Examples:
   keyhole heads ./my-bert --text a.txt --statistic sink --out heads.svg
 
   keyhole heads minilm --text a.txt --head 3-7 --line 2 --out map.png
+
+  keyhole heads minilm --conllu dev.conllu --test test.conllu
+
+  keyhole heads tsp.pt --rows points.npy --nearest
 
   keyhole heads vit.pt --images digits.npz --config vit.json --json
 """
@@ -34,6 +39,13 @@ def heads_command(
     rows: Annotated[
         Path | None, typer.Option(help="Rows (inputs, T, features) as .npy or .npz.", metavar="FILE")
     ] = None,
+    conllu: Annotated[
+        Path | None, typer.Option(help="A treebank: each relation's head is chosen here.", metavar="DEV")
+    ] = None,
+    test: Annotated[Path | None, typer.Option(help="The treebank on which it is scored.", metavar="TEST")] = None,
+    nearest: Annotated[
+        bool, typer.Option("--nearest", help="With --rows: which head finds the nearest other point.")
+    ] = False,
     config: Annotated[
         Path | None, typer.Option(help="A JSON file of settings that no file beside the weights says.", metavar="FILE")
     ] = None,
@@ -62,31 +74,62 @@ def heads_command(
     """Whether each head is sparse, local, a sink, broad or near-uniform on data, beside two controls.
 
     Entropy, effective support, largest weight, distance from uniform, weight on neighbours and on sinks, with sinks and
-    without. Layers and heads are written layer-head, from 1; JSON counts from 0. Text needs keyhole[hf].
+    without. With --conllu and --test instead: which head finds each relation of a treebank, chosen on one and scored on
+    the other, beside the best fixed offset and the controls.
+
+    Layers and heads are written layer-head, from 1; JSON counts from 0. Text needs keyhole[hf].
     """
     from keyhole.api.heads import Heads, heads
+    from keyhole.api.heads_annotation import HeadsAnnotation, heads_annotation, heads_nearest
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 
+    if (conllu is None) != (test is None):
+        raise ArgumentError("A head is chosen on one treebank and scored on another; give both --conllu and --test.")
+    against = conllu is not None or nearest
+    if nearest and rows is None:
+        raise ArgumentError("--nearest was given without points; give them by --rows.")
+    if against:
+        ignored = {
+            "--text": text is not None, "--images": images is not None, "--head": head is not None,
+            "--rows": conllu is not None and rows is not None, "--nearest": conllu is not None and nearest,
+            "--no-controls": not controls, "--queries": queries != "all", "--statistic": statistic != "entropy",
+        }  # fmt: skip
+        refuse_ignored(ignored, "heads are set against a relation")
     if out is not None:
-        Heads.require_ending(out)
+        (HeadsAnnotation if against else Heads).require_ending(out)
+    found: Heads | HeadsAnnotation
     with view_progress("heads") as watch:
-        found = heads(
-            source,
-            text=text,
-            images=images,
-            rows=rows,
-            config=config,
-            architecture=architecture,
-            longest=longest,
-            queries=queries,
-            statistic=statistic,
-            head=None if head is None else layer_head(head),
-            line=line,
-            controls=controls,
-            seed=seed,
-            watch=watch,
-        )
+        if conllu is not None and test is not None:
+            found = heads_annotation(
+                source,
+                chosen_on=conllu,
+                scored_on=test,
+                config=config,
+                architecture=architecture,
+                longest=longest,
+                seed=seed,
+                watch=watch,
+            )
+        elif nearest and rows is not None:
+            found = heads_nearest(source, rows=rows, config=config, architecture=architecture, seed=seed, watch=watch)
+        else:
+            found = heads(
+                source,
+                text=text,
+                images=images,
+                rows=rows,
+                config=config,
+                architecture=architecture,
+                longest=longest,
+                queries=queries,
+                statistic=statistic,
+                head=None if head is None else layer_head(head),
+                line=line,
+                controls=controls,
+                seed=seed,
+                watch=watch,
+            )
     if json:
         typer.echo(found.to_json())
     else:

@@ -14,7 +14,7 @@ from pathlib import Path
 import typer
 
 from keyhole.cli.wording import in_commands
-from keyhole.errors import KeyholeError
+from keyhole.errors import KeyholeError, printable
 
 Misuse: type[Exception] = typer.BadParameter.__bases__[0]  # click's UsageError, wherever typer keeps its click
 INPUT, FAULT, INTERRUPTED, UNREAD = 2, 70, 130, 141
@@ -90,7 +90,7 @@ def _trace(error: BaseException) -> None:
 def _say(sentence: str) -> None:
     """A line on stderr; nobody may be reading there either."""
     with suppress(OSError, ValueError):
-        typer.echo(f"keyhole: {sentence}", err=True)
+        typer.echo(f"keyhole: {printable(sentence)}", err=True)
 
 
 def _forget_output() -> None:

@@ -11,6 +11,7 @@ from keyhole.compiler.choice import cheapest as cheapest
 from keyhole.compiler.choice import choose as choose
 from keyhole.compiler.choice import path_inf as path_inf
 from keyhole.compiler.choice import product_law as product_law
+from keyhole.compiler.compiled import Compiled as Compiled
 from keyhole.compiler.compiled import assess_plan as assess_plan
 from keyhole.compiler.compiled import compile_choice as compile_choice
 from keyhole.compiler.distractors import Distractor as Distractor

@@ -118,7 +118,7 @@ def compile_choice(choice: Choice, carry: str | None = None) -> Compiled:
     compiled = assess_plan(plan, proof, choice.why, choice.construction)
     formats = compiled.formats
     if carry is not None and carry not in formats:
-        raise CompileError(f"There is no number format {carry!r}; choose one of {', '.join(formats)}.")
+        raise CompileError(f"There is no number format {carry!r}; choose one of {', '.join(map(repr, formats))}.")
     if carry is not None and formats[carry].outcome != "proved":
         raise CompileError(
             f"The margin was to be carried by {carry}, and that is not proved ({formats[carry]}). Use a wider format "

@@ -83,11 +83,11 @@ def _sample_of_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 def _sample_of_csv(path: Path) -> tuple[np.ndarray, np.ndarray]:
     rows = [row for row in csv.reader(StringIO(read_text(path), newline="")) if row]
-    if rows and not is_number(rows[0][0]):
-        rows = rows[1:]  # a header
+    if rows and is_heading(rows[0]):
+        rows = rows[1:]
     if len({len(row) for row in rows}) > 1:
         raise ValueError("its rows have different lengths")
-    table = np.array([[float(entry) for entry in row] for row in rows])
+    table = np.array([[number(entry) for entry in row] for row in rows])
     if table.ndim != 2 or table.shape[1] < 2:
         raise ValueError("it has no row with a symbol and a label")
     return table[:, :-1], table[:, -1]
@@ -99,7 +99,7 @@ def column_names(path: Path, columns: int) -> tuple[str, ...]:
         return ()
     rows = csv.reader(StringIO(read_text(path), newline=""))
     first = next((row for row in rows if row), [])
-    headed = len(first) == columns + 1 and not is_number(first[0])
+    headed = len(first) == columns + 1 and is_heading(first)
     return tuple(cell.strip() for cell in first[:-1]) if headed else ()
 
 
@@ -142,22 +142,39 @@ def _letters_or_reals(path: Path, rows: list[list[str]]) -> np.ndarray:
     cells = [cell for row in rows for cell in row]
     shape = (len(rows), len(rows[0]))
     try:
-        return np.array([int(cell) for cell in cells], dtype=np.int64).reshape(shape)
+        return np.array([int(_plain(cell)) for cell in cells], dtype=np.int64).reshape(shape)
     except (ValueError, OverflowError):
         pass
     reals = [is_number(cell) for cell in cells]
     if all(reals):
-        return np.array([float(cell) for cell in cells]).reshape(shape)
+        return np.array([number(cell) for cell in cells]).reshape(shape)
     if any(reals):
         first = "the first row looks like a heading: remove it" if not any(reals[: shape[1]]) else "use one kind"
         raise DataError(f"{str(path)!r} mixes numbers and words; {first}.")
     return np.unique(np.array(cells), return_inverse=True)[1].reshape(shape)
 
 
+def number(cell: str) -> float:
+    """The number that a cell of a table spells, in digits that every program reads; a ValueError for other cells."""
+    return float(_plain(cell))
+
+
+def _plain(cell: str) -> str:
+    """The cell, in which no digit is of another script and none are set apart, as Python alone would have it."""
+    if not cell.isascii() or "_" in cell:
+        raise ValueError(f"{cell!r} is no number")
+    return cell
+
+
 def is_number(cell: str) -> bool:
     """Whether a cell of a table spells a number."""
     try:
-        float(cell)
+        number(cell)
     except ValueError:
         return False
     return True
+
+
+def is_heading(row: list[str]) -> bool:
+    """Whether a row names the columns: none of its cells is a number, or it is a row of data that was spoilt."""
+    return not any(map(is_number, row))

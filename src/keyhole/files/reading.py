@@ -43,7 +43,8 @@ def read_text(path: Path) -> str:
 def parse_json(text: str | bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
     """The value that a JSON text spells; a ValueError for every other text, also one nested too deep."""
     try:
-        return json.loads(text, object_pairs_hook=pairs)
+        whole = text if isinstance(text, str) else text.decode("utf-8")  # Python alone would guess other encodings
+        return json.loads(whole, object_pairs_hook=pairs)
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
 
@@ -84,7 +85,7 @@ def _array(file: Any, size: int) -> np.ndarray:
     numbers = prod(shape)
     if dtype.hasobject:
         raise ValueError("it would have to be unpickled")
-    if numbers * dtype.itemsize > size:
+    if numbers * dtype.itemsize != size - file.tell():  # also more bytes than numbers: a claim that was changed
         raise ValueError(f"it claims {numbers:,} numbers and holds {size:,} bytes")
     if numbers > MOST_NUMBERS:
         raise ValueError(f"it holds {numbers:,} numbers, more than {MOST_NUMBERS:,}; give fewer rows")

@@ -1,5 +1,16 @@
 """Readers of weights that were stored or trained elsewhere: one architecture per file, one form for all of them."""
 
+from keyhole.pretrained.annotation import DIRECTIONS as DIRECTIONS
+from keyhole.pretrained.annotation import OFFSETS as OFFSETS
+from keyhole.pretrained.annotation import POOLING as POOLING
+from keyhole.pretrained.annotation import Agreement as Agreement
+from keyhole.pretrained.annotation import Example as Example
+from keyhole.pretrained.annotation import Sentence as Sentence
+from keyhole.pretrained.annotation import agreement as agreement
+from keyhole.pretrained.annotation import best_map as best_map
+from keyhole.pretrained.annotation import best_offset as best_offset
+from keyhole.pretrained.annotation import read_conllu as read_conllu
+from keyhole.pretrained.annotation import resampled as resampled
 from keyhole.pretrained.architectures import Architecture as Architecture
 from keyhole.pretrained.architectures import register_architecture as register_architecture
 from keyhole.pretrained.checkpoint import AttentionHead as AttentionHead

@@ -1,7 +1,9 @@
 """Documents as plain text for a terminal: rich sets the tables, and no line is longer than the width."""
 
+from dataclasses import fields, is_dataclass, replace
 from io import StringIO
 from textwrap import wrap
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -10,6 +12,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from keyhole.errors import printable
 from keyhole.show.document import Bars, Column, Document, Element, Facts, Gap, Grid, Heading, Lines, Paragraphs
 from keyhole.show.folding import COLUMNS, folded
 
@@ -26,7 +29,18 @@ def to_text(document: Document, width: int = COLUMNS, *, styled: bool = False) -
     <BLANKLINE>
     proved
     """
-    return "\n".join(_text_of(element, width, styled=styled) for element in document)
+    return "\n".join(_text_of(_harmless(element), width, styled=styled) for element in document)
+
+
+def _harmless(part: Any) -> Any:
+    """A part of a document whose words steer no terminal: names of runs and files may be written by others."""
+    if isinstance(part, str):
+        return printable(part)
+    if isinstance(part, list | tuple):
+        return tuple(map(_harmless, part))
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{each.name: _harmless(getattr(part, each.name)) for each in fields(part)})
+    return part
 
 
 def _text_of(element: Element, width: int, *, styled: bool) -> str:  # noqa: PLR0911  (a return for each kind)

@@ -61,7 +61,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
                 Axis("m", "samples m"),
                 Axis("rate", "picked"),
                 Axis("T", "T", "category"),
-                subtitle="share of draws in which the hidden set is picked, balanced bits",
+                subtitle="share of draws in which the hidden set is picked, bits biased so that labels balance",
                 band=True,
             ),
         ),
