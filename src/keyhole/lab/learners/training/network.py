@@ -211,7 +211,8 @@ def path_norm(settings: TransformerSettings, parameters: Parameters) -> Float[Ar
         weights = jnp.abs(p["outer"] @ p["readout"])
         total += weights @ reach if settings.activation == "relu" else weights.sum() * reach.max()
         shift = shift + p["outer_bias"] @ p["readout"]
-    return total + jnp.abs(shift)
+    norm: Array = total + jnp.abs(shift)
+    return norm
 
 
 def attention_mass(
