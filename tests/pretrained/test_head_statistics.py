@@ -36,6 +36,22 @@ def test_one_key():
     assert {name: found[name] for name in wanted} == pytest.approx(wanted, abs=1e-12)
 
 
+def test_nothing_left_without_sinks():
+    """A row with all its weight on keys that are taken out does not count: it is not sparse, it is a sink's."""
+    weights = np.zeros((1, 1, 3, 3))
+    weights[..., 0] = 1.0
+    sinks = np.array([[True, False, False]])
+    found = row_statistics(weights, np.broadcast_to(~sinks[:, None, :], (1, 3, 3)), ~sinks, sinks)
+    assert np.isnan(found).all()
+    weights[0, 0, 1] = 0, 0.5, 0.5
+    found = row_statistics(weights, np.broadcast_to(~sinks[:, None, :], (1, 3, 3)), ~sinks, sinks)
+    assert found[0, 0, NAMES.index("entropy")] == pytest.approx(1)
+    table = np.full((1, 1, 1, len(NAMES)), np.nan)
+    kept = np.zeros_like(table)
+    kept[..., NAMES.index("sink")] = 1.0
+    assert HeadUse(kept, table, ordered=True).verdicts() == ((("sink", "nothing left"),),)
+
+
 def test_causal_rows_by_what_they_see():
     """Row t of a causal model has t + 1 keys: uniform over them is uniform, and the first row, of one key, is out."""
     weights = np.tri(4) / np.arange(1, 5)[:, None]

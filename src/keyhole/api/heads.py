@@ -130,6 +130,7 @@ class Heads(Result):
         """Every head with every statistic, both ways, and the controls, as plain values."""
         verdicts = self.use.verdicts()
         sizes = self.checkpoint.sizes
+        tables, controls = _tables(self.use), {name: _tables(use) for name, use in self.controls.items()}
         return {
             "source": self.checkpoint.source,
             "architecture": self.checkpoint.architecture,
@@ -148,8 +149,8 @@ class Heads(Result):
                     "head": head,
                     "verdict": verdicts[layer][head][0],
                     "verdict_without_sinks": verdicts[layer][head][1],
-                    **_numbers(self.use, layer, head),
-                    "controls": {name: _numbers(use, layer, head) for name, use in self.controls.items()},
+                    **_numbers(tables, layer, head),
+                    "controls": {name: _numbers(each, layer, head) for name, each in controls.items()},
                 }
                 for layer in range(sizes.layers)
                 for head in range(sizes.heads)
@@ -169,16 +170,26 @@ def verdict_counts(use: HeadUse) -> dict[str, int]:
     return {name: found.count(name) for name in VERDICTS}
 
 
-def _numbers(use: HeadUse, layer: int, head: int) -> dict[str, dict[str, list[float | None]]]:
-    """Each statistic's mean, 5 % and 95 % quantile over inputs, with sinks and without."""
-    both: dict[str, dict[str, list[float | None]]] = {}
-    for key, sinks in (("with_sinks", True), ("without_sinks", False)):
-        both[key] = {}
-        for name in USE:
-            low, high = use.spread(name, sinks=sinks)
-            told = (use.mean(name, sinks=sinks)[layer, head], low[layer, head], high[layer, head])
-            both[key][name] = [None if np.isnan(each) else float(each) for each in told]
-    return both
+Table = Mapping[str, Mapping[str, np.ndarray]]
+
+
+def _tables(use: HeadUse) -> Table:
+    """Each statistic's mean, 5 % and 95 % quantile over inputs, (layers, heads, 3), with sinks and without."""
+    return {
+        key: {name: np.stack([use.mean(name, sinks=sinks), *use.spread(name, sinks=sinks)], axis=-1) for name in USE}
+        for key, sinks in (("with_sinks", True), ("without_sinks", False))
+    }
+
+
+def _numbers(tables: Table, layer: int, head: int) -> dict[str, dict[str, list[float | None]]]:
+    """One head's numbers; None where no input has one."""
+    return {
+        key: {
+            name: [None if np.isnan(each) else float(each) for each in table[layer, head]]
+            for name, table in named.items()
+        }
+        for key, named in tables.items()
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,6 +46,9 @@ from keyhole.pretrained.norms import head_norms as head_norms
 from keyhole.pretrained.one_layer import Frame as Frame
 from keyhole.pretrained.one_layer import framed_model as framed_model
 from keyhole.pretrained.one_layer import logit_difference as logit_difference
+from keyhole.pretrained.order import OrderReport as OrderReport
+from keyhole.pretrained.order import order_of_rows as order_of_rows
+from keyhole.pretrained.order import order_of_tokens as order_of_tokens
 from keyhole.pretrained.packages import PACKAGED as PACKAGED
 from keyhole.pretrained.stand_in import STAND_IN as STAND_IN
 from keyhole.pretrained.stand_in import stand_in_profile as stand_in_profile

@@ -70,10 +70,12 @@ class HeadUse:
     def spread(self, statistic: str, *, sinks: bool) -> tuple[np.ndarray, np.ndarray]:
         """Its 5 % and 95 % quantiles over inputs."""
         found = (self.kept if sinks else self.without)[..., NAMES.index(statistic)]
-        there = ~np.isnan(found[:, 0, 0])  # an input has a statistic for all heads or for none
-        if not there.any():
-            return np.full(found.shape[1:], np.nan), np.full(found.shape[1:], np.nan)
-        low, high = np.quantile(found[there], (0.05, 0.95), axis=0)
+        low, high = np.full(found.shape[1:], np.nan), np.full(found.shape[1:], np.nan)
+        for at in np.ndindex(found.shape[1:]):
+            there = found[(slice(None), *at)]
+            there = there[~np.isnan(there)]
+            if len(there):
+                low[at], high[at] = np.quantile(there, (0.05, 0.95))
         return low, high
 
     def verdicts(self) -> tuple[tuple[tuple[str, str], ...], ...]:
@@ -98,6 +100,8 @@ def verdict(entropy: float, share: float, near: float) -> str:
     >>> verdict(0.99, 0.97, 0.1), verdict(0.3, 0.2, 0.8), verdict(0.3, 0.2, 0.1), verdict(0.8, 0.6, 0.2)
     ('near-uniform', 'local', 'sparse', 'broad')
     """
+    if np.isnan(entropy):  # every row has all its weight on sinks
+        return "nothing left"
     if entropy >= UNIFORM:
         return "near-uniform"
     if near >= LOCAL:
@@ -122,7 +126,7 @@ def head_use(
     sizes = model.checkpoint.sizes
     kept = np.full((len(lengths), sizes.layers, sizes.heads, len(NAMES)), np.nan)
     without = kept.copy()
-    done = 0
+    done, enough = 0, False
     for batch in batches(lengths):
         given = [give(index) for index in batch]
         rows, visible = filled([each.rows for each in given])
@@ -135,6 +139,7 @@ def head_use(
         allowed = np.broadcast_to(visible[:, None, :], (*visible.shape, visible.shape[1]))
         allowed = allowed & np.tri(visible.shape[1], dtype=bool) if model.checkpoint.causal else allowed
         both = (kept, allowed, queries), (without, allowed & ~sinks[:, None, :], clear)
+        enough = enough or bool((clear & (both[1][1].sum(axis=-1) >= 2)).any())
 
         def look(layer: int, maps: Maps, batch: Any = batch, both: Any = both, sinks: Any = sinks) -> None:
             for table, keys, asked in both:
@@ -143,7 +148,7 @@ def head_use(
         model.run(rows, visible, look)
         done += len(batch)
         watch(Progress(done, len(lengths), f"inputs of up to {rows.shape[1]} rows"))
-    if np.isnan(without[..., 0]).all():
+    if not enough:
         raise DataError(
             "No input has two rows that are no sinks, so weights have nothing to choose from; give longer ones."
         )
@@ -155,13 +160,14 @@ def row_statistics(
 ) -> Float[np.ndarray, "batch heads statistics"]:
     """Each statistic of each input and head, averaged over its rows of at least two keys.
 
-    Weights of keys that are not allowed are left out, and the others divided by their sum.
+    Weights of keys that are not allowed are left out, and the others divided by their sum; a row of which nothing is
+    left does not count.
     """
     keys = allowed.sum(axis=-1)  # (batch, T)
-    rows = queries & (keys >= 2)
     weights = np.where(allowed[:, None], maps, 0.0).astype(np.float64)
     total = weights.sum(axis=-1, keepdims=True)
     weights /= np.where(total > 0, total, 1.0)
+    rows = (queries & (keys >= 2))[:, None] & (total[..., 0] > 0)  # (batch, heads, T)
     n = np.maximum(keys, 2)[:, None]
     entropy = -(weights * np.log(np.where(weights > 0, weights, 1.0))).sum(axis=-1)
     support = np.exp(entropy)
@@ -175,8 +181,8 @@ def row_statistics(
         "largest": (weights.max(axis=-1), rows),
         "distance": (apart, rows),
         "self": (weights[:, :, at, at], rows),
-        "previous": (_beside(weights, -1), rows & _beside(allowed[:, None], -1)[:, 0]),
-        "next": (_beside(weights, 1), rows & _beside(allowed[:, None], 1)[:, 0]),
+        "previous": (_beside(weights, -1), rows & _beside(allowed[:, None], -1)),
+        "next": (_beside(weights, 1), rows & _beside(allowed[:, None], 1)),
         "first": (weights[..., 0], rows),
         "sink": ((weights * sinks[:, None, None, :]).sum(axis=-1), rows),
     }
@@ -197,6 +203,6 @@ def _beside(table: np.ndarray, step: int) -> np.ndarray:
 
 def _row_mean(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The mean over rows that count, (batch, heads); not a number where none does."""
-    counted = rows.sum(axis=-1)[:, None]
-    total = (values * rows[:, None]).sum(axis=-1)
+    counted = rows.sum(axis=-1)
+    total = (values * rows).sum(axis=-1)
     return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)
