@@ -54,10 +54,11 @@ test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is o
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --extras
 
 bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the machine's own limit
-	@for part in $(filter-out bench/tune.py bench/protocol.py $(SIMULATIONS),$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done
+	@for part in $(filter-out bench/tune.py bench/bounded.py bench/protocol.py $(SIMULATIONS),$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done
 
 tune: install  ## how the laboratory's presets were chosen: the rule, run again (about 10 minutes)
 	$(QUIET) $(BIN)/python bench/tune.py
+	$(QUIET) $(BIN)/python bench/bounded.py --tune
 
 simulate: install  ## how often growth laws are named rightly and wrongly, and intervals cover (about five minutes)
 	@for part in $(SIMULATIONS); do $(QUIET) $(BIN)/python $$part || exit 1; done

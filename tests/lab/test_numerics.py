@@ -137,6 +137,7 @@ def test_a_tiny_transformer_has_its_stored_outcome():
     [
         ("transformer", "878fe5fc90f751ca0d4c82d179dc480f828f84035ea4595c1c8e9ad8d84ca4c7"),
         ("transformer:parity", "81330ee7bd7261fddad8ae8dd669f63d2a97420a337b7277eaa2e4a89a7024bf"),
+        ("transformer:bounded", "d84ef2678208cdc5c0536224b688be47470c566c7f3402db76eebd4aa742a731"),
         ("transformer:paper", "0f14021775d4ca03f274317ef43715644db008493e7c54861a7dac7c37b0b9c4"),
     ],
 )
@@ -148,6 +149,7 @@ def test_the_presets_keep_their_names(learner, identity):
 def test_records_without_the_later_settings_are_read_as_they_were_meant():
     """A run of the paper's preset from before its final norm is made again without one, under its own name."""
     before = learner_named("transformer:paper").record()
+    assert "path_penalty" not in before
     for name in ("final_norm", "attention_dropout", "cls_position"):
         del before[name]
     learner = TransformerLearner.from_record(before)

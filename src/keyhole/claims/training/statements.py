@@ -146,6 +146,25 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         Claim(
+            id="tested-models",
+            title="Small trained models that pass 100,000 random tests are often wrong on some word",
+            statement=(
+                "Among one-layer models trained on majority and on a threshold of three, of those that answer 100,000 random words of the longest "
+                "length of training without an error, most are wrong on some word of that length."
+            ),
+            formula=r"\Pr_{\text{model}}\big[\exists w\in\{0,1\}^{31}:\ f(w)\ \text{wrong}\ \big|\ 10^5\ \text{random}\ w\ \text{right}\big]>\tfrac12",
+            kind="measurement",
+            source="keyhole (a proof or a wrong word for every model and length; how often either comes is measured)",
+            prediction=(
+                "At T = 31, the longest length of training, more than half of the stored models without an error on 100,000 random words are wrong "
+                "on some word, by the whole 95 % interval. Shorter lengths, and a model trained on longer words, are reported."
+            ),
+            could_fail="A share of wrong models whose 95 % interval lies below ½.",
+        ),
+        NamedFunction("keyhole.claims.training.tested_models"),
+    ),
+    Experiment(
+        Claim(
             id="sparse-heads",
             title="Heads that generalise look at the relevant positions",
             statement=(
@@ -163,5 +182,26 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             papers=(EDELMAN_2022,),
         ),
         NamedFunction("keyhole.claims.training.sparse_heads"),
+    ),
+    Experiment(
+        Claim(
+            id="gap-and-bounds",
+            title="Bounds by norms lie above the gap of trained layers, and a small path norm brings one near it",
+            statement=(
+                "One-layer transformers trained on a 3-way AND with a penalised path norm, under uniform, biased and sticky bits (a Markov chain). "
+                "The gap between fresh and training ramp loss stands beside Theorem L, Theorem T, Occam's bound for a proved function, PAC-Bayes, "
+                "a count of parameters, and the floor that the complexity of the norm's class sets."
+            ),
+            formula=r"\mathbb{E}\,\ell_\gamma-\widehat{\mathbb{E}}\,\ell_\gamma\;\le\;\frac{2P_\infty}{\gamma}R_m(G)+\sqrt{\frac{\ln(1/\delta)}{2m}}",
+            kind="inequality",
+            source="keyhole, with proof (Theorems T and L; Occam and PAC-Bayes are textbook); the layers are new runs",
+            prediction=(
+                "No bound lies below the lower end of the gap it bounds, and no bound by norms below the floor. Reported, not judged: how many "
+                "layers Theorem L says anything of, since a single run's path norm decides that; no bound by norms is expected below 1 on sticky "
+                "bits, where the scores' spread counts, and counted parameters are expected to say nothing anywhere."
+            ),
+            could_fail="One bound below its gap, or one by norms below its floor.",
+        ),
+        NamedFunction("keyhole.claims.training.gap_beside_bounds"),
     ),
 )

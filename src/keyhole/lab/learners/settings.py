@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, get_type_hints
 
 from keyhole.errors import ArgumentError
@@ -15,7 +15,12 @@ CHOICES = {
     "schedule": ("constant", "cosine"),
     "decay_kind": ("decoupled", "coupled"),
 }
-LATER = {"final_norm", "attention_dropout", "cls_position"}  # absent from the records of runs that do not use them
+LATER = {
+    "final_norm",
+    "attention_dropout",
+    "cls_position",
+    "path_penalty",
+}  # absent from the records of runs that do not use them
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ class TransformerSettings:
     final_norm: bool = False  # a norm before the read-out
     attention_dropout: float = 0.0  # on the weights of attention, of each head, sequence and token apart
     cls_position: bool = False  # a position vector for [CLS], beside its own: Adam then moves the sum by both
+    path_penalty: float = 0.0  # weight in the loss of the path norm P_∞, which bounds on the gap are made of
 
     def __post_init__(self) -> None:
         if self.width % self.heads or min(self.heads, self.width, self.steps, self.every) < 1:
@@ -75,9 +81,27 @@ class TransformerSettings:
             raise ArgumentError(
                 f"A dropout of {self.attention_dropout} on attention was asked for; it is at least 0 and below 1."
             )
+        self._require_path_norm()
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
                 raise ArgumentError(f"{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}.")
+
+    def _require_path_norm(self) -> None:
+        """Refuse a penalty that is none, and one on a path norm that is not there."""
+        if not 0 <= self.path_penalty < inf:
+            raise ArgumentError(
+                f"A penalty of {self.path_penalty} on the path norm was asked for; it is at least 0 and finite."
+            )
+        if self.path_penalty and not self.has_path_norm:
+            raise ArgumentError(
+                "A penalty on the path norm was asked for with a norm behind attention, where there is no path norm; "
+                "use the norm none and no final norm."
+            )
+
+    @property
+    def has_path_norm(self) -> bool:
+        """Whether no norm stands behind attention, so that the layer has a path norm P_∞ and bounds speak of it."""
+        return not self.final_norm and (self.norm == "none" or (self.norm == "pre" and not self.hidden))
 
     def record(self) -> dict[str, Any]:
         """Every setting as plain values; what came after the first runs were named stands in it only if it is used.

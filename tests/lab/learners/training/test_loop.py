@@ -14,7 +14,7 @@ from keyhole.errors import ArgumentError
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training import loop
 from keyhole.lab.learners.training.loop import State, advance, cross_entropy, optimizer_of, rates_of, train
-from keyhole.lab.learners.training.network import apply, initial, model_of
+from keyhole.lab.learners.training.network import apply, initial, model_of, path_norm
 from keyhole.lab.learners.training.predict import predictor_of, shape_of
 from keyhole.lab.learners.training.prepare import prepare_set, prepare_source
 from keyhole.lab.learners.transformer import TransformerLearner
@@ -257,6 +257,18 @@ def test_dropout_is_random_and_keeps_the_mean(dropped):
     assert (np.abs(draws.mean(axis=0) - plain) < 5 * spread / math.sqrt(4000)).all()
 
 
+def test_the_path_norm_is_penalised_with_its_weight():
+    """The loss of a step is that without a penalty and the penalty times P_∞ at its start; the step goes down it."""
+    plain = replace(SMALL, hidden=0, norm="none", decay=0.0, optimizer="sgd", momentum=0.0, rate=1e-3)
+    penalised = replace(plain, path_penalty=0.3)
+    _, data = prepared(plain)
+    before, after, loss = stepped(penalised, data)
+    _, without, fit = stepped(plain, data)
+    start = float(path_norm(plain, before))
+    assert abs(loss - fit - 0.3 * start) < 1e-5
+    assert float(path_norm(plain, after)) < float(path_norm(plain, without))
+
+
 def test_readings_need_an_observer_and_learning_does_not():
     """Without an observer the same network is trained, and what a probe would tell is left out of the readings."""
     instance = LITERAL.instance(CONTEXT, np.random.default_rng(0))
@@ -298,6 +310,9 @@ def test_unsafe_scores_are_answered_by_softmax():
         (lambda: TransformerSettings(rate=0.0), "rate and norm_eps are above 0"),
         (lambda: TransformerSettings(batch=-1), "at least 0"),
         (lambda: TransformerSettings(attention_dropout=1.0), "dropout of 1.0 on attention"),
+        (lambda: TransformerSettings(norm="none", path_penalty=-0.1), "penalty of -0.1 on the path norm"),
+        (lambda: TransformerSettings(path_penalty=0.1), "norm behind attention"),
+        (lambda: TransformerSettings(norm="none", final_norm=True, path_penalty=0.1), "norm behind attention"),
         (lambda: TransformerSettings(norm="batch"), "norm 'batch' is not known"),
         (lambda: run(RunSpec(SparseTask("x0", feature_noise=0.1), LEARNER, CONTEXT, None, 0)), "needs a training set"),
         (lambda: RunSpec(LITERAL, LEARNER, 0, 40, 0), "context of length 0"),

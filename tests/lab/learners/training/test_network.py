@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from keyhole.attention import evaluate, forward, tabulate
+from keyhole.attention import evaluate, forward, profile, tabulate
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.network import (
     apply,
@@ -17,6 +17,7 @@ from keyhole.lab.learners.training.network import (
     exponentials,
     initial,
     model_of,
+    path_norm,
     tables,
 )
 
@@ -58,6 +59,25 @@ def test_network_is_the_general_model(settings):
     model = model_of(settings, parameters)
     assert np.abs(ours - forward(model, inputs)).max() < CLOSE
     assert np.abs(ours - evaluate(tabulate(model), inputs)).max() < CLOSE
+
+
+PATHS = [
+    *(settings for settings in SETTINGS if settings.has_path_norm),
+    TransformerSettings(heads=2, width=8, hidden=6, norm="none", activation="relu", residual=False),
+    TransformerSettings(heads=2, width=8, hidden=6, norm="none", activation="relu", cls_position=True),
+    TransformerSettings(heads=2, width=8, hidden=0, norm="pre"),
+]
+
+
+@pytest.mark.parametrize("settings", PATHS, ids=lambda s: f"{s.norm}-{s.heads}-{s.hidden}-{s.activation}")
+def test_path_norm_is_the_one_that_bounds_read(settings):
+    """What training penalises is the P_∞ that `profile` measures of the same weights, for every wiring that has one."""
+    with jax.enable_x64(new_val=True):
+        parameters = drawn(settings)
+        ours = float(path_norm(settings, parameters))
+    measured = profile(model_of(settings, parameters), trained=True).path_inf
+    assert measured is not None
+    assert abs(ours - measured) < CLOSE * measured
 
 
 def test_gradient_of_the_product_is_the_plain_one():

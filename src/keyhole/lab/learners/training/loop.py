@@ -17,7 +17,15 @@ from jaxtyping import Array, Float, Int
 
 from keyhole.lab.learners.base import Fitted, Reading
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.network import Parameters, apply, attention_mass, exponentials, initial, tables
+from keyhole.lab.learners.training.network import (
+    Parameters,
+    apply,
+    attention_mass,
+    exponentials,
+    initial,
+    path_norm,
+    tables,
+)
 from keyhole.lab.learners.training.predict import has_diverged, predictor_of, shape_of
 from keyhole.lab.learners.training.prepare import (
     FreshSamples,
@@ -56,6 +64,7 @@ class Rates(NamedTuple):
     warmup: Array
     steps: Array
     tolerance: Array
+    path_penalty: Array
 
 
 class State(NamedTuple):
@@ -196,7 +205,8 @@ def advance(
 
     def loss(parameters: Parameters) -> Array:
         outputs = apply(settings, parameters, inputs, drop if dropping else None)
-        return (weights * cross_entropy(outputs, labels)).sum()
+        fit = (weights * cross_entropy(outputs, labels)).sum()
+        return fit + rates.path_penalty * path_norm(settings, parameters) if settings.path_penalty else fit
 
     value, gradient = jax.value_and_grad(loss)(state.parameters)
     if settings.positions == "fixed":

@@ -184,6 +184,37 @@ def apply(
     return stream @ p["readout"] + p["readout_bias"]
 
 
+def path_norm(settings: TransformerSettings, parameters: Parameters) -> Float[Array, ""]:
+    """P_∞, the path norm of the layer: what `keyhole.attention.profile` measures, as a function to be descended.
+
+    Statement  P_∞ = Σ_j |w_j| V_j for ReLU, ‖w‖₁ max_j V_j for GELU, V_j = |c_j| + Σ_h max_{t,a} |v_hj[t, a]|; what
+               goes past the units is one more unit without activation.
+    Assumes    No norm behind attention.
+    Source     Ours: Theorem T.
+    """
+    p, heads = parameters, settings.heads
+    values = tables(settings, p)[1]
+    values = values.reshape(*values.shape[:2], heads, -1)
+    output, constant = p["output"].reshape(heads, -1, settings.width), p["output_bias"]
+    constant = constant + _cls(settings, p) if settings.residual else constant
+
+    def largest(columns: Array) -> Array:  # d × n columns behind the output map, over all pairs and [CLS]
+        reached: Array = jnp.abs(jnp.einsum("athw,hwd,dn->athn", values, output, columns)).max(axis=(0, 1))
+        return reached.sum(axis=0)
+
+    shift, total, passed = p["readout_bias"], jnp.float32(0.0), settings.residual or not settings.hidden
+    if passed:
+        shift = shift + constant @ p["readout"]
+        total = largest(p["readout"][:, None])[0]
+    if settings.hidden:
+        reach = jnp.abs(constant @ p["inner"] + p["inner_bias"]) + largest(p["inner"])
+        weights = jnp.abs(p["outer"] @ p["readout"])
+        total += weights @ reach if settings.activation == "relu" else weights.sum() * reach.max()
+        shift = shift + p["outer_bias"] @ p["readout"]
+    norm: Array = total + jnp.abs(shift)
+    return norm
+
+
 def attention_mass(
     settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"], positions: Array
 ) -> Float[Array, "n H"]:

@@ -20,7 +20,10 @@ PREDICTED = 1024  # inputs predicted in one call
 def shape_of(settings: TransformerSettings) -> TransformerSettings:
     """The settings with everything that is traced blotted out: what decides the compiled program."""
     most = -(-settings.steps // settings.every)
-    return replace(settings, rate=1.0, decay=0.0, warmup=0, steps=most * settings.every, tolerance=0.0)
+    penalised = float(settings.path_penalty > 0)
+    return replace(
+        settings, rate=1.0, decay=0.0, warmup=0, steps=most * settings.every, tolerance=0.0, path_penalty=penalised
+    )
 
 
 def predictor_of(
