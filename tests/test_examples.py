@@ -179,6 +179,19 @@ def test_certify_pytorch():
     assert "yes, the function is the target" in run.stdout
 
 
+@pytest.mark.extra("torch")
+def test_a_wrong_word_is_wrong_in_transformers_too(tmp_path):
+    """A model barely trained is refuted, and `transformers` gives the same wrong answer to the word."""
+    pytest.importorskip("transformers")
+    folder, zoo = tmp_path / "model", EXAMPLES / "zoo"
+    make = ["majority", "--width", "8", "--longest", "9", "--steps", "30", "--out", str(folder)]
+    subprocess.run([sys.executable, zoo / "train.py", *make], capture_output=True, check=True)
+    ask = [str(folder), "--length", "9", "--samples", "1000"]
+    run = subprocess.run([sys.executable, zoo / "show_wrong.py", *ask], capture_output=True, text=True, check=True)
+    assert "keyhole: WRONG INPUT" in run.stdout
+    assert run.stdout.rstrip().endswith("WRONG")
+
+
 def test_cluster():
     """Runs made by an executor that is somebody else's, and a table of them with every setting."""
     run = subprocess.run([sys.executable, EXAMPLES / "cluster.py"], capture_output=True, text=True, check=True)

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 import keyhole
 from keyhole.errors import ArgumentError, AssumptionError, CheckpointError, FormulaError
@@ -99,6 +100,18 @@ def test_a_length_without_words_is_said_to_be_vacuous(tmp_path):
     assert "no word of these lengths" in nothing.summary
     with pytest.raises(AssumptionError, match="nothing to draw"):
         nothing.figure()
+
+
+def test_a_sum_that_doubles_cannot_hold_is_said(tmp_path):
+    """Logits whose difference is rounded are named in a note; plain weights have none."""
+    for tiny, said in ((0.0, False), (1e-30, True)):
+        tensors = write_gpt2(tmp_path / "model", seed=3, width=4, scale=0.05, tie_word_embeddings=False)
+        out = tensors["wte.weight"].copy()
+        out[:2] = [[0.5, 0, 0, 0], [tiny, 0.25, 0, 0]]
+        named = {f"transformer.{name}": tensor for name, tensor in tensors.items()}
+        save_file({**named, "lm_head.weight": out}, tmp_path / "model" / "model.safetensors")
+        found = keyhole.verify(tmp_path / "model", "majority", [2], read_at="SEP", **quick(tmp_path))
+        assert ("rounded to double precision" in found.rows[0].reason) == said
 
 
 def test_a_compiled_model_is_verified_without_its_proof(tmp_path):

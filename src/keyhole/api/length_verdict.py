@@ -102,7 +102,7 @@ def at_length(question: WordQuestion, length: int, effort: Effort) -> LengthVerd
     row = replace(row, sampled=sampled, sampled_wrong=wrong)
     rounded = sum(case.rounded for case in made)
     if rounded:
-        said = f"{rounded} sums of token and position vectors were rounded to double precision"
+        said = f"{rounded} sums of stored numbers (tokens and positions, logits) were rounded to double precision"
         row = replace(row, reason="; ".join(filter(None, (row.reason, said))))
     keep(path, row.record())
     return row

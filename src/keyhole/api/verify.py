@@ -26,8 +26,8 @@ LONGEST = 4096  # of a word in a checkpoint's position table
 MOST_LENGTHS = 4096
 ASSUMED = (
     (
-        "a proof is of the real-number function that the weights define; token and position vectors are added in "
-        "double precision first, and a note says where such a sum was rounded"
+        "a proof is of the real-number function that the weights define; token and position vectors, and the "
+        "logits compared, are added in double precision first, and a note says where such a sum was rounded"
     ),
     "dropout is off; the model sees the tokens shown and no others",
     FLOAT_ASSUMED,

@@ -38,7 +38,7 @@ def cases(question: WordQuestion, at: AtLength) -> Iterator[Case]:
     """Every case with at least one word."""
     for answer, wanted, rival in question.pairs:
         weight, bias = logit_difference(question.checkpoint, wanted, rival)
-        gross = _gross(question.checkpoint, wanted, rival)
+        gross, inexact = _gross(question.checkpoint, wanted, rival)
         for last in range(len(question.frame.alphabet)) if question.frame.at_symbol else (None,):
             left = at if last is None else with_last(at, last)
             classes = tuple(
@@ -50,12 +50,19 @@ def cases(question: WordQuestion, at: AtLength) -> Iterator[Case]:
                 continue
             framed = framed_model(question.checkpoint, question.frame, at.length, weight, bias, last=last)
             reads = tuple(framed.positions[place] for place in left.reads)
-            yield Case(framed.model, replace(left, classes=classes), reads, last, framed.rounded, gross)
+            yield Case(framed.model, replace(left, classes=classes), reads, last, framed.rounded + inexact, gross)
 
 
-def _gross(checkpoint: Checkpoint, wanted: int, rival: int | None) -> tuple[np.ndarray, float]:
-    single = [logit_difference(checkpoint, logit, None) for logit in (wanted, rival) if logit is not None]
-    return np.sum([np.abs(weight) for weight, _ in single], axis=0), sum(abs(bias) for _, bias in single)
+def _gross(checkpoint: Checkpoint, wanted: int, rival: int | None) -> tuple[tuple[np.ndarray, float], int]:
+    """The absolute numbers of both logits, and how many of their differences are rounded in double precision."""
+    single = [np.append(*logit_difference(checkpoint, logit, None)) for logit in (wanted, rival) if logit is not None]
+    total = np.sum(np.abs(single), axis=0)
+    if len(single) == 1:
+        return (total[:-1], float(total[-1])), 0
+    one, other = single[0], -single[1]
+    back = (one + other) - one  # Knuth's two-sum: what a sum of doubles loses is a double itself
+    lost = (one - ((one + other) - back)) + (other - back)
+    return (total[:-1], float(total[-1])), int(np.count_nonzero(lost))
 
 
 def answer_pairs(

@@ -146,6 +146,25 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         Claim(
+            id="tested-models",
+            title="Small trained models that pass 100,000 random tests are often wrong on some word",
+            statement=(
+                "Among one-layer models trained on majority and on a threshold of three, of those that answer 100,000 random words of the longest "
+                "length of training without an error, most are wrong on some word of that length."
+            ),
+            formula=r"\Pr_{\text{model}}\big[\exists w\in\{0,1\}^{31}:\ f(w)\ \text{wrong}\ \big|\ 10^5\ \text{random}\ w\ \text{right}\big]>\tfrac12",
+            kind="measurement",
+            source="keyhole (a proof or a wrong word for every model and length; how often either comes is measured)",
+            prediction=(
+                "At T = 31, the longest length of training, more than half of the stored models without an error on 100,000 random words are wrong "
+                "on some word, by the whole 95 % interval. Shorter lengths, and a model trained on longer words, are reported."
+            ),
+            could_fail="A share of wrong models whose 95 % interval lies below ½.",
+        ),
+        NamedFunction("keyhole.claims.training.tested_models"),
+    ),
+    Experiment(
+        Claim(
             id="sparse-heads",
             title="Heads that generalise look at the relevant positions",
             statement=(
