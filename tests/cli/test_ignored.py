@@ -31,7 +31,7 @@ ELIMINATION = ("--samples", "8", "--seeds", "1", "--learner", "elimination", "--
         (("reproduce", "--only", "floor", "--workers", "100000"), "100,000 workers"),
         (("reproduce", "--only", ","), "a comma with no name beside it"),
         (("reproduce", "--out", " "), "--out was given an empty word"),
-        (("reproduce", "--only", "floor", "--out", "file.npy"), "is a file, and the page needs a folder"),
+        (("reproduce", "--only", "floor", "--out", "file.npy"), "is a file, and a folder is needed"),
         (("compile", "and:3", "--context", "16", "--pictures", ""), "--pictures was given an empty word"),
         (("runs", "--store", ""), "--store was given an empty word"),
         (("infer", "gp", "--kernel", ""), "--kernel was given an empty word"),

@@ -88,7 +88,7 @@ class Verified(Result):
         undecided = [row.length for row in asked if row.status == "UNDECIDED"]
         parts += [f"undecided for {_lengths_said(undecided)}"] if undecided else []
         seen = next((row.length for row in asked if row.sampled_wrong), None)
-        if wrong and asked[0].sampled:
+        if wrong and asked[0].sampled and seen != asked[0].length:
             tried = f"{asked[0].sampled:,} random words a length"
             parts.append(f"{tried} find nothing" + ("" if seen is None else f" before T = {seen}"))
         return f"{self.claim}: " + "; ".join(parts)

@@ -67,13 +67,13 @@ def settings(text: str) -> dict[str, str]:
     return found
 
 
-def file_place(text: str) -> Path:
+def file_place(text: str | Path) -> Path:
     """A path where a file can be written; any other is refused before work is done."""
     require_file_place(path := Path(text))
     return path
 
 
-def folder_place(text: str) -> Path:
+def folder_place(text: str | Path) -> Path:
     """A path of a folder that takes files, or can be made; any other is refused before work is done."""
     require_folder_place(path := Path(text))
     return path

@@ -87,7 +87,8 @@ def bound_command(
         _bound_runs(store, delta=delta, accepted=accepted, as_json=as_json, out=out)
         return
     if not source or not (samples or names_run(source)):
-        raise ArgumentError("A bound needs a SOURCE of norms and --samples; `keyhole bound --help` has an example.")
+        lacking = "a number of samples (--samples)" if source else "a SOURCE of norms and --samples"
+        raise ArgumentError(f"A bound needs {lacking}; `keyhole bound --help` has an example.")
     if vary is not None and vary[0] != "context":
         raise ArgumentError(f"Only the context can be varied; got {vary[0]!r}. Write --vary context 1e2..1e8.")
     if out is not None:

@@ -17,7 +17,8 @@ def fit_document(record: Record) -> Document:
 
 
 def _data(record: Record) -> str:
-    words = f"{record['rows']:,} rows of {record['context']:,} positions, {record['symbols']} symbols"
+    plural = "" if record["rows"] == 1 else "s"
+    words = f"{record['rows']:,} row{plural} of {record['context']:,} positions, {record['symbols']} symbols"
     repeated = record["rows"] - record["rows_distinct"]
     words += f"; {repeated:,} rows repeat an earlier one" if repeated else ""
     return f"{words}; {100 * record['labels_true']:.3g} % of the labels are 1"

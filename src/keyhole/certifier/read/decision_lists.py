@@ -110,7 +110,7 @@ def _read_head(tabulated: Tabulated, index: int, law: SymbolLaw, shown: int) -> 
         others_answer=(min(ring.answer for ring in rest), max(ring.answer for ring in rest)) if rest else None,
         spread=float(np.ptp(scores[counts > 0], axis=1).max(initial=0.0)),
         absent=ratio,
-        cuts=tuple(Cut(depth, cut_on_every_input(ratio, depth), cut_on_average(law, depth)) for depth in DEPTHS),
+        cuts=tuple(_cut(ratio, law, depth) for depth in DEPTHS),
         depth=_depth(ratio, law, SMALL),
     )
 
@@ -201,6 +201,12 @@ def cut_on_every_input(ratio: float, depth: int) -> float:
     0.25
     """
     return 1.0 if ratio == inf else _power(Fraction(ratio) / (1 + Fraction(ratio)), depth)
+
+
+def _cut(ratio: float, law: SymbolLaw, depth: int) -> Cut:
+    """Both errors of a cut; what holds on every input holds on average too."""
+    every = cut_on_every_input(ratio, depth)
+    return Cut(depth, every, min(every, cut_on_average(law, depth)))
 
 
 def cut_on_average(law: SymbolLaw, depth: int) -> float:
