@@ -347,3 +347,11 @@ def test_every_normaliser_has_its_constant_in_the_profile():
     """The table of names and constants is that of the normalisers themselves."""
     made = (Softmax(), Uniform(), Sparsemax(), Entmax15(), Hardmax(), Sigmoid(), Linear())
     assert {one.name: one.constant for one in made} == dict(CONSTANTS)
+
+
+def test_a_veto_is_bounded_where_its_scores_are_not():
+    """A 3-AND with scores ln T at T = 1000: on uniform bits Theorem L promises .0302, and Theorem T says nothing."""
+    model = keyhole.compile("and:3", 1000, construction="veto", output="bits", gamma=998 / 1001)
+    found = keyhole.bound(model, 1e6, law=0.5)
+    assert found.best.value == pytest.approx(0.03016178, rel=1e-6)
+    assert [one.vacuous for one in found.guarantees if one.statement.title.startswith("Theorem T")] == [True]

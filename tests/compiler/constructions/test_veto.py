@@ -1,4 +1,4 @@
-"""The veto computes conjunctions and disjunctions exactly, at P_∞ = 1 for every number of literals and context."""
+"""The veto computes conjunctions exactly at P_∞ = 1 (disjunctions at 2), for every number of literals and context."""
 
 from dataclasses import replace
 from math import log
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import keyhole
 from keyhole.attention import evaluate, forward
-from keyhole.boolean.families import conjunction, read_function
+from keyhole.boolean.families import conjunction, disjunction, read_function
 from keyhole.compiler.assembly import to_model, to_tabulated
 from keyhole.compiler.choice import choose, path_inf, product_law
 from keyhole.compiler.constructions.additive import PositionLayout
@@ -50,6 +50,14 @@ def test_norm_and_spread(sparsity, more, gamma):
         assert plan.path_inf == norm
         assert plan.spread == pytest.approx(abs(log(sparsity - 1 + sparsity * gamma / (1 - gamma))), abs=1e-9)
         assert prove(plan).margin > 0.49
+
+
+@given(st.integers(2, 9), st.integers(0, 40))
+def test_a_disjunction_costs_one_more(sparsity, more):
+    """A disjunction in bits is 1 less a conjunction: P_∞ = 2, whatever s and T."""
+    plan = veto_plans(disjunction(tuple(range(sparsity))), sparsity + more, 0.5, "bits")[0]
+    assert plan.path_inf == 2.0
+    assert prove(plan).margin > 0.49
 
 
 def test_a_head_that_looks_at_nothing_has_a_spread_of_log_t():

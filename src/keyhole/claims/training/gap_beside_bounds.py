@@ -224,7 +224,7 @@ def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> O
         figures=(_figure(found),),
         caveats=(
             "One layer for each law, context and size. On the figure the gap is the upper end of its interval, and what lies above 100 is shown at 100. Theorem T and Theorem L for any law cover each other where the spread brings both to their cap.",
-            "The floor is that of all layers of this path norm, by functions of one position; no bound by that norm alone can be lower.",
+            "The floor is that of all layers of this path norm, by functions of one position; Theorems T and L cannot be lower.",
             "Occam's number is on the error and holds of layers that are proved to be a function of three positions; PAC-Bayes is on the ramp loss itself, the others are on its gap.",
         ),
     )
