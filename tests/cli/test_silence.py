@@ -1,6 +1,8 @@
 """Nothing is silent for long: in a pipe every command that may take long says that it is at work."""
 
 import re
+import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -29,7 +31,17 @@ def test_work_in_a_pipe_says_that_it_goes_on(words, at, tmp_path, monkeypatch):
     np.savetxt("d.csv", np.c_[inputs, inputs[:, 1]], fmt="%d", delimiter=",")
     np.save("s.npy", inputs)
     assert CliRunner().invoke(app, ["compile", "parity:9", "--context", "200", "--out", "m.safetensors"]).exit_code == 0
-    monkeypatch.setattr(progress_view, "SILENT", 1e-4)
+    lines = progress_view.line_view
+
+    @contextmanager
+    def held(*arguments, **options):
+        """As it is, and the work ends only when a line had the time to be written."""
+        with lines(*arguments, **options) as watch:
+            yield watch
+            time.sleep(0.2)
+
+    monkeypatch.setattr(progress_view, "SILENT", 1e-3)
+    monkeypatch.setattr(progress_view, "line_view", held)
     answer = CliRunner().invoke(app, words.split())
     assert answer.exit_code in (0, 1), answer.stderr
     assert re.search(rf"keyhole: {at}( \(\w+\))?; at work for 0:00:0", answer.stderr)
