@@ -49,6 +49,7 @@ def kill(sweep, whom):
         with suppress(ProcessLookupError):
             os.killpg(sweep.pid, signal.SIGKILL)
     sweep.wait()
+    sweep.stdout.close()  # a worker that was left behind may still hold its other end
 
 
 @pytest.mark.long

@@ -307,12 +307,12 @@ def test_settled_tells_every_share():
 @pytest.mark.slow
 @pytest.mark.long
 def test_an_experiment_in_earnest(tmp_path, monkeypatch):
-    """A miniature of the settled experiment trains, certifies and holds; its runs are kept and found again.
+    """A miniature of the settled experiment trains and certifies; its runs are kept and found again.
 
-    The claim's prediction is tried at T = 8 with six runs at twice the threshold, on the experiment's own seeds.
-    Of 80 runs with other seeds (777000 to 777079) at m = 60, about twice the threshold, 59 were without a
-    mistake, and all 59 were proved. So six runs are all mistaken with probability 0.26⁶ < 0.001; and a share of proofs
-    of 95 %, the least that 59 of 59 allow at level 5 %, fails this test with probability 1 − 0.95⁶ = 26 % at most.
+    The claim's prediction is tried at T = 8 with six runs at twice the threshold, on the experiment's own seeds. Every
+    model without a mistake is proved. The verdict comes from a 95 % interval: n of n are more than half from n = 6 on,
+    and fewer leave it undecided. Of 80 runs with other seeds (777000 to 777079) at m = 60, 59 were without a mistake,
+    and all 59 were proved.
     """
     monkeypatch.setenv("KEYHOLE_HOME", str(tmp_path))
     monkeypatch.setitem(settled.CONTEXTS, "quick", (8,))
@@ -320,7 +320,8 @@ def test_an_experiment_in_earnest(tmp_path, monkeypatch):
     monkeypatch.setitem(settled.SEEDS, "quick", (1, 6, 1))
     monkeypatch.setattr(sweeps, "core_count", lambda: 1)
     outcome = settled.measure("quick", 0)
-    assert outcome.verdict == "holds", outcome.measurement
+    enough = outcome.numbers["models without a mistake"] >= 6
+    assert outcome.verdict == ("holds" if enough else "undecided at this scale"), outcome.measurement
     assert outcome.numbers["runs below the threshold"] == 1
     assert outcome.numbers["proved"] == outcome.numbers["models without a mistake"] >= 1
     assert outcome.numbers["bounds below the measured error"] == 0
