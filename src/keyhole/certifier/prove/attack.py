@@ -18,14 +18,14 @@ def descend(
 
     Each step ranks the rows by what moving them does to f at first order, and moves as many of the best as help most.
     """
-    value = _heights(tables, tail, point[None], sign)[0]
+    value = signed_outputs(tables, tail, point[None], sign)[0]
     for _ in range(STEPS):
         if not value > 0:
             break
         moved = _prefixes(point, fixed, _effects(tables, tail, point, fixed, sign))
         if not len(moved):
             break
-        heights = _heights(tables, tail, moved, sign)
+        heights = signed_outputs(tables, tail, moved, sign)
         best = int(np.argmin(heights))
         if not heights[best] < value:
             break
@@ -33,20 +33,29 @@ def descend(
     return point
 
 
-def _heights(tables: Tables, tail: Tail, shown: np.ndarray, sign: float) -> Float[np.ndarray, "n"]:
+def signed_outputs(tables: Tables, tail: Tail, shown: np.ndarray, sign: float) -> Float[np.ndarray, "n"]:
+    """The number sign·f at each point, in plain floating point."""
     return np.asarray(sign * trace(tail, outputs(tables, shown)).output.mid)
 
 
-def _effects(
-    tables: Tables, tail: Tail, point: Int[np.ndarray, "rows A"], fixed: Int[np.ndarray, "rows A"], sign: float
-) -> Float[np.ndarray, "rows A A"]:
-    """What moving a row's free copies to another symbol does to sign·f, to first order in the heads' outputs."""
+def slope_at(
+    tables: Tables, tail: Tail, point: Int[np.ndarray, "rows A"], sign: float
+) -> tuple[Float[np.ndarray, "K"], Float[np.ndarray, "K"]]:
+    """The heads' outputs at a point, and the slope of sign·f along each of them."""
     here = outputs(tables, point[None]).mid[0]
     reach = np.concatenate([head.reach for head in tables.heads])
     size = DIFFERENCE * np.where(reach > 0, reach, 1.0)
     around = np.concatenate([here[None], here + np.diag(size)])
     values = sign * trace(tail, Ball(around, np.zeros_like(around))).output.mid
     slope = (values[1:] - values[0]) / size
+    return here, np.asarray(slope)
+
+
+def _effects(
+    tables: Tables, tail: Tail, point: Int[np.ndarray, "rows A"], fixed: Int[np.ndarray, "rows A"], sign: float
+) -> Float[np.ndarray, "rows A A"]:
+    """What moving a row's free copies to another symbol does to sign·f, to first order in the heads' outputs."""
+    here, slope = slope_at(tables, tail, point, sign)
     total, start = np.zeros((*point.shape, point.shape[1])), 0
     free = (point - fixed)[:, :, None]
     for head in tables.heads:

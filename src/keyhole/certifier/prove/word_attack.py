@@ -7,14 +7,13 @@ first order; the best are tried, and the best of those that stay in the class is
 import numpy as np
 from jaxtyping import Float, Int
 
-from keyhole.certifier.prove.after_attention import Tail, trace
-from keyhole.certifier.prove.tables import Tables, outputs
+from keyhole.certifier.prove.after_attention import Tail
+from keyhole.certifier.prove.attack import signed_outputs, slope_at
+from keyhole.certifier.prove.tables import Tables
 from keyhole.languages import WordClasses
-from keyhole.rigorous import Ball
 
 STEPS = 40
 TRIED = 96  # moves evaluated in a step
-DIFFERENCE = 1e-6  # of a head's output, in units of its largest value: where f's slope is taken
 
 
 def exchange(
@@ -26,23 +25,19 @@ def exchange(
     sign: float,
 ) -> Int[np.ndarray, "rows A"]:
     """The point after moves that keep it in the only part of `words`, until sign·f < 0 or no move tried helps."""
-    value = _heights(tables, tail, point[None], sign)[0]
+    value = signed_outputs(tables, tail, point[None], sign)[0]
     for _ in range(STEPS):
         if value < 0:
             break
         moved = _moves(tables, tail, reads, words, point, sign)
         if not len(moved):
             break
-        heights = _heights(tables, tail, moved, sign)
+        heights = signed_outputs(tables, tail, moved, sign)
         best = int(np.argmin(heights))
         if not heights[best] < value:
             break
         point, value = moved[best], heights[best]
     return point
-
-
-def _heights(tables: Tables, tail: Tail, shown: np.ndarray, sign: float) -> Float[np.ndarray, "n"]:
-    return np.asarray(sign * trace(tail, outputs(tables, shown)).output.mid)
 
 
 def _moves(
@@ -89,12 +84,7 @@ def _moves(
 
 def _effects(tables: Tables, tail: Tail, point: np.ndarray, sign: float) -> Float[np.ndarray, "rows A"]:
     """What showing another symbol at a row does to sign·f, to first order in the heads' outputs."""
-    here = outputs(tables, point[None]).mid[0]
-    reach = np.concatenate([head.reach for head in tables.heads])
-    size = DIFFERENCE * np.where(reach > 0, reach, 1.0)
-    around = np.concatenate([here[None], here + np.diag(size)])
-    values = sign * trace(tail, Ball(around, np.zeros_like(around))).output.mid
-    slope = (values[1:] - values[0]) / size
+    here, slope = slope_at(tables, tail, point, sign)
     total, start = np.zeros(point.shape), 0
     for head in tables.heads:
         part = slice(start, start + len(head.reach))
