@@ -63,6 +63,8 @@ class Layer:
     def promise(self, samples: int, context: int) -> tuple[float, float]:
         """The smallest promise on the error, ramp loss and gap together, and the gap within it.
 
+        It is of one layer at level δ: the choice of the best of several runs is not paid for. The factor 2 for signs of
+        the read-out is paid, though layers without units would not need it.
         At a size that was not trained the ramp loss is that on fresh inputs, in place of a larger training set.
         """
         seen = self.train if samples == len(self.train) else self.fresh
@@ -70,9 +72,7 @@ class Layer:
         for share in (0.0, 0.001, 0.003, 0.01, 0.03, 0.1):
             margin = float(np.quantile(seen, share))
             if margin > 0:
-                norms = tabulated_profile(
-                    path_inf=self.path_norm / margin, context=context, least_probability=0.5, nonnegative=True
-                )
+                norms = tabulated_profile(path_inf=self.path_norm / margin, context=context, least_probability=0.5)
                 gap = layer_guarantee(norms, samples, delta=DELTA, loss=margin_loss(1.0), two_sided=False).value
                 found.append((ramp(seen, margin) + gap, gap))
         return min(found, default=(float("inf"), float("inf")))

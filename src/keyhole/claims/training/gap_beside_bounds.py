@@ -156,10 +156,8 @@ def half_width(margins: np.ndarray, margin: float) -> float:
 
 
 def norm_bounds(ratio: float, spread: float, context: int, samples: int, chance: float | None) -> dict[str, float]:
-    """One-sided gaps by Theorems L and T, peeled; the layer has no units, so that no sign is paid for."""
-    norms = tabulated_profile(
-        path_inf=ratio, context=context, spread=spread, least_probability=chance, nonnegative=True
-    )
+    """One-sided gaps by Theorems L and T, peeled; the factor 2 for signs of the read-out is paid."""
+    norms = tabulated_profile(path_inf=ratio, context=context, spread=spread, least_probability=chance)
     routes = {ANY: LISTS, TABLES: TABULATED} | ({} if chance is None else {PRODUCT: PRODUCT_LISTS})
     return {
         name: guarantee(route, norms, samples, delta=DELTA, loss=margin_loss(1.0), two_sided=False, measured=True).value
@@ -225,6 +223,7 @@ def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> O
         caveats=(
             "One layer for each law, context and size. On the figure the gap is the upper end of its interval, and what lies above 100 is shown at 100. Theorem T and Theorem L for any law cover each other where the spread brings both to their cap.",
             "The floor is that of all layers of this path norm, by functions of one position; Theorems T and L cannot be lower.",
+            "Theorems T and L are evaluated with the factor 2 for signs of the read-out, which a layer without units would not need. PAC-Bayes and counted parameters do not pay for γ, which is chosen from the training margins.",
             "Occam's number is on the error and holds of layers that are proved to be a function of three positions; PAC-Bayes is on the ramp loss itself, the others are on its gap.",
         ),
     )
