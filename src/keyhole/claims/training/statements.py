@@ -8,7 +8,7 @@ def conjunctions(distribution: str) -> Claim:
     """The claim for one distribution of the input bits."""
     return Claim(
         id=f"conjunctions-{distribution}",
-        title=f"The samples that a trained head needs for a 3-way AND on {distribution} bits grow more slowly than √T",
+        title=f"Samples for a 3-way AND on {distribution} bits: the nearest power of T has an exponent below ½",
         statement=(
             "Let m*(T) be the sample size at which a one-layer transformer trained by gradient descent generalises in half of the runs. Over "
             "the contexts measured the exponent p of the power law a·T^p nearest to m* is below one half."
@@ -207,7 +207,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         Claim(
             id="gap-and-bounds",
-            title="Bounds by norms lie above the gap of trained layers, and a small path norm brings one near it",
+            title="Bounds by norms lie above the gap of trained layers",
             statement=(
                 "One-layer transformers trained on a 3-way AND with a penalised path norm, under uniform, biased and sticky bits (a Markov chain). "
                 "The gap between fresh and training ramp loss stands beside Theorem L, Theorem T, Occam's bound for a proved function, PAC-Bayes, "
