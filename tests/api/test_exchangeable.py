@@ -114,7 +114,7 @@ def test_positions_are_rejected_for_repeating_too_seldom():
 
 
 def test_large_tables_are_reordered_less_often_or_refused(monkeypatch):
-    """Unasked, no more tokens are moved than the limit; a table too large for it is refused; a named number is obeyed."""
+    """Unasked, no more tokens are moved than the limit, and a table too large is refused; a named number is obeyed."""
     tokens = Polya(np.ones(3)).sample(30, 6, 0).tokens  # 180 tokens, two tests of order, 119 permutations at least
     monkeypatch.setattr(exchangeable_module, "MOST_MOVED", 2 * 180 * 150)
     assert {test.permutations for test in keyhole.exchangeable(tokens).tests if test.name != "extendible"} == {150}

@@ -15,9 +15,9 @@ from keyhole.latent.exchangeability import (
     ExtendibilityTest,
     PermutationTest,
     extendibility_test,
+    least_permutations,
     neighbours_test,
     places_test,
-    least_permutations,
     repeated_sequences,
     require_permutations,
     require_sequences,
@@ -175,9 +175,9 @@ def _affordable(tokens: np.ndarray, tests: int, least: int) -> int:
     affordable = MOST_MOVED // max(1, tests * tokens.size)
     if affordable < least:
         raise DataError(
-            f"{len(tokens):,} sequences of {tokens.shape[1]:,} tokens were given. {least} permutations, the fewest that "
-            f"can reject, would reorder {least * tests * tokens.size:,} tokens, and unasked at most {MOST_MOVED:,} are. "
-            f"Give fewer sequences, or name a number of permutations, {least} or more, and wait."
+            f"{len(tokens):,} sequences of {tokens.shape[1]:,} tokens were given. {least} permutations, the fewest "
+            f"that can reject, would reorder {least * tests * tokens.size:,} tokens, and unasked at most "
+            f"{MOST_MOVED:,} are. Give fewer sequences, or name a number of permutations, {least} or more, and wait."
         )
     return min(PERMUTATIONS, affordable)
 

@@ -33,9 +33,10 @@ def _p_value(test: Record) -> str:
 
 def _repeats(record: Record) -> str:
     """Why some rows do not count."""
+    most = at_most(record["repeat_chance"], 2)
     return (
         f"{record['rows']} rows repeat each other so that only {record['sequences']} count, each once. Independent "
-        f"sequences whose order does not matter repeat so often with probability at most {at_most(record['repeat_chance'], 2)}: either rows were "
+        f"sequences whose order does not matter repeat so often with probability at most {most}: either rows were "
         "written more than once, or the order matters so much that sequences coincide"
     )
 
