@@ -10,6 +10,11 @@ from keyhole.bounds import pair_construction
 from keyhole.show.guarantee import bound_document, bound_html, explained_document
 from keyhole.show.text import to_text
 
+GAP = (
+    "gap: by how much the mean loss on new inputs can differ from that on the m samples, whatever was learned within "
+    "the norms; the loss: from 0 to 1, and it changes by at most 1 times what the output changes by"
+)
+
 
 @pytest.fixture(scope="module")
 def record():
@@ -19,7 +24,8 @@ def record():
 
 def test_the_answer_in_full(record):
     """A sentence per theorem, samples for the gap, finite classes; the floor is rounded down, the error up."""
-    assert to_text(bound_document(record), 200).splitlines()[:16] == [
+    assert to_text(bound_document(record), 250).splitlines()[:17] == [
+        GAP,
         "gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)",
         "gap ≤ 0.284 with probability ≥ 0.99 at m = 100,000 (Theorem L: decision lists, any law)",
         "gap ≤ 2.01 with probability ≥ 0.99 at m = 100,000 (Theorem S: one layer by covers; VACUOUS)",

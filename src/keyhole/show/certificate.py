@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
-from keyhole.decimals import at_least, at_most, chance
+from keyhole.decimals import at_most, chance, margin
 from keyhole.show.document import Document, Paragraphs
+
+SPENDS_DELTA = ("samples", "disagreement", "wrong_share_says", "held_out_bound", "identification")
 
 Record = Mapping[str, Any]
 Rows = list[tuple[str, list[str]]]
@@ -17,7 +19,7 @@ DRAWN = 60  # positions of an input that is drawn in full
 
 
 def certificate_document(record: Record) -> Document:
-    """The certificate, in the order in which it is read."""
+    """The certificate, in the order in which it is read; δ only where something is promised with it."""
     rows: Rows = [("WARNING", [warning]) for warning in record["warnings"]]
     rows += _repairs(record)
     rows += _function(record)
@@ -27,7 +29,8 @@ def certificate_document(record: Record) -> Document:
     if record["wrong_share_says"]:
         rows.append(("wrong on", record["wrong_share_says"]))
     rows += _sample(record)
-    rows.append(("δ", [f"δ = {chance(record['delta'])} {record['delta_means'].removeprefix('δ ')}"]))
+    if any(record[name] for name in SPENDS_DELTA):
+        rows.append(("δ", [f"δ = {chance(record['delta'])} {record['delta_means'].removeprefix('δ ')}"]))
     rows.append(("assumed", record["assumptions"]))
     rows.append(("time", [f"{record['seconds']:.1f} s"]))
     return (Paragraphs(rows, at_least=len("disagreement")),)
@@ -62,7 +65,7 @@ def _status(record: Record) -> list[str]:
     known = record["function"] is not None
     if record["status"] == "PROVED" and record["margin"] is not None and known:
         return [
-            f"PROVED equal to {record['function']} on {everywhere}, margin {at_least(record['margin'])}",
+            f"PROVED equal to {record['function']} on {everywhere}, margin {margin(record['margin'])}",
             f"({record['rule']}; nothing is said of the target)",
         ]
     if record["status"] == "COUNTEREXAMPLE" and record["counterexample"] is not None and known:
@@ -102,7 +105,9 @@ def _sample(record: Record) -> Rows:
     if record["samples"] is not None:
         rows += [("sample", [_counted(record)]), ("error", [_error(record)]), ("trivial", [_trivial(record)])]
     elif record["function"] is not None:
-        rows.append(("error", ["nothing can be promised without the training set; give it as data"]))
+        rows.append(
+            ("error", ["nothing can be promised without the training set; give the data that the model was trained on"])
+        )
     if record["held_out_bound"] is not None:
         rows.append(("held out", [_held_out(record)]))
     if record["no_network"] is not None:

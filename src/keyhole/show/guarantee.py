@@ -15,7 +15,8 @@ IDENTITY, TASK = 10, 14  # letters shown of a run's name and of its task
 
 def bound_document(record: Record) -> Document:
     """A sentence per theorem, the samples each needs, what was refused, finite classes, and a table per growth."""
-    lines = [guarantee["sentence"] for guarantee in record["guarantees"]]
+    lines = [_gap(record["guarantees"][0])] if record["guarantees"] else []
+    lines += [guarantee["sentence"] for guarantee in record["guarantees"]]
     needed = dict(record["samples_for_gap"] or {})
     gap = needed.pop("gap", None)
     lines += [f"{title}: {samples:,} samples for a gap of {gap:g}" for title, samples in needed.items()]
@@ -27,6 +28,16 @@ def bound_document(record: Record) -> Document:
         lines.append(f"Every bound here is vacuous. {record['guarantees'][0]['note']}")
     growth = (element for grown in record["growth"] for element in (Gap(), *_growth(grown)))
     return (Lines("\n".join(lines)), *growth)
+
+
+def _gap(guarantee: Record) -> str:
+    """What the gap is the gap of."""
+    how = "differ from" if guarantee["two_sided"] else "exceed"
+    return (
+        f"gap: by how much the mean loss on new inputs can {how} that on the m samples, whatever was learned within "
+        f"the norms; the loss: from 0 to {guarantee['loss_ceiling']:g}, and it changes by at most "
+        f"{guarantee['loss_lipschitz']:g} times what the output changes by"
+    )
 
 
 def explained_document(record: Record) -> Document:

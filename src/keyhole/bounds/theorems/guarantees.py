@@ -127,6 +127,7 @@ class Guarantee:
             "sentence": str(stated),
             "dominating_lemma": dominating.lemma.name,
             "loss_ceiling": stated.loss.ceiling,
+            "loss_lipschitz": stated.loss.lipschitz,
         }
 
     def __str__(self) -> str:
@@ -181,7 +182,7 @@ def _guarantee(
     norms = (
         "the scales of peeling (1 for every norm) were chosen before the data were seen"
         if measured
-        else "the norms were fixed before the data were seen; if not, ask with measured=True"
+        else "the norms were fixed before the data were seen, and not measured on a trained model"
     )
     loss_is = f"the loss is {loss.lipschitz:g}-Lipschitz with values in [0, {loss.ceiling:g}]"
     common = ("the samples are independent draws of one law", norms, loss_is)
