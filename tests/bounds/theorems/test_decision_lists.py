@@ -96,6 +96,7 @@ def softmax(word, rates, values):
     return sum(rates[pair] * values[pair] for pair in shown) / sum(rates[pair] for pair in shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("T", "A"), [(1, 2), (1, 3), (2, 2), (3, 2), (2, 3)])
 def test_the_identity_by_every_order_of_the_clocks(T, A):
     """Summed over all N! orders, the value of the first present pair is the head, exactly."""
