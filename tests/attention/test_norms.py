@@ -67,6 +67,7 @@ def test_factored_norms_by_the_trace():
     assert product_norms(left, right).frobenius == pytest.approx(math.sqrt(trace), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_factored_norms_never_form_the_product(monkeypatch):
     """No array as large as the product occurs: the (1,1) norm, which needs every entry, goes by blocks."""
     left, right = RNG.normal(size=(2, 3000, 2))
@@ -377,6 +378,7 @@ def test_a_long_context_has_a_profile():
     assert found.tokens == 20_001
 
 
+@pytest.mark.slow
 def test_norms_of_jax_arrays():
     """A profile is made of floats, whatever the arrays were."""
     plan = Plan(norms=False)

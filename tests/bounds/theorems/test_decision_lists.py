@@ -114,6 +114,7 @@ def evaluated(words, rates, values, T, A):
     return np.asarray(evaluate(tabulated, np.array(words)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("T", "A"), [(1, 2), (1, 3), (2, 2), (3, 2), (2, 3)])
 def test_the_identity_by_every_order_of_the_clocks(T, A):
     """Summed over all N! orders, the value of the first present pair is the head, exactly."""

@@ -14,6 +14,7 @@ LAYER = Rungs(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "verdict"),
     [
