@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keyhole.bounds import LISTS, PATH, PRODUCT_LISTS, TABULATED, guarantee, tabulated_profile
 from keyhole.bounds.construction_norms import pair_construction
 from keyhole.bounds.theorems.tabulated import (
     compiled_path_inf,
@@ -221,6 +222,26 @@ def test_nonnegative_readouts_drop_the_factor_two():
     spread = replace(signed, spread=1.0)
     assert tabulated_complexity(spread, 1e6).value == pytest.approx(9 * rate * series_price(1.0))
     assert tabulated_complexity(replace(signed, spread=2000.0), 100).value == pytest.approx(9.0)  # the cap
+
+
+@pytest.mark.parametrize("route", [TABULATED, LISTS, PRODUCT_LISTS, PATH])
+def test_layers_without_units_pay_nothing_for_signs(route):
+    """κ = 1 without units or with odd ones, measured norms too; with others it is 2, whatever signs training found."""
+    profile = replace(pair_construction("parity", 100, 3), least_probability=0.5)
+    plain = replace(profile, odd_units=True)
+    assert route.complexity(profile, 1e6).value == pytest.approx(2 * route.complexity(plain, 1e6).value)
+    lucky = replace(profile, readout_nonnegative=True)
+    signed, unseen, free = (
+        guarantee(route, one, 1e6, measured=True).derivation.parts[0].value for one in (profile, lucky, plain)
+    )
+    assert signed == unseen == pytest.approx(2 * free)
+
+
+def test_one_sample_attains_the_bound_without_units():
+    """On one sample a layer without units can be ±P_∞ as the sign wants, so R_1 = P_∞: no smaller κ than 1 holds."""
+    for route in (TABULATED, LISTS, PRODUCT_LISTS):
+        profile = tabulated_profile(path_inf=3.0, context=10, spread=1.0, least_probability=0.5, odd_units=True)
+        assert route.complexity(profile, 1).value == pytest.approx(3.0)
 
 
 def test_the_observed_normaliser():

@@ -171,6 +171,7 @@ def test_runs_go_where_success_is_uncertain():
     assert len(chosen) > 1
 
 
+@pytest.mark.slow
 def test_what_remains_is_about_what_it_takes():
     """The forecast after two rounds is right within a factor of three for most sweeps, and zero at the end."""
     rng, ratios, design = np.random.default_rng(8), [], replace(DESIGN, precision=0.1, budget=5000)
