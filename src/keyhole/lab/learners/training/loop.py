@@ -25,7 +25,6 @@ from keyhole.lab.learners.training.prepare import (
     Probe,
     TrainingSet,
     blind_probe,
-    padded_size,
     prepare_probe,
     prepare_set,
     prepare_source,
@@ -49,6 +48,7 @@ from keyhole.lab.learners.training.step import (
     rates_of,
     run_stretch,
 )
+from keyhole.lab.learners.training_memory import padded_size
 from keyhole.lab.observation import Observer, SampleSource
 from keyhole.lab.task import Examples, ProblemSize
 
