@@ -28,9 +28,9 @@ READ = 1 << 22  # scores, or entries of rows, computed at once
 class Batches(NamedTuple):
     """Sequences with their targets, a leading axis of steps in front: vectors (mean-squared) or one-hot (log loss)."""
 
-    tokens: Float[Array, "*steps batch T d"]
-    lengths: Int[Array, "*steps batch"]
-    targets: Float[Array, "*steps batch k"]
+    tokens: Float[Any, "*steps batch T d"]
+    lengths: Int[Any, "*steps batch"]
+    targets: Float[Any, "*steps batch k"]
 
 
 Draw = Callable[[int], Batches]  # so many sequences, drawn afresh
@@ -125,7 +125,7 @@ def _compiled(settings: SetSettings) -> Callable[..., Any]:
 def _loss(settings: SetSettings, parameters: Parameters, batch: Batches) -> Array:
     outputs, _ = apply(settings, parameters, batch.tokens, batch.lengths)
     if settings.loss == "log":
-        return -(batch.targets * jax.nn.log_softmax(outputs)).sum(axis=1).mean()
+        return -jnp.sum(batch.targets * jax.nn.log_softmax(outputs), axis=1).mean()
     return jnp.square(outputs - batch.targets).sum(axis=1).mean()
 
 
