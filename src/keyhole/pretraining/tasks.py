@@ -6,6 +6,7 @@ saves: 1 for the Bayes answer, 0 for a constant.
 
 import time
 from dataclasses import asdict, dataclass
+from functools import cache
 from math import log
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ import numpy as np
 from keyhole.errors import ArgumentError
 from keyhole.lab.runs import SUCCESS, RunResult, RunSpec
 from keyhole.latent.learning import (
+    MaskedTable,
     PooledSquares,
     block_law,
     draw_table,
@@ -98,7 +100,7 @@ class MaskedLetters(FiniteTask):
             model.sample(samples_of(spec), spec.context, np.random.default_rng(drawn)).tokens, model.letters, self.block
         )
         found = head.fit(table, np.random.default_rng(learning))
-        population = population_table(model, spec.context, self.block)
+        population = _population(self, spec.context)
         truth = parameters_of(model)
         exact = masked_loss(truth, population, len(model.prior))[0]
         excess = masked_loss(found.parameters, population, head.values)[0] - exact
@@ -304,6 +306,11 @@ class TransferTask(FiniteTask):
         numbers = asdict(found_there)
         share = 1 - found_there.fitted_head / found_there.blind
         return result(began, share, fitted=True, steps=steps, words=self.name, numbers=numbers)
+
+
+@cache
+def _population(task: MaskedLetters, length: int) -> MaskedTable:
+    return population_table(task.model, length, task.block)
 
 
 def _entropy_of_blocks(model: FiniteModel, block: int) -> float:

@@ -141,7 +141,10 @@ def apply(
 
 
 def initial(settings: SetSettings, inputs: int, outputs: int, longest: int, key: Array) -> Parameters:
-    """The start: matrices with entries N(0, 1/inputs), gains 1, everything else 0, the read-out a tenth of that."""
+    """The start: matrices with entries N(0, 1/inputs), the read-out a tenth of that, gains 1, biases 0.
+
+    Tokens of an encoder are embedded as x·N(0, 0.3²) + N(0, 1): a norm of x·w alone would keep a number's sign only.
+    """
     width, hidden = settings.width, settings.hidden
     shapes: dict[str, tuple[int, ...]] = {"readout": (width, outputs)}
     if settings.network == "encoder":
@@ -168,9 +171,13 @@ def initial(settings: SetSettings, inputs: int, outputs: int, longest: int, key:
             biases[f"{name}_bias"] = array.shape[1]
     gains = {f"{name}{layer}_gain": width for layer in range(settings.layers) for name in ("attention", "mlp")}
     ends = {"final_gain": width} if settings.network == "encoder" else {}
+    zeros = {name: jnp.zeros(size) for name, size in biases.items()}
+    if settings.network == "encoder":
+        start["embed"] = 0.3 * np.sqrt(inputs) * start["embed"]
+        zeros["embed_bias"] = jax.random.normal(jax.random.fold_in(key, 1), (width,))
     return {
         **start,
-        **{name: jnp.zeros(size) for name, size in biases.items()},
+        **zeros,
         **({name: jnp.ones(size) for name, size in {**gains, **ends}.items()} if settings.network == "encoder" else {}),
     }
 
