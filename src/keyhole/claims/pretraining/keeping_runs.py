@@ -10,7 +10,7 @@ from keyhole.estimate import Estimate
 from keyhole.files.paths import home
 from keyhole.lab.runs import RunResult, RunSpec, Store, gather_runs
 
-RESAMPLES = 2000
+RESAMPLES = 1000
 NORMAL = {0.95: 1.959964, 0.99: 2.575829, 0.999: 3.290527}  # standard errors of a two-sided interval
 
 
@@ -33,11 +33,17 @@ def mean_of(values: Sequence[float], level: float = 0.999) -> Estimate:
 
 
 def fitted_slope(
-    sizes: Sequence[float], values: Sequence[Sequence[float]], *, squared: bool = False, seed: int = 0
+    sizes: Sequence[float],
+    values: Sequence[Sequence[float]],
+    *,
+    squared: bool = False,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> Estimate:
-    """The slope of log(mean of values) in log(size), with a 95 % interval over resampled runs at each size.
+    """The slope of log(mean of values) in log(size), with an interval from resampled runs at each size.
 
-    `squared` fits the root of the mean square instead, which is the size of an error.
+    `squared` fits the root of the mean square instead, which is the size of an error. The interval is normal, of the
+    resampled slopes' standard deviation, widened for the few runs that are resampled.
     """
     logs = np.log(np.array(sizes, dtype=float))
     columns = [np.square(np.array(column)) if squared else np.array(column) for column in values]
@@ -47,8 +53,10 @@ def fitted_slope(
         np.polyfit(logs, [power * np.log(rng.choice(column, len(column)).mean()) for column in columns], 1)[0]
         for _ in range(RESAMPLES)
     ]
+    fewest = min(map(len, columns))
     middle = float(np.polyfit(logs, [power * np.log(column.mean()) for column in columns], 1)[0])
-    return Estimate(middle, float(np.quantile(found, 0.025)), float(np.quantile(found, 0.975)))
+    reach = NORMAL[level] * float(np.std(found)) * (fewest / (fewest - 1)) ** 0.5
+    return Estimate(middle, middle - reach, middle + reach)
 
 
 def rises(means: Sequence[float]) -> bool:

@@ -17,7 +17,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             source="claim (c) of Zhang et al. (2022, abstract) is a generalization error independent of the input size; this instance and its closed form are keyhole's",
             prediction=(
                 "At d = 4, n = 300 and T = 2, 4, …, 64: both closed forms in the 99.9 % intervals of the measured means; the slope of the tied excess in log T is at most 0 and that of the untied one above 0, "
-                "with their whole 95 % intervals; the slope in log n at T = 8 is that of the closed form, about −1."
+                "with their whole 95 % intervals; the slope in log n at T = 8 has that of the closed form, about −1, in its 99.9 % interval."
             ),
             could_fail="A closed form outside its interval, a tied excess that grows with T, an untied one that does not, or another slope in n.",
             papers=(ZHANG_2022,),
@@ -56,7 +56,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             kind="measurement",
             source="keyhole; that training finds the desired parameter is claim (c) of Zhang et al. (2022, abstract)",
             prediction=(
-                "α = (1, 2, 1) after 8 letters, and τ² = 2, σ² = ½ after 2 numbers; n = 1000, 4000, 16,000, 64,000: the slope of the error in log n has −½ in its 95 % interval; "
+                "α = (1, 2, 1) after 8 letters, and τ² = 2, σ² = ½ after 2 numbers; n = 1000, 4000, 16,000, 64,000: the slope of the error in log n has −½ in its 99.9 % interval; "
                 "at the largest n the mean error has 0 in its 99.9 % interval, and the size of the error is within 30 % of the asymptotic standard error."
             ),
             could_fail="A slope, a mean error or a size of the error outside these, in either model.",
