@@ -142,7 +142,7 @@ def test_a_small_class_exhaustively():
 
 @pytest.mark.parametrize("R", [0.0, 1.0, 2.0])
 def test_the_floor_is_reached(R):
-    """(T5): the construction's mean supremum is at least ½√(k/(2m)), and below the upper bound's cap."""
+    """Proposition W: the construction's mean supremum is at least ½√(k/(2m)), and below the upper bound's cap."""
     rng = np.random.default_rng(4)
     k = 1 + floor(exp(R))
     each = 25
@@ -160,7 +160,7 @@ def test_the_floor_is_reached(R):
 @settings(max_examples=8)
 @given(st.integers(0, 2**32 - 1), st.floats(0, 1))
 def test_sampled_heads_cover(seed, R):
-    """(T4): some draw of K positions, vertices of the right means, is within ε of the head at all points."""
+    """Lemma K: some draw of K positions, vertices of the right means, is within ε of the head at all points."""
     rng = np.random.default_rng(seed)
     T, m, accuracy = 6, 8, 0.7
     bits = rng.integers(0, 2, size=(m, T))
@@ -245,7 +245,7 @@ def test_one_sample_attains_the_bound_without_units():
 
 
 def test_the_observed_normaliser():
-    """(T3) written out at one point: z ≥ 0.3, so ζ = 1/8 and i = 3."""
+    """Corollary Z written out at one point: z ≥ 0.3, so ζ = 1/8 and i = 3."""
     m, heads, rate = 1e8, 2, one_position_rate(100, 1e8)
     zeta, i = 1 / 8, 3
     expected = (2 / 0.5) * 2 * 1.5 * 4 * (2.9143 / zeta) * rate + heads * rate / zeta

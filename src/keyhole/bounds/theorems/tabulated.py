@@ -213,7 +213,7 @@ def observed_normaliser_gap(
                P(yf ≤ 0) ≤ Ê ramp_γ + (2/γ)·2LP_∞(2.9143/ζ)r_m + H r_m/ζ + (H+1)√(ln(2i(i+1)/δ)/(2m)).
     Proof      Replace z by max(z, ζ), which changes nothing on the sample; elsewhere some z_h < ζ, whose
                probability Rule 3 bounds through the ramp from 2ζ to ζ. Peel over i.
-    Source     Ours (T3). One-sided.
+    Source     Ours (Corollary Z). One-sided.
 
     >>> gap = observed_normaliser_gap(path_inf=4, smallest=0.5, heads=1, context=100, samples=1e8, delta=0.01)
     >>> gap < 0.07
@@ -235,7 +235,7 @@ def tabulated_log_size(spread: Real, samples: Real, context: int, accuracy: Real
     Statement  log N_∞(ε) ≤ 11 e^R ln(3m) ln(4^A T)/ε² for ε ≤ 1.
     Proof      Draw K = ⌊10 e^R ln(3m)/ε²⌋ + 1 positions from π with random vertices of mean r and v;
                Bernstein and Chernoff fail at one point with probability < 1/m, so some draw suits all.
-    Source     Ours (T4). Theorem L reaches the order e^{R/2} too, without chaining.
+    Source     Ours (Lemma K). Theorem L reaches the order e^{R/2} too, without chaining.
 
     >>> tabulated_log_size(0.0, 100, 10, 1.0) < tabulated_log_size(0.0, 100, 10, 0.5)
     True
@@ -254,7 +254,7 @@ def tabulated_floor(spread: Real, samples: Real, context: int) -> float:
     Assumes    m a multiple of k.
     Proof      k strings with a single 1 among k positions, π uniform on them, score gap R, value ±1 at the
                1 and 0 elsewhere: |u| ≥ ½ with arbitrary signs, and E|Σ of m/k signs| ≥ √(m/(2k)).
-    Source     Ours (T5): content-dependent scores cost at least of the order e^{R/2}.
+    Source     Ours (Proposition W): content-dependent scores cost at least of the order e^{R/2}.
 
     >>> tabulated_floor(0.0, 100, 10)
     0.05

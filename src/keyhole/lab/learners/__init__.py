@@ -15,6 +15,7 @@ from keyhole.lab.learners.base import (
     Predictor,
     Reading,
     StatesLimits,
+    StatesMemory,
     StatesPackages,
     Validating,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "Reading",
     "SetSettings",
     "StatesLimits",
+    "StatesMemory",
     "StatesPackages",
     "TransformerLearner",
     "TransformerSettings",
