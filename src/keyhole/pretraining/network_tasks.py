@@ -138,7 +138,7 @@ class NetworkTask:
         model = self.model.make()
         masked = self.question == "masked"
         if isinstance(model, FiniteModel):
-            tokens, weights = _sequences(model, length, rng)
+            tokens, weights = _sequences(model, length, rng, ordered=network.settings.network == "positions")
             answers = model.posterior(tokens) @ (model.emission.T if masked else np.eye(len(model.prior)))
             found = network.predict(np.eye(model.letters, dtype=np.float32)[tokens])
             logs = np.log(np.maximum(answers, TINY))
@@ -175,9 +175,14 @@ class NetworkTask:
         return found
 
 
-def _sequences(model: FiniteModel, length: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """One order of every vector of counts with its probability, where those are few; else drawn sequences."""
-    if comb(length + model.letters - 1, length) > EXACT:
+def _sequences(
+    model: FiniteModel, length: int, rng: np.random.Generator, *, ordered: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """One order of every vector of counts with its probability, where those are few; else drawn sequences.
+
+    Of a network that sees the order (`ordered`), drawn sequences in any case.
+    """
+    if ordered or comb(length + model.letters - 1, length) > EXACT:
         return model.sample(DRAWN, length, rng).tokens, np.full(DRAWN, 1 / DRAWN)
     counts = np.concatenate(list(count_vectors(model.letters, length)))
     tokens = np.stack([np.repeat(np.arange(model.letters), row) for row in counts])

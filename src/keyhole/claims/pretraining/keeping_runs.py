@@ -49,10 +49,8 @@ def fitted_slope(
     columns = [np.square(np.array(column)) if squared else np.array(column) for column in values]
     power = 0.5 if squared else 1.0
     rng = np.random.default_rng(seed)
-    found = [
-        np.polyfit(logs, [power * np.log(rng.choice(column, len(column)).mean()) for column in columns], 1)[0]
-        for _ in range(RESAMPLES)
-    ]
+    means = [rng.choice(column, (RESAMPLES, len(column))).mean(axis=1) for column in columns]
+    found = np.polyfit(logs, power * np.log(np.array(means)), 1)[0]
     fewest = min(map(len, columns))
     middle = float(np.polyfit(logs, [power * np.log(column.mean()) for column in columns], 1)[0])
     reach = NORMAL[level] * float(np.std(found)) * (fewest / (fewest - 1)) ** 0.5

@@ -92,21 +92,17 @@ def conclude(found: Mapping[tuple[str, str], Course]) -> Outcome:
         f"T = {length} {np.mean(letters.excess[length]):.4f} nats and {100 * float(np.mean(numbers.excess[length])):.2g} %"
         for length in BEYOND
     )
+    beside = " ".join(
+        f"{name}: {one.worst:.4f} nats at the lengths trained on"
+        + (f", {np.mean(one.excess[BEYOND[-1]]):.4f} at {BEYOND[-1]}." if BEYOND[-1] in one.excess else ".")
+        for name, one in others.items()
+    )
     return Outcome(
         verdict="holds" if within else "fails here",
         measurement=(
             f"At the lengths trained on ({', '.join(map(str, SEEN))}), worst of {len(letters.excess[SEEN[0]])} runs each: {letters.worst:.4f} nats above the Bayes log loss of the latent, "
             f"{100 * numbers.worst:.2f} % above the Bayes mean-squared error of a masked number. At lengths not seen: {beyond}. "
-            + " ".join(
-                f"{name}: {one.worst:.4f} nats at the lengths trained on, {np.mean(one.excess[BEYOND[-1]]) if name == 'pooling' else float('nan'):.4f} at {BEYOND[-1]}."
-                for name, one in others.items()
-                if name == "pooling"
-            )
-            + " ".join(
-                f" {name}: {one.worst:.4f} nats at the lengths trained on."
-                for name, one in others.items()
-                if name == "positions"
-            )
+            f"Beside it, {beside}"
         ),
         numbers={
             "worst excess, nats": letters.worst,

@@ -215,8 +215,11 @@ def _pool(settings: SetSettings, w: Parameters, tokens: Array, there: Array) -> 
 
 
 def _flatten(settings: SetSettings, w: Parameters, tokens: Array, there: Array) -> tuple[Array, tuple[Array, ...]]:  # noqa: ARG001
-    """A network of all tokens side by side: each position has weights of its own."""
-    marked = jnp.concatenate([tokens * there[:, :, None], there[:, :, None].astype(tokens.dtype)], axis=2)
+    """A network of all tokens side by side: each position has weights of its own; there are none beyond."""
+    places = w["embed"].shape[0] // (tokens.shape[2] + 1)
+    seen = there[:, :places, None]
+    marked = jnp.concatenate([tokens[:, :places] * seen, seen.astype(tokens.dtype)], axis=2)
+    marked = jnp.pad(marked, ((0, 0), (0, places - marked.shape[1]), (0, 0)))
     units = jax.nn.gelu(marked.reshape(len(tokens), -1) @ w["embed"] + w["embed_bias"])
     return _top(w, units @ w["pooled"] + w["pooled_bias"])
 
