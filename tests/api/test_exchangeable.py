@@ -26,6 +26,7 @@ def test_each_contrast_is_rejected_for_its_own_reason():
     assert "is not a proof" in keyhole.exchangeable(polya, test="extendible").answer
 
 
+@pytest.mark.slow
 def test_the_shared_level_is_kept():
     """Of 120 tables from a latent model at most the one-sided 99.9 % limit is rejected by any of the three tests."""
 
@@ -80,6 +81,7 @@ def test_too_few_sequences_for_halves():
         keyhole.exchangeable(few, test="extendible")
 
 
+@pytest.mark.slow
 def test_a_rare_latent_keeps_the_shared_level():
     """One sequence in twenty has all the spread: of 150 tables at most the one-sided 99.9 % limit is rejected."""
     rare = FiniteModel(np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]), np.array([0.05, 0.95]))

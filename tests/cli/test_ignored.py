@@ -89,6 +89,7 @@ def test_scores_say_what_is_missing_and_need_a_file(tmp_path):
     assert (absent.exit_code, "There is no file" in absent.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_runs_are_exported_and_pruned_as_json_too(tmp_path, monkeypatch):
     """--json prints the runs that were written or removed, alone on stdout; one run is one run."""
     monkeypatch.chdir(tmp_path)

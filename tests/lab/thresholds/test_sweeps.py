@@ -115,6 +115,7 @@ def test_a_second_sweep_makes_nothing(tmp_path):
     assert table(again) == table(first)
 
 
+@pytest.mark.slow
 @given(stop=st.integers(0, 30), room=st.integers(1, 5))
 @settings(max_examples=6)
 def test_wherever_it_stops_it_ends_alike(tmp_path_factory, climbed, stop, room):
