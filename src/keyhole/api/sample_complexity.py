@@ -168,11 +168,11 @@ class SampleComplexity(Result):
             "remarks": self.remarks,
             "other_versions": dict(self.sweep.other_versions),
             "limits": _limits(plan.learner, plan.task),
+            "coverage": plan.schedule.design.coverage if isinstance(plan.schedule, Adaptive) else None,
             "attempts": [asdict(one) for one in self.attempts],
             "time_limit": self.time_limit,
             "full_steps": self.full_steps,
             "floors": [{"context": context, "floor": floor} for context, floor in self.floors.items()],
-            "coverage": plan.schedule.design.coverage if isinstance(plan.schedule, Adaptive) else None,
         }
 
 
