@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 DRIVER = """
-import sys
+import signal, sys
 sys.path[:0] = {path!r}
 from dataclasses import replace
 from keyhole.claims import run
@@ -19,6 +19,7 @@ from keyhole.claims.finding import NamedFunction
 from keyhole.claims.ledger import experiments
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so its children
     asleep = [replace(one, measure=NamedFunction("helpers.sleeping")) for one in list(experiments())[:2]]
     list(run._run_in_processes(asleep, "quick", 0, 2, print))
 """
