@@ -3,7 +3,7 @@
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -123,7 +123,7 @@ def _run_in_processes(
 
     processes = min(workers, len(spawned))
     pool, watchdog = spawn_pool(processes)
-    waiting = {}
+    waiting: dict[Future[Finding], Experiment] = {}
     try:
         waiting |= {pool.submit(run_experiment, experiment, scale, seed): experiment for experiment in spawned}
         while waiting:

@@ -99,6 +99,19 @@ def test_a_norm_over_a_box_holds_for_every_row_in_it_and_for_a_point_is_tight():
             assert (worst > 0.2 * bound).any()
 
 
+def test_an_error_that_comes_two_ways_adds_up_with_its_signs():
+    """x + x W is off by e (I + W): with W near −I by next to nothing, and with no W by less than what is found."""
+    rng, exact = np.random.default_rng(5), Arithmetic(2.0**-60)
+    off = rng.uniform(1e-6, 1e-5, size=(1, 6))
+    for weight in (rng.normal(size=(6, 6)), np.eye(6), -0.999 * np.eye(6)):
+        x = Computed(np.ones((1, 6)), ((off, np.eye(6)),))
+        image = exact.affine(x, Affine(weight))
+        bound = exact.total(x, image).error[0]
+        worst = np.abs((rng.choice([-1.0, 1.0], size=(4000, 6)) * off) @ (np.eye(6) + weight)).max(axis=0)
+        assert (worst <= bound).all()
+        assert (worst > 0.9 * bound).all()
+
+
 def test_an_activation_over_a_range_is_off_by_its_slopes_there():
     """Entries of a range, moved, are off by no more than the bound; beyond the bend a ReLU is exact or silent."""
     rng, single = np.random.default_rng(3), Arithmetic(SINGLE)
