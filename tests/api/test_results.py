@@ -201,6 +201,7 @@ def test_no_answer_is_read_as_markup(answers):
     hostile = [
         replace(answers[Description], formula=HOSTILE),
         replace(answers[Inference], model=HOSTILE),
+        replace(answers[Pretraining], model=HOSTILE),
         replace(answers[Exchangeability], kind=HOSTILE),
         Scores((replace(scored, file=f"{HOSTILE}.npy".replace("/", "")),)),
         Suite((replace(answers[Suite][0], family=HOSTILE),), 12, 0),
