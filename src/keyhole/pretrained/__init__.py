@@ -23,6 +23,9 @@ from keyhole.pretrained.checkpoint import RowNorm as RowNorm
 from keyhole.pretrained.controls import CONTROLS as CONTROLS
 from keyhole.pretrained.controls import Control as Control
 from keyhole.pretrained.controls import controlled as controlled
+from keyhole.pretrained.fixed_query import FixedQueryLayer as FixedQueryLayer
+from keyhole.pretrained.fixed_query import fixed_query_layer as fixed_query_layer
+from keyhole.pretrained.fixed_query import fixed_query_profile as fixed_query_profile
 from keyhole.pretrained.forward import Prepared as Prepared
 from keyhole.pretrained.forward import batches as batches
 from keyhole.pretrained.forward import filled as filled
