@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from keyhole.api.bound import Bound, bound
+from keyhole.api.checkpoint_norms import HEAD_NAMES, StandInBound, stand_in_bound
 from keyhole.api.fixed_query_bound import FixedQueryBound, fixed_query_bound
 from keyhole.api.opening import settings_of
-from keyhole.api.checkpoint_norms import HEAD_NAMES, StandInBound, stand_in_bound
 from keyhole.bounds import Real
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.files.looking import is_folder, is_there

@@ -199,8 +199,8 @@ def checkpoint_norms(
     """The norms of W_QK and W_OV of every head of a local checkpoint, or of a packaged model such as minilm.
 
     With several sources they are one model at several times, and the answer has their drift. `heads` gives the number
-    of heads where no file says it, and `config` any settings, or a JSON file of them; `samples` and `context` are those of the bound whose shares are told; `statistic` is
-    what the figure shows.
+    of heads where no file says it, and `config` any settings, or a JSON file of them; `samples` and `context` are those
+    of the bound whose shares are told; `statistic` is what the figure shows.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

@@ -14,8 +14,8 @@ from keyhole.show.document import Document, Gap, Lines
 BITS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16}
 IS = (
     "A bound for this network: its norms only centre rows, and its query at [CLS] is one fixed vector, so all but "
-    "softmax and units is affine, and the model is of the kind that Theorem P speaks of, in coordinates that were fixed "
-    "before the data (pixels, position, 1). It is of the difference of two classes' logits, clipped to [−1, 1]."
+    "softmax and units is affine, and the model is of the kind that Theorem P speaks of, in coordinates that were "
+    "fixed before the data (pixels, position, 1). It is of the difference of two classes' logits, clipped to [−1, 1]."
 )
 CONTINUOUS = (
     "Theorems T and L read tables over a finite alphabet, and pixels are continuous: they do not apply. Theorems S and "
@@ -50,8 +50,8 @@ class FixedQueryBound(Bound):
     def _words(self) -> str:
         return (
             f"{self.source}\n{IS}\n"
-            f"Of all pairs of classes the largest path norm is P = {at_most(self.path)}, with pixels in units of a patch's "
-            f"largest norm; tokens then have norm at most {at_most(self.radius)}, queries {at_most(self.query)}."
+            f"Of all pairs of classes the largest path norm is P = {at_most(self.path)}, with pixels in units of a "
+            f"patch's largest norm; tokens have norm at most {at_most(self.radius)}, queries {at_most(self.query)}."
         )
 
     def _plain(self) -> dict[str, Any]:
@@ -104,11 +104,11 @@ def _range(checkpoint: Checkpoint) -> tuple[float, float]:
     parts = []
     for name in ("image_mean", "image_std"):
         told = checkpoint.config.get(name)
-        values = told if isinstance(told, list) else [told]
+        values: list[Any] = told if isinstance(told, list) else [told]
         if not values or not all(type(value) in (int, float) for value in values):
             raise AssumptionError(
-                f"{checkpoint.source} reads pixels, and no setting says how they are scaled, so that nothing bounds its "
-                "tokens; give image_mean and image_std (of pixels from 0 to 1)."
+                f"{checkpoint.source} reads pixels, and no setting says how they are scaled, so that nothing bounds "
+                "its tokens; give image_mean and image_std (of pixels from 0 to 1)."
             )
         parts.append([float(value) for value in values])
     means, deviations = parts
@@ -139,8 +139,8 @@ def _shrink(stated: Guarantee, numbers: int, bits: int, samples: float, occam: f
     if occam >= 1:
         fewer = int(2 * samples / (numbers * log(2)) * 10) / 10
         told.append(
-            f"The count of descriptions says something below {fewer:g} bits a number, where these have {bits}, or for a "
-            f"network of fewer than {int(2 * samples / (bits * log(2))):,} numbers of {bits} bits."
+            f"The count of descriptions says something below {fewer:g} bits a number, where these have {bits}, or for "
+            f"a network of fewer than {int(2 * samples / (bits * log(2))):,} numbers of {bits} bits."
         )
     return " ".join(told)
 

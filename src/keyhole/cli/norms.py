@@ -85,7 +85,8 @@ def norms_command(
 
     sources = what or []
     of_checkpoint = {
-        "architecture": architecture, "heads": heads, "config": config, "samples": samples, "context": context, "statistic": statistic,
+        "architecture": architecture, "heads": heads, "config": config, "samples": samples, "context": context,
+        "statistic": statistic,
     }  # fmt: skip
     given = {name: value for name, value in of_checkpoint.items() if value is not None}
     found: CheckpointNorms | Norms

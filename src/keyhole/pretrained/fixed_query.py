@@ -100,7 +100,8 @@ def fixed_query_layer(checkpoint: Checkpoint) -> FixedQueryLayer:
         "no row [CLS] of its own": part.cls is not None and len(part.cls) == 1 and part.features is not None,
         "no table of positions": part.positions is not None,
         "norms after their parts": checkpoint.placement == "pre" and not checkpoint.parallel,
-        "queries and keys with norms": checkpoint.layers[0].query_norm is None and checkpoint.layers[0].key_norm is None,
+        "queries and keys with norms": checkpoint.layers[0].query_norm is None
+        and checkpoint.layers[0].key_norm is None,
         "an embedding with a norm": part.norm is None and part.widen is None,
         "no ReLU units": feed is not None and feed.gate is None and feed.activation == "relu",
         "no classes": checkpoint.unembedding is not None,
@@ -144,8 +145,7 @@ def fixed_query_layer(checkpoint: Checkpoint) -> FixedQueryLayer:
         constants=_bias(feed.inner) + (stream @ between.weight + _bias(between)) @ feed.inner.weight,
         weights=feed.outer.weight @ outward,
         lines=stacked @ outward,
-        shift=_bias(unembedding)
-        + ((stream + _bias(feed.outer)) @ last.weight + _bias(last)) @ unembedding.weight,
+        shift=_bias(unembedding) + ((stream + _bias(feed.outer)) @ last.weight + _bias(last)) @ unembedding.weight,
         features=len(features.weight),
         tokens=tokens,
         numbers=_count((part, layer, checkpoint.final_norm, unembedding)),
@@ -192,7 +192,8 @@ def fixed_query_profile(layer: FixedQueryLayer, low: float, high: float) -> Norm
 
 
 def _cls(layer: FixedQueryLayer) -> np.ndarray:
-    return layer.rows(np.zeros((layer.tokens - 1, layer.features)))[0]
+    cls: np.ndarray = layer.rows(np.zeros((layer.tokens - 1, layer.features)))[0]
+    return cls
 
 
 def _affine(norm: RowNorm | None, width: int, source: str) -> Affine:
