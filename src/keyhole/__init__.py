@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
+    from keyhole.api.model_order import ModelOrder as ModelOrder
+    from keyhole.api.model_order import model_order as model_order
     from keyhole.api.norms import Norms as Norms
     from keyhole.api.norms import norms as norms
     from keyhole.api.runs import RunInFull as RunInFull
@@ -91,6 +93,7 @@ _HOMES = {  # public name → the module that has it
     "Heads": "api.heads",
     "Inference": "api.infer",
     "KeyholeError": "errors",
+    "ModelOrder": "api.model_order",
     "Norms": "api.norms",
     "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
@@ -114,6 +117,7 @@ _HOMES = {  # public name → the module that has it
     "learn": "api.learn",
     "list_claims": "claims.findings",
     "make_suite": "api.suite",
+    "model_order": "api.model_order",
     "norms": "api.norms",
     "reproduce": "claims.findings",
     "runs": "api.runs",

@@ -12,7 +12,7 @@ from keyhole.api.opening import Source, array_of, tokens_of_bits
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.images import read_images
 from keyhole.files.reading import parse_json, read_text
-from keyhole.pretrained import Given, Pieces, Prepared, patches, text_reader
+from keyhole.pretrained import Given, Pieces, Prepared, TextReader, patches, text_reader
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +64,10 @@ def head_data(
     raise ArgumentError("Data are needed, and none were given; give text, images or rows.")
 
 
-def text_data(model: Prepared, text: str | Path | Sequence[str], longest: int) -> HeadData:
-    """Texts, one on each line of a file, cut into inputs of at most so many tokens."""
+def text_pieces(
+    model: Prepared, text: str | Path | Sequence[str], longest: int
+) -> tuple[list[Pieces], TextReader, str]:
+    """Texts, one on each line of a file, cut into inputs of at most so many tokens; their reader, and their name."""
     if isinstance(text, str | Path):
         try:
             lines = read_text(Path(text)).splitlines()
@@ -80,6 +82,12 @@ def text_data(model: Prepared, text: str | Path | Sequence[str], longest: int) -
     inputs: list[Pieces] = [each for line in lines if line.strip() for each in reader.line(line, room)]
     if not inputs:
         raise DataError(f"{name} has no text; write a text on every line.")
+    return inputs, reader, name
+
+
+def text_data(model: Prepared, text: str | Path | Sequence[str], longest: int) -> HeadData:
+    """Texts as inputs, the tokens that the tokenizer adds being sinks, and the first row of a causal model."""
+    inputs, reader, name = text_pieces(model, text, longest)
     first = bool(model.checkpoint.causal)
 
     def give(index: int) -> Given:
@@ -96,7 +104,13 @@ def text_data(model: Prepared, text: str | Path | Sequence[str], longest: int) -
 
 
 def image_data(model: Prepared, images: str | Path | np.ndarray) -> HeadData:
-    """Images of a folder, of one file or of an array, cut into the model's patches."""
+    """Images as inputs of patches, which are no sequence."""
+    rows = image_rows(model, images)
+    return _features(model, rows, f"{len(rows)} images", ordered=False)
+
+
+def image_rows(model: Prepared, images: str | Path | np.ndarray) -> np.ndarray:
+    """Images of a folder, of one file or of an array, cut into the model's patches: (n, count, numbers)."""
     features = model.checkpoint.embedding.features
     if features is None:
         raise DataError(f"Images were given, and {model.checkpoint.source} reads none.")
@@ -119,7 +133,7 @@ def image_data(model: Prepared, images: str | Path | np.ndarray) -> HeadData:
             f"The model reads {features.inputs} numbers of each patch, which are no squares of {array.shape[1]} "
             "channels; give images with the channels that it was trained on."
         )
-    return _features(model, patches(array, side), f"{len(array)} images", ordered=False)
+    return np.asarray(patches(array, side))
 
 
 def _image_settings(model: Prepared) -> Mapping[str, Any]:

@@ -72,7 +72,15 @@ def to_lens(block: ResidualBlock) -> Any:
             "A model of TransformerLens was asked for, and TransformerLens is not installed; "
             "run: pip install 'keyhole[lens]'"
         ) from error
-    return to_hooked(block) if hasattr(transformer_lens, "HookedTransformer") else to_bridge(block)
+    return to_hooked(block) if _has_hooked(transformer_lens) else to_bridge(block)
+
+
+def _has_hooked(package: Any) -> bool:
+    """Whether the package has HookedTransformer; version 4 answers its name with an error of its own."""
+    try:
+        return bool(package.HookedTransformer)
+    except (AttributeError, ImportError):
+        return False
 
 
 def to_hooked(block: ResidualBlock) -> Any:
