@@ -31,6 +31,7 @@ from keyhole.pretrained.forward import batches as batches
 from keyhole.pretrained.forward import filled as filled
 from keyhole.pretrained.forward import patches as patches
 from keyhole.pretrained.forward import prepare as prepare
+from keyhole.pretrained.head_statistics import NAMES as NAMES
 from keyhole.pretrained.head_statistics import RULE as RULE
 from keyhole.pretrained.head_statistics import USE as USE
 from keyhole.pretrained.head_statistics import VERDICTS as VERDICTS
