@@ -1,7 +1,6 @@
-"""Claims about published models: absent models are named with what fetches them; present ones are judged by the rule."""
+"""Claims about published models: what is absent is named with what fetches it; what is there is judged by the rule."""
 
 import hashlib
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -77,15 +76,9 @@ def use_of(entropies, sinks=0.0):
     return HeadUse(table, table, ordered=False)
 
 
-def found_with(entropies):
-    """What `heads` answers, as far as it is counted."""
-    sizes = SimpleNamespace(layers=1, heads=len(entropies))
-    return SimpleNamespace(use=use_of(entropies), checkpoint=SimpleNamespace(sizes=sizes))
-
-
 def test_shares_of_heads():
     """Of entropies .1, .2, .5, 1 the first two are sparse and the last is near-uniform; resamples agree."""
-    share = head_roles.Counted(found_with([0.1, 0.2, 0.5, 1.0]), ("sparse",), 0)
+    share = head_roles.Counted(use_of([0.1, 0.2, 0.5, 1.0]), ("sparse",), 0)
     assert (share.value, share.low, share.high, str(share)) == (0.5, 0.5, 0.5, "2")
     assert share.of(use_of([1.0, 1.0, 0.1, 1.0])) == 0.25
     assert share.of(use_of([1.0, 1.0, 0.1, 1.0]), ("near-uniform",)) == 0.75
@@ -128,7 +121,7 @@ def test_ways_of_reading_a_map():
 
 @pytest.mark.extra("rxnmapper")
 def test_the_head_that_maps_atoms():
-    """Head 6 is the best at every layer from the second on; 11-6 is fourth of 96, and tied for best the package's way."""
+    """Head 6 is best at every layer from the second on; 11-6 is fourth of 96, and tied for best the package's way."""
     try:
         found, atoms = atom_mapping.shares()
     except MissingError as error:

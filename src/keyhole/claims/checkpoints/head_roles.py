@@ -28,7 +28,7 @@ def measure_language(scale: Scale, seed: int) -> Outcome:
 
 def _language(seed: int) -> Outcome:
     found = heads("minilm", text=SENTENCES, seed=seed)
-    share = Counted(found, ("sparse", "local", "sink"), seed)
+    share = Counted(found.use, ("sparse", "local", "sink"), seed)
     random, shuffled = (share.of(found.controls[name]) for name in ("random", "shuffled"))
     package = PACKAGED["minilm"]
     return Outcome(
@@ -56,8 +56,8 @@ def measure_vision(scale: Scale, seed: int) -> Outcome:
 def _vision(count: int, seed: int) -> Outcome:
     model, images = VIT.find(), DIGITS.find()
     found = heads(model, images=read_digits(images)[:count], config=VIT_SETTINGS, queries="first", seed=seed)
-    share = Counted(found, ("sparse", "sink", "near-uniform"), seed)
-    selective = Counted(found, ("sparse", "sink"), seed)
+    share = Counted(found.use, ("sparse", "sink", "near-uniform"), seed)
+    selective = Counted(found.use, ("sparse", "sink"), seed)
     even = share.of(found.controls["random"], ("near-uniform",))
     return Outcome(
         conclude(
@@ -80,8 +80,8 @@ def _reinforcement(count: int, seed: int) -> Outcome:
     rng = np.random.default_rng(seed)
     models = {nodes: needed.find() for nodes, needed in TSP.items()}
     answers = {nodes: heads(path, rows=rng.random((count, nodes, 2)), seed=seed) for nodes, path in models.items()}
-    first = {nodes: Counted(found, ("near-uniform",), seed, layers=(0,)) for nodes, found in answers.items()}
-    later = {nodes: Counted(found, ("sparse",), seed, layers=(1, 2)) for nodes, found in answers.items()}
+    first = {nodes: Counted(found.use, ("near-uniform",), seed, layers=(0,)) for nodes, found in answers.items()}
+    later = {nodes: Counted(found.use, ("sparse",), seed, layers=(1, 2)) for nodes, found in answers.items()}
     random = {nodes: later[nodes].of(found.controls["random"], layers=(0, 1, 2)) for nodes, found in answers.items()}
     shares = [*first.values(), *later.values()]
     good = all(share.low >= 0.5 for share in shares) and not any(random.values())
@@ -112,13 +112,13 @@ def _reinforcement(count: int, seed: int) -> Outcome:
 class Counted:
     """The share of heads with one of some verdicts, and its interval over resampled inputs."""
 
-    def __init__(self, found: Heads, verdicts: Sequence[str], seed: int, layers: Sequence[int] | None = None) -> None:
+    def __init__(self, use: HeadUse, verdicts: Sequence[str], seed: int, layers: Sequence[int] | None = None) -> None:
         self.verdicts = tuple(verdicts)
-        self.layers = tuple(range(found.checkpoint.sizes.layers)) if layers is None else tuple(layers)
-        self.value = self.of(found.use)
-        self.heads = len(self.layers) * found.checkpoint.sizes.heads
+        self.layers = tuple(range(use.kept.shape[1])) if layers is None else tuple(layers)
+        self.value = self.of(use)
+        self.heads = len(self.layers) * use.kept.shape[2]
         rng = np.random.default_rng(seed)
-        drawn = [self.of(_resampled(found.use, rng)) for _ in range(RESAMPLES)]
+        drawn = [self.of(_resampled(use, rng)) for _ in range(RESAMPLES)]
         self.low, self.high = (float(end) for end in np.quantile(drawn, (0.025, 0.975)))
 
     def of(self, use: HeadUse, verdicts: Sequence[str] | None = None, layers: Sequence[int] | None = None) -> float:

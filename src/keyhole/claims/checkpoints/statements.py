@@ -105,7 +105,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             id="atom-mapping-head",
             title="One head of a model of chemical reactions maps each atom of the product to its origin",
             statement="In an ALBERT trained on reactions without any atom map, one head is a sparse selector: from an atom of the product it looks at the same atom among the reactants.",
-            formula=r"\arg\max_{t\in\mathrm{reactants}}a_{\mathrm{atom},t}=\mathrm{origin}(\mathrm{atom})",
+            formula=r"\mathrm{argmax}_{t\in\mathrm{reactants}}a_{\mathrm{atom},t}=\mathrm{origin}(\mathrm{atom})",
             kind="replication",
             source="Schwaller et al. (2021), whose package reads head 6 of layer 11 (counted from 1)",
             prediction="On 16 reactions with 141 atoms of products, head 11-6 has the largest share of right origins of all 96 heads.",
