@@ -45,8 +45,8 @@ test: install  ## the core suite: no torch, no cluster, no browser
 test-long: install  ## the few simulations and trainings of the core suite that take longest
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m long
 
-test-fast: install  ## without the tests that take seconds, and with few random examples: about a minute
-	$(QUIET) HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+test-fast: install  ## without the tests that take longest, and with few random examples: about a minute
+	$(QUIET) HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not long"
 
 test-thorough: install  ## the core suite with many more random examples
 	$(QUIET) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

@@ -148,6 +148,7 @@ def test_packages_talk_through_their_public_names():
     assert not deep, f"Import the public names instead: {'; '.join(sorted(deep))}"
 
 
+@pytest.mark.slow
 def test_no_module_of_ours_is_imported_by_a_text():
     """Only the front door, and packages that collect what lies in their folder, import modules by text."""
     dynamic = {
@@ -187,6 +188,7 @@ def imported_by(program: str, packages: set[str]) -> set[str]:
     return set(run.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", sorted(NOT_IMPORTED))
 def test_a_package_imports_only_what_it_needs(package):
     """Importing a package imports no framework, and nothing else that it does not need."""

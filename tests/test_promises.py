@@ -107,6 +107,7 @@ def test_compiled_functions(tmp_path):
     assert read("leak at most ", words)[0] >= leak
 
 
+@pytest.mark.slow
 def test_bounds():
     """Gaps and Occam's error are rounded up, the information floor down, and no chance is printed as 1."""
     found = bound("and:3", samples=1e6, context=1000)

@@ -18,6 +18,7 @@ TIME = re.compile(r"(?<=in )[\d.]+(?= s$)|(?<=^time          )[\d.]+(?= s$)", re
 MARGIN = re.compile(r"(?<=margin )[\d.]+|(?<=within )[\d.]+")
 
 
+@pytest.mark.slow
 def test_examples_print_what_is_shown(tmp_path, monkeypatch):
     """The README's commands, run again in their order in one folder, print the same text at 80 columns."""
     monkeypatch.chdir(tmp_path)

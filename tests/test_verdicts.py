@@ -24,6 +24,7 @@ def words_of_literal_types(path):
     }
 
 
+@pytest.mark.slow
 def test_no_other_file_defines_words_of_verdicts():
     """A literal type with one of these words is written in `keyhole/verdicts.py`, and nowhere else."""
     assert words_of_literal_types(HOME) == WORDS

@@ -85,6 +85,7 @@ def test_numbers_of_numpy_are_numbers():
     assert words(int | None) == "a whole number or None"
 
 
+@pytest.mark.slow
 def test_a_path_may_be_text(tmp_path, monkeypatch):
     """Every function that reads or writes a place takes its name as text."""
     monkeypatch.chdir(tmp_path)

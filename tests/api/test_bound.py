@@ -133,6 +133,7 @@ def test_other_models_are_refused():
         bound("model.npz", 100, 10)
 
 
+@pytest.mark.slow
 def test_a_compiled_file_has_the_bound_of_its_norms(tmp_path):
     """A model on disk, the plan it holds and the closed form say the same gap."""
     path = save_model(keyhole.compile("x3 & x17 & x40", 1000, output="bits"), tmp_path / "and.safetensors")

@@ -28,6 +28,7 @@ def test_a_million_positions():
     assert sum(array.size for head in compiled.plan.heads for array in (head.focus, head.values)) < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "context"), [("majority:101", 4096), ("parity:64", 4096), ("random:12", 4096), ("and:1000", 4096)]
 )
@@ -45,6 +46,7 @@ def test_large_functions(formula, context):
     assert np.abs(np.abs(output) - 1).max() <= compiled.proof.error + 1e-9
 
 
+@pytest.mark.slow
 def test_codes_stream():
     """Random codes at T = 10⁵: dimension O(s² log T), proved, one logit per position and no matrix."""
     compiled = keyhole.compile("maj(x3, x500, x99999)", 100_000, construction="codes")

@@ -18,6 +18,7 @@ def compared(tmp_path_factory):
     return keyhole.learn("and:3", [20], learner="elimination", beside=["consistent:and"], **sizes)
 
 
+@pytest.mark.slow
 def test_two_learners_are_compared_by_the_ratio_of_their_samples(compared):
     """The ratio is that of the two m*; its interval reaches from low/high' to high/low', and has the sure 80 %."""
     mine, theirs = compared.thresholds[0], compared.beside[0].thresholds[0]

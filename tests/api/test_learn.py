@@ -69,6 +69,7 @@ def test_figures_show_the_numbers(tmp_path):
     assert steps.rows[0]["context"] == 8
 
 
+@pytest.mark.slow
 def test_others_are_asked_the_same(tmp_path):
     """A learner beside another has the thresholds it has alone; the runs add up, and each is drawn under its name."""
     quick, slow, sizes = Coin(), Coin(level=20.0), (20, 40, 80, 160, 320)
@@ -98,6 +99,7 @@ def test_a_preset_of_its_own(tmp_path):
         learned(tmp_path, learner="transformer", beside=("transformer:default",))
 
 
+@pytest.mark.slow
 def test_the_slope_stands_beside_the_floors(tmp_path):
     """The logarithmic law's slope is told with the floor's, s/ln 2 per unit of ln T, where the task has a floor."""
     assert "the floor rises by 2/ln 2 = 2.885" in str(learned(tmp_path)).replace("\n  ", " ")
@@ -261,6 +263,7 @@ class Idle(Executor):
         pytest.fail(f"{fn} was to be run with {args} and {kwargs}")
 
 
+@pytest.mark.slow
 def test_a_finished_sweep_wakes_no_framework(tmp_path):
     """The second time, nothing is trained, and jax sleeps."""
     task = SparseTask("and:2")
@@ -381,6 +384,7 @@ def test_seeds_count_from_the_first(tmp_path):
     assert {row.seed for row in found.sweep.rows} == set(range(100, 106))
 
 
+@pytest.mark.slow
 def test_the_certifier_is_imported_only_when_asked_for(tmp_path):
     """Learning without certificates imports nothing of the certifier."""
     program = (

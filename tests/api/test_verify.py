@@ -37,6 +37,7 @@ def judged(tensors, frame, claim, length, rivals=((1, 0), (0, 1))):
     return margins
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", CLAIMS)
 @pytest.mark.parametrize("read", ["SEP", None])
 def test_the_verdict_is_that_of_every_word(tmp_path, claim, read):

@@ -99,6 +99,7 @@ def test_beyond_the_safe_range_the_fallback_is_taken_and_right():
     assert not np.allclose(lost, expected, rtol=1e-2, equal_nan=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", [np, jnp], ids=["numpy", "jax"])
 @pytest.mark.parametrize("gap", [0.0, 30.0, 130.0, 400.0, 3000.0])
 def test_either_library_either_side(library, gap):

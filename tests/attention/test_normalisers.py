@@ -248,6 +248,7 @@ def closed_jacobian(normaliser, p):
     return np.diag(root) - np.outer(root, root) / root.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normaliser", [Softmax(), Sparsemax(), Entmax15()], ids=repr)
 @given(arrays(np.float64, st.integers(1, 6), elements=st.floats(-1, 1)))
 def test_jax_differentiates_them(normaliser, u):
@@ -274,6 +275,7 @@ def test_jax_traces_them(normaliser):
     np.testing.assert_allclose(compiled, normaliser(batch), rtol=0, atol=ROUNDING)
 
 
+@pytest.mark.slow
 def test_the_gate_has_its_slope_at_zero():
     """σ′(0) = 1/4, also when traced."""
     with jax.enable_x64(new_val=True):

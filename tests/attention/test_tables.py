@@ -289,6 +289,7 @@ def test_tables_that_do_not_fit_are_refused(ask, words):
         ask()
 
 
+@pytest.mark.slow
 def test_traced_tables_are_not_called_safe():
     """Under jit nothing is known of the scores."""
     head = TabulatedHead(jnp.zeros((3, 2)), jnp.zeros((3, 2, 1)), jnp.zeros(()), jnp.zeros(1))

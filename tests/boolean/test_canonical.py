@@ -50,6 +50,7 @@ def by_operators(number):
     return reduce(or_, terms, constant(value=False))
 
 
+@pytest.mark.slow
 def test_all_routes_meet(unchecked):
     """Tables in every order with idle positions, formulas and operators give one value per function of three bits."""
     del unchecked

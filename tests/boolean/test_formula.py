@@ -50,6 +50,7 @@ def test_the_example():
     assert parse("x3 & ~x17 | maj(x1,x2,x5)").positions == (1, 2, 3, 5, 17)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "function"),
     [
@@ -133,6 +134,7 @@ MISTAKES = [  # text, sentence, the character the caret stands under
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "sentence", "character"), MISTAKES, ids=[text[:24] for text, _, _ in MISTAKES])
 def test_mistakes_are_shown(text, sentence, character, unchecked):
     """The sentence, the number of the character, and a caret under that very character."""

@@ -174,6 +174,7 @@ def in_pairs(operator, terms):
     return terms[0]
 
 
+@pytest.mark.slow
 def test_five_thousand_literals(unchecked):
     """Conjunctions, disjunctions and parities of 5,000 literals need no table."""
     del unchecked

@@ -29,6 +29,7 @@ def test_small_functions_read_back(size):
             assert value_of_formula(text, is_one.__getitem__) == value, text
 
 
+@pytest.mark.slow
 def test_four_bits_read_back(four_bit_classes, unchecked):
     """Functions of four bits: one for each class under permutation of the bits, the positions in a new order each."""
     del unchecked

@@ -50,6 +50,7 @@ def test_small_functions_by_definition():
         verdict_is_right(function, number in threshold_functions(size))
 
 
+@pytest.mark.slow
 def test_four_bits_by_definition(four_bits, unchecked):
     """Symmetric and monotone: functions of four bits."""
     del unchecked

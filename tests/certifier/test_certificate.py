@@ -72,6 +72,7 @@ def test_proved_models_never_disagree():
         assert np.array_equal(np.asarray(evaluate(model, rows)) > 0, junta(rows))
 
 
+@pytest.mark.slow
 def test_a_counterexample_keeps_the_promise():
     """Not equal on every input: the rate of disagreement is added, and the input shown is one."""
     junta = junta_of("x1 & x4")
@@ -106,6 +107,7 @@ def test_repair_ends_in_a_proof_and_says_so():
     assert "The model as given was COUNTEREXAMPLE" in text(found)
 
 
+@pytest.mark.slow
 def test_a_sink_that_changes_the_function_is_compared_anew():
     """The constant 0 is read off, the sink computes 1: the agreement shown is that of 1, counted on every input."""
     model = tent()
@@ -297,6 +299,7 @@ def test_conditioned_training_sets_pay():
     assert -150 * np.log1p(-bounds[1]) == pytest.approx(-150 * np.log1p(-bounds[0]) + np.log(4))
 
 
+@pytest.mark.slow
 def test_another_law_than_the_sample_is_doubted():
     """Biased data under a uniform law: a proof still promises, a sampled rate does not, and both say the doubt."""
     law = biased_bits(0.8)
@@ -486,6 +489,7 @@ def test_open_parts_are_counted_in_words():
     assert "2 parts are open, with the bound" in halves.reason
 
 
+@pytest.mark.slow
 def test_the_hypothetical_half_counts_errors_of_the_model():
     """A model that errs where its function does not: the half is judged by the model's errors, and says whose."""
     model = tent()

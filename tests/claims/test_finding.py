@@ -100,6 +100,7 @@ def test_the_librarys_claims_are_not_replaced():
         register(Experiment(replace(OWN, id="sharpness"), measure_nothing))
 
 
+@pytest.mark.slow
 def test_the_command_of_a_finding_names_what_makes_it():
     """A finding of the library is made by the command line, one of a user's claim by the user's file."""
     library, own = (run_experiment(one, "quick", 3) for one in (find("bound-shape"), Experiment(OWN, measure_nothing)))

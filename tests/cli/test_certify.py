@@ -85,6 +85,7 @@ def test_words(folder):
     assert all(line.startswith("  ") and not line.startswith("   ") for line in told[1:] if line.strip())
 
 
+@pytest.mark.slow
 def test_a_counterexample_exits_with_one_and_is_repaired(folder):
     """Drawn, with both answers; the repaired model is written, and certifies again from its file."""
     answer = run(str(folder / "bad.safetensors"), "--fresh", "1e4", "--json")

@@ -71,6 +71,7 @@ def test_by_how_much_it_is_vacuous():
     assert 0 < 1 - sum(answer.bound.shares) < 0.5  # the read-out has the rest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["heads.svg", "heads.png", "heads.csv", "heads.html", "heads.json", "heads.txt"])
 def test_files(tmp_path, name):
     """Every format is written; the table of the figure has each head three times."""

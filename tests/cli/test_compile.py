@@ -124,6 +124,7 @@ def test_help_has_examples(command):
     assert "Examples" in answer.stdout
 
 
+@pytest.mark.slow
 def test_a_torch_file_and_pictures(tmp_path):
     """--out FILE.py writes a module that names its function; --pictures draws four figures."""
     answer = run(

@@ -143,6 +143,7 @@ def test_ctrl_c_exits_with_130(monkeypatch):
     assert "interrupted" in answer.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["--version"], ["describe", "x1", "--json"]])
 def test_runs_as_a_module(command):
     """`python -m keyhole` is the command, in a fresh interpreter."""
@@ -151,6 +152,7 @@ def test_runs_as_a_module(command):
     assert not done.stderr
 
 
+@pytest.mark.slow
 def test_bad_input_in_a_fresh_interpreter():
     """The exit code is the process's own, and no traceback is shown."""
     done = subprocess.run(

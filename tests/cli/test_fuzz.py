@@ -279,6 +279,7 @@ def complaint(words):
     return ""
 
 
+@pytest.mark.slow
 def test_bad_input_is_answered_or_refused(seeds, tmp_path, monkeypatch):
     """Exit code 0, 1 or 2, a sentence with 2, no traceback, no noise, no wait: whatever is typed or read."""
     monkeypatch.chdir(tmp_path)

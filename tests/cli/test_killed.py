@@ -52,6 +52,7 @@ def kill(sweep, whom):
     sweep.stdout.close()  # a worker that was left behind may still hold its other end
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_a_sweep_that_is_killed_ends_with_equal_rows(tmp_path):
     """No finished run is lost or changed by kill -9 at random moments, and the same command ends the sweep."""

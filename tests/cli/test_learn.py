@@ -43,6 +43,7 @@ def coin(monkeypatch):
 GRID = ("and:2", "--context", "8,16", "--samples", "20,40,80", "--seeds", "4", "--workers", "1")
 
 
+@pytest.mark.slow
 def test_learners_beside_each_other(tmp_path):
     """--beside puts the question to others too: a table each in 80 columns, all in the JSON, all on one figure."""
     asked = ("parity:2", "--context", "6,10", "--samples", "4,8,16,32", "--seeds", "4", "--workers", "1")
@@ -142,6 +143,7 @@ def test_a_full_database_is_said_and_holds_what_it_had(tmp_path, monkeypatch):
     assert f"24 runs ({24 - kept} made now, {kept} found)" in whole.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["folder", "file"])
 @pytest.mark.usefixtures("coin")
 def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
@@ -363,6 +365,7 @@ def test_a_learner_that_is_no_classifier_makes_no_run(tmp_path, kind, option):
     assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.slow
 def test_exact_learners_say_what_they_assume(tmp_path):
     """A negated parity is not fitted by gf2, which says why; noise is warned of, and a tree has nothing to say."""
     asked = ("~(x1 ^ x2)", "--context", "6", "--samples", "20", "--seeds", "2", "--learner", "gf2", "--store", tmp_path)

@@ -2,11 +2,13 @@
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from keyhole.cli.app import app
 
 
+@pytest.mark.slow
 def test_table_of_classes(tmp_path):
     """Fourteen lines under the headings, with the parity's 16 built, least and proved; the same as JSON."""
     answer = CliRunner().invoke(app, ["norms", "--out", str(tmp_path / "norms.txt")])

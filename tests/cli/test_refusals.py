@@ -63,6 +63,7 @@ def test_answers_and_misuse_pass_through():
     assert left.value.exit_code == 1
 
 
+@pytest.mark.slow
 def test_a_reader_that_is_gone_is_no_answer():
     """A closed pipe exits with 141 and says nothing: 1 is the answer no."""
     reading, writing = os.pipe()
@@ -72,6 +73,7 @@ def test_a_reader_that_is_gone_is_no_answer():
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
 def test_a_full_disk_behind_stdout_is_a_sentence():
     """What cannot be printed is refused with exit code 2."""
@@ -81,6 +83,7 @@ def test_a_full_disk_behind_stdout_is_a_sentence():
     assert "No space left on device" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("closed", "words"), [(">&-", "Standard output is closed"), ("<&-", "There are no runs in 'none'")]
 )

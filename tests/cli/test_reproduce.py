@@ -50,6 +50,7 @@ def test_reproduce_writes_a_page_and_a_table(tmp_path):
     assert (again.stdout, again.stderr) == (answer.stdout, "")
 
 
+@pytest.mark.slow
 def test_reproduce_as_json(tmp_path):
     """--json prints findings.json and nothing else."""
     answer = run("reproduce", "--only", "sharpness", "--out", str(tmp_path), "--json")
@@ -78,6 +79,7 @@ def test_bad_questions_get_a_sentence(tmp_path, arguments, complaint):
     assert "Traceback" not in answer.output
 
 
+@pytest.mark.slow
 def test_a_forged_finding_is_told_and_put_right(tmp_path):
     """A verdict edited in the folder appears neither in the table nor on the page; one line on stderr says so."""
     arguments = ("reproduce", "--only", "sharpness", "--out", str(tmp_path), "--workers", "1")
@@ -96,6 +98,7 @@ def test_a_forged_finding_is_told_and_put_right(tmp_path):
     assert "finding" not in run(*arguments).stderr
 
 
+@pytest.mark.slow
 def test_a_finding_nested_without_end_is_told(tmp_path):
     """A file that no reader of JSON can follow is a line, not a crash."""
     arguments = ("reproduce", "--only", "sharpness", "--out", str(tmp_path), "--workers", "1")
@@ -107,6 +110,7 @@ def test_a_finding_nested_without_end_is_told(tmp_path):
     assert "looked at again" in answer.stderr
 
 
+@pytest.mark.slow
 def test_a_finding_that_names_another_place_writes_nothing_there(tmp_path):
     """A claim's id in a file that leads out of the folder is not read, so nothing is written outside it."""
     out = tmp_path / "deep" / "report"

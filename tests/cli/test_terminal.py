@@ -4,7 +4,10 @@ import os
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.slow
 def test_ascii_output_is_no_traceback():
     """With an ASCII stdout, letters outside it become question marks, and the exit code stays 0."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

@@ -35,6 +35,7 @@ def run(folder, *arguments: str, model="model"):
     return CliRunner().invoke(app, ["verify", str(folder / model), *quick, *arguments])
 
 
+@pytest.mark.slow
 def test_json_and_exit_codes(folder):
     """One object with the promised keys; 0 where the claim is proved, 1 where a word is wrong."""
     codes = {}

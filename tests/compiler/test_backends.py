@@ -28,6 +28,7 @@ def in_jax(tabulated, jnp):
     return replace(tabulated, heads=heads, stream=jnp.asarray(tabulated.stream), readout=readout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plan",
     [

@@ -31,6 +31,7 @@ def check_everywhere(plan, bits):
     assert proof.margin >= (1.0 if plan.output == "signs" else 0.5) - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["signs", "bits"])
 @pytest.mark.parametrize("group", GROUPS, ids=range(10))
 def test_every_function_of_three_bits(group, output):
@@ -41,6 +42,7 @@ def test_every_function_of_three_bits(group, output):
             check_everywhere(plan, bits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["signs", "bits"])
 @pytest.mark.parametrize(("sparsity", "context"), [(3, 12), (4, 11), (5, 9), (6, 8), (6, 12)])
 def test_random_functions_of_up_to_six_bits(sparsity, context, output):

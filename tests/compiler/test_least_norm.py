@@ -102,6 +102,7 @@ def test_parity_of_four_compiled():
     assert keyhole.norms("parity:4").functions[0].any_bound == 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["signs", "bits"])
 def test_every_function_of_two_bits_and_some_of_three(output):
     """The plan is exact, has the norm of the programme, and never less than the lower bound nor more than A's."""

@@ -52,6 +52,7 @@ def assert_measured(plan):
         assert same, (plan.construction, name, value, quick[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["signs", "bits"])
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_equal_to_the_dense_measure(formula, output):

@@ -235,6 +235,7 @@ def test_the_longest_name_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_many_folders_are_made(tmp_path):
     """Folders in folders, more than calls may nest, are made one after the other."""
     path = tmp_path / Path(*["d"] * 1500) / "file.txt"

@@ -119,6 +119,7 @@ def test_near_points_keep_their_distance():
     assert Gaussian(2.0**-27)(pair, pair)[0, 1] == pytest.approx(np.exp(-0.5), rel=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [*EVERY, 2.0 * Gaussian(1.0) + linear_kernel() * Constant()], ids=label)
 def test_jax_traces_and_differentiates_kernels(kernel):
     """Compiled values agree with numpy, and gradients with central differences."""

@@ -33,6 +33,7 @@ def test_matern_is_positive_semi_definite_with_unit_diagonal(nu, points, bandwid
     np.testing.assert_array_equal(np.diag(gram), Matern(bandwidth, nu).diagonal(points))
 
 
+@pytest.mark.slow
 @smoothness
 def test_matern_has_no_undefined_gradient_where_points_meet(nu):
     """The distance is a root, whose derivative at 0 must not spread."""

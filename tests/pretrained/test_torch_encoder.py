@@ -290,6 +290,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_descriptions_are_refused_by_probes(case, first):
@@ -341,6 +342,7 @@ def probed(logits, rows, *, first=True):
     return described_with_probes(embedded(0), first=first) | {"probes": probes}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", ["both", "difference"])
 @pytest.mark.parametrize("common", [0.0, 1e2, 1e3, 1e5, 1e7])
 def test_a_common_part_of_two_logits_hides_no_wrong_description(common, given):

@@ -146,6 +146,7 @@ def test_every_operation_widens():
     assert weighted_sum(np.ones((1, 3)), exactly(np.ones(3))).low[0] < 3
 
 
+@pytest.mark.slow
 def test_long_sums_are_covered():
     """Ten thousand terms that cancel: the truth is inside, whatever numpy's own sum rounds to."""
     rng = np.random.default_rng(1)

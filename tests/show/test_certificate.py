@@ -84,6 +84,7 @@ def test_the_others_of_a_long_input_are_counted():
     assert drawn(given)[1] == f"the {2 * DRAWN} others: 60 of symbol 0, 60 of symbol 2 (the record has them all)"
 
 
+@pytest.mark.slow
 def test_marks_stand_below_their_positions():
     """A counterexample in the certificate: both rows begin in the same column."""
     shown = str(certify(leaky(junta_of("x3 & x7"), 40), fresh=10_000)).splitlines()

@@ -73,6 +73,7 @@ def test_svg_shows_titles_and_every_row(name):
         assert figure.y.title in texts(svg)
 
 
+@pytest.mark.slow
 def test_a_map_shows_its_squares_and_what_lies_over_them():
     """A square for every row, and the points and the two curves of the figures over it."""
     svg = to_svg(FIGURES["map"])
@@ -89,6 +90,7 @@ def test_curves_are_joined_by_group():
     assert "symbol mark" not in svg.split("legend", maxsplit=1)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_png_is_a_picture_of_the_same_size(name):
     """Twice the scale is twice the pixels each way."""

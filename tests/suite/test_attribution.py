@@ -74,6 +74,7 @@ def test_random_attributions():
     assert found.high - found.low == pytest.approx(2 * 1.96 * deviation, rel=0.15)
 
 
+@pytest.mark.slow
 def test_intervals_cover():
     """Over 200 data sets of noise the interval of the mean AUC holds ½ about 95 times in 100."""
     rng = np.random.default_rng(0)

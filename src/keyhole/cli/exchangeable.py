@@ -54,8 +54,13 @@ def exchangeable_command(
         str, typer.Option(help="order (does it matter?), extendible (can a latent explain them?), or both.")
     ] = "both",
     permutations: Annotated[
-        str, typer.Option(help="Reorderings to compare with, such as 999 or 1e4.", metavar="B")
-    ] = "999",
+        str | None,
+        typer.Option(
+            help="Reorderings to compare with, such as 9999 or 1e4; 999 if not given, fewer for large tables.",
+            metavar="B",
+            show_default=False,
+        ),
+    ] = None,
     level: Annotated[
         float,
         typer.Option(help="Most chance of rejecting sequences that are independent and have a latent; shared."),
@@ -82,7 +87,7 @@ def exchangeable_command(
     }  # fmt: skip
     if model is not None:
         of_data = {
-            "DATA": data is not None, "--test": test != "both", "--permutations": permutations != "999",
+            "DATA": data is not None, "--test": test != "both", "--permutations": permutations is not None,
             "--level": level != 0.05,
         }  # fmt: skip
         refuse_ignored(of_data, "a model is asked")
@@ -91,8 +96,9 @@ def exchangeable_command(
     refuse_ignored(of_model, "no --model is named")
     if data is None:
         raise ArgumentError("Neither DATA nor --model was given; `keyhole exchangeable --help` has examples.")
+    asked = None if permutations is None else count(permutations)
     with view_progress("reordering") as watch:
-        answer = exchangeable(data, test=test, permutations=count(permutations), level=level, seed=seed, watch=watch)
+        answer = exchangeable(data, test=test, permutations=asked, level=level, seed=seed, watch=watch)
     if json:
         typer.echo(answer.to_json())
     else:

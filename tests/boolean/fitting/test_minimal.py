@@ -78,6 +78,7 @@ def test_three_symbols_by_brute_force(sample):
     assert (found.only is not None) == (len(functions) == 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "fewest"), [("and", 3), ("literal", 1), ("pair", 2), ("constant", 0)])
 def test_long_contexts(target, fewest):
     """T = 400, m = 300: the target is the only function of at most three positions (expected rivals below 1e-9)."""

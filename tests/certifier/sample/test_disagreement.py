@@ -33,6 +33,7 @@ def test_the_true_rate(law, rate):
     assert found.rate > rate
 
 
+@pytest.mark.slow
 def test_blocks_and_seeds():
     """Every input is counted once, however many positions force it into blocks; another seed draws others."""
     model, junta = planted(junta_of("x1"), 4000), junta_of("x2")

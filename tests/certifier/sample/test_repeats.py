@@ -44,6 +44,7 @@ def written(sample, times, seed=None):
     return inputs[order], labels[order]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("times", [2, 4, 20])
 def test_copies_promise_nothing_more(times, seed):
@@ -142,6 +143,7 @@ def test_conflicting_labels_are_errors_still():
     assert not found.network_free.search.fitting
 
 
+@pytest.mark.slow
 def test_no_promise_for_what_rests_on_the_law():
     """A model that is not proved has a rate under the law, which copies put in doubt; written once it has a promise."""
     junta = junta_of("x1 & x4")

@@ -24,6 +24,7 @@ def exact_chances(statistic):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_the_ends_hold_the_exact_probability_and_are_close(law):
     """P(L < c) and P(L ≥ c) lie between their ends, which differ by 1e-9 of themselves at most."""

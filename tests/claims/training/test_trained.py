@@ -160,6 +160,7 @@ def test_parity_medians_count_every_run():
     assert "T = 40: 1 of 3, no median" in found.measurement
 
 
+@pytest.mark.slow
 def test_both_marks_of_noise_are_as_unusual():
     """A network that knows nothing passes either mark on 1024 inputs with the chance of √5 standard deviations."""
     rng = np.random.default_rng(0)

@@ -81,6 +81,7 @@ def test_values_leave_distractors_out():
     assert {row["unit"] for row in value_figure(plan).rows} == {"pattern", "constant"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formula", ["x1 & ~x4 | x2", "maj(x1, x2, x5)"])
 def test_every_picture_can_be_drawn(formula):
     """Each figure is a specification that Altair accepts, within its number of bars."""

@@ -120,6 +120,7 @@ def test_long_contexts_agree_with_the_tables():
         assert read == pytest.approx(evaluate(to_tabulated(plan), bits), abs=EXACT)
 
 
+@pytest.mark.slow
 def test_refuses_what_does_not_fit_in_memory():
     """A million positions as dense matrices are refused, with the count."""
     plan = pair_plans(read_function("x1 & x5"), 10**6, 0.5, "signs")[0]

@@ -70,6 +70,7 @@ def test_the_simulation_is_the_plain_loop(name):
             assert output == slow_output(plan, bits, storage, accumulation), plan.construction
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("output", ["signs", "bits"])
 def test_no_proved_format_is_wrong(name, output):

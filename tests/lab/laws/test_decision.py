@@ -64,6 +64,7 @@ def test_a_rise_is_not_called_constant():
     assert naming_rates(50 * curve, LONG, 0.09, draws=400, seed=SEED)["constant"] <= 0.029
 
 
+@pytest.mark.slow
 def test_a_law_that_fits_nothing_is_no_misfit_by_chance():
     """Where a law of the list is true, all of them are rejected in about 1 % of data sets, by the gate's level."""
     for truth in ("log", "linear", "constant"):

@@ -60,6 +60,7 @@ def test_censored_thresholds_are_named_and_open(censored, side):
     assert (row["high"] == 2 * edge) if side == "above" else (row["low"] == edge / 2)
 
 
+@pytest.mark.slow
 def test_learners_share_colours_with_their_lines():
     """A learner's points and line have one name, so one colour; the floor is a line without points."""
     figure = learners_figure("m*", {"tree": THRESHOLDS, "forest": THRESHOLDS}, floors=FLOORS)
@@ -86,6 +87,7 @@ def test_grokking_is_on_a_log_axis_without_step_zero():
     assert {row["reading"] for row in figure.rows} == {"accuracy on the training set", "accuracy on fresh inputs"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("figure", "marks"),
     [

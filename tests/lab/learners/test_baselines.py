@@ -93,6 +93,7 @@ def test_every_solution_is_equally_likely():
     assert ((counts - 200) ** 2 / 200).sum() < 29.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "extra"), [(12, 0), (12, 2), (70, 1)])
 def test_uniqueness_of_the_parity(width, extra):
     """From T + k uniform samples the parity is unique with probability Π_{j=k+1}^{k+T} (1 − 2^{−j})."""
@@ -128,6 +129,7 @@ def test_a_random_consistent_conjunction(samples, share):
     assert right / runs == pytest.approx(share, abs=error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["and", "junta"])
 @pytest.mark.parametrize("function", ["and:1", "and:2", "and:3"])
 def test_consistent_hypotheses_are_drawn_alike(kind, function):
@@ -198,6 +200,7 @@ def test_exact_baselines_say_what_they_assume(name):
     assert not learner.bears_noise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*BASELINES, "sklearn:neighbors.KNeighborsClassifier"])
 def test_every_baseline_is_a_learner(name):
     """It comes back from its record, answers every input with a bit, and the same seed gives the same answers."""

@@ -103,6 +103,7 @@ def test_who_cannot_learn_online_is_refused(tmp_path):
         keyhole.learn("and:2", [5], learner=Constant(), online=True, store=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_file_in_the_folder_is_a_learner_of_the_library(tmp_path):
     """One new file registers its learner, is found by name, and nothing imports jax or scikit-learn for it."""
     package = tmp_path / "keyhole"

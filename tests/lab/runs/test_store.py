@@ -251,6 +251,7 @@ def test_a_claim_excludes_others_until_it_is_released(tmp_path):
         assert here.claim(names) == set(names[1:])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.booleans(), st.sets(st.integers(0, 9))), max_size=12))
 @settings(max_examples=25)
 def test_claims_never_overlap(tmp_path_factory, turns):
@@ -263,6 +264,7 @@ def test_claims_never_overlap(tmp_path_factory, turns):
     assert sorted(won) == sorted({str(number) for _, wanted in turns for number in wanted})
 
 
+@pytest.mark.slow
 def test_the_claim_of_a_dead_process_is_void(tmp_path):
     """A process that ends without a word leaves its runs to the others at once."""
     program = (
@@ -330,6 +332,7 @@ def test_what_is_broken_off_leaves_nothing(tmp_path):
         assert store.claim(["a", "b"]) == {"a", "b"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["folder", "file"])
 def test_a_store_that_cannot_be_written_is_read(closed):
     """Without leave to write, runs are still listed, and adding one is refused in a sentence."""

@@ -58,6 +58,7 @@ def test_beyond_the_sizes_tried_nothing_is_claimed(seeds):
         assert (above.low, below.high) == (pytest.approx(10), pytest.approx(10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [0.001, 0.02, 0.05])
 @pytest.mark.parametrize(
     ("sizes", "middle"),

@@ -47,6 +47,7 @@ def test_one_sided_ranks():
     assert p_value(4.5, others, "either") == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", [neighbours_test, places_test])
 @pytest.mark.parametrize("real", [False, True])
 def test_reorderings_of_a_small_table_have_the_right_law(test, real):
@@ -123,6 +124,7 @@ def test_places_of_reals_are_compared_by_their_whole_laws(change, shape):
     assert max(found) <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw",
     [
@@ -211,6 +213,7 @@ def rare_spread(chance):
 MOVED = FiniteModel(0.25 + 0.24 * np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]), np.full(2, 0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "sequences", "length", "runs"),
     [

@@ -76,6 +76,7 @@ def test_agreement_with_the_head_is_that_of_two_solutions_by_hand():
     assert fit.disagreement == pytest.approx(left[0] / np.square(outputs).sum(), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_one_degree_is_the_conditional_mean_up_to_a_constant_and_two_are_not():
     """Values linear in the keys: a hot softmax is a constant times them. With a second degree it is not."""
     rng = np.random.default_rng(3)
@@ -88,6 +89,7 @@ def test_one_degree_is_the_conditional_mean_up_to_a_constant_and_two_are_not():
     assert fits[0].disagreement < 0.02 < fits[1].disagreement
 
 
+@pytest.mark.slow
 def test_rotation_changes_nothing():
     """Keys and queries turned together, values scaled: the same shares."""
     queries, keys, values = head(4)

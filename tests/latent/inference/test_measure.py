@@ -139,6 +139,7 @@ def test_one_gradient_step_has_its_closed_error():
     assert "27/T exactly" in words
 
 
+@pytest.mark.slow
 def test_fixed_bandwidth_has_the_floor_and_the_prediction_says_so():
     """At γ = ½ and 2048 keys softmax misses the process by the stated floor, within 5 %, and its slope is near 0."""
     model = find_model("gp")

@@ -51,6 +51,7 @@ RATES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind", "sizes", "settings"), RATES)
 def test_a_stated_rate_is_the_slope_of_the_exact_curve(name, kind, sizes, settings):
     """Gap and error each by their own exponent, at lengths where the limit has set in.
@@ -86,6 +87,7 @@ def test_the_limit_is_approached(name, kind, settings):
     assert abs(errors.mean() - found.floor) < 4 * errors.std(ddof=1) / 4 + 0.05 * found.floor
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "near"),
     [
