@@ -16,6 +16,7 @@ SOURCE = Path(keyhole.__file__).parent
 LIBRARY = sorted(path for path in SOURCE.rglob("*.py") if "cli" not in path.relative_to(SOURCE).parts)
 COMMAND = re.compile(r"(?:^|[\s`(])--[a-z]|`keyhole [a-z]")
 EXCEPTIONS = {
+    "claims/checkpoints/sources.py": "a flag of git's, in the commands that fetch published models",
     "claims/finding.py": "Finding.command is the command that measures a claim again, printed on the page",
     "pretrained/packages.py": "a flag of pip's, in the command that brings a packaged model",
 }
