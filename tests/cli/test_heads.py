@@ -72,6 +72,23 @@ def test_figures(tmp_path, encoder, more, name):
             assert sum(float(line.rsplit(",", 1)[1]) for line in lines[1:]) == pytest.approx(9, abs=1e-5)
 
 
+def test_a_long_input_is_drawn_in_blocks(tmp_path, encoder):
+    """At 512 rows a map is drawn in 128 blocks whose rows have the sum 1; JSON keeps every weight."""
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(1, 512, tiny.D)))
+    words = (*encoder, "--head", "2-3", "--no-controls", "--json")
+    answer = run(*words, "--out", tmp_path / "map.csv")
+    assert answer.exit_code == 0, answer.stderr
+    weights = np.array(json.loads(answer.stdout)["map"]["weights"])
+    assert weights.shape == (512, 512)
+    cells = [line.split(",") for line in (tmp_path / "map.csv").read_text().splitlines()[1:]]
+    assert len(cells) == 128**2
+    drawn = np.array([float(cell[2]) for cell in cells]).reshape(128, 128)
+    assert drawn.sum(axis=1) == pytest.approx(1, abs=1e-5)
+    assert drawn[3, 7] == pytest.approx(weights[12:16, 28:32].sum(axis=1).mean(), rel=1e-9)
+    np.save(tmp_path / "rows.npy", np.zeros((1, 1025, tiny.D)))
+    assert "maps of up to 1024 are" in " ".join(run(*words).stderr.split())
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [

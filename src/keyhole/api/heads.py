@@ -26,13 +26,15 @@ from keyhole.pretrained import (
     filled,
     head_use,
     prepare,
+    word_maps,
 )
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.heads import heads_document
 
 COUNTING = "layers and heads count from 0 in arrays and JSON, from 1 in text and figures; layer-head is written 3-7"
-LONGEST_DRAWN = 128  # tokens of a drawn map
+LONGEST_DRAWN = 1024  # tokens of a map that is shown
+MOST_CELLS = 128  # along each side of a drawing; longer inputs are drawn in blocks of neighbouring rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +108,21 @@ class Heads(Result):
 
     def _map(self, shown: HeadMap) -> Figure:
         names = [f"{number} {name}" for number, name in enumerate(shown.rows, 1)]
+        each = -(-len(names) // MOST_CELLS)
+        weights = shown.weights
+        told = "each row's weights have the sum 1; layers, heads and rows count from 1"
+        if each > 1:
+            weights = word_maps(weights[None], np.arange(len(names)) // each)[0]
+            names = [f"{name} …" for name in names[::each]]
+            told += f"; blocks of {each} rows, summed over those attended to, averaged over those that attend"
         rows: list[Row] = [
-            {"from": names[at], "to": names[to], "weight": float(shown.weights[at, to])}
+            {"from": names[at], "to": names[to], "weight": float(weights[at, to])}
             for at in range(len(names))
             for to in range(len(names))
         ]
         return Figure(
             title=f"attention of head {shown.layer + 1}-{shown.head + 1}",
-            subtitle="each row's weights have the sum 1; layers, heads and rows count from 1",
+            subtitle=told,
             kind="heatmap",
             rows=tuple(rows),
             x=Axis("to", "attends to", "category"),

@@ -11,6 +11,7 @@ from keyhole.pretrained.annotation import best_map as best_map
 from keyhole.pretrained.annotation import best_offset as best_offset
 from keyhole.pretrained.annotation import read_conllu as read_conllu
 from keyhole.pretrained.annotation import resampled as resampled
+from keyhole.pretrained.annotation import word_maps as word_maps
 from keyhole.pretrained.architectures import Architecture as Architecture
 from keyhole.pretrained.architectures import register_architecture as register_architecture
 from keyhole.pretrained.checkpoint import AttentionHead as AttentionHead
