@@ -41,7 +41,17 @@ def test_every_function_that_is_replaced_is_there():
     """The table speaks of functions that a caller from Python finds."""
     assert callable(norms_template)
     assert callable(keyhole.Compiled.save)
-    for name in ("check", "certify", "compile", "learn", "show_run", "runs", "forget_runs"):
+    for name in (
+        "check",
+        "certify",
+        "compile",
+        "heads",
+        "learn",
+        "checkpoint_norms",
+        "show_run",
+        "runs",
+        "forget_runs",
+    ):
         assert callable(getattr(keyhole, name))
         assert any(name in function for function, _ in COMMANDS)
 

@@ -68,7 +68,7 @@ def _measured(count: int, seed: int) -> Outcome:
         ),
         caveats=(
             "That rows move with their positions is a property of the architecture, and shows that the model was read right; it says nothing of data.",
-            "Of real text no exact posterior is known: whether these models infer a latent variable was not tested. Prior-fitted networks were not tested here: `keyhole.model_order(FILE, rows=…, context=…)` asks it of one.",
+            "Of real text no exact posterior is known: whether these models infer a latent variable was not tested. Prior-fitted networks were not tested here; they can be asked in the same way.",
         ),
     )
 

@@ -43,7 +43,7 @@ def _language(seed: int) -> Outcome:
         caveats=(
             RULE,
             ONE_MODEL,
-            "BERT-base, whose maps the motivation shows, was not tested: `keyhole.heads(FOLDER, text=…)` takes a folder with its weights.",
+            "BERT-base, whose maps the motivation shows, was not tested; a folder with its weights can be asked in the same way.",
         ),
     )
 
