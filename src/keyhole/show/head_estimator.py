@@ -55,8 +55,9 @@ def head_estimator_document(record: Record) -> Document:
         "temperature, the median. Then the share of the spread of held-out values that each family leaves, and the "
         "head itself at its own temperature. missed: the share of the head's outputs that a multiple of the best fit "
         "misses. exp, Gauss: conditional means with the exponential and the Gaussian kernel. Keys and values are "
-        "images of the same rows, so that a flexible estimator may predict one from the other in any network: compare the "
-        "controls. That a family fits describes rows, and explains nothing; of real data no exact posterior is known."
+        "images of the same rows, so that a flexible estimator may predict one from the other in any network: compare "
+        "the controls. That a family fits describes rows, and explains nothing; of real data no exact posterior is "
+        "known."
     )
     return (
         Facts(facts),
