@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from keyhole.api.model_order import model_order as model_order
     from keyhole.api.norms import Norms as Norms
     from keyhole.api.norms import norms as norms
+    from keyhole.api.pretrain import Pretraining as Pretraining
+    from keyhole.api.pretrain import pretrain as pretrain
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -96,6 +98,7 @@ _HOMES = {  # public name → the module that has it
     "KeyholeError": "errors",
     "ModelOrder": "api.model_order",
     "Norms": "api.norms",
+    "Pretraining": "api.pretrain",
     "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
@@ -120,6 +123,7 @@ _HOMES = {  # public name → the module that has it
     "make_suite": "api.suite",
     "model_order": "api.model_order",
     "norms": "api.norms",
+    "pretrain": "api.pretrain",
     "reproduce": "claims.findings",
     "runs": "api.runs",
     "score": "api.score",
