@@ -18,6 +18,7 @@ from keyhole.latent.models import SphereProcess
 from keyhole.pretraining.heads import minimise
 from keyhole.pretraining.tasks import result, samples_of
 
+JUDGED = 500  # sequences on which a run is judged
 DRAWS = 8000  # sequences from which asymptotic standard errors are computed
 NAMES = ("log_bandwidth", "log_ridge")
 
@@ -79,14 +80,17 @@ class KernelRecovery:
             raise ArgumentError(
                 "Sequences of 1 token were asked for; masking needs at least 2, one to predict and one to read."
             )
-        _, drawn, learning, _ = spec.seeds()
+        _, drawn, learning, fresh = spec.seeds()
         tokens = self.model.sample(samples_of(spec), spec.context, np.random.default_rng(drawn)).tokens
         starts = head.spread * np.random.default_rng(learning).normal(size=(head.starts, 2))
         found = minimise(lambda at: kernel_loss(at, tokens)[:2], starts)
         errors, spread = found.parameters - self.truth, standard_errors(self, spec.context) / samples_of(spec) ** 0.5
         numbers = {f"{name}_error": float(error) for name, error in zip(NAMES, errors, strict=True)}
         numbers |= {f"{name}_standard_error": float(one) for name, one in zip(NAMES, spread, strict=True)}
-        share = 1.0 - float(np.abs(errors).max())
+        unseen = self.model.sample(JUDGED, spec.context, np.random.default_rng(fresh)).tokens
+        reached, best = (kernel_loss(at, unseen)[0] for at in (found.parameters, self.truth))
+        blind = float(np.square(unseen[:, -1, 3:]).sum(axis=1).mean()) / 2
+        share = 1 - (reached - best) / (blind - best)
         return result(began, share, fitted=True, steps=found.steps, words=self.name, numbers=numbers)
 
 

@@ -18,7 +18,7 @@ from keyhole.lab.runs import RunResult, RunSpec
 from keyhole.latent.learning import MaskedTable, draw_table, masked_loss, parameters_of, population_table
 from keyhole.latent.models import FiniteModel
 from keyhole.pretraining.heads import LatentHead, Minimum, minimise
-from keyhole.pretraining.tasks import FiniteTask, result, samples_of
+from keyhole.pretraining.tasks import FiniteTask, entropy_of_blocks, result, samples_of
 
 MORE = 4  # starts beside the head's own, where the least training loss there is is wanted
 MANY = 8  # starts on the law itself
@@ -74,7 +74,7 @@ class RiskParts(FiniteTask):
             "excess": reached - bayes,
             "train_gap": trained.loss - least.loss,
         }
-        share = 1 - numbers["excess"] / bayes
+        share = 1 - numbers["excess"] / (entropy_of_blocks(model, self.block) - bayes)
         return result(
             began,
             share,

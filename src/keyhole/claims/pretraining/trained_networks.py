@@ -129,6 +129,6 @@ def conclude(found: Mapping[tuple[str, str], Course], few_encoder: float, few_po
         ),
         caveats=(
             "Optimisation and approximation are not told apart in a network; fresh samples leave no generalization error. With them even a network tied to positions learns; on few sequences that are kept it is reported, not judged.",
-            "What happens beyond 32 tokens is reported, not judged.",
+            "What happens beyond 32 tokens is reported, not judged. A network tied to positions reads the first 32 there.",
         ),
     )
