@@ -25,6 +25,7 @@ from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, requir
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
 from keyhole.cli.score import score_command
+from keyhole.cli.serve import serve_command
 from keyhole.cli.verify import verify_command
 from keyhole.errors import ArgumentError, printable
 
@@ -112,6 +113,7 @@ app.command("infer", short_help="How far attention is from the exact posterior."
 app.command("reproduce", short_help="Look at every claim; write a page.")(reproduce_command)
 app.command("claims", short_help="List the claims and their predictions.")(claims_command)
 app.command("score", short_help="Judge attributions against an answer key.")(score_command)
+app.command("serve", short_help="The live lab in a browser, on this machine.")(serve_command)
 
 
 def show_version(wanted: bool) -> bool:
