@@ -10,10 +10,11 @@ Only the row of attention that is read is computed, at [CLS]: the other rows rea
 reproduction's notebook and not its script, which hands raw outputs to a loss of probabilities: the loss is the
 cross-entropy of the sigmoid of the output.
 
-For each (T, m) the successes of both are printed with exact 95 % intervals, and Fisher's exact p-value for the
-hypothesis that both succeed equally often. Runs are kept in a file, and not made again.
+For each (T, m) the successes of both are printed with exact 95 % intervals, Fisher's exact p-value for the hypothesis
+that both succeed equally often, and the power of that test: the difference between the preset's share, as measured, and
+the replica's that it would find four times in five, at 5 %. Runs are kept in a file, and not made again.
 
-    python bench/protocol.py                20 runs of each at three (T, m): about 6 minutes on one core
+    python bench/protocol.py                20 runs of each at four (T, m): about 15 minutes on one core
     python bench/protocol.py --runs 2       fewer
     python bench/protocol.py --only replica the replica's runs alone
 """
@@ -30,10 +31,10 @@ import time
 from pathlib import Path
 
 import torch
-from scipy.stats import binomtest, fisher_exact
+from scipy.stats import binom, binomtest, fisher_exact
 from torch import nn
 
-CELLS = ((10, 15), (20, 20), (50, 30))  # (T, m), near the half-way point of each context
+CELLS = ((10, 15), (20, 20), (50, 30), (200, 63))  # (T, m), near the half-way point of each context
 WIDTH, HEADS, HIDDEN, DROPOUT, SPREAD, EPS = 64, 16, 64, 0.1, 0.02, 1e-6
 EPOCHS, RATE, DECAY = 1000, 1e-3, 1e-4
 CHANCE = 0.5 ** (1 / 3)  # of a 1: three of them are 1 half of the time
@@ -217,7 +218,7 @@ def make_runs(path: Path, count: int, only: str | None) -> dict[str, dict[str, f
 
 def table(found: dict[str, dict[str, float]], count: int) -> list[str]:
     """A line for each (T, m) of which both have runs."""
-    lines = ["   T    m    replica              preset               p      replica by its own rule"]
+    lines = ["   T    m    replica              preset               p      power          replica by its own rule"]
     for context, samples in CELLS:
         runs = {
             who: [found[key] for s in range(count) if (key := f"{who} T={context} m={samples} seed={s}") in found]
@@ -229,8 +230,27 @@ def table(found: dict[str, dict[str, float]], count: int) -> list[str]:
         if all(runs.values()):
             p = fisher_exact([[wins[who], len(runs[who]) - wins[who]] for who in RUNNERS]).pvalue
         own = sum(run["theirs"] > 0.99 for run in runs["replica"])
-        lines.append(f"{context:>4} {samples:>4}    {shown['replica']:<20} {shown['preset']:<20} {p:.3f}  {own}")
+        seen = found_difference(wins["preset"] / max(1, len(runs["preset"])), len(runs["replica"]), len(runs["preset"]))
+        lines.append(
+            f"{context:>4} {samples:>4}    {shown['replica']:<20} {shown['preset']:<20} {p:.3f}  {seen}  {own}"
+        )
     return lines
+
+
+def found_difference(share: float, runs: int, others: int) -> str:
+    """How far a share of successes must lie below or above this one for Fisher's test to find it four times in five."""
+    if not runs or not others:
+        return "–"
+    wins, apart = range(runs + 1), range(others + 1)
+    rejects = [[fisher_exact([[w, runs - w], [v, others - v]]).pvalue < 0.05 for v in apart] for w in wins]
+    theirs = binom.pmf(list(apart), others, share)
+
+    def power(other: float) -> float:
+        return float(binom.pmf(list(wins), runs, other) @ rejects @ theirs)
+
+    low = next((d for d in range(1, 100) if d <= 100 * share and power(share - d / 100) >= 0.8), None)
+    high = next((d for d in range(1, 100) if d <= 100 * (1 - share) and power(share + d / 100) >= 0.8), None)
+    return ", ".join(f"{sign}.{d:02d}" if d else f"{sign}none" for sign, d in (("−", low), ("+", high)))
 
 
 def _share(wins: int, runs: int) -> str:

@@ -49,6 +49,16 @@ def test_chances(delta, times):
     assert least <= 1 - asked * slack
 
 
+@given(st.integers(1, 1000), st.integers(1, 1000))
+def test_quotients_of_counts(count, of):
+    """k/n is printed as the decimal it is, rounded up where it has more digits: 3/1000 as 0.003."""
+    exact = Fraction(min(count, of), max(count, of))
+    shown = Fraction(chance(float(exact), digits=4))
+    assert exact * (1 - Fraction(1, 10**11)) <= shown <= exact * (1 + Fraction(1, 1000))
+    if Fraction(f"{float(exact):.4g}") == exact:
+        assert shown == exact
+
+
 def test_what_is_not_finite():
     """Infinity and what is no number have signs of their own."""
     assert [at_most(value) for value in (float("inf"), float("-inf"), float("nan"))] == ["∞", "-∞", "no number"]

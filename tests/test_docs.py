@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TEXTS = [ROOT / "docs" / "ARCHITECTURE.md", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+TEXTS = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 PLACES = re.compile(r"`((?:[\w.-]+/)+(?:[\w.-]+\.(?:py|md|j2))?)`")  # a folder, or a file in one
 
 

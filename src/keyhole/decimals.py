@@ -29,15 +29,15 @@ def at_least(value: float | Decimal, digits: int = 3, *, places: int | None = No
     return _printed(value, digits, places, ROUND_FLOOR)
 
 
-def chance(probability: float, times: int = 1) -> str:
-    """A probability of failure that was asked for, or a multiple of it, in six digits, rounded up.
+def chance(probability: float, times: int = 1, *, digits: int = 6) -> str:
+    """A probability that was asked for, or is a quotient of counts, or a multiple of it, in six digits, rounded up.
 
-    It is the decimal that was asked for, not the binary fraction next to it.
+    It is the decimal that was meant, not the binary fraction next to it.
 
-    >>> chance(0.01), chance(0.1 * 0.01), chance(0.01, times=3), chance(1e-300)
-    ('0.01', '0.001', '0.03', '1e-300')
+    >>> chance(0.01), chance(0.1 * 0.01), chance(0.01, times=3), chance(1e-300), chance(3 / 1000, digits=4)
+    ('0.01', '0.001', '0.03', '1e-300', '0.003')
     """
-    return at_most(_asked(probability) * times, 6)
+    return at_most(_asked(probability) * times, digits)
 
 
 def surely(delta: float) -> str:

@@ -82,6 +82,9 @@ class NormProfile:
     path_inf: float | None = None  # P_∞ of the tabulated head
     spread: float | None = None  # R, largest difference of one position's scores over its symbols
     readout_nonnegative: bool = False  # every read-out weight ≥ 0
+    odd_units: bool = (
+        False  # no units after attention, or σ(−x) = −σ(x): the architecture, so training cannot change it
+    )
     positions11: float | None = None  # ‖P‖_{1,1} of trained position codes; None where they were fixed before the data
     embedding11: float | None = None  # ‖E‖_{1,1} of trained token vectors, [CLS] too; None where they were fixed before
     projected: bool = False  # rows are projected on the unit ball after every block

@@ -1,5 +1,8 @@
 """The question joins the tests at one shared level, and says no only when one of them does."""
 
+import time
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,8 @@ from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.latent import FiniteModel, GaussianLocation, MarkovChain, Polya, Urn
 from keyhole.latent.exchangeability.order import places_test
 from keyhole.latent.exchangeability.permutations import binomial_limit, rejection_rate
+
+exchangeable_module = import_module("keyhole.api.exchangeable")
 
 
 def test_each_contrast_is_rejected_for_its_own_reason():
@@ -108,3 +113,24 @@ def test_positions_are_rejected_for_repeating_too_seldom():
     shown = " ".join(str(found).split())
     assert "in 200 of 200 none of 100 letters occurs twice" in shown
     assert "each look has half of the level" in shown
+
+
+def test_large_tables_are_reordered_less_often_or_refused(monkeypatch):
+    """Unasked, no more tokens are moved than the limit, and a table too large is refused; a named number is obeyed."""
+    tokens = Polya(np.ones(3)).sample(30, 6, 0).tokens  # 180 tokens, two tests of order, 119 permutations at least
+    monkeypatch.setattr(exchangeable_module, "MOST_MOVED", 2 * 180 * 150)
+    assert {test.permutations for test in keyhole.exchangeable(tokens).tests if test.name != "extendible"} == {150}
+    monkeypatch.setattr(exchangeable_module, "MOST_MOVED", 2 * 180 * 118)
+    with pytest.raises(
+        DataError, match=r"119 permutations, the fewest .* 42,840 tokens.*Give fewer sequences, or name"
+    ):
+        keyhole.exchangeable(tokens)
+    assert keyhole.exchangeable(tokens, permutations=119).tests[0].permutations == 119
+
+
+def test_a_table_of_ten_million_letters_is_refused_at_once():
+    """What takes minutes is refused before any token moves, in words that say how to have it all the same."""
+    began = time.process_time()
+    with pytest.raises(DataError, match="name a number of permutations"):
+        keyhole.exchangeable(np.random.default_rng(0).integers(0, 2, (20_000, 513)))
+    assert time.process_time() - began < 8

@@ -17,7 +17,7 @@ from keyhole.attention.function_classes import query_score, tf_block, tf_scalar
 from keyhole.attention.layers import Affine, FeedForward, LayerNorm
 from keyhole.attention.matrices import matrix_norms, product_norms
 from keyhole.attention.normalisers import Softmax, Sparsemax
-from keyhole.attention.norms import profile
+from keyhole.attention.norms import profile, table_profile
 from keyhole.attention.paths import units_of
 from keyhole.attention.positions import SignCodes
 from keyhole.attention.score import DenseScore, FactoredScore
@@ -163,6 +163,15 @@ def test_construction_a_has_the_norms_of_the_theory(T, s, target):
     if target in P_INF:
         assert found.path_inf == pytest.approx(P_INF[target](s), rel=1e-12)
     assert found.readout_nonnegative == (target == "and")
+
+
+@given(plans)
+def test_layers_without_units_are_told_apart(plan):
+    """`odd_units` is said of a model, and of its tables, exactly if nothing but linear maps follows attention."""
+    plan = replace(plan, norms=False, final_norm=False, projected=False)
+    model = random_model(plan)
+    assert profile(model).odd_units == table_profile(tabulate(model)).odd_units == (not plan.feedforward)
+    assert not profile(random_model(replace(plan, final_norm=True))).odd_units
 
 
 def test_path_inf_of_parity():

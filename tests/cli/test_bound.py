@@ -117,6 +117,7 @@ def test_out_writes_a_file(tmp_path, name, opening):
         (("nowhere.json", "--samples", "10"), "cannot be read"),
         ((*ASK, "--vary", "width", "1..4"), "Only the context can be varied"),
         ((*ASK, "--vary", "context", "8..4"), "runs backwards"),
+        ((*ASK, "--vary", "context", "1e2..1e99"), "324 contexts was asked for; name at most 100"),
         ((*ASK, "--gap", "-1"), "gap must be above 0"),
         ((*ASK, "--out", "/dev/null/all.txt"), "cannot be written"),
         (("model.npz", "--samples", "10"), "is no file that bounds are read from"),

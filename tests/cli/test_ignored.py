@@ -25,7 +25,7 @@ ELIMINATION = ("--samples", "8", "--seeds", "1", "--learner", "elimination", "--
         (("learn", "and:2", "--context", "8", *ELIMINATION, "--beside", "gf2,"), "a comma with no name beside it"),
         (("learn", "and:2", "--context", "8", *ELIMINATION, "--quantile", "1e-300"), "use 0.01 to 0.99"),
         (("learn", "and:2", "--context", "8", *ELIMINATION, "--seed", "9" * 19), "The first seed"),
-        (("learn", "and:2", "--context", "9" * 29, *ELIMINATION), "each is from 1 to 1,000,000,000"),
+        (("learn", "and:2", "--context", "9" * 29, *ELIMINATION), "each is from 1 to 1,000,000, since"),
         (("learn", "and:2", "--context", "8", "--learner", "elimination", "--precision", "1e-300"), "such as 0.2"),
         (("learn", "and:2", "--context", "8", "--learner", "elimination", "--workers", "100000"), "100,000 workers"),
         (("reproduce", "--only", "floor", "--workers", "100000"), "100,000 workers"),

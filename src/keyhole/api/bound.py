@@ -30,7 +30,7 @@ from keyhole.bounds.finite import EXACT_UP_TO, certificate_nats, exact_error
 from keyhole.bounds.theorems import Rival, with_tokens
 from keyhole.compiler import Compiled, choose, load_checked, plan_profile
 from keyhole.decimals import surely
-from keyhole.errors import AssumptionError, DataError
+from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.figure import Axis, Figure
 from keyhole.files.atomic import write_file
 from keyhole.files.looking import is_folder, is_there
@@ -45,6 +45,7 @@ from keyhole.show.guarantee import bound_document, bound_html, explained_documen
 from keyhole.show.site import save_figure
 from keyhole.show.text import to_text
 
+MOST_CONTEXTS = 100  # of a growth
 GROWTH_GAP = 0.2  # of the growth table, where no gap is asked for
 LARGEST_NAMED = (500, 20)  # positions of a function that is named; of a junta, whose tables have 2^s entries
 DRAWN = (".svg", ".pdf", ".png", ".csv")  # endings of files that have the figure of growth
@@ -359,6 +360,15 @@ def norms_template() -> str:
     return template()
 
 
+def _require_few(contexts: Sequence[int]) -> None:
+    """Refuse a growth at more contexts than anyone reads, each of which costs a search for every theorem."""
+    if len(contexts) > MOST_CONTEXTS:
+        raise ArgumentError(
+            f"The growth at {len(contexts)} contexts was asked for; name at most {MOST_CONTEXTS}, such as 100, 10,000 "
+            "and 1,000,000: it is smooth between them."
+        )
+
+
 @asked
 def bound(
     source: Source,
@@ -387,6 +397,7 @@ def bound(
     >>> print(bound("and:3", 1e5, 100).guarantees[0])
     gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)
     """
+    _require_few(contexts)
     subject = read_subject(source, context, store, tell)
     profile, measured = _under(law, subject.profile), measured or subject.measured
     require_possible(profile)

@@ -192,7 +192,13 @@ def certify(
         fresh=fresh,
     )
     certificate = certificate_of(
-        tables, _sample(data), drifts=subject.drifts, held_out=_sample(holdout), terms=terms, watch=watch
+        tables,
+        _sample(data),
+        drifts=subject.drifts,
+        of_weights=subject.of_weights,
+        held_out=_sample(holdout),
+        terms=terms,
+        watch=watch,
     )
     certificate = replace(certificate, note=subject.note, assumed=subject.assumed, described=subject.described)
     about = tables if certificate.repair is None else certificate.repair.model

@@ -108,7 +108,9 @@ def certify_run(
             time_limit=time_limit,
             fresh=FRESH,
         )
-        found = certificate_of(subject.tables, run.sample, drifts=subject.drifts, terms=terms)
+        found = certificate_of(
+            subject.tables, run.sample, drifts=subject.drifts, of_weights=subject.of_weights, terms=terms
+        )
     except KeyholeError as error:
         return _refused(row, str(error), time.perf_counter() - began)
     seconds = time.perf_counter() - began

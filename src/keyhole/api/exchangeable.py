@@ -9,12 +9,13 @@ import numpy as np
 
 from keyhole.api.asking import asked
 from keyhole.api.result import Result
-from keyhole.errors import ArgumentError
+from keyhole.errors import ArgumentError, DataError
 from keyhole.files.data import read_sequences
 from keyhole.latent.exchangeability import (
     ExtendibilityTest,
     PermutationTest,
     extendibility_test,
+    least_permutations,
     neighbours_test,
     places_test,
     repeated_sequences,
@@ -25,6 +26,8 @@ from keyhole.progress import Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.exchangeability import exchangeability_document
 
+PERMUTATIONS = 999  # where the table is not too large for as many
+MOST_MOVED = 10**9  # tokens that are reordered unasked, over all permutations and tests: less than half a minute
 MOST_PERMUTATIONS = 10**7  # they fix a p-value to less than a thousandth of itself at one in ten thousand
 TESTS = ("order", "extendible", "both")
 
@@ -102,7 +105,7 @@ def exchangeable(
     data: str | Path | np.ndarray,
     *,
     test: str = "both",
-    permutations: int = 999,
+    permutations: int | None = None,
     level: float = 0.05,
     seed: int = 0,
     watch: Watch = ignore,
@@ -113,7 +116,8 @@ def exchangeable(
     independent given a latent variable, whatever it is, are rejected with chance at most `level`. Fewer than four
     sequences cannot be split in halves: of `both`, only the order is then asked. Where rows repeat so often that
     independent sequences whose order does not matter do so with probability below 1e-6, each counts once, and the
-    answer says so.
+    answer says so. Without a number of permutations there are 999, or as many as reorder 10⁹ tokens in all; a table too
+    large for the fewest that could reject is refused, while a number that is named is obeyed.
 
     >>> from keyhole.latent import MarkovChain
     >>> exchangeable(MarkovChain(4, 0.6).sample(50, 12, 0).tokens, test="order").answer
@@ -123,7 +127,7 @@ def exchangeable(
         raise ArgumentError(f"There is no test {test!r}; there are order, extendible and both.")
     if seed < 0:
         raise ArgumentError(f"The seed {seed} was given; a seed is at least 0.")
-    if permutations > MOST_PERMUTATIONS:
+    if permutations is not None and permutations > MOST_PERMUTATIONS:
         raise ArgumentError(f"{permutations:,} permutations were asked for; use at most {MOST_PERMUTATIONS:,}.")
     tokens = data if isinstance(data, np.ndarray) else read_sequences(Path(data))
     require_sequences(tokens)
@@ -131,7 +135,10 @@ def exchangeable(
     tokens = tokens[repeated.kept]
     names = _tests_for(test, len(tokens))
     # a look in either direction is two one-sided looks
-    require_permutations(permutations, level, len(names) * 2 if "neighbours" in names else 0)
+    looks = len(names) * 2 if "neighbours" in names else 0
+    if permutations is None:
+        permutations = _affordable(tokens, sum(name in ORDER_TESTS for name in names), least_permutations(level, looks))
+    require_permutations(permutations, level, looks)
     streams = np.random.default_rng(seed).spawn(len(names))
     results = tuple(
         extendibility_test(tokens, rng=stream)
@@ -161,6 +168,18 @@ def _reason(test: PermutationTest) -> str:
 
 
 ORDER_TESTS: dict[str, Callable[..., PermutationTest]] = {"neighbours": neighbours_test, "places": places_test}
+
+
+def _affordable(tokens: np.ndarray, tests: int, least: int) -> int:
+    """The permutations of a table for which no number was named; a table too large for the fewest of use is refused."""
+    affordable = MOST_MOVED // max(1, tests * tokens.size)
+    if affordable < least:
+        raise DataError(
+            f"{len(tokens):,} sequences of {tokens.shape[1]:,} tokens were given. {least} permutations, the fewest "
+            f"that can reject, would reorder {least * tests * tokens.size:,} tokens, and unasked at most "
+            f"{MOST_MOVED:,} are. Give fewer sequences, or name a number of permutations, {least} or more, and wait."
+        )
+    return min(PERMUTATIONS, affordable)
 
 
 def _tests_for(test: str, sequences: int) -> tuple[str, ...]:

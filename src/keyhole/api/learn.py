@@ -17,7 +17,7 @@ from keyhole.lab import SparseTask, Task
 from keyhole.lab.laws import LAWS as GROWTH_LAWS
 from keyhole.lab.laws import GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
 from keyhole.lab.learners import LAWS, Learner, TransformerLearner, changed, learner_named
-from keyhole.lab.runs import Lane, Store, borrow, core_count, require_cores, require_learnable, start_processes
+from keyhole.lab.runs import FRESH, Lane, Store, borrow, core_count, require_cores, require_learnable, start_processes
 from keyhole.lab.thresholds import (
     BUDGET,
     LARGEST,
@@ -34,7 +34,7 @@ from keyhole.progress import Progress, Watch, ignore
 
 LEAST_SHARE = 0.01  # of runs that succeed at m*: with fewer, or with all but fewer, hundreds of runs show nothing
 LEAST_PRECISION = 0.001  # of m*; half a million runs would not reach it
-LONGEST = 10**9  # context: beyond it not one input fits into memory
+LONGEST = 10**6  # context: every run is judged on 10,000 fresh inputs, 10^10 symbols there
 LARGEST_SEED = 2**62  # with as many runs as anyone makes after it, a seed stays a number of 63 bits
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
 
@@ -156,7 +156,10 @@ def _lengths(contexts: Sequence[int]) -> tuple[int, ...]:
         raise ArgumentError("A sweep was asked for at no context; give at least one.")
     if not 1 <= lengths[0] <= lengths[-1] <= LONGEST:
         shown = ", ".join(str(length) for length in lengths)
-        raise ArgumentError(f"The contexts {shown} were asked for; each is from 1 to {LONGEST:,}.")
+        raise ArgumentError(
+            f"The contexts {shown} were asked for; each is from 1 to {LONGEST:,}, since every run is judged on "
+            f"{FRESH:,} fresh inputs of that length. Bounds, compiled models and descriptions go further."
+        )
     return lengths
 
 

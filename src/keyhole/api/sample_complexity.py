@@ -20,12 +20,11 @@ from keyhole.lab.laws import (
 )
 from keyhole.lab.learners import Learner, StatesLimits
 from keyhole.lab.runs import SUCCESS
-from keyhole.lab.thresholds import COVERAGE, Adaptive, Sweep, Threshold
+from keyhole.lab.thresholds import Adaptive, Sweep, Threshold
 from keyhole.show.document import Document
 from keyhole.show.sample_complexity import sample_complexity_document
 from keyhole.show.site import save_figure
 
-COVERED = 0.9  # the confidence whose coverage was measured
 _FIRST = {"context", "m", "low", "high", "censored", "quantile"}
 
 
@@ -165,7 +164,7 @@ class SampleComplexity(Result):
             "remarks": self.remarks,
             "other_versions": dict(self.sweep.other_versions),
             "limits": _limits(plan.learner, plan.task),
-            "coverage": COVERAGE if isinstance(plan.schedule, Adaptive) and plan.confidence == COVERED else None,
+            "coverage": plan.schedule.design.coverage if isinstance(plan.schedule, Adaptive) else None,
         }
 
 

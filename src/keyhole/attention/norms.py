@@ -60,6 +60,7 @@ def profile(model: Model, *, trained: bool = False) -> NormProfile:
         projected=all(block.wiring.projected for block in model.blocks),
         readout_bias=0.0 if model.readout.bias is None else abs(float(numbers_of(model.readout.bias))),
         readout_nonnegative=units is not None and bool(np.all(units.weights >= 0)),
+        odd_units=units is not None and isinstance(units.activation, Identity),
         positions11=float(np.abs(numbers_of(learned.table)).sum()) if isinstance(learned, LearnedPositions) else None,
         embedding11=sum(float(np.abs(numbers_of(part)).sum()) for part in vectors) if trained else None,
     )
@@ -86,6 +87,7 @@ def table_profile(tabulated: Tabulated) -> NormProfile:
         symbols=tabulated.symbols,
         path_inf=None if units is None else path_inf(tabulated, units),
         spread=spread(tabulated),
+        odd_units=units is not None and isinstance(units.activation, Identity),
         projected=tabulated.wiring.projected,
     )
 

@@ -30,6 +30,7 @@ from keyhole.bounds.softmax import drift as drift
 from keyhole.bounds.softmax import pooled_drift as pooled_drift
 from keyhole.bounds.theorems.guarantees import Guarantee as Guarantee
 from keyhole.bounds.theorems.guarantees import guarantee as guarantee
+from keyhole.bounds.theorems.peeling import peeled as peeled
 from keyhole.bounds.theorems.registry import DEEP as DEEP
 from keyhole.bounds.theorems.registry import LISTS as LISTS
 from keyhole.bounds.theorems.registry import PATH as PATH

@@ -175,14 +175,15 @@ def certificate_of(
     sample: Sample | None = None,
     *,
     drifts: Sequence[Drift] | None = None,
+    of_weights: bool = True,
     held_out: Sample | None = None,
     terms: Terms | None = None,
     watch: Watch = ignore,
 ) -> ModelCertificate:
     """Everything that can be settled about a model, given the sample it was trained on or none.
 
-    `model` and `drifts` are as `certifiable` returns them. The sample must be the training set, or drawn like it:
-    independent inputs with the labels of one target, or, where `terms.noise` says so, with noise.
+    `model`, `drifts` and `of_weights` are as `certifiable` returns them. The sample must be the training set, or drawn
+    like it: independent inputs with the labels of one target, or, where `terms.noise` says so, with noise.
     """
     began = monotonic()
     terms = terms or Terms(uniform_law(model.symbols))
@@ -204,7 +205,9 @@ def certificate_of(
     else:
         watch(Progress(1, None, "comparing it with the model on every input"))
         looked = verify(model, read.junta, drifts=drifts, time_limit=terms.time_limit)
-        shown = ModelCertificate(model.tokens, model.symbols, terms, read, looked, 0.0, of_weights=drifts is not None)
+        shown = ModelCertificate(
+            model.tokens, model.symbols, terms, read, looked, 0.0, of_weights=of_weights and drifts is not None
+        )
         if terms.repair and looked.status != "PROVED":
             watch(Progress(2, None, "repairing the model"))
             shown, evaluator = _repaired(shown, evaluator, sample)
@@ -212,7 +215,7 @@ def certificate_of(
         watch(Progress(3, None, f"comparing the two on {terms.fresh:,} fresh inputs"))
         rates = _sampled(junta, evaluator, terms), chernoff_disagreement(evaluator, junta, terms.law)
         watch(Progress(4, None, "asking how rare a difference is"))
-        share = _wrong_share(shown, evaluator, junta, drifts if shown.of_weights else None)
+        share = _wrong_share(shown, evaluator, junta, drifts if shown.repair is None else None)
         shown = replace(shown, sampled=rates[0], chernoff=rates[1], wrong_share=share)
     if sample is not None:
         watch(Progress(5, None, "asking the sample"))

@@ -31,8 +31,13 @@ def exchangeable_command(
         str, typer.Option(help="order (does it matter?), extendible (can a latent explain them?), or both.")
     ] = "both",
     permutations: Annotated[
-        str, typer.Option(help="Reorderings to compare with, such as 999 or 1e4.", metavar="B")
-    ] = "999",
+        str | None,
+        typer.Option(
+            help="Reorderings to compare with, such as 9999 or 1e4; 999 if not given, fewer for large tables.",
+            metavar="B",
+            show_default=False,
+        ),
+    ] = None,
     level: Annotated[
         float,
         typer.Option(help="Most chance of rejecting sequences that are independent and have a latent; shared."),
@@ -50,8 +55,9 @@ def exchangeable_command(
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 
+    asked = None if permutations is None else count(permutations)
     with view_progress("reordering") as watch:
-        answer = exchangeable(data, test=test, permutations=count(permutations), level=level, seed=seed, watch=watch)
+        answer = exchangeable(data, test=test, permutations=asked, level=level, seed=seed, watch=watch)
     if json:
         typer.echo(answer.to_json())
     else:

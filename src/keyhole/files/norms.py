@@ -13,7 +13,7 @@ from keyhole.profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, 
 SCHEMA = "norms/1"
 TEMPLATE = "`keyhole.api.bound.norms_template()`"  # as a caller from Python writes it
 WHOLE = {"rows", "columns", "tokens", "symbols", "constant_tokens"}
-FLAGS = {"residual", "concatenated", "biased", "split_residual", "readout_nonnegative", "projected"}
+FLAGS = {"residual", "concatenated", "biased", "split_residual", "readout_nonnegative", "odd_units", "projected"}
 WORDS = {"normaliser"}
 LAYERNORM = {**{place: place for place in get_args(LayerNormPlace)}, False: "none", True: "after"}
 LARGEST = 1e100  # of a norm; products of a few of them must still be numbers

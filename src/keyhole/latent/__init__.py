@@ -1,7 +1,8 @@
 """Exchangeable models with a latent per sequence: exact posteriors, and attention judged as their estimator.
 
 `models` holds the latent models and their registry, `inference` measures attention against their posterior means,
-`exchangeability` tests sequences and representations, and `long` attends over very long contexts.
+`exchangeability` tests sequences and representations, `long` attends over very long contexts, and `learning` says what
+pretraining can teach.
 """
 
 from keyhole.latent.exchangeability import compare_representations as compare_representations

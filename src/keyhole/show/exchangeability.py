@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.decimals import at_most
+from keyhole.decimals import at_most, chance
 from keyhole.show.document import Document, Facts
 
 Record = Mapping[str, Any]
@@ -17,10 +17,7 @@ def exchangeability_document(record: Record) -> Document:
     rows = [("answer", record["answer"]), ("data", data)]
     if record["rows"] > record["sequences"]:
         rows.append(("repeats", _repeats(record)))
-    rows += [
-        (test["name"], f"p = {at_most(test['p_value'], 4)}, {_seen(test, length)}; null: {test['null']}")
-        for test in tests
-    ]
+    rows += [(test["name"], f"p = {_p_value(test)}, {_seen(test, length)}; null: {test['null']}") for test in tests]
     if record["sequences"] < 4:
         rows.append(("extendible", "not asked: it needs at least four sequences"))
     shared = f"{record['level']:g} shared by {len(tests)} tests" if len(tests) > 1 else f"{record['level']:g}"
@@ -29,12 +26,17 @@ def exchangeability_document(record: Record) -> Document:
     return (Facts(rows),)
 
 
+def _p_value(test: Record) -> str:
+    """A quotient of counts as the decimal it is near; a tail that was computed, rounded up."""
+    return chance(test["p_value"], digits=4) if test["permutations"] else at_most(test["p_value"], 4)
+
+
 def _repeats(record: Record) -> str:
     """Why some rows do not count."""
-    chance = at_most(record["repeat_chance"], 2)
+    most = at_most(record["repeat_chance"], 2)
     return (
         f"{record['rows']} rows repeat each other so that only {record['sequences']} count, each once. Independent "
-        f"sequences whose order does not matter repeat so often with probability at most {chance}: either rows were "
+        f"sequences whose order does not matter repeat so often with probability at most {most}: either rows were "
         "written more than once, or the order matters so much that sequences coincide"
     )
 

@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keyhole.attention import ReadOut, Tabulated, TabulatedHead, Wiring, evaluate
 from keyhole.attention.activations import GELU
 from keyhole.bounds import LISTS, PRODUCT_LISTS, TABULATED, guarantee, pair_construction
 from keyhole.bounds.theorems.decision_lists import (
     absence,
     any_law_lists,
+    average_absence,
+    largest_frequency,
     list_complexity,
     literal_count,
     product_law_lists,
@@ -91,9 +94,24 @@ def present(pair, word):
 
 
 def softmax(word, rates, values):
-    """The head itself: the weighted mean of the values that an input shows."""
+    """The head by hand, exactly: the weighted mean of the values that an input shows."""
     shown = [pair for pair in rates if present(pair, word)]
     return sum(rates[pair] * values[pair] for pair in shown) / sum(rates[pair] for pair in shown)
+
+
+def head_of(scores, values, own=None, own_value=0.0):
+    """The same as a model of ours, whose output is the head's; without an own score [CLS] gets no attention."""
+    own = float(np.min(scores)) - 700.0 if own is None else own
+    head = TabulatedHead(np.asarray(scores), np.asarray(values)[:, :, None], np.asarray(own), np.array([own_value]))
+    return Tabulated(len(scores), (head,), np.zeros(1), Wiring(), ReadOut(np.ones(1)))
+
+
+def evaluated(words, rates, values, T, A):
+    """What our forward pass and our tables give for the inputs, from logarithms of the rates."""
+    scores = [[log(rates[t, a]) for a in range(A)] for t in range(T)]
+    tables = [[float(values[t, a]) for a in range(A)] for t in range(T)]
+    tabulated = head_of(scores, tables, log(rates["constant"]), float(values["constant"]))
+    return np.asarray(evaluate(tabulated, np.array(words)))
 
 
 @pytest.mark.slow
@@ -111,6 +129,7 @@ def test_the_identity_by_every_order_of_the_clocks(T, A):
         for word in words:
             sums[word] += chance * values[next(pair for pair in order if present(pair, word))]
     assert all(sums[word] == softmax(word, rates, values) for word in words)
+    assert evaluated(words, rates, values, T, A) == pytest.approx([float(sums[word]) for word in words], abs=1e-14)
 
 
 @pytest.mark.parametrize(("T", "A"), [(3, 2), (2, 3), (3, 3)])
@@ -140,6 +159,7 @@ def test_the_identity_and_the_truncation_ring_by_ring(T, A):
             return sum((rates[pair] / total * missed(rung | {pair}, depth - 1) for pair in absent), Fraction(0))
 
         assert first(frozenset()) == softmax(word, rates, values)
+        assert evaluated([word], rates, values, T, A) == pytest.approx(float(first(frozenset())), abs=1e-14)
         for depth in range(1, 5):
             assert float(missed(frozenset(), depth)) <= absence(spread, depth, A) * (1 + 1e-12)
 
@@ -157,14 +177,14 @@ def test_the_truncation_is_approached():
 
 
 def test_the_identity_by_simulation():
-    """With T = 30, A = 4 the mean first value over 20,000 draws of the clocks is the head, to four standard errors."""
+    """With T = 30, A = 4 the mean first value over 20,000 draws of the clocks is our head, to four standard errors."""
     rng = np.random.default_rng(3)
     T, A, draws = 30, 4, 20_000
     scores, values = rng.normal(0, 3, (T, A)), rng.uniform(-1, 1, (T, A))
     for _ in range(5):
         word = rng.integers(0, A, T)
         seen, worth = scores[np.arange(T), word], values[np.arange(T), word]
-        head = np.exp(seen - seen.max()) @ worth / np.exp(seen - seen.max()).sum()
+        head = float(evaluate(head_of(scores, values), word[None])[0])
         rung = rng.exponential(size=(draws, T)) / np.exp(seen)
         found = worth[rung.argmin(axis=1)]
         assert abs(found.mean() - head) <= 4 * found.std() / sqrt(draws)
@@ -181,15 +201,23 @@ def test_absence_under_a_product_law(data):
     missed = Fraction(1)
     for t in range(T):
         missed *= 1 - sum((chances[t][a] for s, a in pairs if s == t), Fraction(0))
-    assert missed <= (1 - p) ** len(pairs)
+    assert missed <= Fraction(average_absence(float(p), len(pairs))) * (1 + Fraction(1, 10**12))
+
+
+def test_absence_under_a_product_law_is_attained():
+    """One pair of each of D positions, with the least likely symbol: absent with probability ρ^D exactly."""
+    for p in (0.5, 0.2, 0.01):
+        for depth in (1, 3, 40):
+            missed = Fraction(1) * (1 - Fraction(p)) ** depth
+            assert average_absence(p, depth) == pytest.approx(float(missed), rel=1e-12)
 
 
 def test_bernsteins_maximal_inequality_is_not_broken_and_not_wasted():
-    """The mean of the largest of n frequencies lies below v + √(2vL/m) + L/(3m), and above half of what is added."""
+    """The mean of the largest of n frequencies, less v, lies below `largest_frequency` and above half of it."""
     rng = np.random.default_rng(5)
     for v, m, n in ((0.5, 200, 50), (0.1, 100, 1000), (0.01, 300, 3000)):
         largest = np.array([rng.binomial(m, v, n).max() / m for _ in range(200)])
-        added = sqrt(2 * v * log(n) / m) + log(n) / (3 * m)
+        added = largest_frequency(v, log(n), m)
         assert 0.5 * added < largest.mean() - v < added
 
 

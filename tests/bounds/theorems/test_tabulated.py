@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keyhole.bounds import LISTS, PATH, PRODUCT_LISTS, TABULATED, guarantee, tabulated_profile
 from keyhole.bounds.construction_norms import pair_construction
 from keyhole.bounds.theorems.tabulated import (
     compiled_path_inf,
@@ -141,7 +142,7 @@ def test_a_small_class_exhaustively():
 
 @pytest.mark.parametrize("R", [0.0, 1.0, 2.0])
 def test_the_floor_is_reached(R):
-    """(T5): the construction's mean supremum is at least ½√(k/(2m)), and below the upper bound's cap."""
+    """Proposition W: the construction's mean supremum is at least ½√(k/(2m)), and below the upper bound's cap."""
     rng = np.random.default_rng(4)
     k = 1 + floor(exp(R))
     each = 25
@@ -159,7 +160,7 @@ def test_the_floor_is_reached(R):
 @settings(max_examples=8)
 @given(st.integers(0, 2**32 - 1), st.floats(0, 1))
 def test_sampled_heads_cover(seed, R):
-    """(T4): some draw of K positions, vertices of the right means, is within ε of the head at all points."""
+    """Lemma K: some draw of K positions, vertices of the right means, is within ε of the head at all points."""
     rng = np.random.default_rng(seed)
     T, m, accuracy = 6, 8, 0.7
     bits = rng.integers(0, 2, size=(m, T))
@@ -223,8 +224,28 @@ def test_nonnegative_readouts_drop_the_factor_two():
     assert tabulated_complexity(replace(signed, spread=2000.0), 100).value == pytest.approx(9.0)  # the cap
 
 
+@pytest.mark.parametrize("route", [TABULATED, LISTS, PRODUCT_LISTS, PATH])
+def test_layers_without_units_pay_nothing_for_signs(route):
+    """κ = 1 without units or with odd ones, measured norms too; with others it is 2, whatever signs training found."""
+    profile = replace(pair_construction("parity", 100, 3), least_probability=0.5)
+    plain = replace(profile, odd_units=True)
+    assert route.complexity(profile, 1e6).value == pytest.approx(2 * route.complexity(plain, 1e6).value)
+    lucky = replace(profile, readout_nonnegative=True)
+    signed, unseen, free = (
+        guarantee(route, one, 1e6, measured=True).derivation.parts[0].value for one in (profile, lucky, plain)
+    )
+    assert signed == unseen == pytest.approx(2 * free)
+
+
+def test_one_sample_attains_the_bound_without_units():
+    """On one sample a layer without units can be ±P_∞ as the sign wants, so R_1 = P_∞: no smaller κ than 1 holds."""
+    for route in (TABULATED, LISTS, PRODUCT_LISTS):
+        profile = tabulated_profile(path_inf=3.0, context=10, spread=1.0, least_probability=0.5, odd_units=True)
+        assert route.complexity(profile, 1).value == pytest.approx(3.0)
+
+
 def test_the_observed_normaliser():
-    """(T3) written out at one point: z ≥ 0.3, so ζ = 1/8 and i = 3."""
+    """Corollary Z written out at one point: z ≥ 0.3, so ζ = 1/8 and i = 3."""
     m, heads, rate = 1e8, 2, one_position_rate(100, 1e8)
     zeta, i = 1 / 8, 3
     expected = (2 / 0.5) * 2 * 1.5 * 4 * (2.9143 / zeta) * rate + heads * rate / zeta

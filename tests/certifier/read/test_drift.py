@@ -1,4 +1,4 @@
-"""Tables made in double precision: the true ones lie within the bound, and where they may be far off is refused."""
+"""Tables made in double precision: the true ones lie within the bound, and what may be far off is not used."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -17,6 +17,7 @@ from keyhole.attention.tables import tabulate
 from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.certifier.prove.tables import Drift
+from keyhole.certifier.read import exact_tables as more_bits
 from keyhole.certifier.read.drift import LIMIT, drifts_of, require_exact_enough
 from keyhole.certifier.read.scope import certifiable
 from keyhole.errors import AssumptionError
@@ -166,10 +167,24 @@ def cancelling(scale):
     return Model(embedding, (Block((head,), wiring),), ReadOut(np.ones(1), np.asarray(-0.3)))
 
 
-def test_scores_that_cancel_are_refused():
+@pytest.mark.parametrize("scale", [1.0, 2.0**27, 2.0**53, 2.0**400])
+def test_scores_that_cancel_are_right_all_the_same(scale):
+    """With ±2^53 the table in doubles holds 1.0 for a score of 0.52; what is certified is right, less another's."""
+    assert abs(tabulate(cancelling(2.0**53)).heads[0].scores[0, 0] - 0.9 / np.sqrt(3)) > 0.4
+    (head,) = certifiable(cancelling(scale)).tables.heads
+    assert head.scores[0, 0] - head.scores[5, 0] == pytest.approx(0.9 / np.sqrt(3), rel=1e-14)
+
+
+@pytest.fixture
+def only_doubles(monkeypatch):
+    """Models too large for balls."""
+    monkeypatch.setattr(more_bits, "LARGEST", 0)
+
+
+@pytest.mark.usefixtures("only_doubles")
+def test_scores_that_cancel_are_refused_in_large_models():
     """With ±2^53 the table holds 1.0 for a score of 0.52: refused; with ±1 the score is right, and it passes."""
     assert certifiable(cancelling(1.0)).tables.heads[0].scores[0, 0] == pytest.approx(0.9 / np.sqrt(3))
-    assert abs(tabulate(cancelling(2.0**53)).heads[0].scores[0, 0] - 0.9 / np.sqrt(3)) > 0.4
     with pytest.raises(AssumptionError, match=r"weights nearly cancel: rounding may move its scores by .* Scale"):
         certifiable(cancelling(2.0**53))
 
@@ -185,7 +200,8 @@ def test_the_limit_is_a_billionth():
             require_exact_enough([drift], tables)
 
 
-def test_tables_off_by_a_hundred_millionth_are_refused():
+@pytest.mark.usefixtures("only_doubles")
+def test_tables_off_by_a_hundred_millionth_are_not_used():
     """With ±2^27 a score may be off by 2^−26 = 1.5e-8, far less than anything seen in a run: refused all the same."""
     off = drifts_of(cancelling(2.0**27), tabulate(cancelling(2.0**27)))[0].score
     assert 5e-9 < off < 1e-6
@@ -193,15 +209,22 @@ def test_tables_off_by_a_hundred_millionth_are_refused():
         certifiable(cancelling(2.0**27))
 
 
-def test_values_that_cancel_are_refused():
-    """The same for values: a sum of 1e12, 0.1 and −1e12 is off by more than a billionth."""
+@pytest.mark.parametrize("large", [True, False])
+def test_values_that_cancel_are_not_taken_from_doubles(large, monkeypatch):
+    """The same for values: a sum of 1e12, 0.1 and −1e12 is off by more than a billionth; more bits have it as 0.1."""
     model = cancelling(1.0)
     block = model.blocks[0]
     value = Affine(np.array([[1e12], [0.1], [-1e12], [0.0]]))
     block = replace(block, heads=(replace(block.heads[0], value=value),))
     embedding = replace(model.embedding, table=np.ones((2, 4)), cls=np.eye(4)[1])
+    model = Model(embedding, (block,), model.readout)
+    if not large:
+        (head,) = certifiable(model).tables.heads
+        assert head.values[1, 1, 0] == pytest.approx(float(sum(map(Fraction, (1e12, 0.1, -1e12)))), rel=1e-15)
+        return
+    monkeypatch.setattr(more_bits, "LARGEST", 0)
     with pytest.raises(AssumptionError, match=r"its values by .* of the largest"):
-        certifiable(Model(embedding, (block,), model.readout))
+        certifiable(model)
 
 
 def test_other_scores_are_refused():

@@ -167,5 +167,7 @@ def test_out_of_scope():
         certifiable(replace(model, heads=(replace(head, normaliser=Sparsemax()),)))
     with pytest.raises(AssumptionError, match="20001 positions"):
         certifiable(replace(planted(junta_of("x0"), 20_001), positions=None))
-    with pytest.raises(AssumptionError, match="leave the range of doubles"):
-        certifiable(replace(model, heads=(replace(head, scores=np.diag([3000.0] * 4)[:, :2]),)))
+    long = planted(junta_of("x0"), 40)
+    steps = np.stack([np.full(40, -1e6), 1000.0 * np.arange(40)], axis=1)
+    with pytest.raises(AssumptionError, match="leave the range of doubles, with too many steps between them"):
+        certifiable(replace(long, heads=(replace(long.heads[0], scores=steps),)))

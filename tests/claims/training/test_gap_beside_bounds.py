@@ -64,9 +64,24 @@ def test_the_laws_are_what_they_are_called():
 
 def test_independent_symbols_are_used_only_where_they_are():
     """Sticky bits have no bound for independent symbols; the spread moves the bounds for any law, and not that one."""
-    assert PRODUCT not in gaps.norm_bounds(1.5, 2.0, 100, 8000, None)
-    narrow, wide = (gaps.norm_bounds(1.5, spread, 100, 80_000, 0.5) for spread in (1.0, 6.0))
+    assert PRODUCT not in gaps.norm_bounds(1.5, 2.0, 100, 8000, None, odd_units=True)
+    narrow, wide = (gaps.norm_bounds(1.5, spread, 100, 80_000, 0.5, odd_units=True) for spread in (1.0, 6.0))
     assert narrow[PRODUCT] == wide[PRODUCT] < 1
     assert narrow[ANY] < wide[ANY]
     assert narrow[TABLES] < wide[TABLES]
     assert gaps.depth_two() >= 1
+
+
+def test_a_margin_is_taken_from_a_grid_and_paid_for():
+    """γ is the largest power 2^{−j/4} below the margin, at a share of 1/(j(j + 1)) of δ; the shares add up to one."""
+    for j in (1, 2, 7, 30):
+        assert gaps.grid_margin(2 ** (-j / 4) * 1.0001) == pytest.approx((2 ** (-j / 4), 1 / (j * (j + 1))))
+    assert gaps.grid_margin(50.0) == pytest.approx((2**-0.25, 0.5))
+    assert gaps.grid_margin(-1.0)[0] <= gaps.SMALLEST
+    assert sum(gaps.grid_margin(2 ** (-j / 4))[1] for j in range(1, 40)) == pytest.approx(1 - 1 / 40)
+
+
+def test_layers_without_units_pay_half_for_their_path_norm():
+    """At a large sample, where chance hardly counts, the bounds are half of those of layers with units."""
+    odd, other = (gaps.norm_bounds(8.0, 0.0, 100, 10**12, 0.5, odd_units=odd) for odd in (True, False))
+    assert all(other[name] > 1.7 * odd[name] for name in odd)

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.errors import ArgumentError
+from keyhole.lab.learners import TransformerLearner
 from keyhole.lab.runs import database, dispatch, memory
 from keyhole.lab.runs import store as storing
 from keyhole.lab.runs.engine import borrow, start_processes
@@ -298,12 +299,26 @@ def test_more_than_memory_is_refused_before_any_run(tmp_path, schedule):
 def test_memory_is_counted_for_every_worker(monkeypatch):
     """M · T · A entries of four bytes for each worker: one byte less than is free passes, one more does not."""
     cell = RunSpec(SparseTask("and:2", symbols=5), Coin(), 100, 1000, 0)
-    assert memory.training_bytes(cell) == 1000 * 100 * 5 * 4
-    monkeypatch.setattr(memory, "available_bytes", lambda: 3 * memory.training_bytes(cell))
+    assert memory.run_bytes(cell) == 1000 * 100 * 5 * 4
+    monkeypatch.setattr(memory, "available_bytes", lambda: 3 * memory.run_bytes(cell))
     memory.refuse_beyond_memory([cell], 3)
     with pytest.raises(ArgumentError, match="m = 1000 at T = 100"):
         memory.refuse_beyond_memory([cell], 4)
-    assert memory.training_bytes(RunSpec(TASK, Coin(), 100, None, 0)) == 0
+    assert memory.run_bytes(RunSpec(TASK, Coin(), 100, None, 0)) == 0
+
+
+def test_the_transformer_counts_what_it_holds(monkeypatch):
+    """Its one-hot rows of the padded set and of the probe are counted, so that a long context is refused at once."""
+    learner = TransformerLearner()
+    small = RunSpec(SparseTask("and:3"), learner, 1000, 16, 0)
+    assert memory.run_bytes(replace(small, context=10**6)) == 1000 * memory.run_bytes(small)
+    assert 30e9 < memory.run_bytes(replace(small, context=10**6)) < 40e9  # a run at T = 40,000 holds 1.4 GB of it
+    assert memory.run_bytes(replace(small, samples=None)) <= memory.run_bytes(small)
+    assert memory.run_bytes(replace(small, samples=2000)) > 4 * memory.run_bytes(small)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 16 * 10**9)
+    memory.refuse_beyond_memory([small], 2)
+    with pytest.raises(ArgumentError, match=r"Runs of transformer with m = 16 at T = 1000000 take .* 16 GB are free"):
+        memory.refuse_beyond_memory([replace(small, context=10**6)], 2)
 
 
 def test_no_context_is_refused():

@@ -17,7 +17,10 @@ from keyhole.decimals import at_most
 from keyhole.errors import AssumptionError
 from keyhole.profile import NormProfile
 
-THEOREM_L = Lemma("Theorem L", "R_m ≤ κ L P_∞ R_m(G), κ = 1 if every read-out weight is ≥ 0, else 2")
+THEOREM_L = Lemma(
+    "Theorem L",
+    "R_m ≤ κ L P_∞ R_m(G), κ = 1 without units or with odd ones, or if every read-out weight is ≥ 0, else 2",
+)
 MIXTURE = Lemma("Lemma L, any law", "R_m(G) ≤ min over D of √(2 D ln(2N) / m) + η_D, and ≤ 1")
 INDEPENDENT = Lemma(
     "Lemma L, independent symbols",
@@ -74,6 +77,35 @@ def absence(spread: Real, depth: Real, symbols: Real = 2) -> float:
     return exp(-whole("the depth", depth) * _nats_per_ring(norm("the spread R", spread), whole("A", symbols)))
 
 
+def average_absence(least_probability: Real, depth: Real) -> float:
+    """ρ^D: the chance, over inputs with independent symbols, that D given pairs are all absent, at most.
+
+    Statement  P(b shows none of D distinct pairs) ≤ ρ^D, ρ = 1 − p, if every symbol has probability ≥ p everywhere.
+    Proof      Positions are independent, k pairs of one position are absent with probability ≤ 1 − kp ≤ (1 − p)^k, and
+               a constant token is never absent.
+    Equality   One pair of each of D positions, its symbol having probability p.
+    Source     Ours (Theorem L).
+
+    >>> average_absence(0.5, 10)
+    0.0009765625
+    """
+    return (1 - probability(least_probability)) ** whole("the depth", depth)
+
+
+def largest_frequency(chance: float, nats: float, samples: float) -> float:
+    """How far the largest of e^nats frequencies lies above its mean, in expectation, at most.
+
+    Statement  E max over n events of (frequency in m draws − probability) ≤ √(2 v L / m) + L/(3m), L = ln n, if every
+               event has probability, and so variance, ≤ v.
+    Proof      Bernstein's maximal inequality: the centred sums have log-moments λ²mv/(2(1 − λ/3)).
+    Source     Textbook.
+
+    >>> round(largest_frequency(0.1, 7.0, 1000.0), 4)
+    0.0397
+    """
+    return sqrt(2 * chance * nats / samples) + nats / (3 * samples)
+
+
 def _nats_per_ring(spread: float, symbols: int) -> float:
     """−ln(1 − 1/(1 + (A−1)e^R)) = ln(1 + e^{−R}/(A−1)), without cancellation; infinite for one symbol."""
     if symbols == 1:
@@ -115,22 +147,21 @@ def product_law_lists(least_probability: float, literals: int, samples: float) -
     Assumes    Softmax, a fixed query, and independent symbols, each with probability ≥ p at every position; m
                independent inputs.
     Proof      Cut as for any law. What is left out is a mixture over clocks of the indicator that the first D pairs to
-               ring are all absent. Of D given pairs that has probability ≤ ρ^D: positions are independent, k pairs of
-               one position are absent with probability ≤ 1 − kp ≤ (1 − p)^k, and a constant token is never absent.
-               Its average over the sample is at most the largest of N^D frequencies with means and variances ≤ ρ^D:
-               Bernstein's maximal inequality, E max ≤ √(2vL/m) + L/(3m) above the mean for L = D ln N.
+               ring are all absent. Of D given pairs that has probability ≤ ρ^D (`average_absence`). Its average over
+               the sample is at most the largest of N^D frequencies (`largest_frequency`).
     Source     Ours (Theorem L).
 
     >>> found = product_law_lists(0.5, 2001, 1e6)
     >>> round(found.value, 7), found.depth
     (0.0142671, 10)
     """
-    nats = -log1p(-probability(least_probability))
+    p = probability(least_probability)
+    nats = -log1p(-p)
     m, n = sample_size(samples), whole("the number of literals", literals)
 
     def at(depth: int) -> Lists:
-        chosen, left, size = sqrt(2 * depth * log(2 * n) / m), exp(-depth * nats), depth * log(n)
-        moved = sqrt(2 * left * size / m) + size / (3 * m)
+        chosen, left = sqrt(2 * depth * log(2 * n) / m), average_absence(p, depth)
+        moved = largest_frequency(left, depth * log(n), m)
         return Lists(min(1.0, chosen + left + moved), depth, chosen, left, moved, n)
 
     return _least(at, _deepest(nats, n, m))
@@ -169,8 +200,8 @@ def _least(at: Callable[[int], Lists], deepest: int) -> Lists:
 def list_complexity(profile: NormProfile, samples: Real) -> Complexity:
     """Bounds one layer with a fixed query under any law, with e^{R/2} for its scores and no norm of them.
 
-    Statement  R_m(F) ≤ κ L P_∞ R_m(G) for every sample, any number of units and heads; κ = 1 if every read-out weight
-               is ≥ 0 and 2 otherwise; R_m(G) as `any_law_lists`.
+    Statement  R_m(F) ≤ κ L P_∞ R_m(G) for every sample, any number of units and heads; κ as `sign_factor`; R_m(G) as
+               `any_law_lists`.
     Assumes    One layer, one fixed query, a finite alphabet; no LayerNorm after attention.
     Proof      A unit's input over its reach is a mixture of heads with values within ±1 and constants, which are such
                heads; hull, contraction and signs as for Theorem T.
@@ -187,8 +218,8 @@ def list_complexity(profile: NormProfile, samples: Real) -> Complexity:
 def product_list_complexity(profile: NormProfile, samples: Real) -> Complexity:
     """Bounds one layer with a fixed query for independent symbols: its scores do not occur.
 
-    Statement  R_m(F) ≤ κ L P_∞ R_m(G) in expectation, any number of units and heads, any scores; κ = 1 if every
-               read-out weight is ≥ 0 and 2 otherwise; R_m(G) as `product_law_lists`.
+    Statement  R_m(F) ≤ κ L P_∞ R_m(G) in expectation, any number of units and heads, any scores; κ as
+               `sign_factor`; R_m(G) as `product_law_lists`.
     Assumes    One layer, one fixed query, a finite alphabet; no LayerNorm after attention; independent symbols, each
                with probability ≥ p at every position.
     Proof      As `list_complexity`.

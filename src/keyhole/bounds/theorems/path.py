@@ -20,7 +20,7 @@ from keyhole.profile import NormProfile
 
 DEEPEST = 60
 FINEST = 200  # accuracies of trained rows that are tried, each 2^{1/4} finer
-THEOREM_P = Lemma("Theorem P", "R_m(F) ≤ 2 P L R_m(G)")
+THEOREM_P = Lemma("Theorem P", "R_m(F) ≤ κ P L R_m(G), κ = 1 without units or with odd ones, else 2")
 UNIT_HEADS = Lemma("Theorem P, chain", "R_m(G) ≤ B_X/√m + α_J + Σ_j (α_j + α_{j−1})(1 + √(2(ℓ_j + ℓ_{j−1})))/√m")
 
 TRAINED_ROWS = Lemma("Theorem P, trained rows", "n ε (1 + Q r) + B_X √(2 ln N / m), at the best ε")
@@ -97,10 +97,12 @@ def trained_rows_price(profile: NormProfile, query: float, samples: float) -> fl
 def path_complexity(profile: NormProfile, samples: Real) -> Complexity:
     """Bounds a layer by its path norm, whatever its width and its number of heads.
 
-    Statement  F = {Σ_j w_j σ(v_jᵀXᵀsoftmax(Xq_j))}, ‖q_j‖ ≤ Q, has R_m(F) ≤ 2 P L R_m(G), where
-               P = Σ_j |w_j|‖v_j‖ for ReLU and ‖w‖₁ max_j‖v_j‖ for other σ with σ(0) = 0.
+    Statement  F = {Σ_j w_j σ(v_jᵀXᵀsoftmax(Xq_j))}, ‖q_j‖ ≤ Q, has R_m(F) ≤ κ P L R_m(G), where
+               P = Σ_j |w_j|‖v_j‖ for ReLU and ‖w‖₁ max_j‖v_j‖ for other σ with σ(0) = 0; κ = 1 for odd σ, such as
+               none, and 2 otherwise.
     Assumes    Softmax, and a query that does not depend on the input; a temperature scales Q.
-    Proof      A convex hull keeps R_m; 0 ∈ G gives the factor 2 for signed weights; contraction for σ. Trained rows
+    Proof      A convex hull keeps R_m; signed weights cost κ (`sign_factor`), the hull of G being
+               symmetric; contraction for σ. Trained rows
                cost `trained_rows_price` more.
     Source     Ours (Theorem P).
     """
@@ -119,7 +121,8 @@ def path_complexity(profile: NormProfile, samples: Real) -> Complexity:
     path = norm("the path norm", profile.path)
     price = trained_rows_price(profile, query, sample_size(samples))
     unit = min(chain.value + price, profile.token_radius)
-    value = 2 * path * profile.activation_lipschitz * unit
+    signs = 1.0 if profile.odd_units else 2.0
+    value = signs * path * profile.activation_lipschitz * unit
     inner = Step(
         "one unit R_m(G)",
         chain.value,
@@ -130,7 +133,7 @@ def path_complexity(profile: NormProfile, samples: Real) -> Complexity:
     if price:
         share = chain.value / (chain.value + price)
         parts = (inner.of(share), Step("trained rows", price, TRAINED_ROWS, (("Q", query),), (), 1 - share))
-    inputs = (("P", path), ("L_σ", profile.activation_lipschitz))
+    inputs = (("P", path), ("L_σ", profile.activation_lipschitz), ("sign factor", signs))
     return Complexity(
         value,
         Step("complexity R_m", value, THEOREM_P, inputs, parts),

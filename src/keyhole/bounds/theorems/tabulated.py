@@ -10,7 +10,10 @@ from keyhole.bounds.validate import Real, failure, norm, positive, sample_size, 
 from keyhole.errors import AssumptionError
 from keyhole.profile import NormProfile
 
-THEOREM_T = Lemma("Theorem T", "R_m ≤ κ L P_∞ Φ(R) r_m, κ = 1 if every read-out weight is ≥ 0, else 2")
+THEOREM_T = Lemma(
+    "Theorem T",
+    "R_m ≤ κ L P_∞ Φ(R) r_m, κ = 1 without units or with odd ones, or if every read-out weight is ≥ 0, else 2",
+)
 MASSART = Lemma("Massart over one-position functions", "r_m = √(2 ln N_A / m), N_A = (2^A − 2)T + 2", STANDARD)
 SPREAD = Lemma("Theorem T, content-dependent scores", "Φ = min(Φ_a, Φ_b, 1/r_m), Φ(0) = 1")
 MOST_COUNTED = 64  # symbols whose sets are counted one by one
@@ -101,7 +104,7 @@ def tabulated_complexity(profile: NormProfile, samples: Real) -> Complexity:
     """Bounds one layer with a fixed query, without any norm of QK or of the positions, without chaining.
 
     Statement  R_m(F) ≤ 2 L P_∞ Φ(R) r_m for every sample, any number of units and heads, any logit scale;
-               the 2 is dropped if every read-out weight is ≥ 0.
+               the 2 is dropped as `sign_factor` says.
     Assumes    One layer, one fixed query, a finite alphabet; no LayerNorm after attention.
     Proof      A head is n/z with n a mixture of one-position functions and z one too; hull and contraction
                as for the path norm, Φ for the quotient.
@@ -144,12 +147,11 @@ class FixedQueryLayer(NamedTuple):
 def fixed_query_layer(profile: NormProfile, theorem: str, needs: tuple[str, ...]) -> FixedQueryLayer:
     """The layer of a profile as Theorems T and L read it; refused where they say nothing of it.
 
-    Statement  R_m(F) ≤ κ L P_∞ R_m(G), G being the heads with values within ±1, κ = 1 if every read-out weight is ≥ 0
-               and 2 otherwise.
+    Statement  R_m(F) ≤ κ L P_∞ R_m(G), G being the heads with values within ±1, κ as `sign_factor`.
     Proof      A unit's input over its reach V_j is in the hull of G, which is symmetric and holds the constants within
                ±1. ReLU lets V_j pass into the weight, and any other unit is taken at the largest V_j. Contraction
-               gives L; 0 ∈ σ(conv G), so signed weights cost 2. What goes past the units is a unit without activation,
-               so L counts as at least 1 where something does.
+               gives L, and signed weights cost κ. What goes past the units is a unit without activation, so L counts
+               as at least 1 where something does.
     Source     Ours (Theorem T).
     """
     block = single_layer(profile)
@@ -174,15 +176,31 @@ def fixed_query_layer(profile: NormProfile, theorem: str, needs: tuple[str, ...]
         "one attention layer whose query does not depend on the input, over a finite alphabet",
         "no LayerNorm stands after attention",
     )
-    if profile.readout_nonnegative:
+    if profile.odd_units:
+        conditions += ("no units stand after attention, or units with σ(−x) = −σ(x)",)
+    elif profile.readout_nonnegative:
         conditions += ("every read-out weight is ≥ 0",)
     return FixedQueryLayer(
         context,
         norm("P_∞", profile.path_inf or 0.0),
         max(norm("L_σ", profile.activation_lipschitz), 1.0 if past else 0.0),
-        1.0 if profile.readout_nonnegative else 2.0,
+        sign_factor(profile),
         conditions,
     )
+
+
+def sign_factor(profile: NormProfile) -> float:
+    """κ: what read-out weights of either sign cost.
+
+    Statement  Let C be convex and symmetric, and S the sums Σ_j w_j σ(u_j) with u_j ∈ C and Σ_j |w_j| ≤ 1. Then
+               R_m(S) ≤ κ R_m(σ(C)), where κ = 1 if all w_j ≥ 0 or if σ is odd, the identity for one, and κ = 2 in
+               general.
+    Proof      S is the hull of ±σ(C) and 0, and σ(0) = 0 is in σ(C). For w_j ≥ 0 it is the hull of σ(C) alone. If σ is
+               odd, −σ(u) = σ(−u), so ±σ(C) = σ(C). In general the supremum over ±σ(C) is at most the one over σ(C)
+               plus the one over −σ(C), neither being negative, and signs ξ and −ξ have one law.
+    Source     Textbook. Whether σ is odd is known before the data are; the signs of trained weights are not.
+    """
+    return 1.0 if profile.odd_units or profile.readout_nonnegative else 2.0
 
 
 def observed_normaliser_gap(
@@ -195,7 +213,7 @@ def observed_normaliser_gap(
                P(yf ≤ 0) ≤ Ê ramp_γ + (2/γ)·2LP_∞(2.9143/ζ)r_m + H r_m/ζ + (H+1)√(ln(2i(i+1)/δ)/(2m)).
     Proof      Replace z by max(z, ζ), which changes nothing on the sample; elsewhere some z_h < ζ, whose
                probability Rule 3 bounds through the ramp from 2ζ to ζ. Peel over i.
-    Source     Ours (T3). One-sided.
+    Source     Ours (Corollary Z). One-sided.
 
     >>> gap = observed_normaliser_gap(path_inf=4, smallest=0.5, heads=1, context=100, samples=1e8, delta=0.01)
     >>> gap < 0.07
@@ -217,7 +235,7 @@ def tabulated_log_size(spread: Real, samples: Real, context: int, accuracy: Real
     Statement  log N_∞(ε) ≤ 11 e^R ln(3m) ln(4^A T)/ε² for ε ≤ 1.
     Proof      Draw K = ⌊10 e^R ln(3m)/ε²⌋ + 1 positions from π with random vertices of mean r and v;
                Bernstein and Chernoff fail at one point with probability < 1/m, so some draw suits all.
-    Source     Ours (T4). Theorem L reaches the order e^{R/2} too, without chaining.
+    Source     Ours (Lemma K). Theorem L reaches the order e^{R/2} too, without chaining.
 
     >>> tabulated_log_size(0.0, 100, 10, 1.0) < tabulated_log_size(0.0, 100, 10, 0.5)
     True
@@ -236,7 +254,7 @@ def tabulated_floor(spread: Real, samples: Real, context: int) -> float:
     Assumes    m a multiple of k.
     Proof      k strings with a single 1 among k positions, π uniform on them, score gap R, value ±1 at the
                1 and 0 elsewhere: |u| ≥ ½ with arbitrary signs, and E|Σ of m/k signs| ≥ √(m/(2k)).
-    Source     Ours (T5): content-dependent scores cost at least of the order e^{R/2}.
+    Source     Ours (Proposition W): content-dependent scores cost at least of the order e^{R/2}.
 
     >>> tabulated_floor(0.0, 100, 10)
     0.05

@@ -15,8 +15,11 @@ from keyhole.profile import BlockNorms, NormProfile, require_possible
 def tabulated_profile(
     *, path_inf: Real, context: int, symbols: int = 2, constant_tokens: int = 1, spread: Real | None = None,
     least_probability: Real | None = None, lipschitz: Real = 1.0, nonnegative: bool = False,
+    odd_units: bool = False,
 ) -> NormProfile:  # fmt: skip
     """A layer of which only what Theorems T and L read is known: P_∞, the spread R, alphabet, constant tokens, law.
+
+    `odd_units` says that no units stand after attention, or units with σ(−x) = −σ(x): signs then cost nothing.
 
     >>> tabulated_profile(path_inf=4.0, context=100).tokens
     101
@@ -32,6 +35,7 @@ def tabulated_profile(
         path_inf=float(path_inf),
         spread=None if spread is None else float(spread),
         readout_nonnegative=nonnegative,
+        odd_units=odd_units,
         constant_tokens=constant_tokens,
         least_probability=None if least_probability is None else float(least_probability),
     )

@@ -51,17 +51,27 @@ def drifts_of(model: Model, tables: Tabulated) -> tuple[Drift, ...]:
         )
 
 
+def is_exact_enough(drifts: Sequence[Drift], tables: Tabulated) -> bool:
+    """Whether no score, and no value over the largest of its head, may be off by more than `LIMIT`."""
+    return all(bool((worst <= LIMIT).all()) for worst in _relative(drifts, tables))
+
+
 def require_exact_enough(drifts: Sequence[Drift], tables: Tabulated) -> None:
     """Refuse a model whose scores, or values over the largest of their head, may be off by more than `LIMIT`."""
-    scores = np.array([drift.score for drift in drifts])
-    values = np.array([drift.value / _largest(head) for drift, head in zip(drifts, tables.heads, strict=True)])
-    if (scores <= LIMIT).all() and (values <= LIMIT).all():
+    if is_exact_enough(drifts, tables):
         return
+    scores, values = _relative(drifts, tables)
     of_scores, of_values = (at_most(float(worst.max()), 2) for worst in (scores, values))
     raise AssumptionError(
         f"The model's weights nearly cancel: rounding may move its scores by {of_scores} and its values by {of_values} "
         f"of the largest, and {LIMIT:g} is let pass. Scale the weights down, or certify its tables."
     )
+
+
+def _relative(drifts: Sequence[Drift], tables: Tabulated) -> tuple[np.ndarray, np.ndarray]:
+    """What scores may be off, and values over the largest of their head, head by head."""
+    values = [drift.value / _largest(head) for drift, head in zip(drifts, tables.heads, strict=True)]
+    return np.array([drift.score for drift in drifts]), np.array(values)
 
 
 def _largest(head: TabulatedHead) -> float:

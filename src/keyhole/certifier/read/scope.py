@@ -9,7 +9,8 @@ from array_api_compat import is_array_api_obj
 
 from keyhole.attention import Model, Softmax, Tabulated, dense, is_safe, numbers_of, saves_rows, tabulate
 from keyhole.certifier.prove.tables import Drift
-from keyhole.certifier.read.drift import drifts_of, require_exact_enough
+from keyhole.certifier.read.drift import drifts_of, is_exact_enough, require_exact_enough
+from keyhole.certifier.read.exact_tables import exact_tables, nearer_tables
 from keyhole.errors import AssumptionError, ShapeError
 
 LONGEST = 20_000  # positions; inputs are drawn in full
@@ -29,12 +30,16 @@ class CertifiableModel:
     tables: Tabulated
     drifts: tuple[Drift, ...] | None = None
     note: str = ""  # how its file says it was repaired before it was written
+    of_weights: bool = True  # drifts, if any, are those of tables from their weights, not of tables as given
     assumed: tuple[str, ...] = ()  # what was taken on the word of a description, a sentence each
     described: Mapping[str, Any] | None = None  # the same as plain values
 
 
 def certifiable(model: Model | Tabulated) -> CertifiableModel:
-    """The model as it is certified; refuses, in a sentence, what is out of scope, and tables off by more than 1e-9."""
+    """The model as it is certified; refuses, in a sentence, what is out of scope, and tables off by more than 1e-9.
+
+    Where doubles do not hold the tables (sums that cancel, scores too far apart), they are made in more bits.
+    """
     if isinstance(model, Model) and len(model.blocks) != 1:
         raise AssumptionError(
             f"A model of {len(model.blocks)} layers was to be certified; after one layer tokens depend on each other, "
@@ -51,18 +56,37 @@ def certifiable(model: Model | Tabulated) -> CertifiableModel:
     for part in _arrays(tabulated):
         if not np.isfinite(part).all():
             raise ShapeError("The model's weights hold NaN or infinity; only finite weights compute a function.")
-    if not is_safe(tabulated):
-        raise AssumptionError(
-            "A head's scores lie so far apart that their exponentials leave the range of doubles; such a head looks "
-            "at one token only. Scale its queries down."
-        )
     if not isinstance(model, Model):
         listed = tabulated.positions
         thin = listed is not None and saves_rows(len(listed), tabulated.tokens)
-        return CertifiableModel(tabulated if thin else dense(tabulated))
-    drifts = drifts_of(in_doubles(model), tabulated)
-    require_exact_enough(drifts, tabulated)
-    return CertifiableModel(tabulated, drifts)
+        tables = tabulated if thin else dense(tabulated)
+        if is_safe(tables):
+            return CertifiableModel(tables)
+        nearer, moved = nearer_tables(tables)
+        _require_safe(nearer)
+        return CertifiableModel(nearer, moved, of_weights=False)
+    if is_safe(tabulated):
+        drifts = drifts_of(in_doubles(model), tabulated)
+        if is_exact_enough(drifts, tabulated):
+            return CertifiableModel(tabulated, drifts)
+    return _in_more_bits(in_doubles(model), tabulated)
+
+
+def _in_more_bits(model: Model, tabulated: Tabulated) -> CertifiableModel:
+    """A model whose tables in doubles say too little, by way of tables in as many bits as it takes."""
+    tables, drifts = exact_tables(model, tabulated) or (tabulated, drifts_of(model, tabulated))
+    _require_safe(tables)
+    require_exact_enough(drifts, tables)
+    return CertifiableModel(tables, drifts)
+
+
+def _require_safe(tables: Tabulated) -> None:
+    """Refuse heads whose exponentials leave the range of doubles."""
+    if not is_safe(tables):
+        raise AssumptionError(
+            "A head's scores lie so far apart that their exponentials leave the range of doubles, with too many steps "
+            "between them to bring them nearer. Scale its queries down."
+        )
 
 
 def in_doubles(value: Any) -> Any:

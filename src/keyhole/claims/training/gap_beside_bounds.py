@@ -1,8 +1,9 @@
 """How far do trained layers stray from their training loss, and how far above that do bounds lie, rung by rung?
 
 Layers are trained with a penalised path norm on ANDs of three bits, under three laws of inputs; the symbols of the last
-are not independent. The loss is the ramp of the output over γ, which all but one in a hundred training margins exceed,
-so that a layer with path norm P_∞ counts as one with P_∞/γ at margin 1, which peeling pays for.
+are not independent. The loss is the ramp of the output over γ. All but one in a hundred training margins reach γ, which
+is taken from a grid that was fixed in advance. A layer with path norm P_∞ counts as one with P_∞/γ at margin 1, which
+peeling pays for; PAC-Bayes and counted parameters pay for γ with its share of δ.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from keyhole.bounds import (
     guarantee,
     hypothetical,
     margin_loss,
+    peeled,
     tabulated_profile,
 )
 from keyhole.bounds.finite import best_catoni, clopper_pearson, description_gap
@@ -40,7 +42,7 @@ FRESH = 50_000
 LEVEL = 0.001  # of the intervals of measured gaps
 SIGNS = 200  # draws for the floor
 SHOWN_UP_TO = 100.0  # on the figure
-QUANTILE = 0.01  # of the training margins: γ
+QUANTILE = 0.01  # of the training margins: γ, before it is rounded down to the grid
 SMALLEST = 1e-3  # of γ, where that is not above 0
 STORED_BITS = 32  # of each parameter
 LEAST_PROBABILITY: dict[Law, float | None] = {"uniform": 0.5, "biased": 1 - BIAS, "sticky": None}
@@ -116,16 +118,15 @@ def rungs(law: Law, context: int, samples: int, seed: np.random.SeedSequence) ->
     margins, unseen = (
         (2.0 * y - 1) * np.asarray(evaluate(tabulated, x)) for x, y in ((inputs, labels), (fresh, truth))
     )
-    margin = max(float(np.quantile(margins, QUANTILE)), SMALLEST)
+    margin, share = grid_margin(float(np.quantile(margins, QUANTILE)))
     ratio, spread = float(norms.path_inf or 0.0) / margin, float(norms.spread or 0.0)
     gap, half = ramp(unseen, margin) - ramp(margins, margin), half_width(unseen, margin)
     counted = sum(np.size(array) for array in (fitted.weights or {}).values())
     settled = certify(model, (inputs, labels), assume_junta=3, time_limit=3.0, delta=DELTA, fresh=1000)
-    least = ramp(margins, margin)
     found = {
-        **norm_bounds(ratio, spread, context, samples, LEAST_PROBABILITY[law]),
-        BAYES: best_catoni(STORED_BITS * counted * log(2), samples, DELTA, least),
-        COUNTED: description_gap(STORED_BITS * counted, samples, DELTA),
+        **norm_bounds(ratio, spread, context, samples, LEAST_PROBABILITY[law], odd_units=norms.odd_units),
+        BAYES: best_catoni(STORED_BITS * counted * log(2), samples, DELTA * share, ramp(margins, margin)),
+        COUNTED: description_gap(STORED_BITS * counted, samples, DELTA * share),
     }
     if settled.error_bound is not None and settled.certificate.status == "PROVED":
         found[OCCAM] = settled.error_bound
@@ -133,6 +134,18 @@ def rungs(law: Law, context: int, samples: int, seed: np.random.SeedSequence) ->
         law, context, samples, ratio, spread, gap, gap - half, gap + half, float((unseen <= 0).mean()),
         2 * ratio * one_position_complexity(inputs, rng), found,
     )  # fmt: skip
+
+
+def grid_margin(margin: float) -> tuple[float, float]:
+    """The largest γ of the grid 2^{−j/4}, j ≥ 1, that a measured margin reaches, and its share 1/(j(j + 1)) of δ.
+
+    Statement  If for every γ of the grid a bound on its ramp loss fails with probability ≤ δ times γ's share, then with
+               probability ≥ 1 − δ it holds for the γ that is chosen after training.
+    Proof      A union bound; the shares add up to one. This is the peeling of 1/γ.
+    Source     Textbook (Rule 4).
+    """
+    rounded, share = peeled(1 / max(margin, SMALLEST))
+    return 1 / rounded, share
 
 
 def ramp(margins: np.ndarray, margin: float) -> float:
@@ -155,9 +168,13 @@ def half_width(margins: np.ndarray, margin: float) -> float:
     return sqrt(2 * float(ramps(margins, margin).var(ddof=1)) * nats / n) + 7 * nats / (3 * (n - 1))
 
 
-def norm_bounds(ratio: float, spread: float, context: int, samples: int, chance: float | None) -> dict[str, float]:
-    """One-sided gaps by Theorems L and T, peeled; the factor 2 for signs of the read-out is paid."""
-    norms = tabulated_profile(path_inf=ratio, context=context, spread=spread, least_probability=chance)
+def norm_bounds(
+    ratio: float, spread: float, context: int, samples: int, chance: float | None, *, odd_units: bool
+) -> dict[str, float]:
+    """One-sided gaps by Theorems L and T, peeled; the signs of the read-out cost a factor 2 unless units are odd."""
+    norms = tabulated_profile(
+        path_inf=ratio, context=context, spread=spread, least_probability=chance, odd_units=odd_units
+    )
     routes = {ANY: LISTS, TABLES: TABULATED} | ({} if chance is None else {PRODUCT: PRODUCT_LISTS})
     return {
         name: guarantee(route, norms, samples, delta=DELTA, loss=margin_loss(1.0), two_sided=False, measured=True).value
@@ -223,7 +240,7 @@ def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> O
         caveats=(
             "One layer for each law, context and size. On the figure the gap is the upper end of its interval, and what lies above 100 is shown at 100. Theorem T and Theorem L for any law cover each other where the spread brings both to their cap.",
             "The floor is that of all layers of this path norm, by functions of one position; Theorems T and L cannot be lower.",
-            "Theorems T and L are evaluated with the factor 2 for signs of the read-out, which a layer without units would not need. PAC-Bayes and counted parameters do not pay for γ, which is chosen from the training margins.",
+            "Layers without units pay nothing for the signs of their read-out. Every bound pays for γ, which is chosen from the training margins: Theorems T and L in the peeling of P_∞/γ, PAC-Bayes and counted parameters by γ's share of δ.",
             "Occam's number is on the error and holds of layers that are proved to be a function of three positions; PAC-Bayes is on the ramp loss itself, the others are on its gap.",
         ),
     )

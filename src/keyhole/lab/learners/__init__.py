@@ -15,6 +15,7 @@ from keyhole.lab.learners.base import (
     Predictor,
     Reading,
     StatesLimits,
+    StatesMemory,
     StatesPackages,
     Validating,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "Predictor",
     "Reading",
     "StatesLimits",
+    "StatesMemory",
     "StatesPackages",
     "TransformerLearner",
     "TransformerSettings",

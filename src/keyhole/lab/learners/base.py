@@ -1,8 +1,8 @@
 """A learner: examples in, a predictor out, with what was read on the way.
 
 `Learner` is all that is needed. The other protocols are for what some learners do besides: learn online, take readings
-of the hidden part, refuse a problem before anything is run, name the packages that decide their numbers, or say what
-they take the labels for.
+of the hidden part, refuse a problem before anything is run, count the memory they need, name the packages that decide
+their numbers, or say what they take the labels for.
 """
 
 from collections.abc import Mapping
@@ -74,6 +74,14 @@ class Validating(Protocol):
 
     def validate(self, size: ProblemSize, *, online: bool) -> None:
         """Refuse in a sentence a problem that it cannot learn, from a training set or online."""
+
+
+@runtime_checkable
+class StatesMemory(Protocol):
+    """A learner that knows what a run of it holds in memory; of any other, its training set is counted."""
+
+    def memory(self, size: ProblemSize, samples: int | None) -> int:
+        """Bytes of a run on a training set of so many samples, or (None) on fresh ones."""
 
 
 @runtime_checkable

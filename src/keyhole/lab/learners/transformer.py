@@ -14,6 +14,7 @@ from keyhole.lab.learners.base import Fitted
 from keyhole.lab.learners.presets import DEPARTURES, preset
 from keyhole.lab.learners.registry import register_family, register_learner
 from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.training_memory import training_memory
 from keyhole.lab.observation import Observer, SampleSource
 from keyhole.lab.task import Examples, ProblemSize
 
@@ -57,6 +58,10 @@ class TransformerLearner:
                 "Fresh samples were asked for with a batch of 0, the whole training set; there is none. Give sample "
                 "sizes, or choose settings with a batch of at least 1."
             )
+
+    def memory(self, size: ProblemSize, samples: int | None) -> int:
+        """Bytes of a run."""
+        return training_memory(self.settings, size, samples)
 
     def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
         """Train on these examples."""

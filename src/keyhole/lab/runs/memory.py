@@ -1,19 +1,24 @@
-"""Whether a training set fits into memory, asked before it is drawn."""
+"""Whether a run fits into memory, asked before anything is drawn."""
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from keyhole.errors import ArgumentError
+from keyhole.lab.learners.base import StatesMemory
 from keyhole.lab.runs.spec import RunSpec
+from keyhole.lab.task import ProblemSize
 
 ENTRY = 4  # bytes of a one-hot entry in single precision; a stored set of bytes, padded eightfold, is no larger
 TWO = 2  # symbols, where a task does not say how many it has
 
 
-def training_bytes(spec: RunSpec) -> int:
-    """What the training set of a run takes as one-hot rows: m · T · A entries; 0 with fresh samples."""
-    return ENTRY * (spec.samples or 0) * spec.context * int(getattr(spec.task, "symbols", TWO))
+def run_bytes(spec: RunSpec) -> int:
+    """What a run holds, as its learner says; or its training set as one-hot rows, m · T · A entries."""
+    symbols = int(getattr(spec.task, "symbols", TWO))
+    if isinstance(spec.learner, StatesMemory):
+        return spec.learner.memory(ProblemSize(spec.context, symbols, 0), spec.samples)
+    return ENTRY * (spec.samples or 0) * spec.context * symbols
 
 
 def available_bytes() -> int | None:
@@ -23,15 +28,20 @@ def available_bytes() -> int | None:
 
 
 def refuse_beyond_memory(specs: Iterable[RunSpec], workers: int) -> None:
-    """Refuse the first run whose training set, drawn by every worker, exceeds the memory there is."""
+    """Refuse the first run that, made by every worker at once, exceeds the memory there is."""
     there = available_bytes()
     for spec in specs:
-        needed = training_bytes(spec) * workers
+        needed = run_bytes(spec) * workers
         if there is not None and needed > there:
             raise ArgumentError(
-                f"Training sets of m = {spec.samples} at T = {spec.context} take {needed / 1e9:.3g} GB for {workers} "
-                f"at once, and {there / 1e9:.3g} GB are free. Use fewer workers, or smaller samples or contexts."
+                f"Runs of {spec.learner.name} {_on(spec.samples)} at T = {spec.context} take {needed / 1e9:.3g} GB for "
+                f"{workers} at once, and {there / 1e9:.3g} GB are free. Use fewer workers, or smaller samples or "
+                "contexts."
             )
+
+
+def _on(samples: int | None) -> str:
+    return "on fresh samples" if samples is None else f"with m = {samples}"
 
 
 def _kernel() -> list[int]:

@@ -1,7 +1,6 @@
 """Thresholds: m*(T) estimated from successes and failures, and the next sample sizes to try."""
 
 from keyhole.lab.thresholds.design import BUDGET as BUDGET
-from keyhole.lab.thresholds.design import COVERAGE as COVERAGE
 from keyhole.lab.thresholds.design import LARGEST as LARGEST
 from keyhole.lab.thresholds.design import Design as Design
 from keyhole.lab.thresholds.schedule import Adaptive as Adaptive

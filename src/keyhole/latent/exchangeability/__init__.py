@@ -22,6 +22,7 @@ from keyhole.latent.exchangeability.order import places_test as places_test
 from keyhole.latent.exchangeability.order import require_sequences as require_sequences
 from keyhole.latent.exchangeability.permutations import PermutationTest as PermutationTest
 from keyhole.latent.exchangeability.permutations import binomial_limit as binomial_limit
+from keyhole.latent.exchangeability.permutations import least_permutations as least_permutations
 from keyhole.latent.exchangeability.permutations import rejection_rate as rejection_rate
 from keyhole.latent.exchangeability.permutations import require_permutations as require_permutations
 from keyhole.latent.exchangeability.probes import NuisanceReading as NuisanceReading

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Int, Integer, Shaped
 
 from keyhole.errors import DataError
 from keyhole.latent.exchangeability.permutations import (
@@ -42,7 +42,9 @@ def neighbours_test(
     0.02
     """
     require_sequences(tokens)
-    statistic = _equal_neighbours if np.issubdtype(tokens.dtype, np.integer) else _neighbour_products
+    letters = np.issubdtype(tokens.dtype, np.integer)
+    statistic = _equal_neighbours if letters else _neighbour_products
+    tokens = numbered(tokens)[1] if letters else tokens
     return _test("neighbours", NEIGHBOURS, tokens, statistic, direction, permutations, rng, watch)
 
 
@@ -71,12 +73,18 @@ def places_test(tokens: Data, *, permutations: int = 999, rng: Rng = 0, watch: W
         raise DataError("One sequence cannot show whether places differ; give at least two.")
     stream = np.random.default_rng(rng)
     if np.issubdtype(tokens.dtype, np.integer):
-        names, coded = np.unique(tokens, return_inverse=True)
-        coded, statistic = coded.reshape(tokens.shape), _place_agreements(len(names))
+        letters, coded = numbered(tokens)
+        statistic = _place_agreements(letters)
     else:
         coded = rank_levels(tokens, stream)
         statistic = _place_distances(int(coded.max()) + 1)
     return _test("places", PLACES, coded, statistic, "large", permutations, stream, watch)
+
+
+def numbered(tokens: Integer[Any, "N T"]) -> tuple[int, Integer[Any, "N T"]]:
+    """How many letters there are, and each as its number, in as few bytes as do: small tokens are reordered faster."""
+    names, numbers = np.unique(tokens, return_inverse=True)
+    return len(names), numbers.reshape(tokens.shape).astype(np.min_scalar_type(len(names) - 1))
 
 
 def rank_levels(tokens: Float[Any, "N T *width"], rng: np.random.Generator) -> Int[Any, "N T columns"]:

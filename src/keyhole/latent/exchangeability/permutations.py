@@ -59,11 +59,20 @@ def p_value(observed: float, reordered: Float[Any, "B"], direction: Direction) -
     return {"large": above, "small": below, "either": min(1.0, 2 * min(above, below))}[direction]
 
 
-def require_permutations(permutations: int, level: float, tests: int) -> None:
-    """Refuse a level that is no probability, and permutations too few to ever reject at it."""
+def least_permutations(level: float, tests: int) -> int:
+    """The fewest permutations with which so many one-sided looks, the level shared by them, can ever reject.
+
+    >>> least_permutations(0.05, 6)
+    119
+    """
     if not 0 < level < 1:
         raise AssumptionError(f"A level is a probability between 0 and 1; got {level}.")
-    needed = int(np.ceil(tests / level)) - 1
+    return max(0, int(np.ceil(tests / level)) - 1)
+
+
+def require_permutations(permutations: int, level: float, tests: int) -> None:
+    """Refuse a level that is no probability, and permutations too few to ever reject at it."""
+    needed = least_permutations(level, tests)
     if permutations < needed:
         raise AssumptionError(
             f"{permutations} permutations can never reject at level {level:g} shared by {tests} one-sided looks; "

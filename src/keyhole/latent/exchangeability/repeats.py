@@ -72,7 +72,11 @@ def _numbered(rows: Shaped[Any, "n columns"]) -> Int[Any, "n"]:
     """A number for each row, the same for equal rows."""
     if rows.shape[1] == 1:
         return np.unique(rows[:, 0], return_inverse=True)[1]
-    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    if np.issubdtype(rows.dtype, np.floating):
+        rows = rows + 0.0  # −0 has other bytes than 0, and equals it
+    # each row as one string of bytes: a record with a field per column, which axis=0 makes, is slow for long rows
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
+    return np.unique(whole[:, 0], return_inverse=True)[1]
 
 
 def _log_orders(rows: Int[Any, "N T"]) -> Float[Any, "N"]:

@@ -213,7 +213,7 @@ class FiniteModel(FiniteLatentWithMeans):
                 logs, log_prior = np.log(self.emission), np.log(self.prior)
             # 0 · (−∞) is 0 here: a letter that cannot occur does not, when its count is 0
             terms = np.where(counts[:, :, None] > 0, counts[:, :, None] * logs, 0.0)
-            yield np.exp(_log_multinomials(counts)[:, None] + terms.sum(axis=1) + log_prior)
+            yield np.exp(log_multinomials(counts)[:, None] + terms.sum(axis=1) + log_prior)
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,12 @@ def count_vectors(letters: int, length: int, block: int = 4096) -> Iterator[Int[
         yield -np.diff(ends, axis=1)
 
 
-def _log_multinomials(counts: Int[Any, "block letters"]) -> Float[Any, "block"]:
+def log_multinomials(counts: Int[Any, "block letters"]) -> Float[Any, "block"]:
+    """The logarithm of the number of orders of each vector of counts.
+
+    >>> log_multinomials(np.array([[1, 2, 0]])).round(6).tolist()
+    [1.098612]
+    """
     logs = np.array([lgamma(count + 1) for count in range(int(counts.sum(axis=1).max()) + 1)])
     return logs[counts.sum(axis=1)] - logs[counts].sum(axis=1)
 

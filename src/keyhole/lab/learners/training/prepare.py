@@ -6,10 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt8
 
+from keyhole.lab.learners.training_memory import padded_size
 from keyhole.lab.observation import PROBE, Observation, Observer, SampleSource
 from keyhole.lab.task import Examples, ProblemSize
-
-SMALLEST = 64  # a training set is padded to 64, 128, 256, … (whole batches) or 1024, 8192, … (mini-batches)
 
 
 class TrainingSet(NamedTuple):
@@ -88,11 +87,3 @@ def _probe(observation: Observation) -> Probe:
         positions=jnp.asarray(observation.positions),
         characters=jnp.asarray(observation.characters, dtype=jnp.float32),
     )
-
-
-def padded_size(count: int, *, whole: bool) -> int:
-    """The standard size a training set is padded to: within a factor 2 for whole batches, 8 for mini-batches."""
-    size, factor = (SMALLEST, 2) if whole else (16 * SMALLEST, 8)
-    while size < count:
-        size *= factor
-    return size

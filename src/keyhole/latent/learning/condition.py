@@ -1,0 +1,173 @@
+"""How well a pretext task conditions a downstream task: κ_T, κ, the ratio of singular values, and the linear head.
+
+Pretraining predicts a target whose mean under latent value z is column z of A: the law of a masked block (log loss), or
+its mean vector (squared error). A downstream task asks for Tπ(X). Differences of posteriors lie in the space of vectors
+of sum 0, which has the orthonormal basis U, so only AU and TU matter.
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.errors import ArgumentError
+from keyhole.latent.models.finite import FiniteModel, count_vectors, log_multinomials
+
+RANK = 1e-10  # singular values below this share of the largest are 0
+SOLVED = 1e-8  # what may be left of TU outside the rows of AU, relative to TU
+
+
+@dataclass(frozen=True)
+class ConditionNumbers:
+    """The condition numbers of a pretext task, and of a downstream task given it."""
+
+    singular: tuple[float, ...]  # of AU, largest first
+    downstream: float  # κ_T = ‖TU(AU)⁺‖; infinite where no linear head serves the task
+    column: float  # the largest column norm of W = TU(AU)⁺, which may stand for κ_T under a bound on ‖·‖₁
+
+    @property
+    def least(self) -> float:
+        """κ = 1/σ_min(AU); infinite where AU is rank deficient."""
+        return 1 / self.singular[-1] if self.singular[-1] else inf
+
+    @property
+    def ratio(self) -> float:
+        """Cond = σ_max(AU)/σ_min(AU)."""
+        return self.singular[0] / self.singular[-1] if self.singular[-1] else inf
+
+
+@dataclass(frozen=True)
+class Head:
+    """A linear head: from the pretext prediction g to Wg + b."""
+
+    weights: Float[Any, "k rows"]
+    bias: Float[Any, "k"]
+
+    def __call__(self, predictions: Float[Any, "n rows"]) -> Float[Any, "n k"]:
+        """The downstream answer for each prediction."""
+        return predictions @ self.weights.T + self.bias
+
+
+def block_law(model: FiniteModel, block: int) -> Float[Any, "K m"]:
+    """The law of a masked block of letters under each latent value, in coordinates of the same length.
+
+    Statement  Row c is √(number of orders of c) · P(one order of c | z), for every count vector c of `block` letters.
+               Its Gram matrix is that of the full table over all V^block sequences, so κ_T, κ and cond are too.
+    Proof      Sequences of the same counts have the same row. k equal rows a are an isometric image of one row √k a.
+    Source     keyhole.
+
+    >>> A = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.2], [0.1, 0.2, 0.6]])
+    >>> model = FiniteModel(A, np.ones(3) / 3)
+    >>> np.allclose(block_law(model, 3).T @ block_law(model, 3), (model.emission.T @ model.emission) ** 3)
+    True
+    """
+    if block < 1:
+        raise ArgumentError(f"A mask of {block} tokens was asked for; mask at least 1.")
+    counts = np.concatenate(list(count_vectors(model.letters, block)))
+    with np.errstate(divide="ignore"):
+        logs = np.log(model.emission)
+    terms = np.where(counts[:, :, None] > 0, counts[:, :, None] * logs, 0.0).sum(axis=1)
+    return np.asarray(np.exp(terms + log_multinomials(counts)[:, None] / 2))
+
+
+def sum_zero_basis(m: int) -> Float[Any, "m m_less"]:
+    """An orthonormal basis of the vectors of m entries that sum to 0."""
+    return np.asarray(np.linalg.svd(np.ones((1, m)))[2][1:].T)
+
+
+def condition_numbers(
+    pretext: Float[Any, "rows m"], downstream: Float[Any, "k m_task"] | None = None
+) -> ConditionNumbers:
+    """κ_T, κ and cond of a pretext mean map A and a downstream task T (all latent values, where none is given).
+
+    Statement  κ_T = ‖TU(AU)⁺‖_op, κ = 1/σ_min(AU), cond = σ_max(AU)/σ_min(AU), and κ_T ≤ ‖TU‖ κ. Where TU is not in
+               the row space of AU, κ_T is infinite: no linear head of the prediction solves the task, however small
+               the pretext error, if the posterior varies in that direction.
+    Source     keyhole's definition, in the spirit of Zhang et al. (2022), whose own is not known to us.
+
+    >>> A = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.2], [0.1, 0.2, 0.6]])
+    >>> found = condition_numbers(A, np.array([[1.0, 0.0, 0.0]]))
+    >>> round(found.least, 6), round(found.ratio, 6), round(found.downstream, 6)
+    (5.959415, 3.068815, 3.273268)
+    """
+    m = pretext.shape[1]
+    if m < 2:
+        raise ArgumentError(
+            "The latent has one value, so there is nothing to learn of it; use a model with two or more."
+        )
+    task = np.eye(m) if downstream is None else downstream
+    require_downstream(task, m)
+    basis = sum_zero_basis(m)
+    left, singular, right = np.linalg.svd(pretext @ basis, full_matrices=False)
+    kept = singular > RANK * max(1e-300, singular[0]) if singular[0] > RANK * np.abs(pretext).max() else singular < 0
+    singular = np.where(kept, singular, 0.0)
+    padded = np.zeros(m - 1)
+    padded[: len(singular)] = singular
+    target = task @ basis
+    rest = target - target @ right[kept].T @ right[kept]
+    if np.linalg.norm(rest, 2) > SOLVED * np.linalg.norm(target, 2):
+        return ConditionNumbers(tuple(map(float, padded)), inf, inf)
+    head = target @ right[kept].T @ np.diag(1 / singular[kept]) @ left[:, kept].T
+    columns = float(np.linalg.norm(head, axis=0).max())
+    return ConditionNumbers(tuple(map(float, padded)), float(np.linalg.norm(head, 2)), columns)
+
+
+def linear_head(pretext: Float[Any, "rows m"], downstream: Float[Any, "k m"]) -> Head:
+    """The head W = TU(AU)⁺, b = (T − WA)π₀ with π₀ uniform, which takes Aπ to Tπ for every posterior π.
+
+    Statement  If TU(I − (AU)⁺AU) = 0, then WAπ + b = Tπ for every π of sum 1; and E‖Wĝ + b − Tπ‖² ≤ κ_T² E‖ĝ − Aπ‖².
+    Proof      π − π₀ = Uu for some u, so WAπ + b = Tπ₀ + TU(AU)⁺AUu = Tπ; subtract.
+    Source     keyhole.
+
+    >>> A = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.2], [0.1, 0.2, 0.6]])
+    >>> head = linear_head(A, np.array([[1.0, 0.0, 0.0]]))
+    >>> head.weights.round(6).tolist(), head.bias.round(6).tolist()
+    ([[2.5, -1.785714, -1.071429, 0.357143]], [-0.071429])
+    """
+    if condition_numbers(pretext, downstream).downstream == inf:
+        raise ArgumentError(
+            "No linear head of this pretext prediction solves the downstream task: latent values that the task tells "
+            "apart have predictions that are linearly dependent. Mask more tokens, or predict by log loss."
+        )
+    basis = sum_zero_basis(pretext.shape[1])
+    weights = downstream @ basis @ np.linalg.pinv(pretext @ basis, rcond=RANK)
+    return Head(weights, (downstream - weights @ pretext) @ np.full(pretext.shape[1], 1 / pretext.shape[1]))
+
+
+def transfer_bound(condition: float, pretext_error: float) -> float:
+    """What downstream excess a pretext error allows: E‖Wĝ + b − Tπ‖² ≤ κ_T² ε², where ε² = E‖ĝ − Aπ‖² in total.
+
+    Proof      `linear_head`. A head that is fitted to n labels adds about σ_y²(dim + 1)/n.
+    Source     keyhole.
+
+    >>> transfer_bound(3.0, 0.01)
+    0.09
+    """
+    return condition**2 * pretext_error if pretext_error else 0.0
+
+
+def log_loss_bound(condition: float, divergence: float) -> float:
+    """The same from the excess log loss of pretraining: 2κ² E KL(Aπ ‖ ĝ), where κ may be `ConditionNumbers.column`.
+
+    Proof      ‖ĝ − Aπ‖₂ ≤ ‖ĝ − Aπ‖₁ ≤ √(2 KL), Pinsker's inequality; ‖We‖ ≤ max column norm · ‖e‖₁.
+    Source     Pinsker's inequality is textbook.
+    """
+    return 2 * condition**2 * divergence if divergence else 0.0
+
+
+def require_downstream(task: Float[Any, "..."], m: int) -> None:
+    """Refuse a downstream task of another number of latent values, and one that no posterior moves."""
+    if task.ndim != 2 or task.shape[1] != m or not bool(np.all(np.isfinite(task))):
+        raise ArgumentError(
+            f"A downstream task was given as an array of shape {task.shape}; give finite numbers, a column for each of "
+            f"the {m} latent values."
+        )
+    if float(np.abs(task - task.mean(axis=1, keepdims=True)).max(initial=0.0)) <= 1e-12 * max(
+        1.0, float(np.abs(task).max(initial=0.0))
+    ):
+        raise ArgumentError(
+            "The downstream task is constant: it has the same answer for every latent value, so nothing can be learned "
+            "for it. Give a task that tells latent values apart."
+        )

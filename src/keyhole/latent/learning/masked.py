@@ -1,0 +1,191 @@
+"""Masked prediction in a finite latent model: the law of context and masked block, its loss, slope and Fisher matrix.
+
+A context of letters enters through its counts alone, and so does the block, so that a table over counts is the whole
+law. Parameters are log(A[v, z]/A[V−1, z]) for every letter but the last, then log(p_z/p_{m−1}) for every latent value
+but the last, as one vector.
+"""
+
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from keyhole.errors import ArgumentError
+from keyhole.latent.models.base import Letters, letter_counts
+from keyhole.latent.models.finite import FiniteModel, count_vectors, log_multinomials
+
+MOST_CELLS = 4_000_000  # of a table over contexts and blocks
+LEFT_OUT = 1e-13  # the probability of the pairs that are left out of a table
+RANK = 1e-12  # an eigenvalue of the Fisher matrix below this share of the largest is 0
+
+
+@dataclass(frozen=True)
+class MaskedTable:
+    """Contexts and masked blocks as counts of letters, and the weight of each pair: a law, or a sample's shares."""
+
+    contexts: Float[Any, "K V"]  # whole numbers, as floats: their products are then BLAS's
+    wholes: Float[Any, "K V"]  # context and block together
+    weights: Float[Any, "K"]
+
+    @property
+    def blocks(self) -> Float[Any, "K V"]:
+        """The counts of the masked block."""
+        return self.wholes - self.contexts
+
+
+def require_mask(length: int, block: int) -> None:
+    """Refuse a mask that leaves no context, and one of nothing."""
+    if length < 2:
+        raise ArgumentError(
+            f"Sequences of {length} token{'' if length == 1 else 's'} were asked for; masking needs at least 2, one to "
+            "predict and one to read."
+        )
+    if block < 1:
+        raise ArgumentError(f"A mask of {block} tokens was asked for; mask at least 1.")
+    if block >= length:
+        raise ArgumentError(
+            f"A mask of {block} token{'' if block == 1 else 's'} was asked for in sequences of {length}; it leaves "
+            "nothing to read. Mask fewer, or use longer sequences."
+        )
+
+
+def population_table(model: FiniteModel, length: int, block: int = 1) -> MaskedTable:
+    """Every context of `length` − `block` letters and every masked block, with their exact probability.
+
+    The rarest pairs, which together have a probability of at most 1e-13, are left out.
+
+    >>> model = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
+    >>> table = population_table(model, 4)
+    >>> len(table.weights), round(float(table.weights.sum()), 12)
+    (30, 1.0)
+    """
+    require_mask(length, block)
+    letters, context = model.letters, length - block
+    cells = comb(context + letters - 1, context) * comb(block + letters - 1, block)
+    if cells > MOST_CELLS:
+        raise ArgumentError(
+            f"{cells:,} pairs of a context of {context} and a block of {block} of {letters} letters would have to be "
+            f"summed; at most {MOST_CELLS:,} are. Use shorter sequences, a smaller mask or fewer letters."
+        )
+    before = np.concatenate(list(model.joint_counts(context)))  # (contexts, m)
+    masked = np.concatenate(list(count_vectors(letters, block)))
+    with np.errstate(divide="ignore"):
+        logs = np.log(model.emission)
+    law = np.exp(
+        np.where(masked[:, :, None] > 0, masked[:, :, None] * logs, 0.0).sum(axis=1) + log_multinomials(masked)[:, None]
+    )
+    weights = (before @ law.T).ravel()
+    contexts = np.repeat(np.concatenate(list(count_vectors(letters, context))), len(masked), axis=0)
+    blocks = np.tile(masked, (len(before), 1))
+    order = np.argsort(weights)
+    kept = np.sort(order[np.cumsum(weights[order]) > LEFT_OUT])
+    return _table(contexts[kept], blocks[kept], weights[kept])
+
+
+def draw_table(tokens: Letters, letters: int, block: int = 1) -> MaskedTable:
+    """The table of a sample of sequences whose last `block` tokens are masked; equal pairs are counted together.
+
+    Which tokens are masked does not matter where tokens are exchangeable.
+    """
+    require_mask(tokens.shape[1], block)
+    if len(tokens) < 1:
+        raise ArgumentError("No sequence was given to learn from; give at least 1.")
+    contexts, blocks = letter_counts(tokens[:, :-block], letters), letter_counts(tokens[:, -block:], letters)
+    pairs, times = np.unique(np.concatenate([contexts, blocks], axis=1), axis=0, return_counts=True)
+    return _table(pairs[:, :letters], pairs[:, letters:], times / len(tokens))
+
+
+def parameters_of(model: FiniteModel) -> Float[Any, "P"]:
+    """The model's parameters as one vector; every probability must be above 0."""
+    if bool(np.any(model.emission <= 0)) or bool(np.any(model.prior <= 0)):
+        raise ArgumentError(
+            "The model has a probability of 0, and log-ratios need all of them above 0; use another model."
+        )
+    logs = np.log(model.emission)
+    prior = np.log(model.prior)
+    return np.concatenate([(logs[:-1] - logs[-1]).ravel(), prior[:-1] - prior[-1]])
+
+
+def unpack(parameters: Float[Any, "P"], letters: int, m: int) -> tuple[Float[Any, "V m"], Float[Any, "m"]]:
+    """Log A and log p of a vector of parameters."""
+    cut = (letters - 1) * m
+    ratios = np.concatenate([parameters[:cut].reshape(letters - 1, m), np.zeros((1, m))])
+    prior = np.append(parameters[cut:], 0.0)
+    return ratios - np.logaddexp.reduce(ratios, axis=0), prior - np.logaddexp.reduce(prior)
+
+
+def masked_loss(parameters: Float[Any, "P"], table: MaskedTable, m: int) -> tuple[float, Float[Any, "P"]]:
+    """The log loss of predicting the masked block in order, and its slope in the parameters.
+
+    Statement  −Σ w [log Σ_z p_z Π A[x, z] over context and block − the same over the context], natural logarithms.
+    Proof      Bayes' rule: P(block | context) = P(context, block)/P(context).
+    Source     Standard.
+    """
+    letters = table.contexts.shape[1]
+    logs, prior = unpack(parameters, letters, m)
+    whole, over_whole = _pooled(table.wholes, logs, prior)
+    part, over_part = _pooled(table.contexts, logs, prior)
+    weights = table.weights[:, None]
+    pulled = table.wholes.T @ (weights * over_whole) - table.contexts.T @ (weights * over_part)
+    slope = pulled - np.exp(logs) * pulled.sum(axis=0)
+    prior_slope = (weights * (over_whole - over_part)).sum(axis=0)
+    return -float(table.weights @ (whole - part)), -np.concatenate([slope[:-1].ravel(), prior_slope[:-1]])
+
+
+def excess_divergence(parameters: Float[Any, "P"], truth: FiniteModel, population: MaskedTable, m: int) -> float:
+    """E KL(exact law of the block ‖ the learned one), in nats, over every context: exact."""
+    learned = masked_loss(parameters, population, m)[0]
+    return learned - exact_loss(truth, population)
+
+
+def exact_loss(truth: FiniteModel, population: MaskedTable) -> float:
+    """The log loss of the exact prediction."""
+    with np.errstate(divide="ignore"):
+        logs, prior = np.log(truth.emission), np.log(truth.prior)
+    logs = np.where(np.isneginf(logs), -1e4, logs)
+    whole, _ = _pooled(population.wholes, logs, prior)
+    part, _ = _pooled(population.contexts, logs, prior)
+    return -float(population.weights @ (whole - part))
+
+
+def fisher_spectrum(model: FiniteModel, length: int, block: int = 1) -> tuple[float, ...]:
+    """The eigenvalues of the Fisher information of one sequence about the parameters, largest first.
+
+    Statement  With F of rank r, n times the excess KL of the maximum-likelihood estimate tends to r/2 as n → ∞ at a
+               fixed length; the limit is reached for n well above 1/(least nonzero eigenvalue).
+    Proof      The score of log P(block | context) has mean 0 given the context, so F is the mean of its outer
+               products. The excess is ½(θ̂ − θ)ᵀF(θ̂ − θ) to second order and √n(θ̂ − θ) tends to N(0, F⁺) on F's range.
+    Source     Textbook asymptotics.
+
+    >>> columns = np.array([[0.4, 0.1], [0.3, 0.15], [0.2, 0.3], [0.1, 0.45]])
+    >>> spectrum = fisher_spectrum(FiniteModel(columns, np.array([0.6, 0.4])), 3)
+    >>> [round(value, 4) for value in spectrum]
+    [0.19, 0.1162, 0.0752, 0.0347, 0.0323, 0.0179, 0.0034]
+    """
+    table = population_table(model, length, block)
+    m = len(model.prior)
+    logs, prior = unpack(parameters_of(model), model.letters, m)
+    _, over_whole = _pooled(table.wholes, logs, prior)
+    _, over_part = _pooled(table.contexts, logs, prior)
+    pulled = table.wholes[:, :, None] * over_whole[:, None, :] - table.contexts[:, :, None] * over_part[:, None, :]
+    slopes = pulled - np.exp(logs) * pulled.sum(axis=1, keepdims=True)
+    scores = np.concatenate([slopes[:, :-1].reshape(len(slopes), -1), (over_whole - over_part)[:, :-1]], axis=1)
+    found = np.linalg.eigvalsh(scores.T @ (table.weights[:, None] * scores))[::-1]
+    return tuple(float(value) if value > RANK * found[0] else 0.0 for value in found)
+
+
+def _table(contexts: Int[Any, "K V"], blocks: Int[Any, "K V"], weights: Float[Any, "K"]) -> MaskedTable:
+    return MaskedTable(contexts.astype(float), (contexts + blocks).astype(float), weights)
+
+
+def _pooled(
+    counts: Float[Any, "K V"], logs: Float[Any, "V m"], prior: Float[Any, "m"]
+) -> tuple[Float[Any, "K"], Float[Any, "K m"]]:
+    """Log P(counts in one order), and the posterior of the latent given them."""
+    scores = counts @ logs + prior
+    top = scores.max(axis=1, keepdims=True)
+    exponentials = np.exp(scores - top)
+    sums = exponentials.sum(axis=1, keepdims=True)
+    return (top + np.log(sums))[:, 0], exponentials / sums
