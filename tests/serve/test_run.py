@@ -10,10 +10,10 @@ from keyhole.serve.run import address_of, open_socket, require_safe
 def test_other_machines_need_a_password(tmp_path):
     """A host beyond the loopback is refused without a password, and with a short one."""
     with pytest.raises(ArgumentError, match="lets other machines in"):
-        require_safe(Serving(tmp_path, tmp_path, host="0.0.0.0"))
+        require_safe(Serving(tmp_path, tmp_path, host="192.0.2.1"))
     with pytest.raises(ArgumentError, match="at least 16"):
-        require_safe(Serving(tmp_path, tmp_path, host="0.0.0.0", password="short"))
-    require_safe(Serving(tmp_path, tmp_path, host="0.0.0.0", password="a long enough password"))
+        require_safe(Serving(tmp_path, tmp_path, host="192.0.2.1", password="x" * 15))
+    require_safe(Serving(tmp_path, tmp_path, host="192.0.2.1", password="x" * 16))
     require_safe(Serving(tmp_path, tmp_path))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, Figure, Row
 from keyhole.latent.inference import Settings, make_attention, parse_schedule, require_problem, require_used
 from keyhole.latent.models import find_model
 from keyhole.show.document import Column, Document, Grid
@@ -64,7 +64,7 @@ class Followed(Result):
 
     def figure(self) -> Figure:
         """The first coordinate of the posterior mean and of every answer against the length."""
-        rows = [
+        rows: list[Row] = [
             {"T": step.tokens, "value": value, "who": who}
             for step in self.steps
             for who, value in [

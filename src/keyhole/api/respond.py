@@ -11,7 +11,7 @@ from keyhole.api.compile import Compiled
 from keyhole.api.result import Result
 from keyhole.attention import dense, evaluate
 from keyhole.errors import ArgumentError
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, Figure, Row
 from keyhole.show.document import Document, Facts
 from keyhole.show.folding import abbreviate
 
@@ -62,7 +62,7 @@ class Response(Result):
 
     def figure(self) -> Figure:
         """The attention of every head over the positions."""
-        rows = tuple(
+        rows: tuple[Row, ...] = tuple(
             {"position": place, "attention": share, "head": f"head {h + 1}"}
             for h, shares in enumerate(self.attention)
             for place, share in enumerate(shares)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.errors import OutputError
-from keyhole.figure import Axis, Figure
+from keyhole.figure import Axis, Figure, Row
 from keyhole.files.paths import home
 from keyhole.lab.laws import LawVerdict, comparable, compare_laws
 from keyhole.lab.runs import RunSummary, Store
@@ -61,7 +61,14 @@ class StoredSweeps(Result):
     def document(self) -> Document:
         """A row per sweep and context."""
         rows = [
-            [sweep.name, str(found.context), _number(found.m), _number(found.low), _number(found.high), str(found.trials)]
+            [
+                sweep.name,
+                str(found.context),
+                _number(found.m),
+                _number(found.low),
+                _number(found.high),
+                str(found.trials),
+            ]
             for sweep in self.sweeps
             for found in sweep.thresholds
         ]
@@ -70,7 +77,7 @@ class StoredSweeps(Result):
 
     def figure(self) -> Figure:
         """m* against the context, a line per sweep."""
-        rows = tuple(
+        rows: tuple[Row, ...] = tuple(
             {"T": found.context, "m": found.m, "low": found.low, "high": found.high, "sweep": sweep.name}
             for sweep in self.sweeps
             for found in sweep.thresholds

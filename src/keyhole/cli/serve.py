@@ -16,7 +16,9 @@ def serve_command(
         str, typer.Option(help="Address to listen at; another than this machine's own needs KEYHOLE_PASSWORD.")
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
-    report: Annotated[Path, typer.Option(help="Folder that `keyhole reproduce` wrote.", metavar="DIR")] = Path("report"),
+    report: Annotated[Path, typer.Option(help="Folder that `keyhole reproduce` wrote.", metavar="DIR")] = Path(
+        "report"
+    ),
     store: Annotated[
         Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole, if not given.", metavar="DIR")
     ] = None,

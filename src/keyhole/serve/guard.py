@@ -119,7 +119,9 @@ class Guard:
             rest = urlencode([pair for pair in asked if pair[0] != "token"])
             path = "/" + scope["path"].lstrip("/\\")  # never another server's address
             return self._doorkeeper.admit(RedirectResponse(f"{path}?{rest}" if rest else path, 303))
-        return PlainTextResponse("Open the address that `keyhole serve` printed; each address opens one browser.\n", 401)
+        return PlainTextResponse(
+            "Open the address that `keyhole serve` printed; each address opens one browser.\n", 401
+        )
 
 
 def _name_of(host: str) -> str:

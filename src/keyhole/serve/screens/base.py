@@ -20,8 +20,6 @@ class Command:
     words: tuple[str, ...]
 
 
-
-
 @dataclass(frozen=True)
 class Screen:
     """A page of the lab."""

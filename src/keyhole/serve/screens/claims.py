@@ -16,7 +16,9 @@ def claims(_query: Query, serving: Serving) -> Answer:
     listed = list_claims().record()
     found = {finding["claim"]["id"]: finding for finding in _findings(serving)}
     return {
-        "claims": [{"claim": claim, "outcome": found.get(claim["id"], {}).get("outcome")} for claim in listed["claims"]],
+        "claims": [
+            {"claim": claim, "outcome": found.get(claim["id"], {}).get("outcome")} for claim in listed["claims"]
+        ],
         "not_covered": listed["not_covered"],
         "report": bool(found),
     }

@@ -1,5 +1,7 @@
 """Infer a latent: tokens come one by one; the exact posterior stands beside each kind of attention."""
 
+from typing import TypedDict
+
 from keyhole.api.follow import follow
 from keyhole.api.infer import infer
 from keyhole.latent import model_names
@@ -14,29 +16,38 @@ SIZES = (4, 8, 16, 32, 64, 128)
 
 def context(query: Query, _serving: Serving) -> Answer:
     """One context, followed token by token."""
-    options = _options(query)
-    return follow(**options, length=query.whole("length", 1, TOKENS, 24)).record()
+    model, options, seed = _settings(query)
+    return follow(model, query.whole("length", 1, TOKENS, 24), seed=seed, **options).record()
 
 
 def errors(query: Query, _serving: Serving) -> Answer:
     """The squared distance of each attention from the posterior mean against the length."""
-    measured = infer(**_options(query), sizes=SIZES, repeats=REPEATS)
+    model, options, seed = _settings(query)
+    measured = infer(model, SIZES, repeats=REPEATS, seed=seed, **options)
     return {"figure": figure_record(measured.figure()), "repeats": REPEATS}
 
 
-def _options(query: Query) -> dict[str, object]:
-    """The model and the settings of attention that the page chose; what it left out follows the model."""
-    options: dict[str, object] = {
-        "model": query.choice("model", model_names(), "gaussian"),
-        "seed": query.whole("seed", 0, 10**6, 0),
-    }
-    kinds = query.text("attention", 60)
-    if kinds:
+class Options(TypedDict, total=False):
+    """Settings of attention; what is left out follows the model."""
+
+    attention: tuple[str, ...]
+    bandwidth: str
+    ridge: str
+    kernel: str
+
+
+def _settings(query: Query) -> tuple[str, Options, int]:
+    """The model, the settings of attention that the page chose, and the number of the draw."""
+    options: Options = {}
+    if kinds := query.text("attention", 60):
         options["attention"] = tuple(kinds.split(","))
-    for name in ("bandwidth", "ridge", "kernel"):
-        if value := query.text(name, 20):
-            options[name] = value
-    return options
+    if bandwidth := query.text("bandwidth", 20):
+        options["bandwidth"] = bandwidth
+    if ridge := query.text("ridge", 20):
+        options["ridge"] = ridge
+    if kernel := query.text("kernel", 20):
+        options["kernel"] = kernel
+    return query.choice("model", model_names(), "gaussian"), options, query.whole("seed", 0, 10**6, 0)
 
 
 SCREEN = Screen(

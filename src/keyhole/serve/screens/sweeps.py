@@ -10,7 +10,15 @@ from keyhole.serve.query import Query
 from keyhole.serve.screens.base import Answer, Command, Screen, figure_record
 from keyhole.serve.settings import Serving
 
-LEARNERS = ("transformer", "elimination", "consistent:and", "consistent:junta", "gf2", "sklearn:tree", "sklearn:logistic")
+LEARNERS = (
+    "transformer",
+    "elimination",
+    "consistent:and",
+    "consistent:junta",
+    "gf2",
+    "sklearn:tree",
+    "sklearn:logistic",
+)
 
 
 def sweeps(_query: Query, serving: Serving) -> Answer:
@@ -36,7 +44,17 @@ def start(query: Query, serving: Serving) -> Command:
     learner = query.choice("learner", LEARNERS, "transformer")
     budget = query.whole("budget", 4, TRAINING["budget"], 40)
     lengths = ",".join(str(context) for context in sorted(set(contexts)))
-    words = ["learn", "--context", lengths, "--learner", learner, "--budget", str(budget), "--store", str(serving.store)]
+    words = [
+        "learn",
+        "--context",
+        lengths,
+        "--learner",
+        learner,
+        "--budget",
+        str(budget),
+        "--store",
+        str(serving.store),
+    ]
     return Command(f"{task} by {learner}, T = {lengths}", (*words, "--", task))
 
 

@@ -1,9 +1,14 @@
 """Create a variable: a formula, the head that computes it, its proof, its norms and its bound."""
 
+from functools import lru_cache
+
 from keyhole.api.bound import bound
-from keyhole.api.compile import Compiled, compile
+from keyhole.api.compile import Compiled
+from keyhole.api.compile import compile as compile_function
 from keyhole.api.describe import describe
 from keyhole.api.respond import respond
+from keyhole.boolean import SparseFunction
+from keyhole.boolean import read_function as read_formula
 from keyhole.errors import ArgumentError
 from keyhole.serve.limits import CONTEXT, FORMULA, SAMPLES, SPARSITY
 from keyhole.serve.query import Query
@@ -15,21 +20,13 @@ EXAMPLE = "x3 & x11"
 
 def variable(query: Query, _serving: Serving) -> Answer:
     """Everything the page shows of a formula, but for its answer to an input."""
-    formula = _formula(query)
-    described = describe(formula)
-    if described.sparsity > SPARSITY:
-        raise ArgumentError(
-            f"The function looks at {described.sparsity} positions; the lab takes at most {SPARSITY}. The command "
-            "`keyhole compile` takes more."
-        )
-    shortest = max(described.positions, default=0) + 1
-    context = max(query.whole("context", 1, CONTEXT, 16), shortest)
-    compiled = compile(formula, context)
+    compiled, shortest = _compiled(query)
+    plan = compiled.plan
     guarantees = bound(compiled, samples=query.number("samples", 1, SAMPLES, 1e6))
     return {
-        "context": context,
+        "context": plan.context,
         "shortest": shortest,
-        "description": describe(formula, context=context).record(),
+        "description": describe(plan.function, context=plan.context).record(),
         "compiled": compiled.record(),
         "bound": {**guarantees.record(), "summary": guarantees.summary},
     }
@@ -37,20 +34,25 @@ def variable(query: Query, _serving: Serving) -> Answer:
 
 def response(query: Query, _serving: Serving) -> Answer:
     """Where the heads look on one input, and what comes out."""
-    return respond(_compiled(query), query.places("ones", CONTEXT)).record()
+    return respond(_compiled(query)[0], query.places("ones", CONTEXT)).record()
 
 
-def _formula(query: Query) -> str:
-    return query.text("formula", FORMULA, EXAMPLE)
+def _compiled(query: Query) -> tuple[Compiled, int]:
+    """The head for the formula at the context asked for, or at the shortest that holds it; and that shortest one."""
+    function = read_formula(query.text("formula", FORMULA, EXAMPLE))
+    if function.sparsity > SPARSITY:
+        raise ArgumentError(
+            f"The function looks at {function.sparsity} positions; the lab takes at most {SPARSITY}. At a terminal, "
+            "`keyhole compile` takes more."
+        )
+    shortest = max(function.positions, default=0) + 1
+    return _kept(function, max(query.whole("context", 1, CONTEXT, 16), shortest)), shortest
 
 
-def _compiled(query: Query) -> Compiled:
-    formula = _formula(query)
-    described = describe(formula)
-    if described.sparsity > SPARSITY:
-        raise ArgumentError(f"The function looks at {described.sparsity} positions; the lab takes at most {SPARSITY}.")
-    shortest = max(described.positions, default=0) + 1
-    return compile(formula, max(query.whole("context", 1, CONTEXT, 16), shortest))
+@lru_cache(maxsize=32)
+def _kept(function: SparseFunction, context: int) -> Compiled:
+    """The compiled head, kept for the next bit that is flipped."""
+    return compile_function(function, context)
 
 
 SCREEN = Screen(
