@@ -16,6 +16,10 @@ def serve_command(
         str, typer.Option(help="Address to listen at; another than this machine's own needs KEYHOLE_PASSWORD.")
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="A checkpoint to read: a folder, a file, or minilm. May be given often.", metavar="DIR"),
+    ] = None,
     report: Annotated[Path, typer.Option(help="Folder that `keyhole reproduce` wrote.", metavar="DIR")] = Path(
         "report"
     ),
@@ -23,7 +27,8 @@ def serve_command(
         Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole, if not given.", metavar="DIR")
     ] = None,
 ) -> None:
-    """Open the live lab in a browser: create a variable, infer a latent, read the claims.
+    """Open the live lab in a browser: create a variable, watch samples turn into a law, infer a latent,
+    read a model, read the claims.
 
     The lab listens on this machine alone and needs no network. The printed address opens one browser. Everything it
     shows comes from the same functions as the other commands.
@@ -33,10 +38,12 @@ def serve_command(
       keyhole serve
 
       keyhole serve --port 9000 --no-browser
+
+      keyhole serve --model checkpoints/mine --model minilm
     """
     from keyhole.api.runs import store_folder
     from keyhole.serve import Serving, serve
 
     password = os.environ.get("KEYHOLE_PASSWORD")
-    serving = Serving(store_folder(store), report, host=host, port=port, password=password)
+    serving = Serving(store_folder(store), report, tuple(model or ()), host=host, port=port, password=password)
     serve(serving, lambda line: typer.echo(line, err=True), browser=browser)

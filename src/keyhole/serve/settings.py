@@ -13,7 +13,7 @@ class Serving:
 
     store: Path  # the folder of the runs
     report: Path  # the folder of the findings
-    models: tuple[Path, ...] = ()  # checkpoints, named on the command line
+    models: tuple[str, ...] = ()  # checkpoints: folders, files, or names of packaged models
     host: str = "127.0.0.1"
     port: int = 8437
     password: str | None = None  # chosen by the user; without one, an address serves once

@@ -37,15 +37,30 @@ export function shown(value, digits = 3) {
 
 /** Ask a question; the newest of a name wins, and a refusal is shown as its sentence. */
 const asked = new Map();
+let waiting = 0;
 export async function ask(screen, question, words) {
   const name = `${screen}/${question}`;
   asked.get(name)?.abort();
   const control = new AbortController();
   asked.set(name, control);
-  const response = await fetch(`/ask/${name}?${new URLSearchParams(words)}`, { signal: control.signal });
-  const answer = await response.json();
+  busy(1);
+  let response, answer;
+  try {
+    response = await fetch(`/ask/${name}?${new URLSearchParams(words)}`, { signal: control.signal });
+    answer = await response.json();
+  } finally {
+    busy(-1);
+  }
   if (!response.ok || answer.refused) throw new Error(answer.refused ?? answer.error);
   return answer;
+}
+
+/** Say that something is being computed, where it takes long enough to be wondered about. */
+function busy(change) {
+  waiting += change;
+  const place = document.getElementById("busy");
+  if (!waiting) place.hidden = true;
+  else setTimeout(() => { place.hidden = !waiting; }, 250);
 }
 
 /** Show a refusal, or take the last one away. */
