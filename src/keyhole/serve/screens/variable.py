@@ -46,6 +46,10 @@ def _compiled(query: Query) -> tuple[Compiled, int]:
             "`keyhole compile` takes more."
         )
     shortest = max(function.positions, default=0) + 1
+    if shortest > CONTEXT:
+        raise ArgumentError(
+            f"The function looks at position {shortest - 1}; contexts of the lab have at most {CONTEXT:,} positions."
+        )
     return _kept(function, max(query.whole("context", 1, CONTEXT, 16), shortest)), shortest
 
 

@@ -67,6 +67,7 @@ function busy(change) {
 export function refuse(sentence) {
   const place = document.getElementById("refusal");
   place.textContent = sentence ?? "";
+  place.classList.toggle("marked", Boolean(sentence?.includes("\n"))); // a formula with a mark below what is wrong
   place.hidden = !sentence;
   document.querySelector(".columns")?.classList.toggle("waiting", Boolean(sentence));
 }
