@@ -34,6 +34,7 @@ import argparse
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -43,9 +44,9 @@ import torch
 from torch import nn
 
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.loop import State, advance, draw_from_set, optimizer_of, rates_of
 from keyhole.lab.learners.training.network import initial
 from keyhole.lab.learners.training.prepare import prepare_set
+from keyhole.lab.learners.training.step import FROM_A_SET, State, draw_stretch, optimizer_of, rates_of, run_stretch
 from keyhole.lab.task import SparseTask
 
 WIDTH, HIDDEN, RATE = 64, 256, 1e-3
@@ -100,7 +101,7 @@ class Ours:
         rng = np.random.default_rng(0)
         instance = SparseTask("and:3").instance(context, rng)
         self.examples = instance.training_set(SAMPLES, rng)
-        self.draw_batch = partial(draw_from_set, self.settings, prepare_set(self.examples, whole=not batch), context)
+        self.data, self.context = prepare_set(self.examples, whole=not batch), context
         self.rates = rates_of(self.settings)
         self.optimizer = optimizer_of(self.settings)
         self.parameters = initial(self.settings, 2, context, jax.random.key(0))
@@ -111,18 +112,19 @@ class Ours:
         return State(self.parameters, self.optimizer.init(self.parameters), jnp.int32(0))
 
     def rows(self, step: int) -> np.ndarray:
-        """The rows of the training set that this step sees: what `advance` draws."""
+        """The rows of the training set that this step sees: what `draw_stretch` draws."""
         draw, _ = jax.random.split(jax.random.fold_in(self.key, step))
         return np.asarray(jax.random.randint(draw, (self.settings.batch,), 0, SAMPLES))
 
     def steps(self, count: int) -> Callable[[State], tuple[State, jax.Array]]:
-        """`count` steps as one compiled call."""
+        """`count` steps as one compiled call: draws and stretch, which a run compiles apart."""
+        settings = replace(self.settings, every=count, steps=count)
 
-        def step(state: State, _: None) -> tuple[State, jax.Array]:
-            key = jax.random.fold_in(self.key, state.step)
-            return advance(self.settings, self.optimizer, self.draw_batch, self.rates, state, key)
+        def stretch(state: State) -> tuple[State, jax.Array]:
+            draws = draw_stretch(FROM_A_SET, settings, settings.batch, self.data.size, self.key, state.step)
+            return run_stretch(FROM_A_SET, settings, self.context, self.data, self.rates, state, draws)
 
-        return jax.jit(lambda state: jax.lax.scan(step, state, None, length=count))
+        return jax.jit(stretch)
 
     def milliseconds(self) -> float:
         """CPU time of one step."""

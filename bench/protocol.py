@@ -152,8 +152,8 @@ def losses_apart(context: int, samples: int, steps: int) -> float:
     import numpy as np
 
     from keyhole.lab.learners import preset
-    from keyhole.lab.learners.training.loop import State, advance, optimizer_of, rates_of
-    from keyhole.lab.learners.training.network import initial
+    from keyhole.lab.learners.training.network import NO_DROPOUT, initial
+    from keyhole.lab.learners.training.step import State, advance, optimizer_of, rates_of
 
     settings = replace(preset("paper"), dropout=0.0, attention_dropout=0.0)
     parameters = initial(settings, 2, context, jax.random.key(0))
@@ -172,10 +172,8 @@ def losses_apart(context: int, samples: int, steps: int) -> float:
     state = State(parameters, optimizer_of(settings).init(parameters), jnp.int32(0))
     batch = jnp.asarray(inputs.numpy(), jnp.uint8), jnp.asarray(labels.numpy()), jnp.full(samples, 1 / samples)
     apart = 0.0
-    for step in range(steps):
-        state, ours = advance(
-            settings, optimizer_of(settings), lambda _: batch, rates_of(settings), state, jax.random.key(step)
-        )
+    for _ in range(steps):
+        state, ours = advance(settings, optimizer_of(settings), rates_of(settings), state, batch, NO_DROPOUT)
         optimizer.zero_grad()
         loss = nn.functional.binary_cross_entropy_with_logits(network(inputs), labels)
         loss.backward()

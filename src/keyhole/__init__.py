@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from keyhole import latent as latent
     from keyhole import papers as papers
     from keyhole import pretrained as pretrained
+    from keyhole import pretraining as pretraining
     from keyhole import profile as profile
     from keyhole import progress as progress
     from keyhole import rigorous as rigorous
@@ -140,6 +141,7 @@ _PACKAGES = (
     "latent",
     "papers",
     "pretrained",
+    "pretraining",
     "profile",
     "progress",
     "rigorous",

@@ -231,7 +231,12 @@ class SparseTask:
 
 
 def task_from_record(record: Mapping[str, Any]) -> Task:
-    """The task that a record was made of."""
+    """The task that a record was made of; refused where it is no hidden function, since such a task makes its runs."""
+    if "pretraining" in record:
+        raise ArgumentError(
+            f"The run is one of pretraining ({record['pretraining']}), which hides no function of a context: "
+            "nothing of it can be certified. Give a run that `keyhole.learn` made."
+        )
     return SparseTask(**record)
 
 

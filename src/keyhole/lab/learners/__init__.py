@@ -27,6 +27,7 @@ from keyhole.lab.learners.registry import (
     register_family,
     register_learner,
 )
+from keyhole.lab.learners.set_settings import SetSettings
 from keyhole.lab.learners.settings import TransformerSettings, changed
 from keyhole.lab.learners.transformer import TransformerLearner, transformer_with_preset
 
@@ -38,6 +39,7 @@ __all__ = [
     "OnlineLearner",
     "Predictor",
     "Reading",
+    "SetSettings",
     "StatesLimits",
     "StatesMemory",
     "StatesPackages",

@@ -4,7 +4,7 @@ import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from keyhole.lab.learners.base import (
 from keyhole.lab.observation import Observer, SampleSource
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.task import BLOCK as DRAWN
-from keyhole.lab.task import Examples, Instance
+from keyhole.lab.task import Examples, Instance, Task
 
 FRESH = 10_000  # inputs on which success is judged
 SUCCESS = 0.99  # of them answered rightly
@@ -57,6 +57,14 @@ class RunResult:
         return cls(**fields)
 
 
+@runtime_checkable
+class MakesRuns(Protocol):
+    """A task that is no hidden Boolean function, and makes its runs itself; they are kept as all others are."""
+
+    def make(self, spec: RunSpec) -> RunResult:
+        """Make one run of this task."""
+
+
 def run(spec: RunSpec) -> RunResult:
     """Make one run. The same specification gives the same result on the same kind of machine, wherever it is run.
 
@@ -65,6 +73,8 @@ def run(spec: RunSpec) -> RunResult:
     of the packages, the processor, and one thread, since sums that threads share are added in another order. Workers
     have one thread; `keyhole runs show` names the other two.
     """
+    if isinstance(spec.task, MakesRuns):
+        return spec.task.make(spec)
     began = time.perf_counter()
     instance, examples, fitted = learn(spec)
     accuracy = judge(fitted.predict, instance, spec)
@@ -102,8 +112,10 @@ def digest(weights: Mapping[str, np.ndarray]) -> str:
 def learn(spec: RunSpec) -> tuple[Instance, Examples | None, Fitted]:
     """The hidden part, the training set (None: fresh samples) and what was learned from it."""
     instance, examples = data_of(spec)
-    require_learnable(spec.learner, instance, online=examples is None)
     learner, seed = spec.learner, spec.seeds()[2]
+    if not isinstance(learner, Learner):
+        raise ArgumentError(f"{learner.name} does not learn hidden functions; use a learner of keyhole.lab.learners.")
+    require_learnable(learner, instance, online=examples is None)
     if isinstance(learner, Observable):
         learner = learner.with_observer(Observer(instance))
     if examples is not None:
@@ -136,6 +148,8 @@ def _require_online(learner: Learner) -> OnlineLearner:
 def data_of(spec: RunSpec) -> tuple[Instance, Examples | None]:
     """The hidden part of a run and its training set."""
     hidden, drawn, _, _ = spec.seeds()
+    if not isinstance(spec.task, Task):
+        raise ArgumentError(f"{spec.task.name} is no hidden function of a context; it makes its runs itself.")
     instance = spec.task.instance(spec.context, np.random.default_rng(hidden))
     if spec.samples is None:
         return instance, None

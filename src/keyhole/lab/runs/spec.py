@@ -18,24 +18,35 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from keyhole.errors import ArgumentError
-from keyhole.lab.learners.base import Learner
 from keyhole.lab.learners.registry import learner_from_record
-from keyhole.lab.task import Task, task_from_record
+from keyhole.lab.task import task_from_record
 
 NUMERICS = 1  # raised when the same configuration gives other numbers
+
+
+@runtime_checkable
+class Described(Protocol):
+    """What a run is made of, as far as its name goes: a task or a learner, with a name and a record."""
+
+    @property
+    def name(self) -> str:
+        """How a person names it."""
+
+    def record(self) -> dict[str, Any]:
+        """Every field as plain values: they seed the run."""
 
 
 @dataclass(frozen=True)
 class RunSpec:
     """One run to be made: a task, a learner, a context length, a sample size (None: fresh samples), a seed."""
 
-    task: Task
-    learner: Learner
+    task: Described
+    learner: Described
     context: int
     samples: int | None
     seed: int

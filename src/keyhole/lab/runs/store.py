@@ -23,11 +23,11 @@ from keyhole.files.looking import is_there
 from keyhole.files.model import write_model
 from keyhole.files.package_versions import versions
 from keyhole.files.reading import parse_json
-from keyhole.lab.learners.base import Learner, StatesPackages
+from keyhole.lab.learners.base import StatesPackages
 from keyhole.lab.runs.database import explain_errors, open_database, transaction
 from keyhole.lab.runs.leases import LEASE, Lease, this_host
 from keyhole.lab.runs.run import RunResult
-from keyhole.lab.runs.spec import RunSpec
+from keyhole.lab.runs.spec import Described, RunSpec
 
 FILE = "runs.sqlite"
 BATCH = 500  # names asked for at once, below SQLite's smallest limit of 999 parameters
@@ -97,7 +97,7 @@ class Store:
             entries = list(self._among(f"SELECT {SHORT} FROM runs", identities))  # noqa: S608  (no value in it)
             return {entry[0]: _summary(entry) for entry in entries}
 
-    def other_versions(self, identities: Sequence[str], learner: Learner) -> dict[str, int]:
+    def other_versions(self, identities: Sequence[str], learner: Described) -> dict[str, int]:
         """How many of these runs of a learner were made with other versions than the present, by what differs.
 
         Only packages that decide the learner's numbers count: those it states, or else all.
@@ -151,6 +151,12 @@ class Store:
         with explain_errors(self.path):
             outcome = RunResult.from_record(parse_json(result))
             return StoredRun(_summary(short), parse_json(configuration), outcome, parse_json(made_with), cpu)
+
+    def results(self, identities: Sequence[str]) -> dict[str, RunResult]:
+        """Those of the runs that are finished, with everything but their weights."""
+        with explain_errors(self.path):
+            entries = list(self._among("SELECT identity, result FROM runs", identities))
+            return {name: RunResult.from_record(parse_json(result)) for name, result in entries}
 
     def claim(self, identities: Sequence[str]) -> set[str]:
         """Those of the runs that are now this process's to make: neither finished nor claimed by a live process."""
@@ -238,7 +244,7 @@ def _entry(spec: RunSpec, result: RunResult) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _packages_of(learner: Learner) -> tuple[str, ...]:
+def _packages_of(learner: Described) -> tuple[str, ...]:
     """The packages whose versions decide a learner's numbers: those it states, or else all that are stored."""
     return learner.packages if isinstance(learner, StatesPackages) else PACKAGES
 

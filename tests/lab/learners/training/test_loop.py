@@ -12,11 +12,12 @@ import pytest
 from keyhole.attention import evaluate, tabulate
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training import loop
-from keyhole.lab.learners.training.loop import State, advance, cross_entropy, optimizer_of, rates_of, train
-from keyhole.lab.learners.training.network import apply, initial, model_of, path_norm
+from keyhole.lab.learners.training import loop, step
+from keyhole.lab.learners.training.loop import starting_state, train
+from keyhole.lab.learners.training.network import apply, draw_dropout, initial, model_of, path_norm
 from keyhole.lab.learners.training.predict import predictor_of, shape_of
 from keyhole.lab.learners.training.prepare import prepare_set, prepare_source
+from keyhole.lab.learners.training.step import State, advance, cross_entropy, optimizer_of, rates_of
 from keyhole.lab.learners.transformer import TransformerLearner
 from keyhole.lab.observation import Observer, SampleSource
 from keyhole.lab.runs.run import learn, run
@@ -42,17 +43,28 @@ def fresh(task, count, key):
     """An instance and fresh samples as the compiled loop draws them."""
     instance = task.instance(CONTEXT, np.random.default_rng(0))
     source = prepare_source(SampleSource(instance))
-    inputs, labels, _ = loop.draw_fresh(replace(SMALL, batch=count), source, CONTEXT, jax.random.key(key))
+    inputs, labels, _ = step.fresh_batch(replace(SMALL, batch=count), source, CONTEXT, jax.random.key(key))
     return instance, np.asarray(inputs), np.asarray(labels) > 0
+
+
+def one_step(settings, data):
+    """A compiled step: a state and a key in, the next state and the loss out."""
+    count = settings.batch or len(data.labels)
+
+    def move(state, key):
+        ahead, drop = jax.random.split(key)
+        batch = step.batch_of_rows(settings, data, CONTEXT, step.draw_rows(settings, data.size, ahead))
+        dropout = draw_dropout(settings, count, drop)
+        return advance(settings, optimizer_of(settings), rates_of(settings), state, batch, dropout)
+
+    return jax.jit(move)
 
 
 def stepped(settings, data, step=0):
     """Parameters before and after one step, and its loss."""
     parameters = initial(settings, 2, CONTEXT, jax.random.key(0))
-    optimizer = optimizer_of(settings)
-    state = State(parameters, optimizer.init(parameters), jnp.int32(step))
-    step = jax.jit(partial(advance, settings, optimizer, partial(loop.draw_from_set, settings, data, CONTEXT)))
-    after, loss = step(rates_of(settings), state, jax.random.key(1))
+    state = State(parameters, optimizer_of(settings).init(parameters), jnp.int32(step))
+    after, loss = one_step(settings, data)(state, jax.random.key(1))
     return parameters, after.parameters, float(loss)
 
 
@@ -91,14 +103,13 @@ def test_a_first_step_of_adam(kind):
 def walked(settings, data, count):
     """The parameters before each of some steps and after the last, and the gradient before each, as doubles."""
     parameters = initial(settings, 2, CONTEXT, jax.random.key(0))
-    optimizer = optimizer_of(settings)
-    state = State(parameters, optimizer.init(parameters), jnp.int32(0))
-    step = jax.jit(partial(advance, settings, optimizer, partial(loop.draw_from_set, settings, data, CONTEXT)))
+    state = State(parameters, optimizer_of(settings).init(parameters), jnp.int32(0))
+    step = one_step(settings, data)
     slope = slope_of(settings, data, 40)
     seen, gradients = [state.parameters], []
     for _ in range(count):
         gradients.append(slope(state.parameters)[1])
-        state, _ = step(rates_of(settings), state, jax.random.key(1))
+        state, _ = step(state, jax.random.key(1))
         seen.append(state.parameters)
 
     def plain(some):
@@ -136,9 +147,9 @@ def test_three_steps_remember_the_slopes_before(optimizer, kind):
         slopes = [one[name] + (decay if kind == "coupled" else 0) for one, decay in zip(gradients, decays, strict=True)]
         steep = np.min(np.abs(slopes), axis=0) > 1e-4
         assert steep.any() or not np.any(slopes)
-        for step, towards in enumerate(directions(settings, slopes)):
-            moved = towards + (0 if kind == "coupled" else decays[step])
-            apart = seen[step + 1][name] - (seen[step][name] - 0.01 * (step + 1) / 4 * moved)
+        for place, towards in enumerate(directions(settings, slopes)):
+            moved = towards + (0 if kind == "coupled" else decays[place])
+            apart = seen[place + 1][name] - (seen[place][name] - 0.01 * (place + 1) / 4 * moved)
             assert np.abs(apart * steep).max() < 1e-5
 
 
@@ -201,8 +212,21 @@ def test_one_compilation_serves_every_cell_of_a_shape():
     others = [replace(SMALL, rate=2e-2), replace(SMALL, decay=0.0, tolerance=0.1, warmup=10)]
     for settings, samples in zip(others, (30, 900), strict=True):
         run(RunSpec(LITERAL, TransformerLearner(settings), CONTEXT, samples, 1))
-    program = loop.compiled_loop(loop.ON_A_SET, shape_of(SMALL), CONTEXT, 2)
-    assert program._cache_size() == 1
+    stretch = loop.compiled_stretch(loop.FROM_A_SET, shape_of(SMALL), CONTEXT)
+    draws = loop.compiled_draws(loop.FROM_A_SET, shape_of(SMALL), SMALL.batch)
+    assert stretch.jitted._cache_size() == draws.jitted._cache_size() == 1
+    run(RunSpec(LITERAL, LEARNER, CONTEXT + 1, 40, 0))
+    assert draws.jitted._cache_size() == 1  # another context draws by the same program
+
+
+@pytest.mark.parametrize("context", [1, 7, 1024, 1030])
+def test_weights_at_the_start_do_not_feel_the_padding(context):
+    """Starting weights, drawn for a padded context and cut, are those drawn for the context itself, to the bit."""
+    drawn = jax.jit(partial(initial, SMALL, 2, context))(jax.random.key(3))
+    cut = starting_state(SMALL, 2, context, jax.random.key(3)).parameters
+    assert drawn.keys() == cut.keys()
+    for name, array in drawn.items():
+        assert np.array_equal(array, cut[name])
 
 
 def test_a_literal_is_learned_and_training_stops():
@@ -249,7 +273,7 @@ def test_dropout_is_random_and_keeps_the_mean(dropped):
     settings = replace(SMALL, hidden=0, norm="none", **dropped)
     parameters = initial(settings, 2, CONTEXT, jax.random.key(0))
     inputs = jnp.asarray(np.random.default_rng(0).integers(0, 2, (3, CONTEXT)).astype(np.uint8))
-    dropped = jax.jit(jax.vmap(partial(apply, settings, parameters, inputs)))
+    dropped = jax.jit(jax.vmap(lambda key: apply(settings, parameters, inputs, draw_dropout(settings, 3, key))))
     draws = dropped(jax.random.split(jax.random.key(1), 4000))
     plain = np.asarray(apply(settings, parameters, inputs))
     spread = np.asarray(draws.std(axis=0))
@@ -298,7 +322,7 @@ def test_unsafe_scores_are_answered_by_softmax():
     fitted = train(SMALL, instance.size, examples, np.random.SeedSequence(0), Observer(instance))
     weights = {**fitted.weights, "positions": fitted.weights["positions"] * 1e4}
     parameters = {name: jnp.asarray(array) for name, array in weights.items()}
-    predict = predictor_of(SMALL, CONTEXT, parameters, weights)
+    predict = predictor_of(SMALL, CONTEXT, parameters, weights, fitted.readings[-1]["spread"] * 1e4)
     inputs = instance.inputs(200, np.random.default_rng(1))
     assert (predict(inputs) == (evaluate(tabulate(model_of(SMALL, weights)), inputs) > 0)).all()
 

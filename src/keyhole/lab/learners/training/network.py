@@ -7,12 +7,12 @@ one-hot rows. `model_of` gives the same weights as a general `Model`, which is t
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, UInt8
+from jaxtyping import Array, Bool, Float, UInt8
 
 from keyhole.attention import (
     GELU,
@@ -32,6 +32,17 @@ from keyhole.attention import (
 from keyhole.lab.learners.settings import TransformerSettings
 
 Parameters = dict[str, Array]
+
+
+class Dropout(NamedTuple):
+    """What is dropped in one step, of a batch of n sequences."""
+
+    attention: Bool[Array, "n d"] | None  # which entries of what attention adds are kept; None: all
+    feedforward: Bool[Array, "n d"] | None
+    weights: Array | None  # the key that decides which weights of attention are kept; None: all
+
+
+NO_DROPOUT = Dropout(None, None, None)
 
 
 def initial(settings: TransformerSettings, symbols: int, context: int, key: Array) -> Parameters:
@@ -131,7 +142,7 @@ def attend(
     mass, _ = exponentials(scores)
     heads, width = settings.heads, settings.width // settings.heads
     weighted = (mass[..., None] * values.reshape(*mass.shape, width)).reshape(values.shape)
-    if key is not None and settings.attention_dropout:
+    if key is not None:
         total = chosen_sum(sequences, mass[:, :-1, :]) + mass[0, -1, :]
         sums = _kept_sum(settings, sequences, weighted.reshape(*mass.shape, width), key)
         return (sums / total[:, :, None]).reshape(-1, settings.width)
@@ -160,24 +171,35 @@ def _kept_sum(
     return total.transpose(1, 0, 2)
 
 
-def apply(
-    settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"], key: Array | None = None
-) -> Float[Array, "n"]:
-    """The network's number for each sequence; with a key, what attention and feed-forward add is dropped at random.
+def draw_dropout(settings: TransformerSettings, count: int, key: Array) -> Dropout:
+    """What is dropped in one step of so many sequences: masks that do not depend on the context, and a key."""
+    first, second = jax.random.split(key)
+    shape, chance = (count, settings.width), 1 - settings.dropout
+    fed = bool(settings.dropout and settings.hidden)
+    return Dropout(
+        jax.random.bernoulli(first, chance, shape) if settings.dropout else None,
+        jax.random.bernoulli(second, chance, shape) if fed else None,
+        jax.random.fold_in(key, 2) if settings.attention_dropout else None,
+    )
 
-    So are weights of attention, where the settings say so.
-    """
+
+def apply(
+    settings: TransformerSettings,
+    parameters: Parameters,
+    sequences: UInt8[Array, "n T"],
+    dropout: Dropout = NO_DROPOUT,
+) -> Float[Array, "n"]:
+    """The network's number for each sequence, with what is dropped from attention and the feed-forward part."""
     p, pre, post = parameters, settings.norm == "pre", settings.norm == "post"
-    keys = (None, None) if key is None else tuple(jax.random.split(key))
-    within = None if key is None else jax.random.fold_in(key, 2)
-    stream = _dropped(settings, attend(settings, p, sequences, within) @ p["output"] + p["output_bias"], keys[0])
+    read = attend(settings, p, sequences, dropout.weights) @ p["output"] + p["output_bias"]
+    stream = _dropped(settings, read, dropout.attention)
     stream = stream + _cls(settings, p) if settings.residual else stream
     stream = _norm(settings, p, "attention_norm", stream) if post else stream
     if settings.hidden:
         entering = _norm(settings, p, "feedforward_norm", stream) if pre else stream
         active = jax.nn.relu if settings.activation == "relu" else _gelu
         fed = active(entering @ p["inner"] + p["inner_bias"]) @ p["outer"] + p["outer_bias"]
-        fed = _dropped(settings, fed, keys[1])
+        fed = _dropped(settings, fed, dropout.feedforward)
         stream = stream + fed if settings.residual else fed
         stream = _norm(settings, p, "feedforward_norm", stream) if post else stream
     stream = _norm(settings, p, "final_norm", stream) if settings.final_norm else stream
@@ -267,8 +289,5 @@ def _gelu(x: Array) -> Array:
     return x * (1 + jax.scipy.special.erf(x / math.sqrt(2))) / 2
 
 
-def _dropped(settings: TransformerSettings, rows: Array, key: Array | None) -> Array:
-    if key is None or not settings.dropout:
-        return rows
-    kept = jax.random.bernoulli(key, 1 - settings.dropout, rows.shape)
-    return jnp.where(kept, rows / (1 - settings.dropout), 0.0)
+def _dropped(settings: TransformerSettings, rows: Array, kept: Array | None) -> Array:
+    return rows if kept is None else jnp.where(kept, rows / (1 - settings.dropout), 0.0)

@@ -1,18 +1,16 @@
 """A trained network as a predictor, and which settings decide a compiled program."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Bool, UInt8
 
 from keyhole.attention import evaluate, safe_width, tabulate
 from keyhole.lab.learners.base import Predictor
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.network import Parameters, apply, exponentials, model_of, tables
+from keyhole.lab.learners.training.compiling import Program
+from keyhole.lab.learners.training.network import Parameters, apply, model_of
 
 PREDICTED = 1024  # inputs predicted in one call
 
@@ -27,19 +25,22 @@ def shape_of(settings: TransformerSettings) -> TransformerSettings:
 
 
 def predictor_of(
-    settings: TransformerSettings, context: int, parameters: Parameters, weights: dict[str, np.ndarray]
+    settings: TransformerSettings,
+    context: int,
+    parameters: Parameters,
+    weights: dict[str, np.ndarray],
+    spread: float,
 ) -> Predictor:
     """The network's answers, in blocks of one shape; scores beyond the product's safe range go by softmax.
 
-    A network that diverged answers 0 to everything.
+    The spread is that of its last reading. A network that diverged answers 0 to everything.
     """
     if has_diverged(weights):
         return lambda inputs: np.zeros(len(inputs), dtype=bool)
-    spread = float(exponentials(tables(settings, parameters)[0])[1])
     if not spread < safe_width(np.finfo(np.float32), context):
         tabulated = tabulate(model_of(settings, weights))
         return lambda inputs: np.asarray(evaluate(tabulated, inputs)) > 0
-    applied = _compiled(shape_of(settings))
+    applied = compiled_outputs(shape_of(settings))
 
     def predict(inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
         spare = -len(inputs) % PREDICTED
@@ -56,5 +57,6 @@ def has_diverged(weights: dict[str, np.ndarray]) -> bool:
 
 
 @cache
-def _compiled(settings: TransformerSettings) -> Callable[..., Any]:
-    return jax.jit(partial(apply, settings))
+def compiled_outputs(settings: TransformerSettings) -> Program:
+    """The program for the network's outputs, shared by readings and predictions of as many rows."""
+    return Program(partial(apply, settings), f"outputs {settings}", quick=True)

@@ -28,9 +28,9 @@ READ = 1 << 22  # scores, or entries of rows, computed at once
 class Batches(NamedTuple):
     """Sequences with their targets, a leading axis of steps in front: vectors (mean-squared) or one-hot (log loss)."""
 
-    tokens: Float[Array, "*steps batch T d"]
-    lengths: Int[Array, "*steps batch"]
-    targets: Float[Array, "*steps batch k"]
+    tokens: Float[Any, "*steps batch T d"]
+    lengths: Int[Any, "*steps batch"]
+    targets: Float[Any, "*steps batch k"]
 
 
 Draw = Callable[[int], Batches]  # so many sequences, drawn afresh
@@ -125,7 +125,7 @@ def _compiled(settings: SetSettings) -> Callable[..., Any]:
 def _loss(settings: SetSettings, parameters: Parameters, batch: Batches) -> Array:
     outputs, _ = apply(settings, parameters, batch.tokens, batch.lengths)
     if settings.loss == "log":
-        return -(batch.targets * jax.nn.log_softmax(outputs)).sum(axis=1).mean()
+        return -jnp.sum(batch.targets * jax.nn.log_softmax(outputs), axis=1).mean()
     return jnp.square(outputs - batch.targets).sum(axis=1).mean()
 
 
@@ -141,7 +141,10 @@ def apply(
 
 
 def initial(settings: SetSettings, inputs: int, outputs: int, longest: int, key: Array) -> Parameters:
-    """The start: matrices with entries N(0, 1/inputs), gains 1, everything else 0, the read-out a tenth of that."""
+    """The start: matrices with entries N(0, 1/inputs), the read-out a tenth of that, gains 1, biases 0.
+
+    Tokens of an encoder are embedded as x·N(0, 0.3²) + N(0, 1): a norm of x·w alone would keep a number's sign only.
+    """
     width, hidden = settings.width, settings.hidden
     shapes: dict[str, tuple[int, ...]] = {"readout": (width, outputs)}
     if settings.network == "encoder":
@@ -168,9 +171,13 @@ def initial(settings: SetSettings, inputs: int, outputs: int, longest: int, key:
             biases[f"{name}_bias"] = array.shape[1]
     gains = {f"{name}{layer}_gain": width for layer in range(settings.layers) for name in ("attention", "mlp")}
     ends = {"final_gain": width} if settings.network == "encoder" else {}
+    zeros = {name: jnp.zeros(size) for name, size in biases.items()}
+    if settings.network == "encoder":
+        start["embed"] = 0.3 * np.sqrt(inputs) * start["embed"]
+        zeros["embed_bias"] = jax.random.normal(jax.random.fold_in(key, 1), (width,))
     return {
         **start,
-        **{name: jnp.zeros(size) for name, size in biases.items()},
+        **zeros,
         **({name: jnp.ones(size) for name, size in {**gains, **ends}.items()} if settings.network == "encoder" else {}),
     }
 
@@ -208,8 +215,11 @@ def _pool(settings: SetSettings, w: Parameters, tokens: Array, there: Array) -> 
 
 
 def _flatten(settings: SetSettings, w: Parameters, tokens: Array, there: Array) -> tuple[Array, tuple[Array, ...]]:  # noqa: ARG001
-    """A network of all tokens side by side: each position has weights of its own."""
-    marked = jnp.concatenate([tokens * there[:, :, None], there[:, :, None].astype(tokens.dtype)], axis=2)
+    """A network of all tokens side by side: each position has weights of its own; there are none beyond."""
+    places = w["embed"].shape[0] // (tokens.shape[2] + 1)
+    seen = there[:, :places, None]
+    marked = jnp.concatenate([tokens[:, :places] * seen, seen.astype(tokens.dtype)], axis=2)
+    marked = jnp.pad(marked, ((0, 0), (0, places - marked.shape[1]), (0, 0)))
     units = jax.nn.gelu(marked.reshape(len(tokens), -1) @ w["embed"] + w["embed_bias"])
     return _top(w, units @ w["pooled"] + w["pooled_bias"])
 

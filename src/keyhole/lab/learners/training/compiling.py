@@ -1,0 +1,76 @@
+"""Compiled programs: one for each shape of its arguments, compiled by one process at a time, and kept for the others.
+
+The compiled form goes into jax's own cache on disk, where there is one. Processes that want the same program at the
+same time would each compile it; a lock beside that cache makes all but the first wait, and then read what it compiled.
+"""
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+
+QUICK = {"xla_cpu_use_fusion_emitters": False}  # compiles in two thirds of the time to programs as fast
+
+
+class Program:
+    """A function compiled when it is first called with arguments of some shapes; `name` says what decides it besides.
+
+    `quick` takes XLA's older emitters. They round sums of products otherwise in places, as in a step of Adam; only
+    programs that came out equal to the bit are compiled with them, because the numbers of a run must not change.
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str, *, quick: bool) -> None:
+        self.jitted = jax.jit(function, compiler_options=quick_options() if quick else None)
+        self.name = name
+        self.shapes: set[tuple[tuple[int, ...], ...]] = set()
+
+    def __call__(self, *arguments: Any) -> Any:
+        """What the function gives."""
+        shapes = tuple(leaf.shape for leaf in jax.tree.leaves(arguments))
+        if shapes in self.shapes:
+            return self.jitted(*arguments)
+        with _alone(f"{self.name} {shapes}"):
+            value = self.jitted(*arguments)
+        self.shapes.add(shapes)
+        return value
+
+
+@cache
+def quick_options() -> dict[str, Any] | None:
+    """Options with which XLA compiles for a processor more quickly; None elsewhere, or where it knows them no more."""
+    if jax.default_backend() != "cpu":
+        return None
+    try:
+        jax.jit(lambda x: x, compiler_options=QUICK)(0.0)
+    except jax.errors.JaxRuntimeError:  # another version of XLA, which refuses a name that it does not know
+        return None
+    return QUICK
+
+
+@contextmanager
+def _alone(what: str) -> Iterator[None]:
+    """While no other process compiles the same; at once where jax keeps no programs, or no lock can be made."""
+    folder: str | None = getattr(jax.config, "jax_compilation_cache_dir", None)
+    try:
+        descriptor = os.open(_lock(folder, what), os.O_RDWR | os.O_CREAT, 0o666) if folder else None
+    except OSError:  # a folder that cannot be written to, or a disk without room: everybody compiles
+        descriptor = None
+    try:
+        if descriptor is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _lock(folder: str, what: str) -> Path:
+    """The file whose lock is held while something is compiled."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return Path(folder) / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.lock"
