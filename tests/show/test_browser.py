@@ -6,10 +6,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from helpers.browsing import open_browser
 from keyhole.claims.findings import reproduce
 from keyhole.figure import Axis, Figure
 from keyhole.show.site import save_figure
+
+from helpers.browsing import open_browser
 
 BARS = "svg path[aria-roledescription=bar]"
 WEIGHTS = tuple({"head": head, "mass": head / 3} for head in range(1, 4))

@@ -5,6 +5,7 @@ from keyhole.serve.screens.claims import SCREEN as CLAIMS
 from keyhole.serve.screens.latent import SCREEN as LATENT
 from keyhole.serve.screens.model import SCREEN as MODEL
 from keyhole.serve.screens.sweeps import SCREEN as SWEEPS
+from keyhole.serve.screens.training import SCREEN as TRAINING
 from keyhole.serve.screens.variable import SCREEN as VARIABLE
 
-SCREENS: tuple[Screen, ...] = (VARIABLE, SWEEPS, LATENT, MODEL, CLAIMS)
+SCREENS: tuple[Screen, ...] = (VARIABLE, TRAINING, SWEEPS, LATENT, MODEL, CLAIMS)

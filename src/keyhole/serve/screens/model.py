@@ -50,6 +50,6 @@ def _model(query: Query, serving: Serving) -> str:
 SCREEN = Screen(
     "model",
     "Read a model",
-    "Checkpoints that were named when the lab was started: the norms of their heads, and their attention on a sentence.",
+    "Checkpoints that were named when the lab was started: norms of their heads, and their attention on a sentence.",
     {"models": models, "norms": norms, "attention": attention},
 )

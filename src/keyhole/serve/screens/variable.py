@@ -5,10 +5,11 @@ from functools import lru_cache
 from keyhole.api.bound import bound
 from keyhole.api.compile import Compiled
 from keyhole.api.compile import compile as compile_function
-from keyhole.api.describe import describe
+from keyhole.api.describe import Description, describe
 from keyhole.api.respond import respond
 from keyhole.boolean import SparseFunction
 from keyhole.boolean import read_function as read_formula
+from keyhole.bounds.finite import information_floor
 from keyhole.errors import ArgumentError
 from keyhole.serve.limits import CONTEXT, FORMULA, SAMPLES, SPARSITY
 from keyhole.serve.query import Query
@@ -26,7 +27,8 @@ def variable(query: Query, _serving: Serving) -> Answer:
     return {
         "context": plan.context,
         "shortest": shortest,
-        "description": describe(plan.function, context=plan.context).record(),
+        "description": _described(plan.function).record(),
+        "information_floor": information_floor(plan.context, plan.function.sparsity),
         "compiled": compiled.record(),
         "bound": {**guarantees.record(), "summary": guarantees.summary},
     }
@@ -51,6 +53,12 @@ def _compiled(query: Query) -> tuple[Compiled, int]:
             f"The function looks at position {shortest - 1}; contexts of the lab have at most {CONTEXT:,} positions."
         )
     return _kept(function, max(query.whole("context", 1, CONTEXT, 16), shortest)), shortest
+
+
+@lru_cache(maxsize=32)
+def _described(function: SparseFunction) -> Description:
+    """What the function is, kept for the next context."""
+    return describe(function)
 
 
 @lru_cache(maxsize=32)

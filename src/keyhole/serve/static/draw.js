@@ -100,7 +100,7 @@ export function chart(figure, width, { plain = [] } = {}) {
         drawing.append(svg("circle", { class: `dot c${i % SERIES}`, cx: across.at(row[x.column]), cy: up.at(row[y.column]), r: fitting.length > 40 ? 2 : 3.2 },
           svg("title", {}, Object.entries(row).map(([key, value]) => `${key}: ${shown(value, 5)}`).join("\n"))));
   });
-  return el("figure", { class: "drawn" }, drawing, group ? legend(names, plain) : null);
+  return el("figure", { class: "drawn" }, drawing, group ? legend(names) : null);
 }
 
 function legend(names) {
@@ -124,10 +124,10 @@ export function bars(rows, width, most = 1) {
   return drawing;
 }
 
-/** A grid of numbers between 0 and `most` as a strip of colour: a column per place, a row per line. */
-export function heat(lines, width, { marked = [], label }) {
+/** A grid of numbers from 0 to `most` as a strip of colour: a column per place, a row per line; marks above columns. */
+export function heat(lines, width, { marked = [], most, label }) {
   const places = lines[0]?.length ?? 0, height = Math.max(4, Math.min(14, Math.floor(280 / Math.max(lines.length, 1))));
-  const step = width / Math.max(places, 1), most = Math.max(...lines.flat(), 1e-12), tall = height * lines.length + 16;
+  const step = width / Math.max(places, 1), tall = height * lines.length + 16;
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${tall}`, width, height: tall, role: "img", "aria-label": label });
   for (const place of marked) drawing.append(svg("path", { class: "dot c1", d: `M ${(place + 0.5) * step - 4} 2 h 8 l -4 8 z` }));
   lines.forEach((line, i) => line.forEach((value, place) => {

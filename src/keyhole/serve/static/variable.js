@@ -25,7 +25,7 @@ async function update() {
     if (context.get() < shortest) context.set(shortest);
     ones = new Set([...ones].filter((place) => place < answer.context));
     document.getElementById("context-shown").textContent = shown(answer.context);
-    describe(answer.description);
+    describe(answer.description, answer.information_floor);
     prove(answer.compiled);
     guarantee(answer.bound);
     await respond();
@@ -91,7 +91,7 @@ function line(answer, width) {
     svg("text", { x: at(answer.output), y: 16, "text-anchor": "middle" }, `output ${shown(answer.output)}`));
 }
 
-function describe(description) {
+function describe(description, floor) {
   fill("facts", facts([
     ["formula", description.formula],
     ["relevant positions", `s = ${description.sparsity}`],
@@ -100,7 +100,7 @@ function describe(description) {
     ["share of inputs with value 1", shown(description.probability, 4)],
     ["to represent", description.representation.says],
     ["to train", description.training.says],
-    ["information floor", description.information_floor === null ? "none" : `${shown(description.information_floor)} samples`],
+    ["information floor", `${shown(floor)} samples`],
   ]));
   const rows = Object.entries(description.influences).map(([place, value]) => [`x${place}`, value]);
   place("influences", (width) => rows.length ? bars(rows, width) : el("p", { class: "soft" }, "No position matters: the function is constant."));
