@@ -120,7 +120,7 @@ def main() -> None:
         for thread in readers:
             thread.join()
         print(
-            f"flood: {sum(counts):,} bad questions in {asked.seconds:g} s ({sum(counts) / asked.seconds:,.0f} a second)\n"
+            f"flood: {sum(counts):,} bad questions in {asked.seconds:g} s ({sum(counts) / asked.seconds:,.0f} each)\n"
             f"  with {asked.readers} pages listening; then a good question is answered {after}\n"
             f"  memory {before:.0f} MB before, {memory(process):.0f} MB after"
         )
