@@ -30,7 +30,9 @@ def train_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write the course as a figure (.svg, .png, .html …) or .json.", metavar="FILE", parser=file_place
+            help="Write the course as a figure (.svg, .pdf, .png, .html) or as .json.",
+            metavar="FILE",
+            parser=file_place,
         ),
     ] = None,
 ) -> None:
@@ -40,7 +42,7 @@ def train_command(
 
       keyhole train and:3 --context 100 --samples 300
 
-      keyhole train majority:3 --context 50 --samples 400 --seed 2 --out course.svg
+      keyhole train majority:3 --context 50 --samples 400 --out course.svg
     """
     from keyhole.api.train import Frame, Trained, train
     from keyhole.cli.printing import print_document
