@@ -100,7 +100,7 @@ def test_a_norm_over_a_box_holds_for_every_row_in_it_and_for_a_point_is_tight():
 
 
 def test_an_error_that_comes_two_ways_adds_up_with_its_signs():
-    """x + x W is off by e (I + W): with W near −I by next to nothing, and with no W by less than what is found."""
+    """A sum x + x W is off by e (I + W): with W near −I by next to nothing; the bound is nearly reached."""
     rng, exact = np.random.default_rng(5), Arithmetic(2.0**-60)
     off = rng.uniform(1e-6, 1e-5, size=(1, 6))
     for weight in (rng.normal(size=(6, 6)), np.eye(6), -0.999 * np.eye(6)):
