@@ -7,6 +7,7 @@ from typing import Any
 
 from keyhole.decimals import at_most, chance, margin
 from keyhole.show.document import Document, Paragraphs
+from keyhole.show.folding import abbreviate
 
 SPENDS_DELTA = ("samples", "disagreement", "wrong_share_says", "held_out_bound", "identification")
 
@@ -15,6 +16,7 @@ Rows = list[tuple[str, list[str]]]
 
 SIGNS = f"{digits}{ascii_uppercase}{ascii_lowercase}+/"  # a sign for each symbol of the largest alphabet
 RUNS = ((0, 10), (10, 36), (36, 62))  # of signs that follow each other
+NAMED, LONG = 60, 400  # letters of a function, and symbols of an input, that are written out
 DRAWN = 60  # positions of an input that is drawn in full
 
 
@@ -24,6 +26,8 @@ def certificate_document(record: Record) -> Document:
     rows += _repairs(record)
     rows += _function(record)
     rows.append(("status", _status(record)))
+    if record.get("target"):
+        rows.append(("target", _target(record, record["target"])))
     if record["disagreement"]:
         rows.append(("disagreement", record["disagreement"]))
     if record["wrong_share_says"]:
@@ -72,6 +76,21 @@ def _status(record: Record) -> list[str]:
         model = f"the model says {record['model_answer']} (output {record['output']:.3g})"
         return [f"COUNTEREXAMPLE: {model}, the function {record['function_answer']}", *drawn(record)]
     return [f"UNDECIDED on {everywhere}: {record['reason']} ({record['verification_seconds']:.1f} s)"]
+
+
+def _target(record: Record, target: Record) -> list[str]:
+    """What became of the function that a run was trained on, where it counts too many positions for a table."""
+    what = f"{abbreviate(target['function'], NAMED)}, which counts {target['positions']} positions"
+    everywhere = f"all {record['symbols']}^{record['context']} inputs"
+    if target["status"] == "PROVED":
+        return [f"PROVED equal to {what}, on {everywhere}, margin {margin(target['margin'])}"]
+    if target["status"] == "COUNTEREXAMPLE":
+        shown = target["counterexample"]
+        word = (
+            "".join(SIGNS[symbol] for symbol in shown) if len(shown) <= LONG else f"{len(shown)} symbols, in the record"
+        )
+        return [f"NOT equal to {what}: the model's output is {target['output']:.3g} on one input", f"input: {word}"]
+    return [f"UNDECIDED against {what}: {target['reason']} ({target['seconds']:.1f} s)"]
 
 
 def drawn(record: Record) -> list[str]:
