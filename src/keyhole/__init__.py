@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from keyhole.api.model_order import model_order as model_order
     from keyhole.api.norms import Norms as Norms
     from keyhole.api.norms import norms as norms
-    from keyhole.api.pretrain import Pretraining as Pretraining
     from keyhole.api.pretrain import pretrain as pretrain
+    from keyhole.api.pretraining import Pretraining as Pretraining
     from keyhole.api.respond import Response as Response
     from keyhole.api.respond import respond as respond
     from keyhole.api.runs import RunInFull as RunInFull
@@ -108,7 +108,7 @@ _HOMES = {  # public name → the module that has it
     "KeyholeError": "errors",
     "ModelOrder": "api.model_order",
     "Norms": "api.norms",
-    "Pretraining": "api.pretrain",
+    "Pretraining": "api.pretraining",
     "Response": "api.respond",
     "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",

@@ -12,7 +12,7 @@ from keyhole.api.checkpoint_norms import CheckpointNorms
 from keyhole.api.describe import Description
 from keyhole.api.exchangeable import Exchangeability
 from keyhole.api.infer import Inference
-from keyhole.api.pretrain import Pretraining
+from keyhole.api.pretraining import Pretraining
 from keyhole.api.result import Result
 from keyhole.api.runs import RunInFull, Runs
 from keyhole.api.sample_complexity import SampleComplexity
