@@ -116,9 +116,9 @@ def test_bounds():
     (_, occam), (_, size), (_, whole), (_, floor) = found.finite
     shown = to_text(found.document(), 1000)
     assert read("0.99, at most: ", shown)[0] >= Fraction(occam)
-    assert read("was seen, samples: ", shown)[0] >= Fraction(size)
-    assert read("0.99, samples: ", shown)[0] >= Fraction(whole)
-    assert read("fewer samples than: ", str(found))[0] <= Fraction(floor)
+    assert read("of them, with probability ≥ 0.99: ", shown)[0] >= Fraction(size)
+    assert read("cells were seen: ", shown)[0] >= Fraction(whole)
+    assert read("name the positions: ", str(found))[0] <= Fraction(floor)
     for rival in found.rivals:
         if rival.value is not None:
             assert read(re.escape(f"{rival.name}: {rival.quantity} "), found.explain())[0] >= Fraction(rival.value)
