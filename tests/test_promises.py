@@ -73,7 +73,7 @@ def test_errors_of_certificates(delta):
     found = replace(found, held_out=HeldOut(0.030234640891750653, "measured", 0, 150))
     words = text(found)
     assert all(shown >= Fraction(found.error_bound) for shown in read("(?:error +|error )at most ", words))
-    assert read("held out +", words)[0] >= Fraction(found.held_out.bound)
+    assert read("held out +at most ", words)[0] >= Fraction(found.held_out.bound)
     assert read("3δ = ", words)[0] >= 3 * Fraction(repr(delta))
     assert read("δ δ = ", words)[0] >= Fraction(repr(delta))
 
