@@ -14,9 +14,7 @@ CERTIFIED = (
     "successful runs, certified. clean: no error on 100,000 fresh inputs; proved: the function read off equals the "
     "model on all inputs; bound: median, from the sample"
 )
-FLOOR = (
-    "floor: with fewer samples no learner can succeed in {share} of its runs"
-)
+FLOOR = "floor: with fewer samples no learner can succeed in {share} of its runs"
 ROUND = 16  # letters of the bar of a round
 
 
