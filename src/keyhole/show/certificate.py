@@ -144,12 +144,10 @@ def _trivial(record: Record) -> str:
 def _held_out(record: Record) -> str:
     ceiling, errors, inputs = (record[f"held_out_{name}"] for name in ("bound", "errors", "inputs"))
     if record["held_out_kind"] == "measured":
-        return (
-            f"at most {at_most(ceiling, 4)}, from {errors} errors of the model on {inputs:,} inputs that were set aside"
-        )
+        return f"at most {at_most(ceiling, 4)}, from {errors} errors of the model on {inputs:,} inputs set aside"
     return (
-        f"{at_most(ceiling, 4)} would be the bound if half of the sample ({inputs:,} inputs) had been set aside and had "
-        "shown as many errors; none was set aside: the model saw all of it"
+        f"{at_most(ceiling, 4)} would be the bound if half of the sample ({inputs:,} inputs) had been set aside and "
+        "had shown as many errors; none was set aside: the model saw all of it"
     )
 
 

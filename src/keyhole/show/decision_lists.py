@@ -64,6 +64,6 @@ def _cuts(head: Record) -> str:
     every, average = (", ".join(at_most(cut[kind]) for cut in deep) for kind in ("every", "average"))
     small = "is not promised at any depth" if head["depth"] is None else f"is promised from {head['depth']} lines on"
     return (
-        f"R = {at_most(head['spread'], 4)}. Cut after {depths} lines the head is off by at most {every} on every input, and "
-        f"by at most {average} on average. An error of 0.01 {small}."
+        f"R = {at_most(head['spread'], 4)}. Cut after {depths} lines the head is off by at most {every} on every "
+        f"input, and by at most {average} on average. An error of 0.01 {small}."
     )

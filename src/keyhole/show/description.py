@@ -54,9 +54,8 @@ def facts(record: Record) -> list[tuple[str, str]]:
 
 def _sensitivity(record: Record) -> str:
     """How many single bits change the answer."""
-    return f"{record['sensitivity']:.6g} of the bits, each flipped alone, change the answer on average; " + (
-        f"{record['largest_sensitivity']} at most"
-    )
+    average, most = f"{record['sensitivity']:.6g}", record["largest_sensitivity"]
+    return f"{average} of the bits, each flipped alone, change the answer on average; {most} at most"
 
 
 def _rule(record: Record) -> str:

@@ -208,8 +208,8 @@ def _versions(record: Record) -> list[Element]:
 
 LAW_COLUMNS = (
     "support: weight of the law among those listed, which is not its probability; fit p: the chance of points as far "
-    "off, were the law true; leads: how often the law is the best if every point is moved by its error once more, which "
-    "tells how firm the ranking is; forecast: the error at the longest contexts, predicted from the shorter ones"
+    "off, were the law true; leads: how often the law is the best if every point is moved by its error once more, "
+    "which tells how firm the ranking is; forecast: the error at the longest contexts, predicted from the shorter ones"
 )
 
 
