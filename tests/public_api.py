@@ -72,6 +72,9 @@ def use_functions_of_data(folder: Path) -> None:
     keyhole.forget_runs(runs[:1])
     inference = keyhole.infer("gaussian", [4, 8], repeats=4)
     assert_type(inference, keyhole.Inference)
+    pretraining = keyhole.pretrain("finite", [4], repeats=0, store=folder / "store")
+    assert_type(pretraining, keyhole.Pretraining)
+    condition: float = pretraining.conditions[0].downstream
     tokens = np.random.default_rng(0).integers(0, 2, (20, 6))
     fitted = keyhole.fit((tokens, tokens[:, 1]), sparsity=1)
     assert_type(fitted, keyhole.Fit)
@@ -86,9 +89,9 @@ def use_functions_of_data(folder: Path) -> None:
     assert_type(findings, keyhole.Findings)
     verdict: str = findings[0].outcome.verdict
     records: Sequence[dict[str, object]] = [
-        each.record() for each in (answer, runs, run, inference, exchangeability, claims, findings)
+        each.record() for each in (answer, runs, run, inference, pretraining, exchangeability, claims, findings)
     ]
-    print(len(records), accuracy, rows, sentence, title, verdict)  # noqa: T201
+    print(len(records), accuracy, condition, rows, sentence, title, verdict)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from keyhole.api.learn import learn as learn
     from keyhole.api.norms import Norms as Norms
     from keyhole.api.norms import norms as norms
+    from keyhole.api.pretrain import Pretraining as Pretraining
+    from keyhole.api.pretrain import pretrain as pretrain
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -93,6 +95,7 @@ _HOMES = {  # public name → the module that has it
     "Inference": "api.infer",
     "KeyholeError": "errors",
     "Norms": "api.norms",
+    "Pretraining": "api.pretrain",
     "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
@@ -116,6 +119,7 @@ _HOMES = {  # public name → the module that has it
     "list_claims": "claims.findings",
     "make_suite": "api.suite",
     "norms": "api.norms",
+    "pretrain": "api.pretrain",
     "reproduce": "claims.findings",
     "runs": "api.runs",
     "score": "api.score",
