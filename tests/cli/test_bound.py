@@ -31,7 +31,8 @@ def test_one_sentence_per_theorem():
     result = run(*ASK)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T")
+    assert lines[0].startswith("gap: how far training loss and expected loss can lie apart")
+    assert lines[2].startswith("gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T")
     assert sum("VACUOUS" in line for line in lines) == 3
 
 
