@@ -37,6 +37,11 @@ def use_functions_of_models(folder: Path) -> None:
     )
     assert_type(found, keyhole.Heads)
     rule: str = found.use.verdicts()[0][0][0]
+    moved = keyhole.model_order(
+        encoder, rows=np.ones((1, 3, 4)), config={"nhead": 2, "norm_first": True, "causal": True}
+    )
+    assert_type(moved, keyhole.ModelOrder)
+    order: str = moved.report.verdict
     least = keyhole.norms("x3 & ~x5")
     assert_type(least, keyhole.Norms)
     bound: float = least.functions[0].any_bound
@@ -53,7 +58,7 @@ def use_functions_of_models(folder: Path) -> None:
     scores = keyhole.score(key, folder / "suite")
     assert_type(scores, keyhole.Scores)
     auc: float = scores.mean("auc")
-    print(degree, margin, holds, gap, rule, status, auc, largest, bound, proved, rule)  # noqa: T201  (so that every field is read)
+    print(degree, margin, holds, gap, rule, status, auc, largest, bound, proved, rule, order)  # noqa: T201  (so that every field is read)
 
 
 def use_functions_of_data(folder: Path) -> None:

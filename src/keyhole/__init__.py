@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
+    from keyhole.api.model_order import ModelOrder as ModelOrder
+    from keyhole.api.model_order import model_order as model_order
     from keyhole.api.norms import Norms as Norms
     from keyhole.api.norms import norms as norms
     from keyhole.api.pretrain import Pretraining as Pretraining
@@ -94,6 +96,7 @@ _HOMES = {  # public name → the module that has it
     "Heads": "api.heads",
     "Inference": "api.infer",
     "KeyholeError": "errors",
+    "ModelOrder": "api.model_order",
     "Norms": "api.norms",
     "Pretraining": "api.pretrain",
     "RunBounds": "api.bound_runs",
@@ -118,6 +121,7 @@ _HOMES = {  # public name → the module that has it
     "learn": "api.learn",
     "list_claims": "claims.reproduction",
     "make_suite": "api.suite",
+    "model_order": "api.model_order",
     "norms": "api.norms",
     "pretrain": "api.pretrain",
     "reproduce": "claims.reproduction",
