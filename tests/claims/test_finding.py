@@ -6,9 +6,9 @@ import pytest
 
 from keyhole.claims import ledger
 from keyhole.claims.finding import Claim, Experiment, Outcome
-from keyhole.claims.stored_finding import finding_bytes, read_finding
 from keyhole.claims.ledger import LIBRARY, NOT_COVERED, choose, experiments, find, register
 from keyhole.claims.run import run_experiment
+from keyhole.claims.stored_finding import finding_bytes, read_finding
 from keyhole.errors import ArgumentError, AssumptionError
 
 

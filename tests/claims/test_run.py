@@ -10,9 +10,9 @@ import pytest
 from keyhole.claims import ledger, run
 from keyhole.claims.cache_key import cache_key
 from keyhole.claims.finding import Claim, Experiment, Outcome
+from keyhole.claims.ledger import find, register
 from keyhole.claims.reproduction import reproduce as reproduce_page
 from keyhole.claims.stored_finding import digest
-from keyhole.claims.ledger import find, register
 from keyhole.errors import ArgumentError, OutputError
 from keyhole.progress import ignore
 from keyhole.show import report

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from keyhole.claims.cache_key import cache_key, reachable
 from keyhole.claims.finding import Experiment, Finding, NamedFunction, Scale
-from keyhole.claims.stored_finding import finding_bytes, read_finding
 from keyhole.claims.ledger import choose, experiments
+from keyhole.claims.stored_finding import finding_bytes, read_finding
 from keyhole.errors import DataError, OutputError
 from keyhole.files.atomic import write_file
 from keyhole.files.package_versions import versions
