@@ -19,7 +19,7 @@ from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.api.score import Scores
 from keyhole.api.suite import Suite
 from keyhole.claims.finding import Claim
-from keyhole.claims.findings import Claims, Findings
+from keyhole.claims.reproduction import Claims, Findings
 from keyhole.errors import OutputError
 from keyhole.latent import Polya
 from keyhole.show.checkpoint_norms import checkpoint_norms_document
