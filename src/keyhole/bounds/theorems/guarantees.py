@@ -127,7 +127,6 @@ class Guarantee:
             "sentence": str(stated),
             "dominating_lemma": dominating.lemma.name,
             "loss_ceiling": stated.loss.ceiling,
-            "loss_lipschitz": stated.loss.lipschitz,
         }
 
     def __str__(self) -> str:
