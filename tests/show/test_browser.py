@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from keyhole.claims.findings import reproduce
+from keyhole.claims.reproduction import reproduce
 from keyhole.figure import Axis, Figure
 from keyhole.show.site import save_figure
 

@@ -1,4 +1,4 @@
-"""The claims asked from Python: list them, or look at them and write the page."""
+"""The claims asked from Python: list them, or measure them and write the page."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
