@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from keyhole import profile as profile
     from keyhole import progress as progress
     from keyhole import rigorous as rigorous
+    from keyhole import serve as serve
     from keyhole import show as show
     from keyhole import suite as suite
     from keyhole import verdicts as verdicts
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from keyhole.api.exchangeable import exchangeable as exchangeable
     from keyhole.api.fit import Fit as Fit
     from keyhole.api.fit import fit as fit
+    from keyhole.api.follow import Followed as Followed
+    from keyhole.api.follow import follow as follow
     from keyhole.api.heads import Heads as Heads
     from keyhole.api.heads import heads as heads
     from keyhole.api.infer import Inference as Inference
@@ -60,8 +63,10 @@ if TYPE_CHECKING:
     from keyhole.api.model_order import model_order as model_order
     from keyhole.api.norms import Norms as Norms
     from keyhole.api.norms import norms as norms
-    from keyhole.api.pretrain import Pretraining as Pretraining
     from keyhole.api.pretrain import pretrain as pretrain
+    from keyhole.api.pretraining import Pretraining as Pretraining
+    from keyhole.api.respond import Response as Response
+    from keyhole.api.respond import respond as respond
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -70,14 +75,18 @@ if TYPE_CHECKING:
     from keyhole.api.sample_complexity import SampleComplexity as SampleComplexity
     from keyhole.api.score import Scores as Scores
     from keyhole.api.score import score as score
+    from keyhole.api.stored_sweeps import StoredSweeps as StoredSweeps
+    from keyhole.api.stored_sweeps import stored_sweeps as stored_sweeps
     from keyhole.api.suite import Suite as Suite
     from keyhole.api.suite import make_suite as make_suite
+    from keyhole.api.train import Trained as Trained
+    from keyhole.api.train import train as train
     from keyhole.api.verify import Verified as Verified
     from keyhole.api.verify import verify as verify
-    from keyhole.claims.findings import Claims as Claims
-    from keyhole.claims.findings import Findings as Findings
-    from keyhole.claims.findings import list_claims as list_claims
-    from keyhole.claims.findings import reproduce as reproduce
+    from keyhole.claims.reproduction import Claims as Claims
+    from keyhole.claims.reproduction import Findings as Findings
+    from keyhole.claims.reproduction import list_claims as list_claims
+    from keyhole.claims.reproduction import reproduce as reproduce
     from keyhole.errors import KeyholeError as KeyholeError
 
 __version__ = "0.1.0"
@@ -87,24 +96,28 @@ _HOMES = {  # public name → the module that has it
     "Certified": "api.certify",
     "Checked": "api.check",
     "CheckpointNorms": "api.checkpoint_norms",
-    "Claims": "claims.findings",
+    "Claims": "claims.reproduction",
     "Compiled": "api.compile",
     "Description": "api.describe",
     "Exchangeability": "api.exchangeable",
-    "Findings": "claims.findings",
+    "Findings": "claims.reproduction",
     "Fit": "api.fit",
+    "Followed": "api.follow",
     "Heads": "api.heads",
     "Inference": "api.infer",
     "KeyholeError": "errors",
     "ModelOrder": "api.model_order",
     "Norms": "api.norms",
-    "Pretraining": "api.pretrain",
+    "Pretraining": "api.pretraining",
+    "Response": "api.respond",
     "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
     "SampleComplexity": "api.sample_complexity",
     "Scores": "api.score",
+    "StoredSweeps": "api.stored_sweeps",
     "Suite": "api.suite",
+    "Trained": "api.train",
     "Verified": "api.verify",
     "bound": "api.bound",
     "bound_runs": "api.bound_runs",
@@ -115,19 +128,23 @@ _HOMES = {  # public name → the module that has it
     "describe": "api.describe",
     "exchangeable": "api.exchangeable",
     "fit": "api.fit",
+    "follow": "api.follow",
     "forget_runs": "api.runs",
     "heads": "api.heads",
     "infer": "api.infer",
     "learn": "api.learn",
-    "list_claims": "claims.findings",
+    "list_claims": "claims.reproduction",
     "make_suite": "api.suite",
     "model_order": "api.model_order",
     "norms": "api.norms",
     "pretrain": "api.pretrain",
-    "reproduce": "claims.findings",
+    "reproduce": "claims.reproduction",
+    "respond": "api.respond",
     "runs": "api.runs",
     "score": "api.score",
     "show_run": "api.runs",
+    "stored_sweeps": "api.stored_sweeps",
+    "train": "api.train",
     "verify": "api.verify",
 }
 _PACKAGES = (
@@ -153,6 +170,7 @@ _PACKAGES = (
     "profile",
     "progress",
     "rigorous",
+    "serve",
     "show",
     "suite",
     "verdicts",
