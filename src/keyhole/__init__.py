@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from keyhole.api.learn import learn as learn
     from keyhole.api.norms import Norms as Norms
     from keyhole.api.norms import norms as norms
+    from keyhole.api.plans import PlanResult as PlanResult
+    from keyhole.api.plans import run_plan as run_plan
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -93,6 +95,7 @@ _HOMES = {  # public name → the module that has it
     "Inference": "api.infer",
     "KeyholeError": "errors",
     "Norms": "api.norms",
+    "PlanResult": "api.plans",
     "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
@@ -117,6 +120,7 @@ _HOMES = {  # public name → the module that has it
     "make_suite": "api.suite",
     "norms": "api.norms",
     "reproduce": "claims.findings",
+    "run_plan": "api.plans",
     "runs": "api.runs",
     "score": "api.score",
     "show_run": "api.runs",

@@ -19,6 +19,7 @@ from keyhole.lab.laws import (
     trivial_accuracy,
 )
 from keyhole.lab.learners import Learner, StatesLimits
+from keyhole.lab.plans import Plan
 from keyhole.lab.runs import SUCCESS
 from keyhole.lab.thresholds import Adaptive, Sweep, Threshold
 from keyhole.show.document import Document
@@ -41,6 +42,7 @@ class SampleComplexity(Result):
     thresholds: tuple[Threshold, ...]
     floors: dict[int, float | None]
     verdict: LawVerdict | None  # of the laws of growth, where there are contexts enough
+    laws: tuple[str, ...] = ()  # names of the growth laws that are compared
     settled: tuple[RunCertificate, ...] = ()  # certificates of the successful runs, where they were asked for
     beside: tuple["SampleComplexity", ...] = ()  # the same question put to other learners
 
@@ -55,6 +57,11 @@ class SampleComplexity(Result):
         if self.verdict is None:
             return []
         return [str(self.verdict), *_slope(self), *self.verdict.warnings]
+
+    @property
+    def plan(self) -> Plan:
+        """The sweeps with every setting spelled out; `keyhole.lab.plans.write_plan` makes a file of it."""
+        return Plan({one.by: one.sweep.plan for one in (self, *self.beside)}, self.laws, self.what)
 
     @property
     def runs(self) -> int:
@@ -165,6 +172,7 @@ class SampleComplexity(Result):
             "other_versions": dict(self.sweep.other_versions),
             "limits": _limits(plan.learner, plan.task),
             "coverage": plan.schedule.design.coverage if isinstance(plan.schedule, Adaptive) else None,
+            "plan_hash": self.plan.hash,
         }
 
 

@@ -14,7 +14,10 @@ from keyhole.lab.runs.run import MakesRuns as MakesRuns
 from keyhole.lab.runs.run import RunResult as RunResult
 from keyhole.lab.runs.run import data_of as data_of
 from keyhole.lab.runs.run import require_learnable as require_learnable
+from keyhole.lab.runs.spec import NUMERICS as NUMERICS
 from keyhole.lab.runs.spec import RunSpec as RunSpec
+from keyhole.lab.runs.store import PACKAGES as PACKAGES
+from keyhole.lab.runs.store import ImportedRun as ImportedRun
 from keyhole.lab.runs.store import RunSummary as RunSummary
 from keyhole.lab.runs.store import Store as Store
 from keyhole.lab.runs.store import StoredRun as StoredRun
