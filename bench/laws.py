@@ -3,9 +3,9 @@
 Truths are curves m*(T) at T = 10 … 5120 and at T = 25 … 800, by doublings, measured with a noise of 9 % a point, which
 is what the default precision of `keyhole learn` comes to, and with 5 % and 12 %. Truths of the first group rise sixfold
 from T = 10 to 5120, as the measured threshold of a 3-way AND does. The numbers of the rule (`keyhole.lab.laws.decide`)
-were chosen on seeds 1 and 2; the table is made on seed 3. A truth outside the list of laws has no right name.
+were chosen on seeds 1 and 2; the table is made on seed 4. A truth outside the list of laws has no right name.
 
-Run it with `python bench/laws.py [--draws 2000] [--seed 3] [--noise 0.09]`: about a minute.
+Run it with `python bench/laws.py [--draws 2000] [--seed 4] [--noise 0.09]`: about a minute.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=2000, help="data sets for each truth")
-    parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=4)
     parser.add_argument("--noise", type=float, nargs="+", default=[0.09, 0.05, 0.12], help="of a point")
     asked = parser.parse_args()
     for contexts in (LONG, SHORT):

@@ -24,7 +24,7 @@ from keyhole.profile import CONSTANTS, BlockNorms
 
 def test_theorem_t_is_shown_first_for_one_layer():
     """Every theorem applies to a compiled head, Theorem T first and smallest; keyhole.bound is the function."""
-    answer = keyhole.bound("and:3", 1e5, 100, law="uniform")
+    answer = keyhole.bound(pair_construction("and", 100, 3), 1e5, law="uniform")
     routes = ["tabulated", "lists", "product-lists", "cover", "path", "deep"]
     assert [found.route.key for found in answer.guarantees] == routes
     assert answer.best.route.key == "tabulated"
@@ -356,3 +356,24 @@ def test_a_veto_is_bounded_where_its_scores_are_not():
     found = keyhole.bound(model, 1e6, law=0.5)
     assert found.best.value == pytest.approx(0.03016178, rel=1e-6)
     assert [one.vacuous for one in found.guarantees if one.statement.title.startswith("Theorem T")] == [True]
+
+
+def test_under_a_law_the_better_construction_is_taken():
+    """A 3-AND in bits on uniform bits: the veto (P_∞ = 1) promises .0302, and an average .0328; else not."""
+    plain, known = keyhole.bound("and:3", 1e6, 1000), keyhole.bound("and:3", 1e6, 1000, law="uniform")
+    assert plain.construction is None
+    assert known.construction == "veto"
+    assert (round(plain.best.value, 4), round(known.best.value, 4)) == (0.0328, 0.0302)
+    assert "norms are those of the veto construction" in str(known)
+    for other in ("x0 & x1 & x2", "parity:3", "majority:3"):  # in signs the veto has P_∞ = 3, and pays for signs
+        found = keyhole.bound(other, 1e6, 1000, law="uniform")
+        assert found.construction is None
+        assert found.best.value <= keyhole.bound(other, 1e6, 1000).best.value
+
+
+def test_growth_is_that_of_the_construction_taken():
+    """At each context the norms are those of the veto, so the samples grow like log T."""
+    grown = keyhole.bound("and:3", 1e6, 1000, law="uniform", contexts=(100, 10_000)).growth
+    compiled = next(one for one in grown if one.norms != "fixed" and "independent" in one.theorem)
+    fixed = next(one for one in grown if one.norms == "fixed" and "independent" in one.theorem)
+    assert compiled.samples == fixed.samples  # P_∞ = 1 at every context

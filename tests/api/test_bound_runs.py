@@ -10,8 +10,9 @@ import keyhole
 from keyhole.api import bound as asking
 from keyhole.api import bound_runs as bounding
 from keyhole.api.bound import bound
+from keyhole.api.margin_bound import margin_bound
 from keyhole.api.stored_run import TrainedRun
-from keyhole.attention import profile, tabulate
+from keyhole.attention import evaluate, profile, tabulate
 from keyhole.boolean.symbols import biased_bits, uniform_law
 from keyhole.bounds import PRODUCT_LISTS, guarantee, layer_guarantee, tabulated_profile
 from keyhole.compiler import plan_profile
@@ -57,6 +58,21 @@ def test_a_run_without_layernorm_has_a_bound():
     assert bound("aaaa0005").guarantees[0].profile.least_probability == pytest.approx(0.2)
     assert bound("aaaa0001", 80).best.value == answer.best.value
     assert bound("aaaa0006").guarantees[0].profile.activation_lipschitz == 1.128905
+
+
+def test_a_run_that_fits_gets_a_promise_on_its_error(monkeypatch):
+    """From the margins of its training set and P_∞; it stands first. Wrong labels leave none, nor does a LayerNorm."""
+    assert bound("aaaa0001").by_margin is None
+    assert bound("aaaa0002").by_margin is None
+    model = NAMES["aaaa0001"]["model"]
+    inputs = np.random.default_rng(0).integers(0, 2, (80, 12), dtype=np.uint8)
+    f = np.asarray(evaluate(tabulate(model), inputs))
+    monkeypatch.setitem(NAMES, "aaaa0001", {"model": model, "sample": (inputs, f > 0)})
+    answer = bound("aaaa0001")
+    norms = replace(profile(model, trained=True), least_probability=0.5)
+    assert answer.by_margin == margin_bound(norms, np.abs(f), 0.01)
+    assert str(answer).startswith("error ≤ ")
+    assert answer.record()["by_margin"]["vacuous"]
 
 
 def test_a_layernorm_after_attention_is_the_reason_for_no_bound():

@@ -63,7 +63,7 @@ def test_explain_prints_trees_sensitivity_and_rivals():
 
 GOLDEN = {
     "keyhole", "schema", "source", "best", "vacuous", "guarantees", "samples_for_gap", "refused",
-    "rivals", "growth", "finite_classes",
+    "rivals", "growth", "finite_classes", "construction", "by_margin",
 }  # fmt: skip
 GOLDEN_GUARANTEE = {
     "route", "title", "value", "vacuous", "samples", "delta", "two_sided", "measured", "dominating",

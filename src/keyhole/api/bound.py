@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import inf, log
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from keyhole.api.asking import asked
+from keyhole.api.margin_bound import MarginBound, margin_bound
 from keyhole.api.result import Result
 from keyhole.api.stored_run import names_run, read_run
-from keyhole.attention import Model, Tabulated, table_profile
+from keyhole.attention import Model, Tabulated, evaluate, numbers_of, table_profile, tabulate
 from keyhole.attention import profile as profile_of
 from keyhole.boolean import read_function
 from keyhole.bounds import (
@@ -30,7 +33,7 @@ from keyhole.bounds.finite import EXACT_UP_TO, certificate_nats, exact_error
 from keyhole.bounds.theorems import Rival, with_tokens
 from keyhole.compiler import Compiled, choose, load_checked, plan_profile
 from keyhole.decimals import surely
-from keyhole.errors import ArgumentError, AssumptionError, DataError
+from keyhole.errors import ArgumentError, AssumptionError, CompileError, DataError
 from keyhole.figure import Axis, Figure
 from keyhole.files.atomic import write_file
 from keyhole.files.looking import is_folder, is_there
@@ -88,6 +91,8 @@ class Bound(Result):
     samples_needed: tuple[tuple[str, int], ...] = ()
     growth: tuple[Growth, ...] = ()
     finite: tuple[tuple[str, float], ...] = ()  # for a named function: what finite classes say
+    construction: str | None = None  # of a named function, where it is another than the default
+    by_margin: MarginBound | None = None  # for a trained run: what its training margins promise
 
     @property
     def best(self) -> Guarantee:
@@ -182,6 +187,8 @@ class Bound(Result):
         """The record but for what halving each norm does, which takes longest and is shown only if asked for."""
         return {
             "source": self.source,
+            "construction": self.construction,
+            "by_margin": None if self.by_margin is None else self.by_margin.record(),
             "best": self.best.route.key if self.guarantees else None,
             "vacuous": self.vacuous,
             "guarantees": [stated.record() for stated in self.guarantees],
@@ -230,6 +237,7 @@ def named_norms(source: str) -> tuple[str, int] | None:
 
 
 NAMED = 60  # letters of a function in an answer
+VETO_OUTPUTS = {"and": "bits", "signed-and": "signs"}
 Source = str | Path | NormProfile | Model | Tabulated | Compiled
 
 
@@ -241,6 +249,7 @@ class Subject(NamedTuple):
     samples: int | None = None  # that it was trained on
     sparsity: int | None = None  # of a function that was named
     conditioned: bool = False  # training sets were redrawn until one was balanced
+    margins: np.ndarray | None = None  # yf of its training set
 
 
 def read_subject(
@@ -272,7 +281,11 @@ def _run_subject(name: str, context: int | None, store: Path | None, tell: Calla
             f"The run {name} has a context of {profile.tokens - 1}, and {context} was given; leave it out."
         )
     profile = replace(profile, least_probability=min(run.law.chances))
-    return Subject(profile, measured=True, samples=len(run.sample[1]), conditioned=run.conditioned)
+    inputs, labels = run.sample
+    margins = (
+        None if profile.path_inf is None else (2.0 * labels - 1) * numbers_of(evaluate(tabulate(run.model), inputs))
+    )
+    return Subject(profile, measured=True, samples=len(labels), conditioned=run.conditioned, margins=margins)
 
 
 def norms_of(source: Source, context: int | None) -> NormProfile:
@@ -391,8 +404,10 @@ def bound(
     is trained again, and `tell` is told. The smallest guarantee comes first. `gap` asks for the samples each theorem
     needs; `contexts` for their growth; `measured` says that the norms were read off a trained model, as those of models
     and runs always are, which costs a part of δ. `law` says how inputs are drawn: "uniform", or a number, the least
-    probability of a symbol where symbols are independent; None says nothing. `accepted` is the probability with which a
-    drawn training set was kept, where sets were redrawn until they met a condition.
+    probability of a symbol where symbols are independent; None says nothing. With a law a conjunction or disjunction is
+    compiled by the veto construction, too, and the smaller bound is given. `accepted` is the probability with which a
+    drawn training set was kept, where sets were redrawn until they met a condition. A run without a LayerNorm after
+    attention also gets a promise on its error, from the margins of its training set, at level δ by itself.
 
     >>> print(bound("and:3", 1e5, 100).guarantees[0])
     gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)
@@ -413,12 +428,14 @@ def bound(
         )
     m, chance = sample_size(samples), failure(delta) * _kept(accepted)
     share = chance / len(ROUTES) if measured else chance  # the smallest of several is taken after looking
-    guarantees, refused = [], []
-    for route in ROUTES:
-        try:
-            guarantees.append(guarantee(route, profile, m, delta=share, measured=measured))
-        except AssumptionError as refusal:
-            refused.append((route.title, str(refusal)))
+    guarantees, refused = _guarantees(profile, m, share, measured=measured)
+    vetoed = None if law is None else veto_norms(source, context)
+    if vetoed is not None:  # both are known before any data, so the smaller bound is had without a price
+        others, reasons = _guarantees(_under(law, vetoed), m, share, measured=measured)
+        if _smallest(others) < _smallest(guarantees):
+            profile, guarantees, refused = _under(law, vetoed), others, reasons
+        else:
+            vetoed = None
     if not guarantees and not subject.measured:
         raise AssumptionError(f"No theorem applies to these norms: {refused[-1][1]}")  # of the widest
     if guarantees:
@@ -434,8 +451,50 @@ def bound(
         finite=_finite(
             subject.sparsity, source.plan.context if isinstance(source, Compiled) else context, samples, delta
         ),
-        growth=_growths(source, profile, guarantees, contexts, gap or GROWTH_GAP) if contexts else (),
+        growth=_growths(source, profile, guarantees, contexts, gap or GROWTH_GAP, vetoed=vetoed is not None)
+        if contexts
+        else (),
+        construction=None if vetoed is None else "veto",
+        by_margin=None if subject.margins is None else margin_bound(profile, subject.margins, chance),
     )
+
+
+def _guarantees(
+    profile: NormProfile, samples: float, delta: float, *, measured: bool
+) -> tuple[list[Guarantee], list[tuple[str, str]]]:
+    """What every theorem that applies guarantees, and why the others do not."""
+    found: list[Guarantee] = []
+    refused: list[tuple[str, str]] = []
+    for route in ROUTES:
+        try:
+            found.append(guarantee(route, profile, samples, delta=delta, measured=measured))
+        except AssumptionError as refusal:
+            refused.append((route.title, str(refusal)))
+    return found, refused
+
+
+def _smallest(guarantees: Sequence[Guarantee]) -> float:
+    return min((stated.value for stated in guarantees), default=inf)
+
+
+def veto_norms(source: Source, context: int | None) -> NormProfile | None:
+    """The norms of a named function, or of a formula, by the veto construction; None where it makes no such function.
+
+    A violated literal takes the attention, at a path norm of 1 (bits) or 3 (signs), which pays where a law of
+    independent symbols makes scores cost nothing.
+    """
+    if not isinstance(source, str) or context is None:
+        return None
+    named = named_norms(source)
+    if named is not None and named[0] not in {"and", "signed-and"}:
+        return None
+    if named is None and not _is_formula(source):
+        return None
+    function, output = (source, "signs") if named is None else (f"and:{named[1]}", VETO_OUTPUTS[named[0]])
+    try:
+        return plan_profile(choose(read_function(function, 0), context, "veto", output=output).plan)
+    except CompileError:
+        return None
 
 
 def _require_own(source: Source, subject: Subject, samples: Real | None, law: str | Real | None) -> None:
@@ -526,6 +585,8 @@ def _growths(
     guarantees: Sequence[Guarantee],
     contexts: Sequence[int],
     gap: Real,
+    *,
+    vetoed: bool,
 ) -> tuple[Growth, ...]:
     """Growth of every guarantee at fixed norms, and end to end where the norms are known at every context."""
     grown = []
@@ -534,7 +595,9 @@ def _growths(
         here = [
             replace(profile, tokens=T + profile.constant_tokens)
             if kind == "fixed"
-            else replace(norms_of(source, T), least_probability=profile.least_probability)
+            else replace(
+                (vetoed and veto_norms(source, T)) or norms_of(source, T), least_probability=profile.least_probability
+            )
             for T in contexts
         ]
         for found in guarantees:

@@ -16,6 +16,10 @@ IDENTITY, TASK = 10, 14  # letters shown of a run's name and of its task
 def bound_document(record: Record) -> Document:
     """A sentence per theorem, the samples each needs, what was refused, finite classes, and a table per growth."""
     lines = [guarantee["sentence"] for guarantee in record["guarantees"]]
+    if record.get("by_margin"):
+        lines.insert(0, record["by_margin"]["sentence"])
+    if record.get("construction"):
+        lines.append(f"The norms are those of the {record['construction']} construction, which is the best one here.")
     needed = dict(record["samples_for_gap"] or {})
     gap = needed.pop("gap", None)
     lines += [f"{title}: {samples:,} samples for a gap of {gap:g}" for title, samples in needed.items()]

@@ -1,13 +1,14 @@
 """From complexity to risk, and norms measured after training."""
 
 from dataclasses import replace
-from math import log, sqrt
+from math import exp, log, sqrt
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keyhole.bounds import DEEP, guarantee, hypothetical
 from keyhole.bounds.construction_norms import pair_construction
 from keyhole.bounds.derivation import STANDARD, Complexity, Lemma, Step
 from keyhole.bounds.theorems.norm_fields import deep_dials, path_dials, scalar_dials, tabulated_dials
@@ -87,9 +88,23 @@ def test_shares_of_delta_sum_to_one():
 def test_a_profile_is_peeled_norm_by_norm():
     """P_∞ = 10 goes to 2^{14/4} with share 1/210, R = 0 stays with share 1/2: δ is multiplied by 1/420."""
     profile = replace(pair_construction("signed-and", 100, 3))
-    rounded, left = peel(profile, tabulated_dials(profile), 0.02)
+    rounded, nats = peel(profile, tabulated_dials(profile))
     assert (rounded.path_inf, rounded.spread) == (pytest.approx(2**3.5), 0.0)
-    assert left == pytest.approx(0.02 / 420)
+    assert nats == pytest.approx(log(420))
+    assert deviation(100, 0.02, peeled=nats) == pytest.approx(deviation(100, 0.02 / 420))
+
+
+def test_a_model_of_many_layers_is_peeled():
+    """Thirty layers of three heads: the shares of their norms multiply to 0 in doubles, and the bound is a number."""
+    one = hypothetical(tokens=11, value21=4.0, value=3.0, score=8.0, width=4)
+    deep = replace(
+        one, blocks=tuple(replace(block, heads=block.heads * 3) for block in one.blocks * 30), projected=True
+    )
+    nats = peel(deep, deep_dials(deep))[1]
+    assert nats > 750
+    assert exp(-nats) == 0
+    found = guarantee(DEEP, deep, 1e9, measured=True)
+    assert found.derivation.parts[1].value == pytest.approx(sqrt((log(200) + nats) / 2e9))
 
 
 @pytest.mark.parametrize("dials", [tabulated_dials, path_dials, scalar_dials, deep_dials])

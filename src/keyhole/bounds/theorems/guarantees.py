@@ -173,11 +173,11 @@ def _guarantee(
 ) -> Guarantee:
     """As `guarantee`, of any numbers in the place of norms."""
     m, chance = sample_size(samples), failure(delta)
-    of_class, left = peel(profile, route.dials(profile), chance) if measured else (profile, chance)
+    of_class, nats = peel(profile, route.dials(profile)) if measured else (profile, 0.0)
     if measured:  # a sign pattern read off trained weights was not fixed in advance
         of_class = replace(of_class, readout_nonnegative=False)
     complexity = route.complexity(of_class, m)
-    derivation = risk_step(complexity, m, left, loss, two_sided=two_sided)
+    derivation = risk_step(complexity, m, chance, loss, two_sided=two_sided, peeled=nats)
     norms = (
         "the scales of peeling (1 for every norm) were chosen before the data were seen"
         if measured

@@ -1,11 +1,11 @@
 """Norms measured after training: pay for having looked, by a union over scales in steps of 2^{1/4}."""
 
 from collections.abc import Iterable
-from math import ceil, log2
+from math import ceil, log, log2
 from typing import NamedTuple
 
 from keyhole.bounds.theorems.norm_fields import Dial
-from keyhole.bounds.validate import Real, failure, norm, positive
+from keyhole.bounds.validate import Real, norm, positive
 from keyhole.profile import NormProfile
 
 STEPS = 4  # classes per doubling: finer ones cost δ, coarser ones the norm itself
@@ -53,11 +53,14 @@ def peeled_or_zero(value: Real, scale: Real = 1.0) -> Peeled:
     return Peeled(rounded, 1 / ((j + 1) * (j + 2)))
 
 
-def peel(profile: NormProfile, dials: Iterable[Dial], delta: Real) -> tuple[NormProfile, float]:
-    """The class of a measured profile, every norm read rounded up, and the δ left for it."""
-    left = failure(delta)
+def peel(profile: NormProfile, dials: Iterable[Dial]) -> tuple[NormProfile, float]:
+    """The class of a measured profile, every norm read rounded up, and ln(1/share) of the share of δ that it has.
+
+    Shares multiply, and with some hundred norms their product is below every number: so they are kept in nats.
+    """
+    nats = 0.0
     for dial in dials:
         rule = peeled_or_zero if dial.way == ("spread",) else peeled
         rounded, weight = rule(dial.read(profile))
-        profile, left = dial.turn(profile, rounded), left * weight
-    return profile, left
+        profile, nats = dial.turn(profile, rounded), nats - log(weight)
+    return profile, nats

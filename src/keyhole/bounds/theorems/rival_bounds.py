@@ -25,7 +25,7 @@ from keyhole.bounds.theorems.peeling import peel
 from keyhole.bounds.theorems.published_shapes import deep_shape, head_shape, risk_shape, scalar_shape, zhang_log_size
 from keyhole.bounds.theorems.registry import DEEP, SCALAR, Route
 from keyhole.bounds.theorems.risk import deviation
-from keyhole.bounds.validate import Real, failure, positive, sample_size
+from keyhole.bounds.validate import Real, positive, sample_size
 from keyhole.errors import AssumptionError
 from keyhole.papers import (
     CATONI_2007,
@@ -226,10 +226,9 @@ def rivals(profile: NormProfile, samples: Real, delta: Real = 0.01, *, measured:
     For norms `measured` after training every bound by norms pays for that as the theorems do: the class of the norms
     it reads is rounded up, and δ shared. What counts bits reads no norm.
     """
-    m, of_class, left = sample_size(samples), profile, failure(delta)
-    if measured:
-        of_class, left = peel(profile, scalar_dials(profile), left)
-    chance = deviation(m, left)
+    m = sample_size(samples)
+    of_class, nats = peel(profile, scalar_dials(profile)) if measured else (profile, 0.0)
+    chance = deviation(m, delta, peeled=nats)
 
     def bits() -> float:
         return float(STORED_BITS * parameters(profile))

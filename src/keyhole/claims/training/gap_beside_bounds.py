@@ -222,7 +222,7 @@ def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> O
             f"{len(broken)} of {sum(len(one.bounds) for one in found)} bounds lie below the gap measured. Theorem L "
             f"for independent symbols is below 1 for {useful} of {len(independent)} layers. {said}. "
             f"Two layers, all norms 1, m = 10⁶: the deep theorem says {at_most(two)}"
-            f"{', vacuous' if two >= 1 else ''}; no two-layer model was trained."
+            f"{', vacuous' if two >= 1 else ''}; no two-layer model was trained here (bench/depth.py trains one)."
         ),
         numbers={
             **{f"gap at {one}": one.gap for one in found},

@@ -1,0 +1,91 @@
+"""What error do the training margins of a run promise? The ramp loss at a margin, and a bound on its gap."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from keyhole.bounds import layer_guarantee, margin_loss, tabulated_profile
+from keyhole.decimals import at_least, at_most, surely
+from keyhole.errors import AssumptionError
+from keyhole.profile import NormProfile
+
+SHARES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)  # of the training inputs that may lie below the margin
+
+
+@dataclass(frozen=True)
+class MarginBound:
+    """A promise on the error of a trained layer, by the margins of its training set."""
+
+    margin: float  # γ
+    ramp: float  # mean of min(1, max(0, 1 − yf/γ)) over the training set
+    gap: float  # of that loss, at most
+    error: float  # at most: the sum of both
+    theorem: str
+    delta: float
+    samples: int
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether it says no more than that an error is at most 1."""
+        return self.error >= 1
+
+    @property
+    def sentence(self) -> str:
+        """The promise in words."""
+        parts = f"the ramp loss {at_most(self.ramp)} on the training set and a gap of at most {at_most(self.gap)}"
+        marks = f"{self.theorem}; norms measured, peeled{'; VACUOUS' if self.vacuous else ''}"
+        return (
+            f"error ≤ {at_most(self.error)} with probability ≥ {surely(self.delta)} at m = {self.samples:,}: at the "
+            f"margin γ = {at_least(self.margin)}, {parts} ({marks})"
+        )
+
+    def record(self) -> dict[str, Any]:
+        """The promise as plain values."""
+        return {
+            "margin": self.margin,
+            "ramp": self.ramp,
+            "gap": self.gap,
+            "error": self.error,
+            "theorem": self.theorem,
+            "delta": self.delta,
+            "vacuous": self.vacuous,
+            "sentence": self.sentence,
+        }
+
+
+def margin_bound(profile: NormProfile, margins: np.ndarray, delta: float) -> MarginBound | None:
+    """The smallest promise on the error of a layer with these norms and training margins yf; None where there is none.
+
+    Statement  P(yf ≤ 0) ≤ Ê ramp_γ(yf) + gap with probability ≥ 1 − δ, for the γ that makes the sum least.
+    Assumes    One layer without LayerNorm after attention; independent samples.
+    Proof      f/γ has the path norm P_∞/γ and the scores of f, and the ramp at margin 1 is 1-Lipschitz with values in
+               [0, 1] and is 1 where yf ≤ 0. Peeling of P_∞/γ holds for all classes at once, so γ may be chosen after
+               training.
+    Source     Textbook, with Theorems T and L.
+    """
+    found = [made for share in SHARES if (made := _at(profile, margins, share, delta)) is not None]
+    return min(found, key=lambda made: made.error, default=None)
+
+
+def _at(profile: NormProfile, margins: np.ndarray, share: float, delta: float) -> MarginBound | None:
+    """The promise at the margin that all but this share of the training inputs reach; None if that is not above 0."""
+    margin = float(np.quantile(margins, share))
+    if not margin > 0 or profile.path_inf is None or profile.normaliser != "softmax":
+        return None
+    norms = tabulated_profile(
+        path_inf=profile.path_inf / margin,
+        context=profile.tokens - profile.constant_tokens,
+        symbols=profile.symbols,
+        constant_tokens=profile.constant_tokens,
+        spread=profile.spread,
+        least_probability=profile.least_probability,
+        lipschitz=profile.activation_lipschitz,
+        odd_units=profile.odd_units,
+    )
+    try:
+        stated = layer_guarantee(norms, len(margins), delta=delta, loss=margin_loss(1.0), two_sided=False)
+    except AssumptionError:  # of numbers that no bound is computed from
+        return None
+    ramp = float(np.clip(1 - margins / margin, 0, 1).mean())
+    return MarginBound(margin, ramp, stated.value, ramp + stated.value, stated.route.title, delta, len(margins))
