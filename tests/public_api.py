@@ -72,6 +72,8 @@ def use_functions_of_data(folder: Path) -> None:
     bounds = keyhole.bound_runs(folder / "store")
     assert_type(bounds, keyhole.RunBounds)
     keyhole.forget_runs(runs[:1])
+    learned = keyhole.curve((np.eye(30), np.arange(30) % 2), learner="sklearn:tree", splits=2)
+    assert_type(learned, keyhole.Curve)
     inference = keyhole.infer("gaussian", [4, 8], repeats=4)
     assert_type(inference, keyhole.Inference)
     tokens = np.random.default_rng(0).integers(0, 2, (20, 6))

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from keyhole.api.checkpoint_norms import checkpoint_norms as checkpoint_norms
     from keyhole.api.compile import Compiled as Compiled
     from keyhole.api.compile import compile as compile  # noqa: A004  (the name of the question)
+    from keyhole.api.curve import Curve as Curve
+    from keyhole.api.curve import curve as curve
     from keyhole.api.describe import Description as Description
     from keyhole.api.describe import describe as describe
     from keyhole.api.exchangeable import Exchangeability as Exchangeability
@@ -87,6 +89,7 @@ _HOMES = {  # public name → the module that has it
     "CheckpointNorms": "api.checkpoint_norms",
     "Claims": "claims.findings",
     "Compiled": "api.compile",
+    "Curve": "api.curve",
     "Description": "api.describe",
     "Exchangeability": "api.exchangeable",
     "Findings": "claims.findings",
@@ -109,6 +112,7 @@ _HOMES = {  # public name → the module that has it
     "check": "api.check",
     "checkpoint_norms": "api.checkpoint_norms",
     "compile": "api.compile",
+    "curve": "api.curve",
     "describe": "api.describe",
     "exchangeable": "api.exchangeable",
     "fit": "api.fit",

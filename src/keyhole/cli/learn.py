@@ -18,7 +18,8 @@ TASK = (
 )
 LEARNER = (
     "Who learns: transformer, elimination, elimination:signed, gf2 (parities), gf2:affine (negated ones too), "
-    "consistent:and, consistent:junta, sklearn:tree, sklearn:logistic, sklearn:forest."
+    "consistent:and, consistent:junta, sklearn:tree, sklearn:logistic, sklearn:lasso, "
+    "sklearn:forest, sklearn:mlp."
 )
 BESIDE = "Other learners to put the same question to, such as elimination,transformer:paper."
 PRESET = "The settings of the transformer: default, parity (for parities, best with --online) or paper."
