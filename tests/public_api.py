@@ -62,6 +62,8 @@ def use_functions_of_data(folder: Path) -> None:
         "and:2", [8], samples=[40], seeds=2, learner="elimination", store=folder / "store", workers=1
     )
     assert_type(answer, keyhole.SampleComplexity)
+    with keyhole.engine("here") as executor:
+        assert executor is not None
     planned = keyhole.run_plan(answer.plan, store=folder / "store", make=False)
     assert_type(planned, keyhole.PlanResult)
     runs = keyhole.runs(store=folder / "store")

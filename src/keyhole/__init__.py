@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from keyhole.api.curve import curve as curve
     from keyhole.api.describe import Description as Description
     from keyhole.api.describe import describe as describe
+    from keyhole.api.engine import engine as engine
     from keyhole.api.exchangeable import Exchangeability as Exchangeability
     from keyhole.api.exchangeable import exchangeable as exchangeable
     from keyhole.api.fit import Fit as Fit
@@ -114,6 +115,7 @@ _HOMES = {  # public name → the module that has it
     "compile": "api.compile",
     "curve": "api.curve",
     "describe": "api.describe",
+    "engine": "api.engine",
     "exchangeable": "api.exchangeable",
     "fit": "api.fit",
     "forget_runs": "api.runs",

@@ -9,6 +9,7 @@ from keyhole.api.run_certificate import RunCertificate, delta_over_many, shares,
 from keyhole.boolean import balanced, read_function
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
+from keyhole.files.atomic import write_file
 from keyhole.lab import SparseTask, Task
 from keyhole.lab.laws import (
     LawVerdict,
@@ -19,7 +20,7 @@ from keyhole.lab.laws import (
     trivial_accuracy,
 )
 from keyhole.lab.learners import Learner, StatesLimits
-from keyhole.lab.plans import Plan
+from keyhole.lab.plans import Plan, write_plan
 from keyhole.lab.runs import SUCCESS
 from keyhole.lab.thresholds import Adaptive, Sweep, Threshold
 from keyhole.show.document import Document
@@ -123,6 +124,10 @@ class SampleComplexity(Result):
             save_figure(figure, path / f"{name}.html")
         super().save(path / "learn.json")
         return path
+
+    def save_plan(self, path: str | Path) -> Path:
+        """Write the sweeps as a TOML file with every default spelled out, which `keyhole.run_plan` repeats."""
+        return write_file(Path(path), write_plan(self.plan).encode())
 
     @classmethod
     def require_ending(cls, path: Path) -> None:

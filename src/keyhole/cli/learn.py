@@ -2,15 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from keyhole.cli.arguments import counts, file_place, folder_place, names, refuse_ignored, settings
 from keyhole.errors import ArgumentError, KeyholeError
-
-if TYPE_CHECKING:
-    from keyhole.api.sample_complexity import SampleComplexity
 
 TASK = (
     "What is learned: and:3, parity:3, majority:5, threshold:2:5, random:3, or a formula. Its positions are drawn anew "
@@ -28,6 +25,7 @@ CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
 SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
 BUDGET, PRECISION, QUANTILE = 400, 0.2, 0.5
+ENGINE = "Where runs are made: processes (of this machine), here (in this process), or ray (a Ray cluster)."
 PLAN = "Carry out the sweeps of this TOML file instead of a TASK; see --save-plan."
 DATA = "With --plan: tables of finished rows, read first and written as contexts are finished, shortest first."
 SAVE_PLAN = "Write the sweep as a TOML file with every default spelled out, so that --plan repeats it exactly."
@@ -59,6 +57,10 @@ def learn_command(
     ] = None,
     seed: Annotated[int, typer.Option(help="The first seed; the others follow it.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
+    engine: Annotated[str, typer.Option(help=ENGINE, metavar="NAME")] = "processes",
+    address: Annotated[
+        str, typer.Option(help="With --engine ray: the cluster; without it Ray is started here.", metavar="HOST:PORT")
+    ] = "",
     store: Annotated[
         Path | None,
         typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"),
@@ -100,6 +102,7 @@ def learn_command(
 
       keyhole learn --plan and.toml --data rows
     """
+    from keyhole.api.engine import engine as open_engine
     from keyhole.api.learn import learn
     from keyhole.api.sample_complexity import SampleComplexity
     from keyhole.cli.printing import print_document
@@ -121,7 +124,9 @@ def learn_command(
             "--save-plan": save_plan is not None,
         }  # fmt: skip
         refuse_ignored({name: bool(value) for name, value in given.items()}, "the plan says what is learned, and how")
-        _carry_out(plan, data, make=not only_found, workers=workers or None, store=store, out=out, as_json=as_json)
+        with open_engine(engine, address=address, store=store) as executor:
+            options = {"make": not only_found, "workers": workers or None, "executor": executor, "store": store}
+            _carry_out(plan, data, out=out, as_json=as_json, **options)
         return
     refuse_ignored({"--data": data is not None, "--only-found": only_found}, "add --plan")
     _require_question(task, context)
@@ -130,7 +135,7 @@ def learn_command(
         refuse_ignored(chosen, "they are for sizes that are chosen in rounds; leave out --samples and --online")
     refuse_ignored({"--assume-junta": assume_junta is not None and not certify}, "add --certify")
     try:
-        with view_progress("starting") as watch:
+        with view_progress("starting") as watch, open_engine(engine, address=address, store=store) as executor:
             answer = learn(
                 task,
                 counts(context),
@@ -151,6 +156,7 @@ def learn_command(
                 balanced_sets=balanced_sets,
                 seed=seed,
                 workers=workers or None,
+                executor=executor,
                 store=store,
                 keep_weights=keep_weights,
                 certify=certify,
@@ -173,22 +179,14 @@ def learn_command(
         typer.echo(f"keyhole: {hint}", err=True)
     if out is not None:
         typer.echo(f"wrote {answer.save(out)}", err=True)
-    _save_plan(answer, save_plan)
+    if save_plan is not None:
+        typer.echo(f"wrote {answer.save_plan(save_plan)}", err=True)
 
 
 def _require_question(task: str, context: str) -> None:
     """Refuse a question without a task or without contexts."""
     if not (task and context):
         raise ArgumentError("A TASK and --context, or --plan, have to be given, such as: and:3 --context 25..800.")
-
-
-def _save_plan(answer: "SampleComplexity", path: Path | None) -> None:
-    """Write the plan of an answer, where that is asked for."""
-    from keyhole.files.atomic import write_file
-    from keyhole.lab.plans import write_plan
-
-    if path is not None:
-        typer.echo(f"wrote {write_file(path, write_plan(answer.plan).encode())}", err=True)
 
 
 def _carry_out(plan: Path, data: Path | None, *, out: Path | None, as_json: bool, **options: Any) -> None:

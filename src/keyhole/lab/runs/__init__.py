@@ -7,6 +7,8 @@ from keyhole.lab.runs.engine import require_cores as require_cores
 from keyhole.lab.runs.engine import spawn_pool as spawn_pool
 from keyhole.lab.runs.engine import start_processes as start_processes
 from keyhole.lab.runs.engine import worker_environment as worker_environment
+from keyhole.lab.runs.engines import ENGINES as ENGINES
+from keyhole.lab.runs.engines import open_engine as open_engine
 from keyhole.lab.runs.gather import gather_runs as gather_runs
 from keyhole.lab.runs.run import FRESH as FRESH
 from keyhole.lab.runs.run import SUCCESS as SUCCESS
