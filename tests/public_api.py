@@ -37,6 +37,11 @@ def use_functions_of_models(folder: Path) -> None:
     )
     assert_type(found, keyhole.Heads)
     rule: str = found.use.verdicts()[0][0][0]
+    moved = keyhole.model_order(
+        encoder, rows=np.ones((1, 3, 4)), config={"nhead": 2, "norm_first": True, "causal": True}
+    )
+    assert_type(moved, keyhole.ModelOrder)
+    order: str = moved.report.verdict
     least = keyhole.norms("x3 & ~x5")
     assert_type(least, keyhole.Norms)
     bound: float = least.functions[0].any_bound
@@ -53,7 +58,7 @@ def use_functions_of_models(folder: Path) -> None:
     scores = keyhole.score(key, folder / "suite")
     assert_type(scores, keyhole.Scores)
     auc: float = scores.mean("auc")
-    print(degree, margin, holds, gap, rule, status, auc, largest, bound, proved, rule)  # noqa: T201  (so that every field is read)
+    print(degree, margin, holds, gap, rule, status, auc, largest, bound, proved, rule, order)  # noqa: T201  (so that every field is read)
 
 
 def use_functions_of_data(folder: Path) -> None:
@@ -78,6 +83,9 @@ def use_functions_of_data(folder: Path) -> None:
     assert_type(learned, keyhole.Curve)
     inference = keyhole.infer("gaussian", [4, 8], repeats=4)
     assert_type(inference, keyhole.Inference)
+    pretraining = keyhole.pretrain("finite", [4], repeats=0, store=folder / "store")
+    assert_type(pretraining, keyhole.Pretraining)
+    condition: float = pretraining.conditions[0].downstream
     tokens = np.random.default_rng(0).integers(0, 2, (20, 6))
     fitted = keyhole.fit((tokens, tokens[:, 1]), sparsity=1)
     assert_type(fitted, keyhole.Fit)
@@ -92,9 +100,9 @@ def use_functions_of_data(folder: Path) -> None:
     assert_type(findings, keyhole.Findings)
     verdict: str = findings[0].outcome.verdict
     records: Sequence[dict[str, object]] = [
-        each.record() for each in (answer, runs, run, inference, exchangeability, claims, findings)
+        each.record() for each in (answer, runs, run, inference, pretraining, exchangeability, claims, findings)
     ]
-    print(len(records), accuracy, rows, sentence, title, verdict)  # noqa: T201
+    print(len(records), accuracy, condition, rows, sentence, title, verdict)  # noqa: T201
 
 
 if __name__ == "__main__":

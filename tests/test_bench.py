@@ -5,7 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.stats import fisher_exact
 
 BENCH = Path(__file__).parent.parent / "bench"
 PEERS = """
@@ -65,6 +67,7 @@ T, m = bench["CELLS"][0]
 runs = {f"{who} T={T} m={m} seed={s}": {"accuracy": 0.99 if s < wins else 0.5, "theirs": 0.991}
     for who, wins in (("replica", 3), ("preset", 18)) for s in range(20)}
 print(*bench["table"](runs, 20), sep="\\n")
+print(bench["found_difference"](0.5, 20, 20))
 """
 
 
@@ -77,7 +80,20 @@ def test_the_table_of_the_protocol_tells_rates_apart():
     line = run.stdout.splitlines()[1]
     assert "3 of 20 (0.03–0.38)" in line
     assert "18 of 20 (0.68–0.99)" in line
-    assert line.split()[-2:] == ["0.000", "20"]
+    assert "0.000" in line.split()
+    assert line.split()[-1] == "20"
+
+
+@pytest.mark.extra("torch")
+def test_the_power_of_the_protocol_is_stated():
+    """Of twenty runs each, rates of .5 and .92 are told apart four times in five, as drawn runs say too."""
+    run = subprocess.run(
+        [sys.executable, "-c", TABLE, str(BENCH / "protocol.py")], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.splitlines()[-1] == "−.42, +.42"
+    wins = np.random.default_rng(0).binomial(20, [0.5, 0.92], (1000, 2))
+    found = np.mean([fisher_exact([[a, 20 - a], [b, 20 - b]]).pvalue < 0.05 for a, b in wins])
+    assert abs(found - 0.81) < 0.04
 
 
 def test_the_table_of_laws_counts_right_and_wrong():

@@ -16,6 +16,7 @@ SOURCE = Path(keyhole.__file__).parent
 LIBRARY = sorted(path for path in SOURCE.rglob("*.py") if "cli" not in path.relative_to(SOURCE).parts)
 COMMAND = re.compile(r"(?:^|[\s`(])--[a-z]|`keyhole [a-z]")
 EXCEPTIONS = {
+    "claims/checkpoints/sources.py": "a flag of git's, in the commands that fetch published models",
     "claims/finding.py": "Finding.command is the command that measures a claim again, printed on the page",
     "pretrained/packages.py": "a flag of pip's, in the command that brings a packaged model",
 }
@@ -40,7 +41,17 @@ def test_every_function_that_is_replaced_is_there():
     """The table speaks of functions that a caller from Python finds."""
     assert callable(norms_template)
     assert callable(keyhole.Compiled.save)
-    for name in ("check", "certify", "compile", "learn", "show_run", "runs", "forget_runs"):
+    for name in (
+        "check",
+        "certify",
+        "compile",
+        "heads",
+        "learn",
+        "checkpoint_norms",
+        "show_run",
+        "runs",
+        "forget_runs",
+    ):
         assert callable(getattr(keyhole, name))
         assert any(name in function for function, _ in COMMANDS)
 

@@ -59,10 +59,14 @@ if TYPE_CHECKING:
     from keyhole.api.infer import Inference as Inference
     from keyhole.api.infer import infer as infer
     from keyhole.api.learn import learn as learn
+    from keyhole.api.model_order import ModelOrder as ModelOrder
+    from keyhole.api.model_order import model_order as model_order
     from keyhole.api.norms import Norms as Norms
     from keyhole.api.norms import norms as norms
     from keyhole.api.plans import PlanResult as PlanResult
     from keyhole.api.plans import run_plan as run_plan
+    from keyhole.api.pretrain import Pretraining as Pretraining
+    from keyhole.api.pretrain import pretrain as pretrain
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -98,8 +102,10 @@ _HOMES = {  # public name → the module that has it
     "Heads": "api.heads",
     "Inference": "api.infer",
     "KeyholeError": "errors",
+    "ModelOrder": "api.model_order",
     "Norms": "api.norms",
     "PlanResult": "api.plans",
+    "Pretraining": "api.pretrain",
     "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
@@ -124,7 +130,9 @@ _HOMES = {  # public name → the module that has it
     "learn": "api.learn",
     "list_claims": "claims.findings",
     "make_suite": "api.suite",
+    "model_order": "api.model_order",
     "norms": "api.norms",
+    "pretrain": "api.pretrain",
     "reproduce": "claims.findings",
     "run_plan": "api.plans",
     "runs": "api.runs",

@@ -107,6 +107,36 @@ TRAUGER_2023 = Paper(
     year=2023,
     arxiv="2310.13088",
 )
+CLARK_2019 = Paper(
+    key="clark2019bert",
+    authors="Clark, Khandelwal, Levy, Manning",
+    title="What Does BERT Look At? An Analysis of BERT's Attention",
+    venue="BlackboxNLP 2019",
+    year=2019,
+    arxiv="1906.04341",
+)
+SCHWALLER_2021 = Paper(
+    key="schwaller2021extraction",
+    authors="Schwaller, Hoover, Reymond, Strobelt, Laino",
+    title="Extraction of organic chemistry grammar from unsupervised learning of chemical reactions",
+    venue="Science Advances 7(15)",
+    year=2021,
+)
+KOOL_2019 = Paper(
+    key="kool2019attention",
+    authors="Kool, van Hoof, Welling",
+    title="Attention, Learn to Solve Routing Problems!",
+    venue="ICLR 2019",
+    year=2019,
+    arxiv="1803.08475",
+)
+BONAERT_2021 = Paper(
+    key="bonaert2021fast",
+    authors="Bonaert, Dimitrov, Baader, Vechev",
+    title="Fast and Precise Certification of Transformers",
+    venue="PLDI 2021",
+    year=2021,
+)
 BARAK_2022 = Paper(
     key="barak2022hidden",
     authors="Barak, Edelman, Goel, Kakade, Malach, Zhang",

@@ -5,9 +5,10 @@ argument against was found, or neither. A certificate says PROVED, COUNTEREXAMPL
 "proved", "refuted" or "undecided"; a number format "proved", "refuted" or "tried", since inputs that came out right
 prove nothing. The first two words are final: no more time and no more inputs turn them round. The third says that the
 search ended without an answer. A claim's verdict is about a measurement: what was predicted "holds", "holds with a
-caveat", "fails here", or is "undecided at this scale". It speaks of what was measured and of nothing else: "holds" is
-not "proved", and whether a claim has a proof is said by its kind. A growth law is "named", or the points leave it
-"undecided", or no law is near them: a "misfit".
+caveat", "fails here", or is "undecided at this scale"; or what it needs, such as the weights of a model, is absent, and
+it is "not measured here", which counts neither for it nor against it. It speaks of what was measured and of nothing
+else: "holds" is not "proved", and whether a claim has a proof is said by its kind. A growth law is "named", or the
+points leave it "undecided", or no law is near them: a "misfit".
 """
 
 from typing import Literal
@@ -17,6 +18,7 @@ ClaimVerdict = Literal[  # what a measurement says of a claim
     "holds with a caveat",  # it was seen, within limits that the outcome's caveats name
     "fails here",  # what was seen contradicts what was predicted
     "undecided at this scale",  # too little was measured to tell
+    "not measured here",  # what it needs is not on this machine: neither for the claim nor against it
 ]
 
 CertificateStatus = Literal[  # whether a trained model computes the function that was read off it

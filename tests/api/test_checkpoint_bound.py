@@ -1,15 +1,20 @@
 """A checkpoint's bound is its stand-in's, says so, and says by how much it is vacuous."""
 
 import json
+import re
+from dataclasses import replace
+from math import log, sqrt
 
 import pytest
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 from keyhole.api.checkpoint_bound import checkpoint_bound, is_checkpoint
+from keyhole.api.fixed_query_bound import fixed_query_bound
+from keyhole.bounds import PATH, guarantee
 from keyhole.cli.app import app
 from keyhole.errors import AssumptionError
-from keyhole.pretrained import STAND_IN
+from keyhole.pretrained import STAND_IN, fixed_query_layer, fixed_query_profile, load_checkpoint
 
 from helpers import tiny_checkpoints as tiny
 from helpers.torch_files import heads_of
@@ -52,6 +57,51 @@ def test_on_the_command_line(folder):
     refused = CliRunner().invoke(app, words)
     assert refused.exit_code == 2
     assert "Nothing bounds the rows" in refused.stderr
+
+
+def test_one_layer_that_reads_images(tmp_path):
+    """It is a bound for the network itself; the words say so, which do not apply, and what would have to shrink."""
+    arrays, config = tiny.vit()
+    save_file(arrays, tmp_path / "vit.safetensors")
+    (tmp_path / "vit.json").write_text(json.dumps({**config, "image_mean": 0.5, "image_std": [0.25]}))
+    words = ["bound", str(tmp_path / "vit.safetensors"), "--config", str(tmp_path / "vit.json"), "--samples", "60000"]
+    told = " ".join(CliRunner().invoke(app, words).stdout.split())
+    for part in ("A bound for this network", "Theorem P", "pixels are continuous", "would have to shrink", "Occam"):
+        assert part in told
+    assert "Not a bound" not in told
+    record = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    count = sum(array.size for array in arrays.values())
+    assert (record["numbers"], record["bits"]) == (count, 32)
+    wanted = sqrt((32 * count * log(2) + log(100)) / 120_000)
+    assert record["finite_classes"][0]["value"] == pytest.approx(wanted, rel=1e-12)
+    assert [each["route"] for each in record["guarantees"]] == ["path"]
+    assert record["guarantees"][0]["measured"] is True
+    bad = CliRunner().invoke(app, [*words, "--context", "9"])
+    assert bad.exit_code == 2
+    assert "has 4 patches" in bad.stderr
+
+
+def test_pixels_that_nothing_bounds(tmp_path):
+    """Without the scaling of pixels the bound is refused, and a setting for what is no checkpoint too."""
+    arrays, config = tiny.vit()
+    save_file(arrays, tmp_path / "vit.safetensors")
+    with pytest.raises(AssumptionError, match="image_mean and image_std"):
+        checkpoint_bound(tmp_path / "vit.safetensors", 1000, config=config)
+    (tmp_path / "vit.json").write_text("{}")
+    refused = CliRunner().invoke(app, ["bound", "and:3", "--config", str(tmp_path / "vit.json"), "--samples", "1e6"])
+    assert refused.exit_code == 2
+    assert "--config is of a checkpoint" in refused.stderr
+
+
+def test_what_would_have_to_shrink():
+    """With the path norm brought down to the number that is told, Theorem P says something; a little above, nothing."""
+    arrays, config = tiny.vit()
+    checkpoint = load_checkpoint(arrays, config={**config, "image_mean": 0.5, "image_std": 0.25})
+    answer = fixed_query_bound(checkpoint, fixed_query_layer(checkpoint), 1000)
+    told = float(re.search(r"at most ([\d.e+-]+), 1/", answer.shrink)[1])
+    profile = fixed_query_profile(fixed_query_layer(checkpoint), -2.0, 2.0)
+    assert not guarantee(PATH, replace(profile, path=told), 1000).vacuous
+    assert guarantee(PATH, replace(profile, path=1.02 * told), 1000).vacuous
 
 
 def test_what_is_a_checkpoint(folder):

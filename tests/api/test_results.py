@@ -12,6 +12,7 @@ from keyhole.api.checkpoint_norms import CheckpointNorms
 from keyhole.api.describe import Description
 from keyhole.api.exchangeable import Exchangeability
 from keyhole.api.infer import Inference
+from keyhole.api.pretrain import Pretraining
 from keyhole.api.result import Result
 from keyhole.api.runs import RunInFull, Runs
 from keyhole.api.sample_complexity import SampleComplexity
@@ -26,6 +27,7 @@ from keyhole.show.claims import claims_document
 from keyhole.show.description import description_document
 from keyhole.show.exchangeability import exchangeability_document
 from keyhole.show.inference import inference_document
+from keyhole.show.pretraining import pretraining_document
 from keyhole.show.runs import run_document, runs_document
 from keyhole.show.sample_complexity import sample_complexity_document
 from keyhole.show.scores import scores_document
@@ -37,13 +39,14 @@ from helpers.lab_fakes import Coin, Inline
 pytestmark = pytest.mark.slow
 
 KINDS = (
-    Description, Inference, Exchangeability, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims, Findings,
-    CheckpointNorms,
+    Description, Inference, Pretraining, Exchangeability, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims,
+    Findings, CheckpointNorms,
 )  # fmt: skip
-DRAWN = (Description, Inference, SampleComplexity, RunInFull, CheckpointNorms)
+DRAWN = (Description, Inference, Pretraining, SampleComplexity, RunInFull, CheckpointNorms)
 DOCUMENTS = {
     Description: description_document,
     Inference: inference_document,
+    Pretraining: pretraining_document,
     Exchangeability: exchangeability_document,
     Scores: scores_document,
     Suite: suite_document,
@@ -70,6 +73,7 @@ def answers(tmp_path_factory):
     found = [
         keyhole.describe("majority:2001", context=10**6),
         keyhole.infer("gaussian", [4, 16], repeats=4),
+        keyhole.pretrain("finite", [4], masks=[1, 2], repeats=0),
         keyhole.exchangeable(Polya(np.ones(3)).sample(30, 6, 0).tokens),
         keyhole.score(suite.save(folder / "key.json"), folder),
         suite,
@@ -197,6 +201,7 @@ def test_no_answer_is_read_as_markup(answers):
     hostile = [
         replace(answers[Description], formula=HOSTILE),
         replace(answers[Inference], model=HOSTILE),
+        replace(answers[Pretraining], model=HOSTILE),
         replace(answers[Exchangeability], kind=HOSTILE),
         Scores((replace(scored, file=f"{HOSTILE}.npy".replace("/", "")),)),
         Suite((replace(answers[Suite][0], family=HOSTILE),), 12, 0),

@@ -15,7 +15,7 @@ from keyhole.claims.latent import (
     inference_rates,
     posterior_contraction,
 )
-from keyhole.claims.ledger import LIBRARY, PRETRAINING, TRAINING, find
+from keyhole.claims.ledger import CHECKPOINTS, LIBRARY, PRETRAINING, TRAINING, find
 from keyhole.claims.representation import constructions as representation
 from keyhole.claims.representation import joined, one_head, sharpness, softmax_smoothness
 from keyhole.latent.exchangeability.balance import balance_p_value
@@ -27,7 +27,8 @@ from keyhole.latent.models.not_exchangeable import MarkovChain
 
 pytestmark = pytest.mark.slow
 
-COMPUTED = [experiment for experiment in LIBRARY if experiment not in (*TRAINING, *PRETRAINING)]  # others train
+APART = (*TRAINING, *PRETRAINING, *CHECKPOINTS)  # which have tests of their own
+COMPUTED = [experiment for experiment in LIBRARY if experiment not in APART]
 
 
 LONG = {"exchangeability-tests"}  # thousands of data sets

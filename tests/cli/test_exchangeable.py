@@ -4,10 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 from keyhole.cli.app import app
 from keyhole.latent import MarkovChain, Polya, Urn
+
+from helpers import tiny_checkpoints as tiny
 
 KEYS = [
     "keyhole",
@@ -142,3 +145,56 @@ def test_bad_arguments(tables):
         answer = run(*arguments)
         assert answer.exit_code == 2
         assert words in answer.stderr
+
+
+def points(tmp_path):
+    """A set encoder in a file, and points for it."""
+    rng = np.random.default_rng(3)
+    shapes = {f"layers.0.0.module.W_{name}": (2, 6, 3) for name in ("query", "key", "val")}
+    shapes |= {"layers.0.0.module.W_out": (2, 3, 6), "init_embed.weight": (6, 2)}
+    save_file({name: rng.normal(size=shape) for name, shape in shapes.items()}, tmp_path / "set.safetensors")
+    np.save(tmp_path / "points.npy", rng.random((4, 7, 2)))
+    return ("--model", str(tmp_path / "set.safetensors"), "--rows", str(tmp_path / "points.npy"))
+
+
+def test_a_model(tmp_path):
+    """An encoder of a set is exchangeable, exit code 0; JSON has the three numbers, and what was not tested."""
+    words = points(tmp_path)
+    answer = CliRunner().invoke(app, ["exchangeable", *words, "--context", "4", "--json"])
+    assert answer.exit_code == 0, answer.stderr
+    facts = json.loads(answer.stdout)
+    assert facts["schema"] == "model-order/1"
+    assert facts["moved_together"] <= 1e-12
+    assert facts["moved_context"] <= 1e-12
+    assert (facts["moved_alone"], facts["exchangeable"], facts["ignores_order"]) == (None, True, True)
+    told = " ".join(CliRunner().invoke(app, ["exchangeable", *words]).stdout.split())
+    assert "equivariant to rounding; the last row does not depend on the order" in told
+    assert "Not tested" in told
+
+
+def test_a_causal_model(tmp_path):
+    """It is reported as not exchangeable, exit code 1."""
+    arrays, config = tiny.gpt2()
+    save_file(arrays, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    np.save(tmp_path / "tokens.npy", np.arange(24).reshape(2, 12) % tiny.SYMBOLS)
+    words = ["exchangeable", "--model", str(tmp_path), "--rows", str(tmp_path / "tokens.npy")]
+    answer = CliRunner().invoke(app, words)
+    assert answer.exit_code == 1
+    assert "not exchangeable: a row sees only those before it" in " ".join(answer.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ((), "Neither DATA nor --model"),
+        (("--context", "4"), "no --model is named"),
+        (("tokens.npy", "--model", "minilm"), "DATA was given, and would be ignored"),
+        (("--model", "minilm", "--level", "0.01"), "--level was given, and would be ignored"),
+    ],
+)
+def test_questions_that_do_not_fit_together(more, told):
+    """What would be ignored is refused, exit code 2."""
+    answer = CliRunner().invoke(app, ["exchangeable", *more])
+    assert answer.exit_code == 2
+    assert told in " ".join(answer.stderr.split())

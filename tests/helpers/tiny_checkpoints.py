@@ -82,3 +82,28 @@ def encoder(layers=2, seed=0):
         arrays |= {f"{here}.linear1.weight": (UNITS, D), f"{here}.linear2.weight": (D, UNITS)}
         arrays |= {f"{here}.norm1.weight": (D,), f"{here}.norm2.weight": (D,)}
     return {name: rng.normal(size=shape).astype(np.float32) for name, shape in arrays.items()}, {"nhead": HEADS}
+
+
+def vit(seed=0, patches=4, side=3, classes=5):
+    """One layer with to_q, to_k and to_v that reads images at [CLS], its norms centring rows only."""
+    rng = np.random.default_rng(seed)
+    here = "transformer.layers.0"
+    arrays = {
+        "to_patch_embedding.1.weight": (D, side * side),
+        "to_patch_embedding.1.bias": (D,),
+        "cls_token": (1, 1, D),
+        "pos_embedding": (1, patches + 1, D),
+        f"{here}.0.fn.fn.to_out.0.weight": (D, D),
+        f"{here}.0.fn.fn.to_out.0.bias": (D,),
+        f"{here}.1.fn.fn.net.0.weight": (UNITS, D),
+        f"{here}.1.fn.fn.net.0.bias": (UNITS,),
+        f"{here}.1.fn.fn.net.3.weight": (D, UNITS),
+        f"{here}.1.fn.fn.net.3.bias": (D,),
+        "mlp_head.1.weight": (classes, D),
+        "mlp_head.1.bias": (classes,),
+    }
+    arrays |= {f"{here}.0.fn.fn.to_{name}.weight": (D, D) for name in "qkv"}
+    for norm in (f"{here}.0.fn.norm", f"{here}.1.fn.norm", "mlp_head.0"):
+        arrays |= {f"{norm}.weight": (D,), f"{norm}.bias": (D,)}
+    config = {"num_attention_heads": HEADS, "norm": "centred", "hidden_act": "relu"}
+    return {name: rng.normal(size=shape).astype(np.float32) for name, shape in arrays.items()}, config

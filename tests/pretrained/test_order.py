@@ -1,4 +1,4 @@
-"""Encoders move with their (token, position) pairs; causal and rotary models are reported and not run."""
+"""Encoders move with their (row, position) pairs; causal and rotary models are reported, and asked one question."""
 
 import numpy as np
 import pytest
@@ -24,27 +24,73 @@ def texts():
 
 
 def test_an_encoder():
-    """Moved together, nothing changes beyond rounding; moved alone, rows do."""
+    """Moved together, nothing changes beyond rounding; moved alone, rows do, and so does the last behind the others."""
     found = order_of_tokens(model_of(tiny.bert), texts())
     assert found.moved_together <= 1e-12
     assert found.moved_alone > 0.01
-    assert found.verdict.startswith("equivariant")
+    assert found.moved_context > 0.01
+    assert (found.exchangeable, found.ignores_order) == (True, False)
 
 
 def test_without_positions_order_is_nothing():
     """With all positions alike, tokens moved alone are rows moved alone: nothing changes beyond rounding."""
     found = order_of_tokens(model_of(tiny.bert, without=["bert.embeddings.position_embeddings.weight"]), texts())
     assert found.moved_alone <= 1e-12
+    assert found.moved_context <= 1e-12
+    assert found.ignores_order
 
 
-@pytest.mark.parametrize(
-    ("family", "told"), [(tiny.gpt2, "sees only those before"), (tiny.llama, "sees only those before")]
-)
-def test_causal_models(family, told):
-    """Causal models are not exchangeable, and have no number."""
+def test_patches_of_images():
+    """The patches of an image move with their positions, [CLS] staying; without them the read-out changes."""
+    rows = np.random.default_rng(2).normal(size=(3, 4, 9))
+    found = order_of_rows(model_of(tiny.vit), rows)
+    assert found.moved_together <= 1e-12
+    assert found.moved_alone > 0.01
+
+
+@pytest.mark.parametrize("family", [tiny.gpt2, tiny.llama])
+def test_causal_models(family):
+    """Causal models are not exchangeable; how far the last row changes behind a reordered context is still told."""
     found = order_of_tokens(model_of(family), texts())
-    assert told in found.verdict
+    assert "sees only those before" in found.verdict
     assert found.moved_together is None
+    assert found.moved_alone is None
+    assert found.moved_context > 0.01
+    assert found.exchangeable is False
+
+
+def test_one_layer_without_positions_forgets_the_order_of_its_context():
+    """The last row of a causal layer without positions sees all rows before it alike, in whatever order they come."""
+    found = order_of_tokens(model_of(lambda: tiny.gpt2(layers=1), without=["wpe.weight"]), texts())
+    assert found.exchangeable is False
+    assert found.ignores_order
+
+
+def set_encoder():
+    """An encoder without positions, two layers, of points in the plane."""
+    rng = np.random.default_rng(3)
+    shapes = {"init_embed.weight": (6, 2), "init_embed.bias": (6,)}
+    for layer in range(2):
+        shapes |= {f"layers.{layer}.0.module.W_{name}": (2, 6, 3) for name in ("query", "key", "val")}
+        shapes |= {f"layers.{layer}.0.module.W_out": (2, 3, 6)}
+    return {name: rng.normal(size=shape) for name, shape in shapes.items()}, {}
+
+
+def test_rows_after_a_context():
+    """Rows that see a context alone do not change with its order, nor with each other."""
+    model, points = model_of(set_encoder), np.random.default_rng(4).random((3, 9, 2))
+    found = order_of_rows(model, points, context=6)
+    assert found.ignores_order
+    assert found.moved_together <= 1e-12
+    assert found.moved_alone is None
+    visible = (np.arange(9) < 6)[None]
+    changed = points[0].copy()
+    changed[7] += 1.0  # another query
+    one, two = (model.run(model.embed_features(rows)[None], visible)[0] for rows in (points[0], changed))
+    assert one[6] == pytest.approx(two[6], rel=1e-12)
+    moved = points[0].copy()
+    moved[2] += 1.0  # the context itself
+    assert np.abs(model.run(model.embed_features(moved)[None], visible)[0][6] - one[6]).max() > 1e-3
 
 
 def test_a_model_that_looks_at_places():
@@ -56,14 +102,20 @@ def test_a_model_that_looks_at_places():
             return super().run(rows, *more) + np.arange(rows.shape[1])[:, None]
 
     odd = Odd(model.checkpoint, model.layers, model.final_norm, model.number_format)
-    assert order_of_tokens(odd, texts()).verdict.startswith("not equivariant")
+    found = order_of_tokens(odd, texts())
+    assert found.verdict.startswith("not equivariant")
+    assert found.exchangeable is False
 
 
 def test_refusals():
-    """Too short a text, rows for a model with positions, and a file that is silent on positions."""
+    """Too short a text, too few rows, a context that leaves nothing, and a file that is silent on positions."""
     with pytest.raises(DataError, match="3 tokens"):
         order_of_tokens(model_of(tiny.bert), [np.array([1, 2, 3])])
-    with pytest.raises(DataError, match="give it tokens"):
-        order_of_rows(model_of(tiny.bert), np.zeros((1, 4, tiny.D)))
+    with pytest.raises(DataError, match="three rows or more"):
+        order_of_rows(model_of(set_encoder), np.zeros((1, 2, 2)))
+    with pytest.raises(DataError, match="one row less"):
+        order_of_rows(model_of(set_encoder), np.zeros((1, 4, 2)), context=4)
     silent = model_of(tiny.encoder, norm_first=True, causal=False, activation="relu")
-    assert order_of_rows(silent, np.zeros((1, 4, tiny.D))).verdict.startswith("undecided")
+    found = order_of_rows(silent, np.random.default_rng(0).normal(size=(1, 4, tiny.D)))
+    assert found.verdict.startswith("undecided")
+    assert found.exchangeable is None

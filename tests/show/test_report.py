@@ -50,6 +50,17 @@ def test_evidence_and_proof_stand_apart():
     assert re.findall(r'<article id="(\w+)"', proved) == ["beta", "gamma"]
 
 
+def test_what_is_not_measured_here_counts_neither_way():
+    """It stands apart, whatever its kind, and in neither count."""
+    findings = (*FINDINGS, finding("epsilon", "measurement", "not measured here"))
+    page = render(findings, [], REFERENCES)
+    assert "2 measured, 2 proved and checked, 1 not measured here." in " ".join(page.split())
+    measured, absent = page.split("<h2>Not measured here</h2>")
+    assert '<article id="epsilon"' not in measured
+    assert re.findall(r'<article id="(\w+)"', absent) == ["epsilon"]
+    assert "<h2>Not measured here</h2>" not in render(FINDINGS, [], REFERENCES)
+
+
 def test_everything_is_shown_and_escaped():
     """Statement, prediction, verdict, caveat, command, seed, numbers and references stand on the page, as text."""
     page = render(FINDINGS, [("a thing", "why not")], REFERENCES)

@@ -1,16 +1,30 @@
 """What do norm bounds say beside a checkpoint? Those of its stand-in, and by how much they are vacuous."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from keyhole.api.bound import Bound, bound
 from keyhole.api.checkpoint_norms import HEAD_NAMES, StandInBound, stand_in_bound
+from keyhole.api.fixed_query_bound import FixedQueryBound, fixed_query_bound
+from keyhole.api.opening import settings_of
 from keyhole.bounds import Real
-from keyhole.errors import ArgumentError, DataError
+from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.files.looking import is_folder, is_there
 from keyhole.files.safetensors_in import is_ours
-from keyhole.pretrained import ENDINGS, PACKAGED, STAND_IN, Architecture, head_norms, load_checkpoint, stand_in_profile
+from keyhole.pretrained import (
+    ENDINGS,
+    PACKAGED,
+    STAND_IN,
+    Architecture,
+    Checkpoint,
+    FixedQueryLayer,
+    fixed_query_layer,
+    head_norms,
+    load_checkpoint,
+    stand_in_profile,
+)
 from keyhole.show.document import Document, Gap, Lines
 
 CONTEXT = 128  # where none is given
@@ -66,17 +80,26 @@ def checkpoint_bound(
     delta: Real = 0.01,
     architecture: Architecture | str | None = None,
     heads: int | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
     **more: Any,
-) -> CheckpointBound:
-    """What the norms of a checkpoint's stand-in guarantee after so many samples; it is no bound for the network itself.
+) -> CheckpointBound | FixedQueryBound:
+    """What norms guarantee beside a checkpoint after so many samples.
 
-    The stand-in has the network's W_QK and W_OV, and a projection on a ball where the network has norms. `more` goes to
-    `bound`.
+    Of one layer that reads images at [CLS], with norms that only centre, it is a bound for the network itself. Of any
+    other it is one of a stand-in, which has the network's W_QK and W_OV, and a projection on a ball where the network
+    has norms. `more` goes to `bound`.
     """
     if samples is None:
         raise ArgumentError("A bound of a checkpoint needs a number of samples; say how many it was trained on.")
-    told = {} if heads is None else dict.fromkeys(HEAD_NAMES, heads)
+    told = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
     checkpoint = load_checkpoint(source, architecture=architecture, config=told)
+    layer = _fixed_query(checkpoint)
+    if layer is not None:
+        if context not in (None, layer.tokens - 1):
+            raise ArgumentError(
+                f"A context of {context} was given, and {source} has {layer.tokens - 1} patches; leave it out."
+            )
+        return fixed_query_bound(checkpoint, layer, samples, delta=delta, **more)
     length = CONTEXT if context is None else context
     found = head_norms(checkpoint)
     profile = stand_in_profile(checkpoint, found.trained, length + 1)
@@ -85,3 +108,13 @@ def checkpoint_bound(
     uncovered = tuple(f"{each.what}: {each.reason}" for each in checkpoint.not_covered)
     stated = stand_in_bound(checkpoint, found, samples, length, delta)
     return CheckpointBound(**known, stand_in=stated, uncovered=uncovered)
+
+
+def _fixed_query(checkpoint: Checkpoint) -> FixedQueryLayer | None:
+    """The layer in fixed coordinates of a checkpoint that reads features at [CLS] in one layer; None of any other."""
+    if len(checkpoint.layers) > 1 or checkpoint.embedding.cls is None:
+        return None
+    try:
+        return fixed_query_layer(checkpoint)
+    except AssumptionError:
+        return None

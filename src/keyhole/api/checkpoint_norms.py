@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar
 
+from keyhole.api.opening import open_checkpoint, settings_of
 from keyhole.api.result import Result
 from keyhole.bounds import DEEP, Real, failure, guarantee, sample_size
 from keyhole.decimals import at_most, brief
@@ -25,7 +26,6 @@ from keyhole.pretrained import (
     HeadNormSet,
     distances,
     head_norms,
-    load_checkpoint,
     stand_in_profile,
 )
 from keyhole.progress import Watch, ignore
@@ -189,6 +189,7 @@ def checkpoint_norms(
     *later: str | Path | Mapping[str, Any],
     architecture: Architecture | str | None = None,
     heads: int | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
     samples: Real = 1e6,
     context: int = 128,
     statistic: str = "qk-spectral",
@@ -198,8 +199,8 @@ def checkpoint_norms(
     """The norms of W_QK and W_OV of every head of a local checkpoint, or of a packaged model such as minilm.
 
     With several sources they are one model at several times, and the answer has their drift. `heads` gives the number
-    of heads where no file says it; `samples` and `context` are those of the bound whose shares are told; `statistic` is
-    what the figure shows.
+    of heads where no file says it, and `config` any settings, or a JSON file of them; `samples` and `context` are those
+    of the bound whose shares are told; `statistic` is what the figure shows.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -218,8 +219,8 @@ def checkpoint_norms(
         raise ArgumentError(f"The seed {seed} was given; a seed is at least 0.")
     if heads is not None and heads < 1:
         raise ArgumentError(f"A model has at least one head; got {heads}.")
-    told = {} if heads is None else dict.fromkeys(HEAD_NAMES, heads)
-    opened = [load_checkpoint(each, architecture=architecture, config=told) for each in (source, *later)]
+    told = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
+    opened = [open_checkpoint(each, architecture=architecture, config=told) for each in (source, *later)]
     first = opened[0]
     found = head_norms(first, seed=seed, watch=watch)
     bound, why = None, ""

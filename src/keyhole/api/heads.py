@@ -1,17 +1,17 @@
 """What do a checkpoint's heads do on data? Every head's spread, range and sinks, a verdict each, beside controls."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import isqrt
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.head_data import HeadData, head_data, require_one_kind
+from keyhole.api.opening import open_checkpoint
 from keyhole.api.result import Result
-from keyhole.errors import ArgumentError, DataError
+from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.files.reading import parse_array, parse_arrays, parse_json, read_bytes, read_text
 from keyhole.pretrained import (
     CONTROLS,
     RULE,
@@ -20,24 +20,21 @@ from keyhole.pretrained import (
     Architecture,
     Checkpoint,
     Control,
-    Given,
     HeadUse,
-    Pieces,
     Prepared,
     controlled,
     filled,
     head_use,
-    load_checkpoint,
-    patches,
     prepare,
-    text_reader,
+    word_maps,
 )
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.heads import heads_document
 
 COUNTING = "layers and heads count from 0 in arrays and JSON, from 1 in text and figures; layer-head is written 3-7"
-LONGEST_DRAWN = 128  # tokens of a drawn map
+LONGEST_DRAWN = 1024  # tokens of a map that is shown
+MOST_CELLS = 128  # along each side of a drawing; longer inputs are drawn in blocks of neighbouring rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,14 +108,21 @@ class Heads(Result):
 
     def _map(self, shown: HeadMap) -> Figure:
         names = [f"{number} {name}" for number, name in enumerate(shown.rows, 1)]
+        each = -(-len(names) // MOST_CELLS)
+        weights = shown.weights
+        told = "each row's weights have the sum 1; layers, heads and rows count from 1"
+        if each > 1:
+            weights = word_maps(weights[None], np.arange(len(names)) // each)[0]
+            names = [f"{name} …" for name in names[::each]]
+            told += f"; blocks of {each} rows, summed over those attended to, averaged over those that attend"
         rows: list[Row] = [
-            {"from": names[at], "to": names[to], "weight": float(shown.weights[at, to])}
+            {"from": names[at], "to": names[to], "weight": float(weights[at, to])}
             for at in range(len(names))
             for to in range(len(names))
         ]
         return Figure(
             title=f"attention of head {shown.layer + 1}-{shown.head + 1}",
-            subtitle="each row's weights have the sum 1; layers, heads and rows count from 1",
+            subtitle=told,
             kind="heatmap",
             rows=tuple(rows),
             x=Axis("to", "attends to", "category"),
@@ -192,18 +196,6 @@ def _numbers(tables: Table, layer: int, head: int) -> dict[str, dict[str, list[f
     }
 
 
-@dataclass(frozen=True, eq=False)
-class _Data:
-    """Inputs by number, made when they are run."""
-
-    what: str
-    sinks: str
-    lengths: Sequence[int]
-    give: Callable[[int], Given]
-    spell: Callable[[int], tuple[str, ...]]
-    ordered: bool
-
-
 def heads(
     source: str | Path | Mapping[str, Any],
     *,
@@ -224,38 +216,31 @@ def heads(
     """What every head of a checkpoint does on text, on images, or on rows of numbers.
 
     `text` is a file with a text on every line, or a list of texts; longer ones are cut into inputs of at most `longest`
-    tokens. `images` is an array (n, channels, height, width) or (n, height, width), scaled as the model was trained,
-    as .npy or as `images` of an .npz. `rows` is an array (n, T, features), such as points of the plane, as .npy or as
-    `rows` of an .npz. Text is a sequence, and rows are one where the model has positions; patches of an image are none.
+    tokens. `images` is a folder of pictures or .npy files, or an array (n, channels, height, width) or (n, height,
+    width), as .npy or as `images` of an .npz: real numbers scaled as the model was trained, or pixels from 0 to 255
+    where a preprocessor_config.json beside the weights, or `config`, has image_mean and image_std. `rows` is an array
+    (n, T, features), such as points of the plane, or tokens (n, T), as .npy or as `rows` of an .npz; of a function that
+    keyhole compiled, bits (n, T). Text is a sequence, and rows are one where the model has positions; patches of an
+    image are none.
     Sinks are the tokens that the tokenizer adds, the [CLS] row of an image, and the first row of a causal model. With
     queries="first" only the first row is looked at, as where a model is read at [CLS]. `head` (layer and head, from 0)
     adds its attention on input number `line`, from 1. `config` has settings that no file beside the weights says, or is
     a JSON file of them. The maps are our own forward pass's, in single precision.
     """
-    asked = [name for name, value in (("text", text), ("images", images), ("rows", rows)) if value is not None]
-    if len(asked) != 1:
-        raise ArgumentError(
-            f"Heads need data of one kind, and {' and '.join(asked) or 'none'} was given; give text, images or rows."
-        )
+    require_one_kind(text=text, images=images, rows=rows)
     if statistic not in USE:
         raise ArgumentError(f"The statistic {statistic!r} was asked for; there are {', '.join(USE)}.")
     if queries not in ("all", "first"):
         raise ArgumentError(f"The queries {queries!r} were asked for; they are all or first.")
-    checkpoint = load_checkpoint(source, architecture=architecture, config=settings_of(config))
+    checkpoint = open_checkpoint(source, architecture=architecture, config=config)
     model = prepare(checkpoint, single=True)
     if head is not None and not (0 <= head[0] < checkpoint.sizes.layers and 0 <= head[1] < checkpoint.sizes.heads):
         raise ArgumentError(
             f"Head {head[0] + 1}-{head[1] + 1} was asked for, and there are {checkpoint.sizes.layers} layers of "
             f"{checkpoint.sizes.heads} heads, counted from 1."
         )
-    if text is not None:
-        data = _texts(model, text, longest)
-    elif images is not None:
-        data = _images(model, array_of(images, "images"))
-    else:
-        data = _rows(model, array_of(rows, "rows"))
-    if queries == "first":
-        data = _first_alone(data)
+    data = head_data(model, source, text=text, images=images, rows=rows, longest=longest)
+    data = data.first_alone() if queries == "first" else data
     names: list[Control] = list(CONTROLS) if controls else []
     of = len(data.lengths) * (1 + len(names))
     use = head_use(model, data.lengths, data.give, ordered=data.ordered, watch=part_of(watch, "trained", 0, of))
@@ -287,115 +272,7 @@ def part_of(watch: Watch, name: str, before: int, of: int) -> Watch:
     return told
 
 
-def settings_of(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Settings as they were given, or read from a JSON file."""
-    if config is None or isinstance(config, Mapping):
-        return config
-    try:
-        told = parse_json(read_text(Path(config)))
-    except (OSError, ValueError) as error:
-        raise DataError(f"The settings {str(config)!r} cannot be read ({error}); give a JSON object.") from error
-    if not isinstance(told, dict):
-        raise DataError(f"The settings {str(config)!r} are no JSON object; give names and values.")
-    return told
-
-
-def _texts(model: Prepared, text: str | Path | Sequence[str], longest: int) -> _Data:
-    if isinstance(text, str | Path):
-        try:
-            lines = read_text(Path(text)).splitlines()
-        except OSError as error:
-            raise DataError(f"The text {str(text)!r} cannot be read: {error.strerror or error}.") from error
-        name = Path(text).name
-    else:
-        lines, name = list(text), "the texts"
-    reader = text_reader(model.checkpoint.source)
-    table = model.checkpoint.embedding.positions
-    room = longest if table is None else min(longest, len(table) - model.checkpoint.embedding.offset)
-    inputs: list[Pieces] = [each for line in lines if line.strip() for each in reader.line(line, room)]
-    if not inputs:
-        raise DataError(f"{name} has no text; write a text on every line.")
-    first = bool(model.checkpoint.causal)
-
-    def give(index: int) -> Given:
-        sinks = inputs[index].added.copy()
-        sinks[0] |= first
-        return Given(model.embed(inputs[index].tokens), sinks)
-
-    added = bool(reader.before or reader.after)
-    sinks = " and ".join([*(["tokens the tokenizer adds"] if added else []), *(["the first row"] if first else [])])
-    what = f"{len(inputs)} inputs of {name}"
-    return _Data(
-        what, sinks or "none", [len(e) for e in inputs], give, lambda index: inputs[index].spelled, ordered=True
-    )
-
-
-def _images(model: Prepared, images: np.ndarray) -> _Data:
-    features = model.checkpoint.embedding.features
-    if images.ndim == 3:
-        images = images[:, None]
-    if features is None or images.ndim != 4 or not len(images):
-        raise DataError(
-            f"Images of shape {images.shape} were given; {model.checkpoint.source} "
-            + ("reads none." if features is None else "reads (n, channels, height, width).")
-        )
-    if images.dtype.kind != "f":
-        raise DataError("Images of whole numbers were given; scale them as the model was trained, and give those.")
-    side = isqrt(features.inputs // images.shape[1])
-    if side * side * images.shape[1] != features.inputs:
-        raise DataError(
-            f"The model reads {features.inputs} numbers of each patch, which are no squares of {images.shape[1]} "
-            "channels; give images with the channels that it was trained on."
-        )
-    return _features(model, patches(images, side), f"{len(images)} images", ordered=False)
-
-
-def _rows(model: Prepared, rows: np.ndarray) -> _Data:
-    if rows.ndim != 3 or not rows.size or rows.dtype.kind not in "fiu":
-        raise DataError(f"Rows of shape {rows.shape} were given; give numbers (inputs, T, features).")
-    ordered = model.checkpoint.positions.kind != "none"
-    return _features(model, rows.astype(np.float64), f"{len(rows)} inputs of {rows.shape[1]} rows", ordered=ordered)
-
-
-def _features(model: Prepared, rows: np.ndarray, what: str, *, ordered: bool) -> _Data:
-    before = model.checkpoint.embedding.cls
-    added = 0 if before is None else len(before)
-    sinks = np.zeros(added + rows.shape[1], dtype=bool)
-    sinks[:added] = True
-    names = (*("[CLS]" for _ in range(added)), *(f"row {number}" for number in range(1, rows.shape[1] + 1)))
-    return _Data(
-        what,
-        "the rows that stand before every input ([CLS])" if added else "none",
-        [len(sinks)] * len(rows),
-        lambda index: Given(model.embed_features(rows[index]), sinks),
-        lambda _: names,
-        ordered=ordered,
-    )
-
-
-def _first_alone(data: _Data) -> _Data:
-    def give(index: int) -> Given:
-        given = data.give(index)
-        return Given(given.rows, given.sinks, np.arange(len(given.sinks)) == 0)
-
-    return _Data(data.what, data.sinks, data.lengths, give, data.spell, data.ordered)
-
-
-def array_of(given: str | Path | np.ndarray | None, name: str) -> np.ndarray:
-    """An array as it was given, or read from a .npy, or by its name from an .npz."""
-    if isinstance(given, np.ndarray):
-        return given
-    path = Path(str(given))
-    try:
-        content = read_bytes(path)
-        return parse_arrays(content, (name,))[0] if content.startswith(b"PK") else parse_array(content)
-    except OSError as error:
-        raise DataError(f"The {name} {str(path)!r} cannot be read: {error.strerror or error}.") from error
-    except ValueError as error:
-        raise DataError(f"{str(path)!r} holds no {name} ({error}); write them with numpy.save.") from error
-
-
-def _shown(model: Prepared, data: _Data, head: tuple[int, int], line: int) -> HeadMap:
+def _shown(model: Prepared, data: HeadData, head: tuple[int, int], line: int) -> HeadMap:
     if not 1 <= line <= len(data.lengths):
         raise ArgumentError(f"Input {line} was to be drawn, and there are {len(data.lengths)}, counted from 1.")
     if data.lengths[line - 1] > LONGEST_DRAWN:

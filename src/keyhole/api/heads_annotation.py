@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.heads import COUNTING, array_of, part_of, settings_of
+from keyhole.api.heads import COUNTING, part_of
+from keyhole.api.opening import array_of, open_checkpoint
 from keyhole.api.result import Result
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
@@ -27,7 +28,6 @@ from keyhole.pretrained import (
     best_map,
     best_offset,
     controlled,
-    load_checkpoint,
     prepare,
     read_conllu,
     resampled,
@@ -180,7 +180,7 @@ def heads_annotation(
     hold for all ranked relations together. A head that agrees is described by it, and not explained.
     """
     treebanks = [(Path(path).name, read_conllu(path)) for path in (chosen_on, scored_on)]
-    checkpoint = load_checkpoint(source, architecture=architecture, config=settings_of(config))
+    checkpoint = open_checkpoint(source, architecture=architecture, config=config)
     model = prepare(checkpoint, single=True)
     parts = [_Treebank(model, sentences, longest) for _, sentences in treebanks]
     names = [f"{name}, {len(part.lengths)} sentences" for (name, _), part in zip(treebanks, parts, strict=True)]
@@ -203,7 +203,7 @@ def heads_nearest(
     rows = array_of(rows, "rows")
     if rows.ndim != 3 or len(rows) < 4 or rows.shape[1] < 3:
         raise DataError(f"Points of shape {rows.shape} were given; give four inputs or more of three points or more.")
-    checkpoint = load_checkpoint(source, architecture=architecture, config=settings_of(config))
+    checkpoint = open_checkpoint(source, architecture=architecture, config=config)
     model = prepare(checkpoint, single=True)
     half = len(rows) // 2
     parts = [_Points(model, rows[:half]), _Points(model, rows[half:])]

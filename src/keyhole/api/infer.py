@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -156,6 +157,8 @@ def infer(
     bandwidth: str | float | PowerOfT | None = None,
     ridge: str | float | PowerOfT | None = None,
     repeats: int | None = None,
+    trained: bool = False,
+    store: str | Path | None = None,
     seed: int = 0,
     watch: Watch = ignore,
 ) -> Inference:
@@ -164,7 +167,8 @@ def infer(
     The model is the name of a registered one (`keyhole.latent.model_names()`) or any value that satisfies
     `keyhole.latent.Problem`, such as a model of your own. Kernels are exponential, gaussian, matern, polynomial,
     linear, or a function of two arrays of rows. Bandwidth γ and ridge λ are numbers or powers of T such as
-    0.5*T^-1/3; left out, they follow the model. `watch` hears of every repeat.
+    0.5*T^-1/3; left out, they follow the model. With `trained` a small Transformer encoder is trained on masked tokens
+    of the model, kept in the store of runs, and measured beside them. `watch` hears of every repeat.
 
     >>> answer = infer("gaussian", [8, 64], repeats=8)
     >>> [(reading.curve.name, reading.curve.identical) for reading in answer.readings]
@@ -181,6 +185,12 @@ def infer(
     times = problem.repeats if repeats is None else repeats
     if times > MOST_REPEATS:
         raise ArgumentError(f"{times:,} repeats were asked for; use at most {MOST_REPEATS:,}.")
+    theory = [problem.predict(made.chosen, max(sizes, default=1)) for made in attentions]
+    if trained:
+        from keyhole.api.trained_attention import train_encoder  # imports the lab
+
+        encoder = train_encoder(problem, store=store, watch=watch)
+        attentions, theory = [*attentions, encoder], [*theory, encoder.prediction]
     curves = measure_curves(problem, attentions, sizes, repeats=times, seed=seed, watch=watch)
     rng = np.random.default_rng([seed, times])
     readings = tuple(
@@ -188,9 +198,9 @@ def infer(
             curve,
             curve.slope(rng, of="gap"),
             curve.slope(rng, of="error"),
-            problem.predict(made.chosen, max(sizes)),
+            prediction,
         )
-        for curve, made in zip(curves, attentions, strict=True)
+        for curve, prediction in zip(curves, theory, strict=True)
     )
     return Inference(named, times, seed, problem.pooling is None, readings)
 

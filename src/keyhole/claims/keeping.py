@@ -57,7 +57,7 @@ def _finding(claim: Claim, record: Mapping[str, Any]) -> Finding:
 
 def _outcome(record: Mapping[str, Any]) -> Outcome:
     _demand(set(record) == {field.name for field in fields(Outcome)}, "an outcome has these entries only")
-    _demand(record["verdict"] in get_args(ClaimVerdict), "a verdict is one of four")
+    _demand(record["verdict"] in get_args(ClaimVerdict), "a verdict is one of those there are")
     _demand(_are_texts((record["measurement"], record["interval"])), "a measurement is a text")
     _demand(isinstance(record["caveats"], list) and _are_texts(record["caveats"]), "caveats are texts")
     numbers = record["numbers"]

@@ -1,11 +1,12 @@
 """The claims ledger: every claim there is, in the order a reader meets them; and what no claim covers yet.
 
-The library's claims are stated in `training/statements.py` and its three siblings; importing them imports none of the
+The library's claims are stated in `training/statements.py` and its five siblings; importing them imports none of the
 code that measures. A claim of one's own joins them by `register`.
 """
 
 from collections.abc import Sequence
 
+from keyhole.claims.checkpoints.statements import EXPERIMENTS as CHECKPOINTS
 from keyhole.claims.finding import Experiment
 from keyhole.claims.generalization.statements import EXPERIMENTS as GENERALIZATION
 from keyhole.claims.latent.statements import EXPERIMENTS as LATENT
@@ -14,9 +15,14 @@ from keyhole.claims.representation.statements import EXPERIMENTS as REPRESENTATI
 from keyhole.claims.training.statements import EXPERIMENTS as TRAINING
 from keyhole.errors import ArgumentError
 
-LIBRARY: tuple[Experiment, ...] = (*TRAINING, *REPRESENTATION, *GENERALIZATION, *LATENT, *PRETRAINING)
+LIBRARY: tuple[Experiment, ...] = (*TRAINING, *REPRESENTATION, *GENERALIZATION, *LATENT, *PRETRAINING, *CHECKPOINTS)
 
-NOT_COVERED: tuple[tuple[str, str], ...] = (("published heads", "Heads of real checkpoints."),)
+NOT_COVERED: tuple[tuple[str, str], ...] = (
+    (
+        "large checkpoints",
+        "Heads of BERT-base, of decoders and of large vision transformers; prior-fitted networks of others.",
+    ),
+)
 
 _registered: dict[str, Experiment] = {}  # of this process, by the id of the claim
 

@@ -17,7 +17,9 @@ from keyhole.errors import DataError, OutputError
 from keyhole.files.atomic import write_file
 from keyhole.files.package_versions import versions
 from keyhole.progress import Progress, Watch, ignore
+from keyhole.verdicts import ClaimVerdict
 
+ABSENT: ClaimVerdict = "not measured here"
 HEARTBEAT = 15.0  # seconds after which the experiments under way are named, where none has finished
 
 Warn = Callable[[str], None]
@@ -45,8 +47,8 @@ def run_experiments(
     """Every finding that the folder holds at this scale and seed, once it has those of the chosen claims, by claim.
 
     Claims come in the ledger's order. A finding that is in the folder is not measured again, unless its file was changed
-    or cannot be read: then `warn` is called with a sentence that says so. `workers` are processes, one per core where
-    None is given.
+    or cannot be read: then `warn` is called with a sentence that says so. A claim that is not measured here, for want of
+    a model, is not kept: it is looked at again each time. `workers` are processes, one per core where None is given.
     """
     chosen = [experiment.claim.id for experiment in choose(only)]
     found: dict[str, Finding] = {}
@@ -72,7 +74,8 @@ def run_experiments(
         name = finding.claim.id
         found[name] = finding
         done.append(name)
-        save(finding, folder)
+        if finding.outcome.verdict != ABSENT:  # what is absent now may be there the next time
+            save(finding, folder)
         words = f"claims ({name}: {finding.outcome.verdict})"
         watch(Progress(len(done), len(chosen), words, detail=Step(name, fresh=True), milestone=True))
     return {name: found[name] for experiment in experiments() if (name := experiment.claim.id) in found}

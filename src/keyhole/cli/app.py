@@ -22,6 +22,7 @@ from keyhole.cli.heads import heads_command
 from keyhole.cli.infer import infer_command
 from keyhole.cli.learn import learn_command
 from keyhole.cli.norms import norms_command
+from keyhole.cli.pretrain import pretrain_command
 from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, require_streams
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
@@ -111,6 +112,7 @@ app.add_typer(runs_app, name="runs", short_help="The finished runs: list, show, 
 app.command("exchangeable", short_help="Whether sequences could have a latent variable.")(exchangeable_command)
 app.command("fit", short_help="Which sparse function fits a table.")(fit_command)
 app.command("infer", short_help="How far attention is from the exact posterior.")(infer_command)
+app.command("pretrain", short_help="What masked pretraining learns, and is worth downstream.")(pretrain_command)
 app.command("reproduce", short_help="Look at every claim; write a page.")(reproduce_command)
 app.command("claims", short_help="List the claims and their predictions.")(claims_command)
 app.command("score", short_help="Judge attributions against an answer key.")(score_command)

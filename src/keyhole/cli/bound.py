@@ -1,7 +1,7 @@
 """`keyhole bound`: what norms guarantee, with every step of the derivation."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,6 +25,10 @@ def bound_command(
         str, typer.Option(help="Number of training samples, m, such as 1e6; of a run its own.", metavar="M")
     ] = "",
     context: Annotated[str, typer.Option(help="Number of positions, T; [CLS] is one more.", metavar="T")] = "",
+    config: Annotated[
+        Path | None,
+        typer.Option(help="Checkpoint: a JSON file of settings that no file says, such as heads.", metavar="FILE"),
+    ] = None,
     delta: Annotated[float, typer.Option(help="Chance that the bound fails.")] = 0.01,
     gap: Annotated[float | None, typer.Option(help="Also: the samples needed for this gap.")] = None,
     measured: Annotated[
@@ -71,6 +75,8 @@ def bound_command(
 
       keyhole bound minilm --samples 1e9 --context 128
 
+      keyhole bound vit.pt --config vit.json --samples 60000
+
       keyhole bound and:3 --samples 1e6 --context 1000 --vary context 1e2..1e8
     """
     from keyhole.api.bound import DRAWN, Bound, norms_template
@@ -93,8 +99,12 @@ def bound_command(
         raise ArgumentError(f"Only the context can be varied; got {vary[0]!r}. Write --vary context 1e2..1e8.")
     if out is not None:
         Bound.require_ending(out)
+    of_checkpoint = not names_run(source) and is_checkpoint(source)
+    if config is not None and not of_checkpoint:
+        raise ArgumentError(f"--config is of a checkpoint, and {source} is none; leave it out.")
+    options: dict[str, Any] = {"config": config} if of_checkpoint else {}
     with view_progress("bounding"):
-        answer = (checkpoint_bound if not names_run(source) and is_checkpoint(source) else ask)(
+        answer = (checkpoint_bound if of_checkpoint else ask)(
             source,
             float(count(samples)) if samples else None,
             count(context) if context else None,
@@ -106,6 +116,7 @@ def bound_command(
             accepted=accepted,
             store=store,
             tell=lambda said: typer.echo(said, err=True),
+            **options,
         )
     if out is not None:
         typer.echo(f"wrote {answer.save(out, explained=explain)}", err=True)

@@ -23,7 +23,9 @@ Examples:
 
   keyhole heads tsp.pt --rows points.npy --nearest
 
-  keyhole heads vit.pt --images digits.npz --config vit.json --json
+  keyhole heads vit.pt --images digits/ --config vit.json --json
+
+  keyhole heads minilm --text long.txt --estimator --head 3-7
 """
 
 
@@ -34,10 +36,12 @@ def heads_command(
     *,
     text: Annotated[Path | None, typer.Option(help="A file with a text on every line.", metavar="FILE")] = None,
     images: Annotated[
-        Path | None, typer.Option(help="Images as .npy or .npz, scaled as in training.", metavar="FILE")
+        Path | None,
+        typer.Option(help="A folder of pictures or .npy files; or an array as .npy or .npz.", metavar="PLACE"),
     ] = None,
     rows: Annotated[
-        Path | None, typer.Option(help="Rows (inputs, T, features) as .npy or .npz.", metavar="FILE")
+        Path | None,
+        typer.Option(help="Rows (inputs, T, features), or tokens (inputs, T), as .npy or .npz.", metavar="FILE"),
     ] = None,
     conllu: Annotated[
         Path | None, typer.Option(help="A treebank: each relation's head is chosen here.", metavar="DEV")
@@ -45,6 +49,9 @@ def heads_command(
     test: Annotated[Path | None, typer.Option(help="The treebank on which it is scored.", metavar="TEST")] = None,
     nearest: Annotated[
         bool, typer.Option("--nearest", help="With --rows: which head finds the nearest other point.")
+    ] = False,
+    estimator: Annotated[
+        bool, typer.Option("--estimator", help="Which estimator of its values each head, or --head, is.")
     ] = False,
     config: Annotated[
         Path | None, typer.Option(help="A JSON file of settings that no file beside the weights says.", metavar="FILE")
@@ -75,32 +82,46 @@ def heads_command(
 
     Entropy, effective support, largest weight, distance from uniform, weight on neighbours and on sinks, with sinks and
     without. With --conllu and --test instead: which head finds each relation of a treebank, chosen on one and scored on
-    the other, beside the best fixed offset and the controls.
+    the other, beside the best fixed offset and the controls. With --estimator: which kernel estimator of its values
+    fits each head's queries, keys and values, at which bandwidth, beside the head itself and the controls.
 
     Layers and heads are written layer-head, from 1; JSON counts from 0. Text needs keyhole[hf].
     """
+    from keyhole.api.head_estimator import HeadEstimator, head_estimator
     from keyhole.api.heads import Heads, heads
     from keyhole.api.heads_annotation import HeadsAnnotation, heads_annotation, heads_nearest
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 
-    if (conllu is None) != (test is None):
-        raise ArgumentError("A head is chosen on one treebank and scored on another; give both --conllu and --test.")
     against = conllu is not None or nearest
-    if nearest and rows is None:
-        raise ArgumentError("--nearest was given without points; give them by --rows.")
-    if against:
-        ignored = {
-            "--text": text is not None, "--images": images is not None, "--head": head is not None,
-            "--rows": conllu is not None and rows is not None, "--nearest": conllu is not None and nearest,
-            "--no-controls": not controls, "--queries": queries != "all", "--statistic": statistic != "entropy",
-        }  # fmt: skip
-        refuse_ignored(ignored, "heads are set against a relation")
+    ignored = {
+        "--conllu": estimator and conllu is not None, "--nearest": nearest and (estimator or conllu is not None),
+        "--text": against and text is not None, "--images": against and images is not None,
+        "--head": against and head is not None, "--rows": conllu is not None and rows is not None,
+        "--no-controls": against and not controls, "--queries": (against or estimator) and queries != "all",
+        "--statistic": (against or estimator) and statistic != "entropy", "--line": estimator and line != 1,
+    }  # fmt: skip
+    refuse_ignored(ignored, "heads are asked as estimators" if estimator else "heads are set against a relation")
+    _require_whole(conllu, test, rows, nearest=nearest)
     if out is not None:
-        (HeadsAnnotation if against else Heads).require_ending(out)
-    found: Heads | HeadsAnnotation
+        (HeadEstimator if estimator else HeadsAnnotation if against else Heads).require_ending(out)
+    found: Heads | HeadsAnnotation | HeadEstimator
     with view_progress("heads") as watch:
-        if conllu is not None and test is not None:
+        if estimator:
+            found = head_estimator(
+                source,
+                text=text,
+                images=images,
+                rows=rows,
+                config=config,
+                architecture=architecture,
+                head=None if head is None else layer_head(head),
+                longest=longest,
+                controls=controls,
+                seed=seed,
+                watch=watch,
+            )
+        elif conllu is not None and test is not None:
             found = heads_annotation(
                 source,
                 chosen_on=conllu,
@@ -136,6 +157,14 @@ def heads_command(
         print_document(found.document())
     if out is not None:
         typer.echo(f"wrote {found.save(out)}", err=True)
+
+
+def _require_whole(conllu: Path | None, test: Path | None, rows: Path | None, *, nearest: bool) -> None:
+    """Refuse one treebank without the other, and a question about points without points."""
+    if (conllu is None) != (test is None):
+        raise ArgumentError("A head is chosen on one treebank and scored on another; give both --conllu and --test.")
+    if nearest and rows is None:
+        raise ArgumentError("--nearest was given without points; give them by --rows.")
 
 
 def layer_head(text: str) -> tuple[int, int]:

@@ -25,6 +25,10 @@ def infer_command(
     bandwidth: Annotated[str | None, typer.Option(help=BANDWIDTH, metavar="RULE")] = None,
     ridge: Annotated[str | None, typer.Option(help=RIDGE, metavar="RULE")] = None,
     repeats: Annotated[int | None, typer.Option(help="Contexts drawn; suits MODEL, if not given.", min=2)] = None,
+    trained: Annotated[
+        bool,
+        typer.Option("--trained", help="Train a small Transformer encoder too, and measure it (finite, gaussian)."),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Draws the contexts.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
@@ -45,6 +49,8 @@ def infer_command(
       keyhole infer gp --attention softmax,cme --bandwidth 0.5 --size 16..1024
 
       keyhole infer gp --attention cme --ridge T^3/4 --out rates.svg
+
+      keyhole infer gaussian --size 2..128 --trained
     """
     from keyhole.api.infer import Inference, infer
     from keyhole.cli.printing import print_document
@@ -62,6 +68,7 @@ def infer_command(
             bandwidth=bandwidth,
             ridge=ridge,
             repeats=repeats,
+            trained=trained,
             seed=seed,
             watch=watch,
         )

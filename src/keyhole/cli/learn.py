@@ -104,15 +104,10 @@ def learn_command(
     """
     from keyhole.api.engine import engine as open_engine
     from keyhole.api.learn import learn
-    from keyhole.api.sample_complexity import SampleComplexity
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 
-    for path in (save_plan,) if save_plan is not None else ():
-        file_place(str(path))
-    if out is not None and plan is None:
-        SampleComplexity.require_ending(out)
-        (file_place if out.suffix else folder_place)(str(out))
+    _require_places(None if plan else out, save_plan)
     if plan is not None:
         given = {
             "TASK": task, "--context": context, "--samples": samples, "--online": online, "--beside": beside,
@@ -177,10 +172,20 @@ def learn_command(
         print_document(answer.document())
     for hint in hints(answer.record()):
         typer.echo(f"keyhole: {hint}", err=True)
-    if out is not None:
-        typer.echo(f"wrote {answer.save(out)}", err=True)
+    for path, write in ((out, answer.save), (save_plan, answer.save_plan)):
+        if path is not None:
+            typer.echo(f"wrote {write(path)}", err=True)
+
+
+def _require_places(out: Path | None, save_plan: Path | None) -> None:
+    """Refuse, before anything is done, places where nothing can be written."""
+    from keyhole.api.sample_complexity import SampleComplexity
+
     if save_plan is not None:
-        typer.echo(f"wrote {answer.save_plan(save_plan)}", err=True)
+        file_place(str(save_plan))
+    if out is not None:
+        SampleComplexity.require_ending(out)
+        (file_place if out.suffix else folder_place)(str(out))
 
 
 def _require_question(task: str, context: str) -> None:

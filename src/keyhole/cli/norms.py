@@ -50,6 +50,9 @@ def norms_command(
     heads: Annotated[
         int | None, typer.Option(help="Checkpoint: heads, where no file says it.", parser=count, metavar="H")
     ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Checkpoint: a JSON file of settings that no file says.", metavar="FILE")
+    ] = None,
     samples: Annotated[
         str | None, typer.Option(help="Checkpoint: samples m of the bound, 1e6 if not given.", metavar="M")
     ] = None,
@@ -82,7 +85,8 @@ def norms_command(
 
     sources = what or []
     of_checkpoint = {
-        "architecture": architecture, "heads": heads, "samples": samples, "context": context, "statistic": statistic,
+        "architecture": architecture, "heads": heads, "config": config, "samples": samples, "context": context,
+        "statistic": statistic,
     }  # fmt: skip
     given = {name: value for name, value in of_checkpoint.items() if value is not None}
     found: CheckpointNorms | Norms

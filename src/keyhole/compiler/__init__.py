@@ -16,6 +16,10 @@ from keyhole.compiler.compiled import assess_plan as assess_plan
 from keyhole.compiler.compiled import compile_choice as compile_choice
 from keyhole.compiler.distractors import Distractor as Distractor
 from keyhole.compiler.distractors import add_distractor as add_distractor
+from keyhole.compiler.export.lens import lens_config as lens_config
+from keyhole.compiler.export.lens import lens_state as lens_state
+from keyhole.compiler.export.residual import to_residual as to_residual
+from keyhole.compiler.export.residual import token_ids as token_ids
 from keyhole.compiler.least_norm import LeastNorm as LeastNorm
 from keyhole.compiler.least_norm import least_norm as least_norm
 from keyhole.compiler.norms import plan_profile as plan_profile

@@ -11,6 +11,7 @@ from keyhole.pretrained.annotation import best_map as best_map
 from keyhole.pretrained.annotation import best_offset as best_offset
 from keyhole.pretrained.annotation import read_conllu as read_conllu
 from keyhole.pretrained.annotation import resampled as resampled
+from keyhole.pretrained.annotation import word_maps as word_maps
 from keyhole.pretrained.architectures import Architecture as Architecture
 from keyhole.pretrained.architectures import register_architecture as register_architecture
 from keyhole.pretrained.checkpoint import AttentionHead as AttentionHead
@@ -23,11 +24,15 @@ from keyhole.pretrained.checkpoint import RowNorm as RowNorm
 from keyhole.pretrained.controls import CONTROLS as CONTROLS
 from keyhole.pretrained.controls import Control as Control
 from keyhole.pretrained.controls import controlled as controlled
+from keyhole.pretrained.fixed_query import FixedQueryLayer as FixedQueryLayer
+from keyhole.pretrained.fixed_query import fixed_query_layer as fixed_query_layer
+from keyhole.pretrained.fixed_query import fixed_query_profile as fixed_query_profile
 from keyhole.pretrained.forward import Prepared as Prepared
 from keyhole.pretrained.forward import batches as batches
 from keyhole.pretrained.forward import filled as filled
 from keyhole.pretrained.forward import patches as patches
 from keyhole.pretrained.forward import prepare as prepare
+from keyhole.pretrained.head_statistics import NAMES as NAMES
 from keyhole.pretrained.head_statistics import RULE as RULE
 from keyhole.pretrained.head_statistics import USE as USE
 from keyhole.pretrained.head_statistics import VERDICTS as VERDICTS

@@ -19,6 +19,8 @@ from keyhole.pretrained.checkpoint import Checkpoint, EmbeddingPart, FeedForward
 Rows = Float[np.ndarray, "batch T d"]
 Maps = Float[np.ndarray, "batch heads T T"]
 Look = Callable[[int, Maps], None]  # the layer, from 0, and its maps: row t is what position t attends to
+Heads = Float[np.ndarray, "batch heads T k"]
+LookInside = Callable[[int, Heads, Heads, Heads], None]  # the layer, and queries, keys and values as scores read them
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "gelu": GELU(),
@@ -105,8 +107,9 @@ class Prepared:
         visible: Bool[np.ndarray, "batch T"] | None = None,
         look: Look | None = None,
         places: Int[np.ndarray, "T"] | None = None,
+        inside: LookInside | None = None,
     ) -> Rows:
-        """The last rows, after the final norm; `look` is shown each layer's maps.
+        """The last rows, after the final norm; `look` sees each layer's maps, `inside` its queries, keys and values.
 
         Keys that are not `visible` have no weight (rows that only fill up a batch). `places` are the positions of
         rotary models, 0, 1, 2, … if not given. With a causal model row t attends to rows 0 … t.
@@ -127,7 +130,10 @@ class Prepared:
         for index, stored in enumerate(self.checkpoint.layers.stored):
             layer = self.layers[stored]
             first, second = layer.attention_norm or _same, layer.feedforward_norm or _same
-            maps, written = self._attend(layer, first(rows) if pre else rows, hidden, turn)
+            query, key, value = self._projected(layer, first(rows) if pre else rows, turn)
+            if inside is not None:
+                inside(index, query, key, value)
+            maps, written = self._attend(layer, query, key, value, hidden)
             if look is not None:
                 look(index, maps)
             del maps
@@ -137,12 +143,11 @@ class Prepared:
                 rows = rows + fed if pre else second(rows + fed)
         return rows if self.final_norm is None else self.final_norm(rows)
 
-    def _attend(
-        self, layer: PreparedLayer, rows: Rows, hidden: np.ndarray | None, turn: tuple[np.ndarray, np.ndarray] | None
-    ) -> tuple[Maps, Rows]:
-        """One layer's maps and what its heads write together."""
+    def _projected(
+        self, layer: PreparedLayer, rows: Rows, turn: tuple[np.ndarray, np.ndarray] | None
+    ) -> tuple[Heads, Heads, Heads]:
+        """Queries, keys and values of every head, biases, norms and turns included; shared ones repeated."""
         sizes = self.checkpoint.sizes
-        batch, T, _ = rows.shape
         query = _split(rows @ layer.query, layer.query_bias, sizes.heads)
         key = _split(rows @ layer.key, layer.key_bias, sizes.key_value_heads)
         value = _split(rows @ layer.value, layer.value_bias, sizes.key_value_heads)
@@ -153,6 +158,13 @@ class Prepared:
         if sizes.key_value_heads < sizes.heads:
             each = sizes.heads // sizes.key_value_heads
             key, value = np.repeat(key, each, axis=1), np.repeat(value, each, axis=1)
+        return query, key, value
+
+    def _attend(
+        self, layer: PreparedLayer, query: Heads, key: Heads, value: Heads, hidden: np.ndarray | None
+    ) -> tuple[Maps, Rows]:
+        """One layer's maps and what its heads write together."""
+        batch, _, T, _ = query.shape
         scores = query @ key.transpose(0, 1, 3, 2)
         scores *= layer.scale
         if hidden is not None:

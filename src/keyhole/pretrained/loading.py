@@ -42,6 +42,6 @@ def load_checkpoint(
     if files.notes.get("format") == FORMAT:
         raise CheckpointError(
             f"{files.source!r} was written by keyhole and holds the tables of a function, not the layers of a network; "
-            "ask `keyhole.check` of it, or export the function to TransformerLens, whose names are read."
+            "ask `keyhole.check`, `keyhole.heads` or `keyhole.checkpoint_norms` of it."
         )
     return read_checkpoint(replace(files, config={**files.config, **(config or {})}), architecture)

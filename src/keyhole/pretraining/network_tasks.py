@@ -119,7 +119,15 @@ class NetworkTask:
             numbers[f"excess@{length}"] / numbers[f"gain@{length}"] for length in self.judged if length in self.lengths
         ]
         share = 1 - max(seen, default=0.0)
-        return result(began, share, fitted=True, steps=settings.steps, words=self.name, numbers=numbers)
+        return result(
+            began,
+            share,
+            fitted=True,
+            steps=settings.steps,
+            words=self.name,
+            numbers=numbers,
+            weights=course[-1].parameters,
+        )
 
     def sample(self, n: int, longest: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Sequences as vectors, and their targets."""

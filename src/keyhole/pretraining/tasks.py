@@ -5,6 +5,7 @@ saves: 1 for the Bayes answer, 0 for a constant.
 """
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from math import log
@@ -13,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from keyhole.errors import ArgumentError
-from keyhole.lab.runs import SUCCESS, RunResult, RunSpec
+from keyhole.lab.runs import SUCCESS, RunResult, RunSpec, digest
 from keyhole.latent.learning import (
     MaskedTable,
     PooledSquares,
@@ -36,7 +37,16 @@ Rows = tuple[tuple[float, ...], ...]
 OPTIMISED = 1e-7  # nats by which a training loss may exceed the best known one, and count as optimised
 
 
-def result(began: float, share: float, *, fitted: bool, steps: int, words: str, numbers: dict[str, float]) -> RunResult:
+def result(
+    began: float,
+    share: float,
+    *,
+    fitted: bool,
+    steps: int,
+    words: str,
+    numbers: dict[str, float],
+    weights: Mapping[str, np.ndarray] | None = None,
+) -> RunResult:
     """A finished run of pretraining."""
     return RunResult(
         success=share >= SUCCESS,
@@ -49,6 +59,8 @@ def result(began: float, share: float, *, fitted: bool, steps: int, words: str, 
         positions=(),
         numbers=numbers,
         readings=(),
+        weights=weights,
+        weights_digest=None if weights is None else digest(weights),
     )
 
 

@@ -17,7 +17,7 @@ PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 WIDTH, HEIGHT = 560, 320
 LETTER = 7  # pixels of a letter of an axis
 PADDING = 12  # pixels between the data and the ends of a logarithmic axis
-HEAT_CELL = 26
+HEAT_CELL, HEAT_LEAST, HEAT_SIDE = 26, 14, 1600  # a cell, the least (its name is as high), and a side where they shrink
 MAP_SQUARE = 150
 GREYS = {"name": "greys", "extent": [0.08, 0.75]}
 TREE_ROW = 24
@@ -150,12 +150,14 @@ def _flat(figure: Figure, alt: Any, spans: tuple[Span, Span]) -> Any:
         base = base.encode(x=across.axis(labelAngle=-90, labelOverlap=False))
     if figure.kind == "heatmap":
         colour = alt.Color(figure.colour.column, type="quantitative", title=figure.colour.title)  # type: ignore[union-attr]
+        longest = max(len({row[axis.column] for row in figure.rows}) for axis in (figure.x, figure.y))
+        cell = max(HEAT_LEAST, min(HEAT_CELL, HEAT_SIDE // max(longest, 1)))
         if figure.x.scale == "category":  # cells are narrower than names, and every name is wanted
             base = base.encode(x=across.axis(labelAngle=-90, labelOverlap=False))
         cells = base.mark_rect().encode(
             y=_channel(figure.y, alt.Y, alt, spans[1]), color=colour.scale(scheme="viridis")
         )
-        return cells.properties(width=alt.Step(HEAT_CELL), height=alt.Step(HEAT_CELL))
+        return cells.properties(width=alt.Step(cell), height=alt.Step(cell))
     if figure.kind == "map":
         colour = alt.Color(figure.colour.column, type="quantitative", title=figure.colour.title)  # type: ignore[union-attr]
         # grey, so that what is drawn over it keeps its colours

@@ -14,6 +14,7 @@ from keyhole.show.chart import javascript, to_spec, to_svg
 from keyhole.show.mathml import to_mathml
 from keyhole.show.site import save_figure
 
+ABSENT = "not measured here"
 FORMATS = (".svg", ".png", ".csv")
 
 Record = Mapping[str, Any]
@@ -52,11 +53,13 @@ def render(findings: Sequence[Record], not_covered: Iterable[tuple[str, str]], r
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(files("keyhole.show").joinpath("report.html.j2").read_text("utf8"))
+    measured = [finding for finding in findings if finding["outcome"]["verdict"] != ABSENT]
     specs = {name: to_spec(figure) for finding in findings for name, figure in named_figures(finding)}
     return template.render(
         version=__version__,
-        proved=[_shown(finding) for finding in findings if finding["proved"]],
-        evidence=[_shown(finding) for finding in findings if not finding["proved"]],
+        proved=[_shown(finding) for finding in measured if finding["proved"]],
+        evidence=[_shown(finding) for finding in measured if not finding["proved"]],
+        absent=[_shown(finding) for finding in findings if finding not in measured],
         findings=findings,
         not_covered=list(not_covered),
         javascript=javascript(),

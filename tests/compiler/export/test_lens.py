@@ -1,6 +1,10 @@
-"""TransformerLens runs the block: the same numbers, and hooks that show the attention which was proved."""
+"""TransformerLens runs the block: the same numbers, and hooks that show the attention which was proved.
+
+Whichever version is installed is asked: a HookedTransformer of version 3, a TransformerBridge of version 4.
+"""
 
 import sys
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -91,8 +95,7 @@ def test_patching_a_gathered_direction_flips_the_output():
     model = to_lens(block)
     one, zero = (block.directions.index(f"head 0: attention on x1={symbol}") for symbol in (1, 0))
 
-    def patch(stream, hook):
-        assert hook.name == "blocks.0.hook_resid_mid"
+    def patch(stream, hook):  # noqa: ARG001  (version 4 knows the place by another name too)
         stream[:, -1, zero], stream[:, -1, one] = stream[:, -1, one].clone(), 0.0
         return stream
 
@@ -100,6 +103,17 @@ def test_patching_a_gathered_direction_flips_the_output():
     assert model(tokens)[0, -1, 0].item() == pytest.approx(1.0, abs=1e-9)
     patched = model.run_with_hooks(tokens, fwd_hooks=[("blocks.0.hook_resid_mid", patch)])
     assert patched[0, -1, 0].item() == pytest.approx(-1.0, abs=1e-9)
+
+
+@pytest.mark.extra("transformer-lens")
+def test_the_class_that_the_installed_version_has():
+    """Version 3 gives a HookedTransformer, version 4 a TransformerBridge; both say double precision."""
+    import torch
+
+    first = int(version("transformer-lens").split(".")[0])
+    model = to_lens(to_residual(all_plans("x3")[0]))
+    assert type(model).__name__ == ("HookedTransformer" if first < 4 else "TransformerBridge")
+    assert model.cfg.dtype == torch.float64
 
 
 def test_state_has_the_shapes_the_configuration_states():

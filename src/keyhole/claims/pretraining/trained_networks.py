@@ -19,7 +19,7 @@ FINITE = NetworkTask(NetworkModel(((0.5, 0.2), (0.3, 0.3), (0.2, 0.5)), (0.5, 0.
 GAUSSIAN = NetworkTask(NetworkModel(variances=(2.0, 0.5)), SEEN, (*SEEN, *BEYOND), "masked")
 ENCODERS = {
     "finite": SetSettings("encoder", "log", layers=2, width=32, hidden=64, batch=64, steps=800),
-    "gaussian": SetSettings("encoder", "squared", layers=1, width=32, hidden=64, batch=128, steps=1000),
+    "gaussian": SetSettings("encoder", "squared", layers=1, width=32, hidden=64, batch=128, steps=2000),
 }
 OTHERS = ("pooling", "positions")
 RUNS = {"quick": 2, "paper": 6}

@@ -1,19 +1,17 @@
 """A residual block as TransformerLens has it: a configuration and a state, so that its hooks work at once.
 
 Attention is bidirectional and [CLS] is the last token; the output is `model(tokens)[:, -1, 0]`, and the attention of
-[CLS] is the last row of `blocks.0.attn.hook_pattern`. HookedTransformer left TransformerLens with its version 4.
+[CLS] is the last row of `blocks.0.attn.hook_pattern`. Version 3 has HookedTransformer for it, version 4
+TransformerBridge.
 """
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from keyhole.compiler.export.residual import ResidualBlock
 from keyhole.errors import MissingError
-
-if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
 
 
 def lens_config(block: ResidualBlock) -> dict[str, Any]:
@@ -62,24 +60,57 @@ def lens_state(block: ResidualBlock) -> dict[str, np.ndarray]:
     }
 
 
-def to_lens(block: ResidualBlock) -> "HookedTransformer":
-    """The block as a HookedTransformer in double precision; feed it `token_ids(block, bits)`."""
+def to_lens(block: ResidualBlock) -> Any:
+    """The block in double precision; feed it `token_ids(block, bits)`.
+
+    It is a HookedTransformer with TransformerLens 3, and a TransformerBridge with version 4, which has no other.
+    """
     try:
-        from transformer_lens import HookedTransformer, HookedTransformerConfig  # noqa: PLC0415  (an extra)
+        import transformer_lens  # noqa: PLC0415  (an extra)
     except ImportError as error:
         raise MissingError(
-            "A HookedTransformer was asked for, but TransformerLens 3 is not installed; "
+            "A model of TransformerLens was asked for, and TransformerLens is not installed; "
             "run: pip install 'keyhole[lens]'"
         ) from error
+    return to_hooked(block) if _has_hooked(transformer_lens) else to_bridge(block)
+
+
+def _has_hooked(package: Any) -> bool:
+    """Whether the package has HookedTransformer; version 4 answers its name with an error of its own."""
+    try:
+        return bool(package.HookedTransformer)
+    except (AttributeError, ImportError):
+        return False
+
+
+def to_hooked(block: ResidualBlock) -> Any:
+    """The block as a HookedTransformer of TransformerLens 3."""
+    from transformer_lens import HookedTransformer, HookedTransformerConfig  # noqa: PLC0415  (an extra)
 
     with warnings.catch_warnings():
-        # it announces its own removal in version 4, which the extra's pin already heeds
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)  # it announces its own removal in version 4
         model = HookedTransformer(HookedTransformerConfig.from_dict(lens_config(block))).double()
     like = model.embed.W_E
     model.cfg.dtype = like.dtype  # what the configuration says of the model stays true
-    state = {name: like.new_tensor(np.ascontiguousarray(array)) for name, array in lens_state(block).items()}
     # causal masks are buffers of the model itself; every parameter is ours
     masks = {name: tensor for name, tensor in model.state_dict().items() if name.endswith((".mask", ".IGNORE"))}
-    model.load_state_dict({**masks, **state})
+    model.load_state_dict({**masks, **_tensors(block, like)})
     return model.eval()
+
+
+def to_bridge(block: ResidualBlock) -> Any:
+    """The block as a TransformerBridge of TransformerLens 4, whose own conversion gives the weights their new names."""
+    from transformer_lens import TransformerBridge, TransformerBridgeConfig  # noqa: PLC0415  (an extra)
+    from transformer_lens.utilities.tl_checkpoint_conversion import convert_tl_checkpoint  # noqa: PLC0415
+
+    config = TransformerBridgeConfig.from_dict(lens_config(block))
+    model = TransformerBridge.boot_native(config).double()
+    like = next(iter(model.parameters()))
+    model.cfg.dtype = like.dtype
+    model.load_state_dict(convert_tl_checkpoint(_tensors(block, like), config))
+    return model.eval()
+
+
+def _tensors(block: ResidualBlock, like: Any) -> dict[str, Any]:
+    """The state as tensors of the same kind as another."""
+    return {name: like.new_tensor(np.ascontiguousarray(array)) for name, array in lens_state(block).items()}

@@ -10,11 +10,13 @@ from keyhole.lab.runs.engine import worker_environment as worker_environment
 from keyhole.lab.runs.engines import ENGINES as ENGINES
 from keyhole.lab.runs.engines import open_engine as open_engine
 from keyhole.lab.runs.gather import gather_runs as gather_runs
+from keyhole.lab.runs.gather import gather_weights as gather_weights
 from keyhole.lab.runs.run import FRESH as FRESH
 from keyhole.lab.runs.run import SUCCESS as SUCCESS
 from keyhole.lab.runs.run import MakesRuns as MakesRuns
 from keyhole.lab.runs.run import RunResult as RunResult
 from keyhole.lab.runs.run import data_of as data_of
+from keyhole.lab.runs.run import digest as digest
 from keyhole.lab.runs.run import require_learnable as require_learnable
 from keyhole.lab.runs.spec import NUMERICS as NUMERICS
 from keyhole.lab.runs.spec import RunSpec as RunSpec

@@ -1,0 +1,161 @@
+"""What do norms guarantee of a one-layer network that reads images at [CLS]? A bound for the network itself."""
+
+from dataclasses import dataclass, fields, replace
+from math import log
+from typing import Any
+
+from keyhole.api.bound import Bound, bound
+from keyhole.bounds import Guarantee, Real, agnostic_error, failure, guarantee, sample_size
+from keyhole.decimals import at_least, at_most, brief
+from keyhole.errors import AssumptionError
+from keyhole.pretrained import Checkpoint, FixedQueryLayer, fixed_query_profile
+from keyhole.show.document import Document, Gap, Lines
+
+BITS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16}
+IS = (
+    "A bound for this network: its norms only centre rows, and its query at [CLS] is one fixed vector, so all but "
+    "softmax and units is affine, and the model is of the kind that Theorem P speaks of, in coordinates that were "
+    "fixed before the data (pixels, position, 1). It is of the difference of two classes' logits, clipped to [−1, 1]."
+)
+CONTINUOUS = (
+    "Theorems T and L read tables over a finite alphabet, and pixels are continuous: they do not apply. Theorems S and "
+    "D have no place for units with an inner matrix and constants."
+)
+
+
+@dataclass(frozen=True, repr=False)
+class FixedQueryBound(Bound):
+    """The bounds of a one-layer network read at [CLS], and what would have to shrink for them to say something."""
+
+    path: float = 0.0
+    radius: float = 0.0
+    query: float = 0.0
+    numbers: int = 0
+    bits: int = 32
+    shrink: str = ""
+
+    @property
+    def summary(self) -> str:
+        """The smallest guarantee, and of what."""
+        return f"{self.source}: {super().summary}"
+
+    def document(self) -> Document:
+        """What it is a bound of, then as any bound, then what would have to shrink."""
+        return (Lines(self._words()), Gap(), *super().document(), Lines(f"{CONTINUOUS}\n{self.shrink}"))
+
+    def explained(self) -> Document:
+        """The same with every derivation."""
+        return (Lines(self._words()), Gap(), *super().explained(), Lines(f"{CONTINUOUS}\n{self.shrink}"))
+
+    def _words(self) -> str:
+        return (
+            f"{self.source}\n{IS}\n"
+            f"Of all pairs of classes the largest path norm is P = {at_most(self.path)}, with pixels in units of a "
+            f"patch's largest norm; tokens have norm at most {at_most(self.radius)}, queries {at_most(self.query)}."
+        )
+
+    def _plain(self) -> dict[str, Any]:
+        return {
+            **super()._plain(),
+            "bound_is": IS,
+            "path": self.path,
+            "token_radius": self.radius,
+            "query": self.query,
+            "numbers": self.numbers,
+            "bits": self.bits,
+            "shrink": self.shrink,
+        }
+
+
+def fixed_query_bound(
+    checkpoint: Checkpoint, layer: FixedQueryLayer, samples: Real, *, delta: Real = 0.01, **more: Any
+) -> FixedQueryBound:
+    """What the norms of a one-layer network guarantee after so many samples, its trained norms paid for.
+
+    The pixels, from 0 to 1, are scaled by image_mean and image_std of the settings. `more` goes to `bound`.
+    """
+    low, high = _range(checkpoint)
+    profile = fixed_query_profile(layer, low, high)
+    answer = bound(profile, samples, None, delta=delta, **{**more, "measured": True})
+    query = max(head.query or 0.0 for head in profile.blocks[0].heads)
+    bits = max((BITS.get(each, 64) for each in checkpoint.number_formats), default=64)
+    nats = bits * layer.numbers * log(2) + log(1 / failure(delta))
+    value = agnostic_error(nats, sample_size(samples))
+    occam = (
+        f"Occam: gap of the error of every setting of {layer.numbers:,} numbers of {bits} bits, with probability ≥ "
+        f"{1 - float(delta):g}, at most"
+    )
+    known = {field.name: getattr(answer, field.name) for field in fields(Bound)}
+    path = next(each.route for each in answer.guarantees if each.route.key == "path")
+    stated = guarantee(path, profile, sample_size(samples), delta=failure(delta))
+    return FixedQueryBound(
+        **{**known, "source": checkpoint.source, "finite": ((occam, value),)},
+        path=float(profile.path or 0.0),
+        radius=profile.token_radius,
+        query=query,
+        numbers=layer.numbers,
+        bits=bits,
+        shrink=_shrink(stated, layer.numbers, bits, float(samples), value),
+    )
+
+
+def _range(checkpoint: Checkpoint) -> tuple[float, float]:
+    """The least and the largest number that a pixel becomes."""
+    parts = []
+    for name in ("image_mean", "image_std"):
+        told = checkpoint.config.get(name)
+        values: list[Any] = told if isinstance(told, list) else [told]
+        if not values or not all(type(value) in (int, float) for value in values):
+            raise AssumptionError(
+                f"{checkpoint.source} reads pixels, and no setting says how they are scaled, so that nothing bounds "
+                "its tokens; give image_mean and image_std (of pixels from 0 to 1)."
+            )
+        parts.append([float(value) for value in values])
+    means, deviations = parts
+    if len(means) != len(deviations) or min(deviations) <= 0:
+        raise AssumptionError(f"image_mean {means} and image_std {deviations} do not fit together; give one of each.")
+    ends = [(side - mean) / deviation for mean, deviation in zip(means, deviations, strict=True) for side in (0, 1)]
+    return min(ends), max(ends)
+
+
+def _shrink(stated: Guarantee, numbers: int, bits: int, samples: float, occam: float) -> str:
+    """By how much the path norm and the description would have to shrink, norms counting as fixed beforehand."""
+    told = []
+    if stated.vacuous:
+        path = float(stated.profile.path or 0.0)
+        factor = _largest(lambda share: not stated.again(profile=replace(stated.profile, path=share * path)).vacuous)
+        silent = stated.again(profile=replace(stated.profile, blocks=(_without_queries(stated),)))
+        said = (
+            f"it would have to be at most {at_least(factor * path)}, 1/{brief(round(1 / factor))} of what it is"
+            if factor
+            else "no path norm down to a billionth of it would do"
+        )
+        told.append(f"What would have to shrink: for Theorem P to say anything at m = {brief(samples)}, P: {said}.")
+        end = "is vacuous too" if silent.vacuous else "says something"
+        told.append(
+            f"With all queries 0 (every head uniform) and P as it is, it {end} (gap ≤ {at_most(silent.value)}). Norms "
+            "count here as if they had been fixed before the data."
+        )
+    if occam >= 1:
+        fewer = int(2 * samples / (numbers * log(2)) * 10) / 10
+        told.append(
+            f"The count of descriptions says something below {fewer:g} bits a number, where these have {bits}, or for "
+            f"a network of fewer than {int(2 * samples / (bits * log(2))):,} numbers of {bits} bits."
+        )
+    return " ".join(told)
+
+
+def _largest(fits: Any) -> float:
+    """The largest share of a norm, down to a billionth, with which a bound says something; 0 where none does."""
+    if not fits(1e-9):
+        return 0.0
+    low, high = 1e-9, 1.0
+    while high / low > 1.001:
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _without_queries(stated: Guarantee) -> Any:
+    block = stated.profile.blocks[0]
+    return replace(block, heads=tuple(replace(head, query=0.0) for head in block.heads))

@@ -1,0 +1,83 @@
+"""Opening a model for its heads: any checkpoint, and a function that keyhole compiled, by the layer that it exports."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyhole.compiler import lens_config, lens_state, load_undamaged, to_residual, token_ids
+from keyhole.errors import CheckpointError, DataError
+from keyhole.files.model import read_model
+from keyhole.files.reading import parse_array, parse_arrays, parse_json, read_bytes, read_text
+from keyhole.files.safetensors_in import is_ours
+from keyhole.pretrained import Architecture, Checkpoint, is_tabulated, load_checkpoint
+
+Source = str | Path | Mapping[str, Any]
+
+
+def open_checkpoint(
+    source: Source,
+    *,
+    architecture: Architecture | str | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
+) -> Checkpoint:
+    """Any local checkpoint, a packaged model by its name, or a compiled function as the layer of its export.
+
+    A compiled function becomes one residual block, under TransformerLens' names; [CLS] is its last row.
+    """
+    settings = settings_of(config)
+    if isinstance(source, Mapping) or not is_ours(Path(source)):
+        return load_checkpoint(source, architecture=architecture, config=settings)
+    block = _compiled(Path(source))
+    return replace(load_checkpoint(lens_state(block), config=lens_config(block)), source=str(source))
+
+
+def tokens_of_bits(source: Source, bits: np.ndarray) -> np.ndarray | None:
+    """The tokens, [CLS] last, of inputs (n, T) of a compiled function; None for a model of somebody else's."""
+    if isinstance(source, Mapping) or not is_ours(Path(source)):
+        return None
+    block = _compiled(Path(source))
+    if bits.ndim != 2 or bits.shape[1] != block.context or not np.isin(bits, (0, 1)).all():
+        raise DataError(
+            f"Inputs of shape {bits.shape} were given; the compiled function reads bits (inputs, {block.context})."
+        )
+    return token_ids(block, bits)
+
+
+def _compiled(path: Path) -> Any:
+    stored = read_model(path)
+    if is_tabulated(stored):
+        raise CheckpointError(
+            f"{str(path)!r} holds the tables of a trained model, which have no matrices of queries and keys; "
+            f"`keyhole.certify({str(path)!r})` says what it computes."
+        )
+    return to_residual(load_undamaged(stored, path))
+
+
+def settings_of(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Settings as they were given, or read from a JSON file."""
+    if config is None or isinstance(config, Mapping):
+        return config
+    try:
+        told = parse_json(read_text(Path(config)))
+    except (OSError, ValueError) as error:
+        raise DataError(f"The settings {str(config)!r} cannot be read ({error}); give a JSON object.") from error
+    if not isinstance(told, dict):
+        raise DataError(f"The settings {str(config)!r} are no JSON object; give names and values.")
+    return told
+
+
+def array_of(given: str | Path | np.ndarray | None, name: str) -> np.ndarray:
+    """An array as it was given, or read from a .npy, or by its name from an .npz."""
+    if isinstance(given, np.ndarray):
+        return given
+    path = Path(str(given))
+    try:
+        content = read_bytes(path)
+        return parse_arrays(content, (name,))[0] if content.startswith(b"PK") else parse_array(content)
+    except OSError as error:
+        raise DataError(f"The {name} {str(path)!r} cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise DataError(f"{str(path)!r} holds no {name} ({error}); write them with numpy.save.") from error

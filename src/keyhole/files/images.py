@@ -1,0 +1,79 @@
+"""Images on disk: a folder of .npy arrays, or of .png and .jpg files, which the package Pillow reads."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyhole.errors import DataError, MissingError
+from keyhole.files.reading import parse_array, read_bytes
+
+ENDINGS = (".npy", ".png", ".jpg", ".jpeg")
+FETCH = "pip install 'keyhole[images]'"
+MOST_PIXELS = 2**26  # of one image: a small file may say that it is huge
+
+
+def read_images(folder: Path, channels: int, size: tuple[int, int] | None = None, resample: int = 2) -> np.ndarray:
+    """The images of a folder by name, (n, channels, height, width), all of one shape.
+
+    Numbers of .npy files stay what they are, (height, width) or (channels, height, width). Pixels of picture files are
+    whole numbers from 0 to 255, in grey for one channel and as red, green, blue for three; with a `size` (height,
+    width) they are resized to it by Pillow's filter of that number (2: bilinear).
+    """
+    if channels not in (1, 3):
+        raise DataError(f"The model reads images of {channels} channels; give them as one array (n, channels, …).")
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in ENDINGS and path.is_file())
+    if not paths:
+        raise DataError(f"{str(folder)!r} has no images; it takes files that end in {', '.join(ENDINGS)}.")
+    kinds = {path.suffix.lower() == ".npy" for path in paths}
+    if len(kinds) > 1:
+        raise DataError(f"{str(folder)!r} has arrays (.npy) and pictures; give a folder of one kind.")
+    images = _arrays(paths, channels) if kinds == {True} else _pictures(paths, channels, size, resample)
+    shapes = {image.shape for image in images}
+    if len(shapes) > 1:
+        raise DataError(
+            f"The images of {str(folder)!r} have the shapes {' and '.join(map(str, sorted(shapes)[:2]))}; "
+            "bring them to one."
+        )
+    return np.stack(images)
+
+
+def _arrays(paths: Sequence[Path], channels: int) -> list[np.ndarray]:
+    found = []
+    for path in paths:
+        try:
+            array = parse_array(read_bytes(path))
+        except (OSError, ValueError) as error:
+            raise DataError(f"{str(path)!r} holds no image ({error}); write it with numpy.save.") from error
+        array = array[None] if array.ndim == 2 else array
+        if array.ndim != 3 or len(array) != channels or array.dtype.kind not in "fiu":
+            raise DataError(
+                f"{str(path)!r} has shape {array.shape}; an image is ({channels}, height, width)"
+                + (", or (height, width)." if channels == 1 else ".")
+            )
+        found.append(array)
+    return found
+
+
+def _pictures(paths: Sequence[Path], channels: int, size: tuple[int, int] | None, resample: int) -> list[np.ndarray]:
+    try:
+        from PIL import Image  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise MissingError(
+            f"{str(paths[0])!r} is a picture, and the package Pillow is not installed; run: {FETCH}, or give .npy."
+        ) from error
+    found = []
+    for path in paths:
+        try:
+            with Image.open(path, formats=("PNG", "JPEG")) as opened:
+                if opened.width * opened.height > MOST_PIXELS:
+                    raise DataError(f"{str(path)!r} has {opened.width} × {opened.height} pixels; cut it smaller.")
+                picture: Any = opened.convert("L" if channels == 1 else "RGB")
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            raise DataError(f"{str(path)!r} is no picture that can be read ({error}); save it again.") from error
+        if size is not None and (picture.height, picture.width) != size:
+            picture = picture.resize((size[1], size[0]), resample=resample)
+        pixels = np.asarray(picture, dtype=np.uint8)
+        found.append(pixels[None] if channels == 1 else np.ascontiguousarray(pixels.transpose(2, 0, 1)))
+    return found

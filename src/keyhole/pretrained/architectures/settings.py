@@ -1,0 +1,95 @@
+"""What a configuration says of a model: which norms, activation, positions and wiring, and what is refused."""
+
+from collections.abc import Mapping
+
+from keyhole.errors import CheckpointError
+from keyhole.pretrained.architectures.placing import Placed, whole_number
+from keyhole.pretrained.checkpoint import PositionCode
+
+NORM_KINDS = {"layer": "LayerNorm", "rms": "RMSNorm", "batch": "BatchNorm", "centred": "centring"}
+ACTIVATIONS = {  # as configurations spell them → one name for each function
+    "gelu": "gelu",
+    "gelu_python": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+    "tanh": "tanh",
+}
+NORMS = {"LN": "layer", "LNPre": "layer", "RMS": "rms", "RMSPre": "rms"}  # of TransformerLens
+WITHOUT_GAIN = ("LNPre", "RMSPre")  # norms whose gain was folded into the maps after them
+CODES = {"standard": "learned", "rotary": "rotary"}  # of TransformerLens
+
+
+def require_settings(placed: Placed) -> None:
+    """Refuse a configuration with a setting that changes the model beyond what the architecture says."""
+    for setting, (fits, why) in placed.architecture.refuse.items():
+        value = placed.files.config.get(setting, fits)
+        if value != fits:
+            raise CheckpointError(
+                f"{placed.files.source!r} has {setting} = {repr(value)[:40]}, and {why}; it is not read."
+            )
+    kind = placed.files.config.get("norm", placed.architecture.norm)
+    if kind not in tuple(NORM_KINDS):  # a list has no hash
+        raise CheckpointError(
+            f"{placed.files.source!r}: the norm is {repr(kind)[:40]}; it must be one of {', '.join(NORM_KINDS)}."
+        )
+
+
+def stored_layers(placed: Placed) -> tuple[int, ...]:
+    """Which set of weights each layer has."""
+    sets, shared = len(placed.layers), placed.architecture.shared_layers
+    if shared is None:
+        return tuple(range(sets))
+    layers = whole_number(placed.files.config, shared[:1])
+    if layers is None or layers % sets:
+        raise CheckpointError(
+            f"{placed.files.source!r} has {sets} sets of weights that layers share, and its configuration does not say "
+            f"how many layers there are ({shared[0]}); give it."
+        )
+    return tuple(index * sets // layers for index in range(layers))
+
+
+def activation_of(placed: Placed) -> str | None:
+    """The activation by one name for each function, or as the configuration spells it where it is none of ours."""
+    told = next(
+        (placed.files.config[name] for name in placed.architecture.activations if placed.files.config.get(name)), None
+    )
+    told = placed.architecture.activation if told is None else str(told)
+    return None if told is None else ACTIVATIONS.get(told, told)
+
+
+def placement_of(placed: Placed) -> str | None:
+    """Norms before their part or after its addition."""
+    first = placed.files.config.get("norm_first")
+    if placed.architecture.placement is None and isinstance(first, bool):
+        return "pre" if first else "post"
+    return placed.architecture.placement
+
+
+def causal_of(placed: Placed) -> bool | None:
+    """Whether a row sees only those before it; None where neither the family nor the file says it."""
+    told = placed.files.config.get("attention_dir", placed.files.config.get("causal"))
+    if placed.architecture.causal is None and told is not None:
+        return told in ("causal", True)
+    return placed.architecture.causal
+
+
+def positions_of(placed: Placed) -> PositionCode:
+    """How the model knows positions."""
+    config = placed.files.config
+    kind = CODES.get(str(config.get("positional_embedding_type")), placed.architecture.positions)
+    if kind != "rotary":
+        return PositionCode(kind)
+    told = config.get("rope_parameters")
+    rope = told if isinstance(told, Mapping) else {}
+    base = rope.get("rope_theta", config.get("rope_theta", config.get("rotary_base", 10000.0)))
+    share = rope.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0))
+    scaling = rope.get("rope_type", "default") != "default" or config.get("rope_scaling") is not None
+    if not all(isinstance(each, int | float) and each > 0 for each in (base, share)):
+        raise CheckpointError(
+            f"{placed.files.source!r} has no number for the base of its rotary positions; give rope_theta."
+        )
+    return PositionCode("rotary", float(base), float(share), scaled=bool(scaling))
