@@ -225,9 +225,9 @@ def test_suite_pytorch():
 
 
 @pytest.mark.slow
-def test_own_table(capsys):
+def test_your_table(capsys):
     """The example says of each learner how many rows 92 % take, and irrelevant columns cost the ridge more."""
-    runpy.run_path(str(EXAMPLES / "own_table.py"), run_name="__main__")
+    runpy.run_path(str(EXAMPLES / "your_table.py"), run_name="__main__")
     said = capsys.readouterr().out
     ridge, lasso = (line for line in said.splitlines() if "irrelevant columns:" in line)
     assert ridge.startswith("sklearn:logistic: rows for 92 %:")

@@ -3,7 +3,7 @@
 scikit-learn's breast-cancer data: 569 patients, 30 numbers each. A ridge-penalised regression needs about ten times as
 many rows once 300 shuffled columns stand beside the 30; a lasso hardly notices them. Its digits: is this an 8?
 
-    python examples/own_table.py
+    python examples/your_table.py
 """
 
 from sklearn.datasets import load_breast_cancer, load_digits
