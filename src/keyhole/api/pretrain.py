@@ -23,6 +23,8 @@ from keyhole.latent.learning import (
     estimate_least_correlation,
     fisher_spectrum,
     require_downstream,
+    require_few_counts,
+    require_few_pairs,
     require_mask,
 )
 from keyhole.latent.models import BetaBernoulli, FiniteModel, GaussianLocation, GaussianMixture, Polya, find_model
@@ -33,6 +35,7 @@ from keyhole.show.pretraining import pretraining_document
 
 REACH = 1.959964  # standard errors of a 95 % interval
 MOST_REPEATS = 10_000
+MOST_TOKENS = 10**8  # drawn for one training set
 
 
 @dataclass(frozen=True)
@@ -255,6 +258,11 @@ def pretrain(
     lengths, blocks = _sizes(sizes, masks)
     if samples < 1:
         raise ArgumentError(f"{samples} training sequences were asked for; use at least 1.")
+    if repeats and samples * max(lengths) > MOST_TOKENS:
+        raise ArgumentError(
+            f"{samples:,} sequences of {max(lengths):,} tokens were asked for, more than memory is trusted with; "
+            f"use at most {MOST_TOKENS // max(lengths):,} sequences."
+        )
     if labels < 2:
         raise ArgumentError(f"{labels} downstream labels were asked for; use at least 2.")
     if not (repeats == 0 or 2 <= repeats <= MOST_REPEATS) or seed < 0:
@@ -320,8 +328,9 @@ def _letters(asked_for: _Question, model: FiniteModel, task: np.ndarray, words: 
     emission, prior = tuple(map(tuple, model.emission.tolist())), tuple(model.prior.tolist())
     rows = tuple(map(tuple, task.tolist()))
     cells = [(length, block) for length in asked_for.lengths for block in asked_for.blocks]
-    for length, block in cells:
-        require_mask(length, block)
+    for length, block in cells if asked_for.repeats else ():
+        require_few_counts(model.letters, length)
+        require_few_pairs(model.letters, length, block)
     specs = [
         RunSpec(task_of, LatentHead(m), length, asked_for.samples, seed)
         for length, block in cells

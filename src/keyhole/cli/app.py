@@ -27,6 +27,8 @@ from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, requir
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
 from keyhole.cli.score import score_command
+from keyhole.cli.serve import serve_command
+from keyhole.cli.train import train_command
 from keyhole.cli.verify import verify_command
 from keyhole.errors import ArgumentError, printable
 
@@ -108,6 +110,7 @@ app.command("verify", short_help="Whether a claim about a model holds at every l
 app.command("bound", short_help="What norms guarantee after M samples.")(bound_command)
 app.command("learn", short_help="How many samples training takes as the context grows.")(learn_command)
 app.command("curve", short_help="How accuracy on your table grows with its rows.")(curve_command)
+app.command("train", short_help="One training run, watched.")(train_command)
 app.add_typer(runs_app, name="runs", short_help="The finished runs: list, show, export, forget.")
 app.command("exchangeable", short_help="Whether sequences could have a latent variable.")(exchangeable_command)
 app.command("fit", short_help="Which sparse function fits a table.")(fit_command)
@@ -116,6 +119,7 @@ app.command("pretrain", short_help="What masked pretraining learns, and is worth
 app.command("reproduce", short_help="Look at every claim; write a page.")(reproduce_command)
 app.command("claims", short_help="List the claims and their predictions.")(claims_command)
 app.command("score", short_help="Judge attributions against an answer key.")(score_command)
+app.command("serve", short_help="The live lab in a browser, on this machine.")(serve_command)
 
 
 def show_version(wanted: bool) -> bool:

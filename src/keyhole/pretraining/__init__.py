@@ -10,8 +10,11 @@ from keyhole.pretraining.downstream import transfer as transfer
 from keyhole.pretraining.heads import LatentHead as LatentHead
 from keyhole.pretraining.heads import PrototypeHead as PrototypeHead
 from keyhole.pretraining.heads import SinkHead as SinkHead
+from keyhole.pretraining.kernel_recovery import KernelHead as KernelHead
+from keyhole.pretraining.kernel_recovery import KernelRecovery as KernelRecovery
 from keyhole.pretraining.network_tasks import NetworkModel as NetworkModel
 from keyhole.pretraining.network_tasks import NetworkTask as NetworkTask
+from keyhole.pretraining.split import RiskParts as RiskParts
 from keyhole.pretraining.split import RiskSplit as RiskSplit
 from keyhole.pretraining.split import split_risk as split_risk
 from keyhole.pretraining.tasks import LeastSquares as LeastSquares

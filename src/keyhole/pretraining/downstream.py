@@ -16,6 +16,7 @@ from keyhole.latent.learning import (
     condition_numbers,
     linear_head,
     require_downstream,
+    require_few_counts,
     transfer_bound,
 )
 from keyhole.latent.models import FiniteModel, count_vectors, letter_counts
@@ -56,6 +57,7 @@ def transfer(
     require_downstream(task, len(truth.prior))
     if labels < 2:
         raise ArgumentError(f"A head was to be fitted to {labels} labels; use at least 2.")
+    require_few_counts(truth.letters, length)
     counts = np.concatenate(list(count_vectors(truth.letters, length))).astype(float)
     joint = np.concatenate(list(truth.joint_counts(length)))
     law = joint.sum(axis=1)

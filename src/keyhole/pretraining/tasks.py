@@ -124,7 +124,7 @@ class MaskedLetters(FiniteTask):
             numbers["likeliest_excess"] = excess_divergence(likeliest.parameters, model, population, head.values)
             numbers["train_gap"] = found.loss - likeliest.loss
             fitted = numbers["train_gap"] <= OPTIMISED
-        blind = _entropy_of_blocks(model, self.block) - exact
+        blind = entropy_of_blocks(model, self.block) - exact
         share = 1 - excess / blind if blind > 0 else 1.0
         return result(
             began,
@@ -192,9 +192,10 @@ class SinkRecovery:
             "error": logit - self.truth,
             "standard_error": sink_standard_error(model, tokens) / samples_of(spec) ** 0.5,
         }
-        return result(
-            began, 1.0 - abs(numbers["error"]), fitted=True, steps=found.steps, words=self.name, numbers=numbers
-        )
+        pooling = model.pooling
+        gap = pooling.gap(tokens, tokens / (tokens + float(np.exp(logit)))) or 0.0  # of the logit alone
+        gain = pooling.signal - pooling.error(tokens, tokens / (tokens + pooling.ridge))
+        return result(began, 1 - gap / gain, fitted=True, steps=found.steps, words=self.name, numbers=numbers)
 
 
 @dataclass(frozen=True)
@@ -325,7 +326,7 @@ def _population(task: MaskedLetters, length: int) -> MaskedTable:
     return population_table(task.model, length, task.block)
 
 
-def _entropy_of_blocks(model: FiniteModel, block: int) -> float:
+def entropy_of_blocks(model: FiniteModel, block: int) -> float:
     """The log loss, in order, of the best law of a block that knows no context."""
     table = population_table(model, block + 1, block)
     scores = table.blocks @ np.maximum(np.log(model.emission), -1e4) + np.log(model.prior)

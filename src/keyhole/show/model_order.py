@@ -11,7 +11,7 @@ Record = Mapping[str, Any]
 def model_order_document(record: Record) -> Document:
     """The answer, then a line per question."""
     context = record["context"]
-    stays = "the last row" if context is None else f"a row after the context of {context}, which sees it alone"
+    stays = "the last row" if context is None else f"a row after the context of {context} (it sees that alone)"
     facts = [
         ("model", f"{record['source']} ({record['architecture']})"),
         ("data", record["data"]),

@@ -9,6 +9,7 @@ from keyhole.claims.pretraining import (
     condition_number,
     masked_length,
     posterior_probes,
+    risk_parts,
     sink_recovery,
     supervised_length,
     trained_networks,
@@ -66,12 +67,15 @@ def test_supervised_length():
 def test_masked_length():
     """It holds where training is the estimate; a length apart, or growth, turns it; runs not optimised are named."""
     good = [masked_length.Cell(T, around(3.5), around(3.5), 0, 6 if T == 2 else 7, 0.01) for T in masked_length.LENGTHS]
-    assert masked_length.conclude(good).verdict == "holds"
+    rate = {n: around(3.5 / n) for n in masked_length.SIZES}
+    assert masked_length.conclude(good, rate).verdict == "holds"
+    slower = {n: around(n**-0.7) for n in masked_length.SIZES}
+    assert masked_length.conclude(good, slower).verdict == "fails here"
     apart = [*good[:-1], replace(good[-1], trained=around(4.5), unoptimised=9)]
-    assert masked_length.conclude(apart).verdict == "fails here"
-    assert "{64: 9}" in masked_length.conclude(apart).measurement
+    assert masked_length.conclude(apart, rate).verdict == "fails here"
+    assert "{64: 9}" in masked_length.conclude(apart, rate).measurement
     growing = [replace(one, trained=around(one.length**0.5), likeliest=around(one.length**0.5)) for one in good]
-    assert masked_length.conclude(growing).verdict == "fails here"
+    assert masked_length.conclude(growing, rate).verdict == "fails here"
 
 
 def recovery(power=-0.5, bias=0.0, size=1.0):
@@ -88,6 +92,22 @@ def test_sink_recovery():
     assert sink_recovery.conclude({"urn": recovery()}).verdict == "holds"
     for broken in (recovery(power=-0.3, size=0.1), recovery(bias=0.05), recovery(size=1.5)):
         assert sink_recovery.conclude({"urn": recovery(), "other": broken}).verdict == "fails here"
+
+
+def test_risk_parts():
+    """It holds as predicted; another rate, an order of approximation turned round, or training that stops, turn it."""
+    sizes = risk_parts.SIZES
+
+    def parts(values, approximation, power=-1.0, left=0.0):
+        general = {n: around(10.0 * n**power) for n in sizes}
+        return risk_parts.Parts(values, approximation, general, {n: [left * np.mean(general[n])] * 4 for n in sizes})
+
+    good = [parts(1, 0.15), parts(2, 0.02), parts(3, 0.0)]
+    assert risk_parts.conclude(good, around(0.01)).verdict == "holds"
+    assert risk_parts.conclude([*good[:2], parts(3, 0.0, left=0.1)], around(0.01)).verdict == "undecided at this scale"
+    assert risk_parts.conclude([*good[:2], parts(3, 0.0, power=-0.7)], around(0.01)).verdict == "fails here"
+    assert risk_parts.conclude([good[1], good[0], good[2]], around(0.01)).verdict == "fails here"
+    assert risk_parts.conclude(good, [-one for one in around(0.01)]).verdict == "fails here"
 
 
 def look():
@@ -147,9 +167,9 @@ def courses(letters=0.005, numbers=0.004):
 
 def test_trained_networks():
     """One run above 0.01 nats, or above 1 %, is enough to fail."""
-    assert trained_networks.conclude(courses()).verdict == "holds"
-    assert trained_networks.conclude(courses(letters=0.011)).verdict == "fails here"
-    assert trained_networks.conclude(courses(numbers=0.011)).verdict == "fails here"
+    assert trained_networks.conclude(courses(), 0.1, 0.4).verdict == "holds"
+    assert trained_networks.conclude(courses(letters=0.011), 0.1, 0.4).verdict == "fails here"
+    assert trained_networks.conclude(courses(numbers=0.011), 0.1, 0.4).verdict == "fails here"
 
 
 def probes(trained=0.005, untrained=0.1, shuffled=0.4):

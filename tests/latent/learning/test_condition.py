@@ -112,6 +112,15 @@ def test_the_bound_from_log_loss(seed):
     assert excess <= log_loss_bound(numbers.column, divergence) * (1 + 1e-9)
 
 
+def test_the_bound_from_log_loss_is_reached():
+    """Two fair letters and a guess 1e-3 away: Pinsker's inequality and the column norm are tight, and so is 2κ²KL."""
+    law, task = np.array([[0.7, 0.3], [0.3, 0.7]]), np.array([[1.0, 0.0]])
+    exact, guess = np.array([[0.5, 0.5]]), np.array([[0.501, 0.499]])
+    divergence = float((exact * np.log(exact / guess)).sum())
+    excess = float(np.square(linear_head(law, task)(guess) - 0.5).sum())
+    assert excess == pytest.approx(log_loss_bound(condition_numbers(law, task).column, divergence), rel=1e-4)
+
+
 def test_equal_means_are_invisible_to_squared_error():
     """Two latents of equal mean: squared error has κ = ∞ and no head; log loss has σ = .4949747 and an exact one."""
     model = FiniteModel(EQUAL_MEANS, np.array([0.5, 0.5]))

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from keyhole.claims.finding import Outcome
 from keyhole.errors import MissingError
@@ -71,7 +72,7 @@ TREEBANK = {
     )
     for part in ("dev", "test")
 }
-VIT_SETTINGS = {
+VIT_SETTINGS: dict[str, Any] = {
     "norm": "centred",
     "num_attention_heads": 4,
     "hidden_act": "relu",

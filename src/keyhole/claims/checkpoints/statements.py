@@ -11,9 +11,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         Claim(
             id="language-heads",
-            title="Most heads of a language encoder are sparse, local or sinks",
+            title="At least half of a language encoder's heads are sparse, local or sinks",
             statement=(
-                "Heads of trained encoders do not look everywhere alike: most put their weight on a few tokens, on neighbours, or on a token that the tokenizer adds."
+                "Heads of trained encoders do not look everywhere alike: at least half put their weight on a few tokens, on neighbours, or on a token that the tokenizer adds."
             ),
             formula=FORMULA,
             kind="measurement",
@@ -30,8 +30,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         Claim(
             id="vision-heads",
-            title="Most heads of a vision transformer are sparse, sinks or near uniform at [CLS]",
-            statement="A vision transformer that is read at [CLS] looks at a few patches, at [CLS] itself, or at all patches nearly alike.",
+            title="At least half of a vision transformer's heads are sparse, sinks or near uniform at [CLS]",
+            statement="At least half of the heads of a vision transformer that is read at [CLS] look at a few patches, at [CLS] itself, or at all patches nearly alike.",
             formula=FORMULA,
             kind="measurement",
             source=f"{MOTIVE}; the model is that of Bonaert et al. (2021)",

@@ -1,6 +1,6 @@
 """Does masked-token training from a random start reach the maximum-likelihood estimate, at any length, and no worse for it?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ from keyhole.verdicts import ClaimVerdict
 TASK = MaskedLetters(((0.4, 0.1), (0.3, 0.15), (0.2, 0.3), (0.1, 0.45)), (0.6, 0.4))
 LENGTHS = (2, 3, 4, 8, 16, 32, 64)
 N = 2000
+SIZES = (500, N, 8000)  # sequences, at eight tokens
+MIDDLE = 8
 RUNS = {"quick": 40, "paper": 200}  # for training, and as many for the estimate beside it
 GROWTH = 0.1  # the largest slope in log T that counts as none
 
@@ -59,15 +61,21 @@ def measure(scale: Scale, seed: int) -> Outcome:
                 spectrum[-1],
             )
         )
-    return conclude(cells)
+    others = [n for n in SIZES if n != N]
+    beside = make_runs([RunSpec(TASK, LatentHead(2), MIDDLE, n, one) for n in others for one in runs[:count]])
+    by_size = {n: beside[place * count : (place + 1) * count] for place, n in enumerate(others)}
+    excess = {n: [one.numbers["excess"] for one in some] for n, some in by_size.items()}
+    excess[N] = [value / N for cell in cells if cell.length == MIDDLE for value in cell.trained]
+    return conclude(cells, dict(sorted(excess.items())))
 
 
-def conclude(cells: Sequence[Cell]) -> Outcome:
-    """The verdict: the trained mean in the estimate's interval at each length, and no growth with the length."""
+def conclude(cells: Sequence[Cell], by_size: Mapping[int, Sequence[float]]) -> Outcome:
+    """The verdict: the trained mean in the estimate's interval at each length, no growth with it, and the rate 1/n."""
+    in_n = fitted_slope(list(by_size), list(by_size.values()), level=0.999)
     away = [cell for cell in cells if abs(cell.difference[0]) > cell.difference[1]]
     same_rank = [cell for cell in cells if cell.rank == max(one.rank for one in cells)]
     growth = fitted_slope([cell.length for cell in same_rank], [cell.trained for cell in same_rank])
-    contradicted = bool(away) or growth.low > GROWTH
+    contradicted = bool(away) or growth.low > GROWTH or not in_n.contains(-1.0)
     verdict: ClaimVerdict = (
         "fails here" if contradicted else "holds" if growth.high < GROWTH else "undecided at this scale"
     )
@@ -95,16 +103,17 @@ def conclude(cells: Sequence[Cell]) -> Outcome:
             + ", ".join(
                 f"T = {cell.length} {np.mean(cell.trained):.2f} ({np.mean(cell.likeliest):.2f})" for cell in cells
             )
-            + f". Slope in log T at rank 7: {growth:.3f}. Limits rank/2: {', '.join(f'{cell.rank / 2:g}' for cell in cells)}; "
+            + f". Slope in log T at rank 7: {growth:.3f}; in log n at T = {MIDDLE}, n = {SIZES[0]} to {SIZES[-1]}: {in_n:.3f}. Limits rank/2: {', '.join(f'{cell.rank / 2:g}' for cell in cells)}; "
             f"n is below 10/(least Fisher eigenvalue) at T = {', '.join(map(str, small)) or 'none'}, where they need not be reached. {told}"
         ),
         numbers={
             "slope in log T": growth.value,
+            "slope in log n": in_n.value,
             "lengths outside the interval": float(len(away)),
             "runs not optimised": float(sum(cell.unoptimised for cell in cells)),
             "largest distance from the estimate's mean": max(abs(cell.difference[0]) for cell in cells),
         },
-        interval="Differences of means: 99.9 %, by standard errors. Slope: 95 %, runs resampled at each length.",
+        interval="Differences of means, and the slope in log n: 99.9 %. Slope in log T: 95 %, runs resampled at each length.",
         figures=(
             line_figure(
                 "Masked-token training against the length",

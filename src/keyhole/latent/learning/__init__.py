@@ -15,6 +15,8 @@ from keyhole.latent.learning.masked import fisher_spectrum as fisher_spectrum
 from keyhole.latent.learning.masked import masked_loss as masked_loss
 from keyhole.latent.learning.masked import parameters_of as parameters_of
 from keyhole.latent.learning.masked import population_table as population_table
+from keyhole.latent.learning.masked import require_few_counts as require_few_counts
+from keyhole.latent.learning.masked import require_few_pairs as require_few_pairs
 from keyhole.latent.learning.masked import require_mask as require_mask
 from keyhole.latent.learning.masked import unpack as unpack
 from keyhole.latent.learning.pooled import PooledSquares as PooledSquares

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from keyhole.errors import ArgumentError
+from keyhole.latent.learning.masked import require_few_counts
 from keyhole.latent.models.finite import FiniteModel, count_vectors, log_multinomials
 
 RANK = 1e-10  # singular values below this share of the largest are 0
@@ -63,8 +64,7 @@ def block_law(model: FiniteModel, block: int) -> Float[Any, "K m"]:
     >>> np.allclose(block_law(model, 3).T @ block_law(model, 3), (model.emission.T @ model.emission) ** 3)
     True
     """
-    if block < 1:
-        raise ArgumentError(f"A mask of {block} tokens was asked for; mask at least 1.")
+    require_few_counts(model.letters, block)
     counts = np.concatenate(list(count_vectors(model.letters, block)))
     with np.errstate(divide="ignore"):
         logs = np.log(model.emission)

@@ -16,7 +16,7 @@ from keyhole.errors import ArgumentError
 from keyhole.latent.models.base import Letters, letter_counts
 from keyhole.latent.models.finite import FiniteModel, count_vectors, log_multinomials
 
-MOST_CELLS = 4_000_000  # of a table over contexts and blocks
+MOST_CELLS = 1_000_000  # of a table over contexts and blocks
 LEFT_OUT = 1e-13  # the probability of the pairs that are left out of a table
 RANK = 1e-12  # an eigenvalue of the Fisher matrix below this share of the largest is 0
 
@@ -51,6 +51,28 @@ def require_mask(length: int, block: int) -> None:
         )
 
 
+def require_few_counts(letters: int, tokens: int) -> None:
+    """Refuse to list the vectors of counts of no tokens, and more of them than a table has room for."""
+    if tokens < 1:
+        raise ArgumentError(f"A mask of {tokens} tokens was asked for; mask at least 1.")
+    if (several := comb(tokens + letters - 1, tokens)) > MOST_CELLS:
+        raise ArgumentError(
+            f"{tokens:,} of {letters} letters have {several:,} vectors of counts, and at most {MOST_CELLS:,} are "
+            "summed; use shorter sequences, a smaller mask or fewer letters."
+        )
+
+
+def require_few_pairs(letters: int, length: int, block: int) -> None:
+    """Refuse more pairs of a context and a block than a table has room for."""
+    context = length - block
+    cells = comb(context + letters - 1, context) * comb(block + letters - 1, block)
+    if cells > MOST_CELLS:
+        raise ArgumentError(
+            f"{cells:,} pairs of a context of {context} and a block of {block} of {letters} letters would have to be "
+            f"summed; at most {MOST_CELLS:,} are. Use shorter sequences, a smaller mask or fewer letters."
+        )
+
+
 def population_table(model: FiniteModel, length: int, block: int = 1) -> MaskedTable:
     """Every context of `length` − `block` letters and every masked block, with their exact probability.
 
@@ -63,12 +85,7 @@ def population_table(model: FiniteModel, length: int, block: int = 1) -> MaskedT
     """
     require_mask(length, block)
     letters, context = model.letters, length - block
-    cells = comb(context + letters - 1, context) * comb(block + letters - 1, block)
-    if cells > MOST_CELLS:
-        raise ArgumentError(
-            f"{cells:,} pairs of a context of {context} and a block of {block} of {letters} letters would have to be "
-            f"summed; at most {MOST_CELLS:,} are. Use shorter sequences, a smaller mask or fewer letters."
-        )
+    require_few_pairs(letters, length, block)
     before = np.concatenate(list(model.joint_counts(context)))  # (contexts, m)
     masked = np.concatenate(list(count_vectors(letters, block)))
     with np.errstate(divide="ignore"):

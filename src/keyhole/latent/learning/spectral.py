@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
+from keyhole.latent.learning.masked import require_few_counts
 from keyhole.latent.models.base import Probabilities, Rng
 from keyhole.latent.models.finite import FiniteLatent, FiniteModel
 
@@ -32,8 +33,7 @@ def canonical_correlations(model: FiniteModel, block: int) -> tuple[float, ...]:
     >>> [round(canonical_correlations(FiniteModel(A, np.ones(3) / 3), b)[-1], 6) for b in (1, 2, 3, 4)]
     [0.198211, 0.305528, 0.386824, 0.454129]
     """
-    if block < 1:
-        raise ArgumentError(f"A mask of {block} tokens was asked for; mask at least 1.")
+    require_few_counts(model.letters, block)
     joint = np.concatenate(list(model.joint_counts(block)))  # (counts, m)
     whole = joint.sum(axis=1)
     joint, whole = joint[whole > 0], whole[whole > 0]
