@@ -103,13 +103,15 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         said = f"lacks {error}" if isinstance(error, KeyError) else f"has a value of another kind ({error})"
-        raise ArgumentError(f"The plan {path!r} {said}. Save one with `keyhole learn` to see every field.") from error
+        raise ArgumentError(
+            f"The plan {path!r} {said}. Save one with `SampleComplexity.save_plan` to see every field."
+        ) from error
     if len(sweeps) < len(record["sweep"]):
         raise ArgumentError(f"The plan {path!r} has two sweeps of one name; give each its own.")
     if strange := sorted(_differences(_without_unset(dict(record)), spelt)):
         raise ArgumentError(
             f"The plan {path!r} has fields that are not those of a plan: {', '.join(strange)}. Save one with "
-            "`keyhole learn` to see every field."
+            "`SampleComplexity.save_plan` to see every field."
         )
     return plan
 
@@ -117,7 +119,9 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
 def _require_present(record: Mapping[str, Any], path: str) -> None:
     """Refuse a plan of another format, of other numbers, or with another rule."""
     if record.get("plan") != FORMAT:
-        raise ArgumentError(f"The file {path!r} is no plan of format {FORMAT}; save one with `keyhole learn`.")
+        raise ArgumentError(
+            f"The file {path!r} is no plan of format {FORMAT}; save one with `SampleComplexity.save_plan`."
+        )
     if record.get("numerics") != NUMERICS:
         raise ArgumentError(
             f"The plan {path!r} was fixed with numerics {record.get('numerics')}, and this version has {NUMERICS}: its "
