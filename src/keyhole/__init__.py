@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from keyhole.api.norms import norms as norms
     from keyhole.api.plans import PlanResult as PlanResult
     from keyhole.api.plans import run_plan as run_plan
-    from keyhole.api.pretrain import Pretraining as Pretraining
     from keyhole.api.pretrain import pretrain as pretrain
+    from keyhole.api.pretraining import Pretraining as Pretraining
     from keyhole.api.respond import Response as Response
     from keyhole.api.respond import respond as respond
     from keyhole.api.runs import RunInFull as RunInFull
@@ -88,10 +88,10 @@ if TYPE_CHECKING:
     from keyhole.api.train import train as train
     from keyhole.api.verify import Verified as Verified
     from keyhole.api.verify import verify as verify
-    from keyhole.claims.findings import Claims as Claims
-    from keyhole.claims.findings import Findings as Findings
-    from keyhole.claims.findings import list_claims as list_claims
-    from keyhole.claims.findings import reproduce as reproduce
+    from keyhole.claims.reproduction import Claims as Claims
+    from keyhole.claims.reproduction import Findings as Findings
+    from keyhole.claims.reproduction import list_claims as list_claims
+    from keyhole.claims.reproduction import reproduce as reproduce
     from keyhole.errors import KeyholeError as KeyholeError
 
 __version__ = "0.1.0"
@@ -101,12 +101,12 @@ _HOMES = {  # public name → the module that has it
     "Certified": "api.certify",
     "Checked": "api.check",
     "CheckpointNorms": "api.checkpoint_norms",
-    "Claims": "claims.findings",
+    "Claims": "claims.reproduction",
     "Compiled": "api.compile",
     "Curve": "api.curve",
     "Description": "api.describe",
     "Exchangeability": "api.exchangeable",
-    "Findings": "claims.findings",
+    "Findings": "claims.reproduction",
     "Fit": "api.fit",
     "Followed": "api.follow",
     "Heads": "api.heads",
@@ -115,7 +115,7 @@ _HOMES = {  # public name → the module that has it
     "ModelOrder": "api.model_order",
     "Norms": "api.norms",
     "PlanResult": "api.plans",
-    "Pretraining": "api.pretrain",
+    "Pretraining": "api.pretraining",
     "Response": "api.respond",
     "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
@@ -142,12 +142,12 @@ _HOMES = {  # public name → the module that has it
     "heads": "api.heads",
     "infer": "api.infer",
     "learn": "api.learn",
-    "list_claims": "claims.findings",
+    "list_claims": "claims.reproduction",
     "make_suite": "api.suite",
     "model_order": "api.model_order",
     "norms": "api.norms",
     "pretrain": "api.pretrain",
-    "reproduce": "claims.findings",
+    "reproduce": "claims.reproduction",
     "run_plan": "api.plans",
     "respond": "api.respond",
     "runs": "api.runs",
