@@ -21,6 +21,9 @@ def use_functions_of_models(folder: Path) -> None:
     assert_type(model, keyhole.Compiled)
     margin: float = model.proof.margin
     file: Path = model.save(folder / "and.safetensors")
+    response = keyhole.respond(model, [3])
+    assert_type(response, keyhole.Response)
+    output: float = response.output
     checked = keyhole.check(file)
     assert_type(checked, keyhole.Checked)
     holds: bool = checked.holds
@@ -58,7 +61,7 @@ def use_functions_of_models(folder: Path) -> None:
     scores = keyhole.score(key, folder / "suite")
     assert_type(scores, keyhole.Scores)
     auc: float = scores.mean("auc")
-    print(degree, margin, holds, gap, rule, status, auc, largest, bound, proved, rule, order)  # noqa: T201  (so that every field is read)
+    print(degree, margin, holds, gap, rule, status, auc, largest, bound, proved, rule, order, output)  # noqa: T201  (so that every field is read)
 
 
 def use_functions_of_data(folder: Path) -> None:
@@ -67,6 +70,8 @@ def use_functions_of_data(folder: Path) -> None:
         "and:2", [8], samples=[40], seeds=2, learner="elimination", store=folder / "store", workers=1
     )
     assert_type(answer, keyhole.SampleComplexity)
+    sweeps = keyhole.stored_sweeps(folder / "store")
+    assert_type(sweeps, keyhole.StoredSweeps)
     runs = keyhole.runs(store=folder / "store")
     assert_type(runs, keyhole.Runs)
     run = keyhole.show_run(runs[0].identity, store=folder / "store")
@@ -75,6 +80,12 @@ def use_functions_of_data(folder: Path) -> None:
     bounds = keyhole.bound_runs(folder / "store")
     assert_type(bounds, keyhole.RunBounds)
     keyhole.forget_runs(runs[:1])
+    small: dict[str, str | float | None] = {"heads": 1, "width": 4, "hidden": 4, "steps": 2, "every": 2}
+    trained = keyhole.train("and:2", 6, 10, settings=small, store=folder / "store")
+    assert_type(trained, keyhole.Trained)
+    loss: float = trained.frames[0].readings["loss"]
+    followed = keyhole.follow("gaussian", 3)
+    assert_type(followed, keyhole.Followed)
     inference = keyhole.infer("gaussian", [4, 8], repeats=4)
     assert_type(inference, keyhole.Inference)
     pretraining = keyhole.pretrain("finite", [4], repeats=0, store=folder / "store")
@@ -94,9 +105,22 @@ def use_functions_of_data(folder: Path) -> None:
     assert_type(findings, keyhole.Findings)
     verdict: str = findings[0].outcome.verdict
     records: Sequence[dict[str, object]] = [
-        each.record() for each in (answer, runs, run, inference, pretraining, exchangeability, claims, findings)
+        each.record()
+        for each in (
+            answer,
+            sweeps,
+            runs,
+            run,
+            trained,
+            followed,
+            inference,
+            pretraining,
+            exchangeability,
+            claims,
+            findings,
+        )
     ]
-    print(len(records), accuracy, condition, rows, sentence, title, verdict)  # noqa: T201
+    print(len(records), accuracy, loss, condition, rows, sentence, title, verdict)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ FRONT_DOOR = SOURCE / "__init__.py"  # re-exports the public names of all layers
 LAYERS = [  # a package imports only from layers below its own; packages of one layer never import each other
     {"__main__"},
     {"cli"},
+    {"serve"},
     {"claims"},
     {"api"},
     {"show"},
@@ -37,7 +38,7 @@ DEEP = {  # files that other packages import past the public names, and why
     "lab.learners.training.network": "imports jax, which importing lab must not",
     "lab.learners.training.sets": "imports jax, which importing lab must not",
 }
-COMMAND_LINE = {"cli", "api", "claims", "show", "progress", "errors", "__init__"}
+COMMAND_LINE = {"cli", "serve", "api", "claims", "show", "progress", "errors", "__init__"}
 
 FRAMEWORKS = {"jax", "optax", "torch", "transformers", "transformer_lens", "ray"}
 FRAMEWORKS_OF = {  # folder → what may be imported there, at the top of a file or inside a function

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from keyhole import profile as profile
     from keyhole import progress as progress
     from keyhole import rigorous as rigorous
+    from keyhole import serve as serve
     from keyhole import show as show
     from keyhole import suite as suite
     from keyhole import verdicts as verdicts
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from keyhole.api.exchangeable import exchangeable as exchangeable
     from keyhole.api.fit import Fit as Fit
     from keyhole.api.fit import fit as fit
+    from keyhole.api.follow import Followed as Followed
+    from keyhole.api.follow import follow as follow
     from keyhole.api.heads import Heads as Heads
     from keyhole.api.heads import heads as heads
     from keyhole.api.infer import Inference as Inference
@@ -62,6 +65,8 @@ if TYPE_CHECKING:
     from keyhole.api.norms import norms as norms
     from keyhole.api.pretrain import Pretraining as Pretraining
     from keyhole.api.pretrain import pretrain as pretrain
+    from keyhole.api.respond import Response as Response
+    from keyhole.api.respond import respond as respond
     from keyhole.api.runs import RunInFull as RunInFull
     from keyhole.api.runs import Runs as Runs
     from keyhole.api.runs import forget_runs as forget_runs
@@ -70,8 +75,12 @@ if TYPE_CHECKING:
     from keyhole.api.sample_complexity import SampleComplexity as SampleComplexity
     from keyhole.api.score import Scores as Scores
     from keyhole.api.score import score as score
+    from keyhole.api.stored_sweeps import StoredSweeps as StoredSweeps
+    from keyhole.api.stored_sweeps import stored_sweeps as stored_sweeps
     from keyhole.api.suite import Suite as Suite
     from keyhole.api.suite import make_suite as make_suite
+    from keyhole.api.train import Trained as Trained
+    from keyhole.api.train import train as train
     from keyhole.api.verify import Verified as Verified
     from keyhole.api.verify import verify as verify
     from keyhole.claims.findings import Claims as Claims
@@ -93,18 +102,22 @@ _HOMES = {  # public name → the module that has it
     "Exchangeability": "api.exchangeable",
     "Findings": "claims.findings",
     "Fit": "api.fit",
+    "Followed": "api.follow",
     "Heads": "api.heads",
     "Inference": "api.infer",
     "KeyholeError": "errors",
     "ModelOrder": "api.model_order",
     "Norms": "api.norms",
     "Pretraining": "api.pretrain",
+    "Response": "api.respond",
     "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
     "SampleComplexity": "api.sample_complexity",
     "Scores": "api.score",
+    "StoredSweeps": "api.stored_sweeps",
     "Suite": "api.suite",
+    "Trained": "api.train",
     "Verified": "api.verify",
     "bound": "api.bound",
     "bound_runs": "api.bound_runs",
@@ -115,6 +128,7 @@ _HOMES = {  # public name → the module that has it
     "describe": "api.describe",
     "exchangeable": "api.exchangeable",
     "fit": "api.fit",
+    "follow": "api.follow",
     "forget_runs": "api.runs",
     "heads": "api.heads",
     "infer": "api.infer",
@@ -125,9 +139,12 @@ _HOMES = {  # public name → the module that has it
     "norms": "api.norms",
     "pretrain": "api.pretrain",
     "reproduce": "claims.findings",
+    "respond": "api.respond",
     "runs": "api.runs",
     "score": "api.score",
     "show_run": "api.runs",
+    "stored_sweeps": "api.stored_sweeps",
+    "train": "api.train",
     "verify": "api.verify",
 }
 _PACKAGES = (
@@ -153,6 +170,7 @@ _PACKAGES = (
     "profile",
     "progress",
     "rigorous",
+    "serve",
     "show",
     "suite",
     "verdicts",

@@ -1,7 +1,6 @@
 """In a browser, pages draw themselves, answer hover, log no error and ask for nothing else."""
 
 import http.server
-import shutil
 import threading
 from contextlib import contextmanager
 
@@ -10,6 +9,8 @@ import pytest
 from keyhole.claims.findings import reproduce
 from keyhole.figure import Axis, Figure
 from keyhole.show.site import save_figure
+
+from helpers.browsing import open_browser
 
 BARS = "svg path[aria-roledescription=bar]"
 WEIGHTS = tuple({"head": head, "mass": head / 3} for head in range(1, 4))
@@ -21,16 +22,8 @@ pytestmark = pytest.mark.extra("a browser")
 @pytest.fixture(scope="module")
 def browser():
     """A headless Chromium of the system, or the reason why there is none."""
-    from playwright.sync_api import sync_playwright
-
-    found = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
-    if found is None:
-        pytest.skip("no Chromium on this machine: install Debian's chromium to draw pages in a browser")
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=flags)
+    with open_browser() as chromium:
         yield chromium
-        chromium.close()
 
 
 @contextmanager

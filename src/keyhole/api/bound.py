@@ -176,9 +176,14 @@ class Bound(Result):
         if path.suffix.lower() not in DRAWN:
             super().require_ending(path)
 
-    def record(self) -> dict[str, Any]:
-        """The answer as plain lists and dictionaries; what is no number is null with a reason."""
+    def record(self, *, halved: bool = True) -> dict[str, Any]:
+        """The answer as plain lists and dictionaries; what is no number is null with a reason.
+
+        What halving each norm does takes longest to compute, and is left out unless it is asked for.
+        """
         plain = self._plain()
+        if not halved:
+            return plain
         for stated, entry in zip(self.guarantees, plain["guarantees"], strict=True):
             entry["sensitivity"] = _sensitivity_record(stated)
         return plain

@@ -26,6 +26,8 @@ from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, requir
 from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
 from keyhole.cli.score import score_command
+from keyhole.cli.serve import serve_command
+from keyhole.cli.train import train_command
 from keyhole.cli.verify import verify_command
 from keyhole.errors import ArgumentError, printable
 
@@ -106,6 +108,7 @@ app.command("certify", short_help="What a model computes, on every input.")(cert
 app.command("verify", short_help="Whether a claim about a model holds at every length.")(verify_command)
 app.command("bound", short_help="What norms guarantee after M samples.")(bound_command)
 app.command("learn", short_help="How many samples training takes as the context grows.")(learn_command)
+app.command("train", short_help="One training run, watched.")(train_command)
 app.add_typer(runs_app, name="runs", short_help="The finished runs: list, show, export, forget.")
 app.command("exchangeable", short_help="Whether sequences could have a latent variable.")(exchangeable_command)
 app.command("fit", short_help="Which sparse function fits a table.")(fit_command)
@@ -114,6 +117,7 @@ app.command("pretrain", short_help="What masked pretraining learns, and is worth
 app.command("reproduce", short_help="Look at every claim; write a page.")(reproduce_command)
 app.command("claims", short_help="List the claims and their predictions.")(claims_command)
 app.command("score", short_help="Judge attributions against an answer key.")(score_command)
+app.command("serve", short_help="The live lab in a browser, on this machine.")(serve_command)
 
 
 def show_version(wanted: bool) -> bool:

@@ -5,6 +5,7 @@ labels, relevant positions and characters, as arrays. One that learns online is 
 there to predict with: success is judged on inputs that the learner does not see.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,11 +28,17 @@ class Observation:
     characters: Float[np.ndarray, "n C"]  # an orthonormal basis of the target's own characters on the inputs
 
 
-class Observer:
-    """Draws probes of one hidden function, for readings taken while a learner trains."""
+Notice = Callable[
+    [Mapping[str, float], Mapping[str, np.ndarray]], None
+]  # of a reading, and the weights it was taken of
 
-    def __init__(self, instance: Instance) -> None:
+
+class Observer:
+    """Draws probes of one hidden function, for readings taken while a learner trains; `notice` hears of each."""
+
+    def __init__(self, instance: Instance, notice: Notice | None = None) -> None:
         self._instance = instance
+        self.notice = notice
 
     def observe(self, count: int, rng: np.random.Generator) -> Observation:
         """A probe of this many fresh inputs."""

@@ -20,8 +20,9 @@ from keyhole.latent.learning import (
     transfer_bound,
 )
 from keyhole.latent.models import FiniteModel, count_vectors, letter_counts
-from keyhole.pretraining.heads import PrototypeHead
+from keyhole.pretraining.heads import minimise
 
+PENALTY = 1e-6  # on the scores of a network trained on labels alone
 TINY = 1e-9  # directions of a representation below this share of the largest are left out of a fitted head
 
 
@@ -78,9 +79,7 @@ def transfer(
     answers = task.T[drawn.latents]
     fitted = excess(fit_head(represent(seen), answers)(learned))
     oracle = excess(fit_head(truth.posterior(drawn.tokens), answers)(posterior))
-    scratch = PrototypeHead(len(truth.prior), starts=1)
-    classes = np.eye(len(truth.prior))[drawn.latents] / labels
-    alone = scratch.fit(seen, classes, rng)(counts)
+    alone = fit_from_scratch(seen, np.eye(len(truth.prior))[drawn.latents] / labels)(counts)
     return Downstream(
         condition,
         error,
@@ -91,6 +90,29 @@ def transfer(
         excess(alone @ task.T),
         float(law @ np.square(best - law @ best).sum(axis=1)),
     )
+
+
+def fit_from_scratch(counts: Float[Any, "n V"], labels: Float[Any, "n m"]) -> Any:
+    """Attention to the latent values trained on labels alone: softmax(Sn + b), which holds the posterior; convex.
+
+    A penalty of 1e-6 on S keeps it finite where the labels can be separated.
+    """
+    letters, m = counts.shape[1], labels.shape[1]
+
+    def law(parameters: np.ndarray, some: np.ndarray) -> np.ndarray:
+        scores = some @ parameters[: letters * m].reshape(letters, m) + parameters[letters * m :]
+        exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
+
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        found, weights = law(parameters, counts), labels.sum(axis=1, keepdims=True)
+        missed = found * weights - labels
+        penalty = np.concatenate([PENALTY * parameters[: letters * m], np.zeros(m)])
+        slope = np.concatenate([(counts.T @ missed).ravel(), missed.sum(axis=0)]) + penalty
+        return -float((labels * np.log(np.maximum(found, 1e-300))).sum()) + float(penalty @ parameters) / 2, slope
+
+    found = minimise(loss, np.zeros((1, (letters + 1) * m)))
+    return lambda some: law(found.parameters, some)
 
 
 def fit_head(rows: Float[Any, "n width"], answers: Float[Any, "n k"]) -> Any:

@@ -21,3 +21,4 @@ from keyhole.lab.runs.store import RunSummary as RunSummary
 from keyhole.lab.runs.store import Store as Store
 from keyhole.lab.runs.store import StoredRun as StoredRun
 from keyhole.lab.runs.weights import weights_of as weights_of
+from keyhole.lab.runs.worker import make_run as make_run

@@ -18,7 +18,7 @@ from keyhole.lab.learners.base import (
     Reading,
     Validating,
 )
-from keyhole.lab.observation import Observer, SampleSource
+from keyhole.lab.observation import Notice, Observer, SampleSource
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.task import BLOCK as DRAWN
 from keyhole.lab.task import Examples, Instance, Task
@@ -65,8 +65,10 @@ class MakesRuns(Protocol):
         """Make one run of this task."""
 
 
-def run(spec: RunSpec) -> RunResult:
-    """Make one run. The same specification gives the same result on the same kind of machine, wherever it is run.
+def run(spec: RunSpec, notice: Notice | None = None) -> RunResult:
+    """Make one run; `notice` hears of every reading of a learner that takes some.
+
+    The same specification gives the same result on the same kind of machine, wherever it is run.
 
     Which hidden function and which examples are drawn is decided by the specification and by numpy alone. What a
     transformer or a floating-point baseline makes of them is the same to the bit where three things are: the versions
@@ -76,7 +78,7 @@ def run(spec: RunSpec) -> RunResult:
     if isinstance(spec.task, MakesRuns):
         return spec.task.make(spec)
     began = time.perf_counter()
-    instance, examples, fitted = learn(spec)
+    instance, examples, fitted = learn(spec, notice)
     accuracy = judge(fitted.predict, instance, spec)
     train_accuracy = None
     if examples is not None:
@@ -109,7 +111,7 @@ def digest(weights: Mapping[str, np.ndarray]) -> str:
     return seen.hexdigest()
 
 
-def learn(spec: RunSpec) -> tuple[Instance, Examples | None, Fitted]:
+def learn(spec: RunSpec, notice: Notice | None = None) -> tuple[Instance, Examples | None, Fitted]:
     """The hidden part, the training set (None: fresh samples) and what was learned from it."""
     instance, examples = data_of(spec)
     learner, seed = spec.learner, spec.seeds()[2]
@@ -117,7 +119,7 @@ def learn(spec: RunSpec) -> tuple[Instance, Examples | None, Fitted]:
         raise ArgumentError(f"{learner.name} does not learn hidden functions; use a learner of keyhole.lab.learners.")
     require_learnable(learner, instance, online=examples is None)
     if isinstance(learner, Observable):
-        learner = learner.with_observer(Observer(instance))
+        learner = learner.with_observer(Observer(instance, notice))
     if examples is not None:
         return instance, examples, learner.fit(instance.size, examples, seed)
     return instance, None, _require_online(learner).fit_online(instance.size, SampleSource(instance), seed)

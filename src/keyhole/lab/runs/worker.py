@@ -6,6 +6,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from threading import Thread
 
+from keyhole.lab.observation import Notice
 from keyhole.lab.runs.run import RunResult, run
 from keyhole.lab.runs.spec import RunSpec
 
@@ -33,8 +34,8 @@ def is_ready() -> bool:
     return True
 
 
-def make_run(spec: RunSpec, keep_weights: bool) -> RunResult:  # noqa: FBT001  (sent by position to any executor)
-    """Make one run; its weights travel back only if they are to be kept.
+def make_run(spec: RunSpec, keep_weights: bool, notice: Notice | None = None) -> RunResult:  # noqa: FBT001  (sent by position)
+    """Make one run; its weights travel back only if they are to be kept. In this process `notice` hears of readings.
 
     In a process that somebody lends, one thread is asked for as long as that can still be asked: until jax is imported.
     What its owner has set stays as it is.
@@ -42,7 +43,7 @@ def make_run(spec: RunSpec, keep_weights: bool) -> RunResult:  # noqa: FBT001  (
     if "jax" not in sys.modules:
         for name, value in ALONE.items():
             os.environ.setdefault(name, value)
-    result = run(spec)
+    result = run(spec, notice)
     return result if keep_weights else replace(result, weights=None)
 
 

@@ -11,3 +11,4 @@ from keyhole.lab.thresholds.sweeps import Sweep as Sweep
 from keyhole.lab.thresholds.sweeps import SweepPlan as SweepPlan
 from keyhole.lab.thresholds.sweeps import sweep as sweep
 from keyhole.lab.thresholds.threshold import Threshold as Threshold
+from keyhole.lab.thresholds.threshold import estimate_threshold as estimate_threshold

@@ -76,7 +76,7 @@ def train(
     data = prepare_set(examples, whole=not settings.batch)
     probe = blind_probe(size, rng) if observer is None else prepare_probe(observer, rng)
     left_out = OF_THE_PROBE if observer is None else set()
-    return _trained(settings, size, ON_A_SET, data, probe, int(words[1]), left_out)
+    return _trained(settings, size, ON_A_SET, data, probe, int(words[1]), left_out, observer)
 
 
 def train_online(
@@ -95,7 +95,7 @@ def train_online(
     data = prepare_source(source)
     probe = blind_probe(size, rng, source) if observer is None else prepare_probe(observer, rng)
     left_out = OF_THE_SET | (OF_THE_PROBE - {"accuracy"} if observer is None else set())
-    return _trained(settings, size, ON_FRESH_SAMPLES, data, probe, int(words[1]), left_out)
+    return _trained(settings, size, ON_FRESH_SAMPLES, data, probe, int(words[1]), left_out, observer)
 
 
 def _trained(
@@ -106,6 +106,7 @@ def _trained(
     probe: Probe,
     key: int,
     left_out: set[str],
+    observer: Observer | None,
 ) -> Fitted:
     """Steps in stretches of `every`, a reading after each."""
     shape, rates = shape_of(settings), rates_of(settings)
@@ -120,6 +121,10 @@ def _trained(
     while len(rows) * settings.every < settings.steps:
         state, losses = stretch(data, rates, state, draw(drawn_from, walk, state.step))
         rows.append(read(state, losses))
+        if observer is not None and observer.notice is not None:
+            observer.notice(
+                as_numbers(rows[-1], left_out), {name: np.asarray(a) for name, a in state.parameters.items()}
+            )
         if form.is_done(np.float32(settings.tolerance), rows[-1]) or not np.isfinite(rows[-1]["norm"]):
             break
     weights = {name: np.asarray(array) for name, array in state.parameters.items()}

@@ -1,0 +1,173 @@
+"""One training run, watched: the loss, the accuracy on fresh inputs, and where each head looks, as training goes on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from keyhole.api.asking import asked
+from keyhole.api.result import Result
+from keyhole.attention import Model, dense, tabulate
+from keyhole.errors import ArgumentError
+from keyhole.figure import Axis, Figure, Row
+from keyhole.files.paths import home
+from keyhole.lab import SparseTask
+from keyhole.lab.laws import course_figure
+from keyhole.lab.learners import TransformerLearner, changed, transformer_with_preset
+from keyhole.lab.runs import RunSpec, RunSummary, Store, data_of, make_run
+from keyhole.progress import Progress, Watch, ignore
+from keyhole.show.document import Column, Document, Facts, Grid, Lines
+
+PROBED = 64  # inputs over which the attention of a frame is averaged
+LONGEST = 4096  # context: every frame has a number for each position
+COLUMNS = {
+    "step": "step",
+    "loss": "loss",
+    "train_accuracy": "training set",
+    "accuracy": "fresh inputs",
+    "mass_best": "attention",
+}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Training at one step."""
+
+    readings: Mapping[str, float]  # step, loss, accuracies, attention on relevant positions, Fourier weight, norms
+    attention: tuple[tuple[float, ...], ...]  # a row per head: the mean share of each position
+
+    def record(self) -> dict[str, Any]:
+        """The frame as plain values, shares with four decimals."""
+        shares = [[round(share, 4) for share in row] for row in self.attention]
+        return {"readings": dict(self.readings), "attention": shares}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trained(Result):
+    """One run with its frames; the store keeps its weights."""
+
+    schema: ClassVar[str] = "train/1"
+    has_figure: ClassVar[bool] = True
+
+    run: RunSummary
+    positions: tuple[int, ...]  # the relevant ones, which the learner was not told
+    function: str
+    frames: tuple[Frame, ...]
+
+    @property
+    def summary(self) -> str:
+        """Whether it learned the function, and from how much."""
+        outcome = "learned" if self.run.success else "did not learn"
+        return f"{outcome} {self.function} from {self.run.samples} samples, T = {self.run.context}"
+
+    def record(self) -> dict[str, Any]:
+        """Every field as plain values."""
+        return {
+            "run": vars(self.run),
+            "positions": self.positions,
+            "function": self.function,
+            "frames": [frame.record() for frame in self.frames],
+        }
+
+    def document(self) -> Document:
+        """The readings, a row per frame, and what came of it."""
+        rows = [[f"{frame.readings[name]:.4g}" for name in COLUMNS] for frame in self.frames]
+        last = np.array(self.frames[-1].attention)
+        best = int(last[:, list(self.positions)].sum(axis=1).argmax()) if self.positions else 0
+        share = float(last[best, list(self.positions)].sum()) if self.positions else 0.0
+        return (
+            Grid([Column(title, "right") for title in COLUMNS.values()], rows),
+            Facts(
+                [
+                    ("outcome", f"{self.summary}; {self.run.accuracy:.2%} of fresh inputs are answered rightly"),
+                    ("attention", f"head {best + 1} gives {share:.1%} to the {len(self.positions)} relevant positions"),
+                    ("run", self.run.identity[:12]),
+                ]
+            ),
+            Lines("The column attention is the share that the best head gives to the relevant positions."),
+        )
+
+    def figure(self) -> Figure:
+        """What was read on the way, against the steps."""
+        return course_figure(self.summary, {self.run.identity[:10]: tuple(frame.readings for frame in self.frames)})
+
+    def attention_figure(self) -> Figure:
+        """The attention of the head that looks most at relevant positions: a row per step, a column per position."""
+        last = np.array(self.frames[-1].attention)
+        best = int(last[:, list(self.positions)].sum(axis=1).argmax()) if self.positions else 0
+        rows: tuple[Row, ...] = tuple(
+            {"step": str(int(frame.readings["step"])), "position": str(place), "attention": share}
+            for frame in self.frames
+            for place, share in enumerate(frame.attention[best])
+        )
+        return Figure(
+            title=f"Attention of head {best + 1} while it learns",
+            subtitle=f"{self.summary}; mean over {PROBED} inputs; relevant: {', '.join(map(str, self.positions))}",
+            kind="heatmap",
+            rows=rows,
+            x=Axis("position", "position", "category"),
+            y=Axis("step", "step", "category"),
+            colour=Axis("attention", "share"),
+        )
+
+
+@asked
+def train(
+    task: str,
+    context: int,
+    samples: int,
+    *,
+    preset: str = "default",
+    settings: Mapping[str, str | float | None] = MappingProxyType({}),
+    law: str = "uniform",
+    seed: int = 0,
+    store: str | Path | None = None,
+    watch: Watch = ignore,
+) -> Trained:
+    """Train one transformer on so many samples of a task, and keep the run with its weights in the store.
+
+    The run is the one that `learn` makes for the same task, context, size and seed. `watch` hears of every reading; the
+    detail of the event is a `Frame`. The learner is not told which positions are relevant; the result tells you.
+    """
+    if not 1 <= context <= LONGEST:
+        raise ArgumentError(f"A context of {context} was to be watched; use 1 to {LONGEST:,}.")
+    if samples < 1 or seed < 0:
+        raise ArgumentError(f"{samples} samples and the seed {seed} were given; use at least 1 sample, a seed from 0.")
+    learner = transformer_with_preset(preset)
+    if settings:
+        learner = TransformerLearner(changed(learner.settings, settings))
+    spec = RunSpec(SparseTask(task, law), learner, context, samples, seed)
+    instance, _ = data_of(spec)
+    inputs = instance.inputs(PROBED, np.random.default_rng([seed, 1]))
+    steps = learner.settings.steps
+    frames: list[Frame] = []
+
+    def notice(readings: Mapping[str, float], weights: Mapping[str, np.ndarray]) -> None:
+        from keyhole.lab.learners.training.network import model_of  # imports jax
+
+        frames.append(Frame(dict(readings), mean_attention(model_of(learner.settings, weights), inputs)))
+        step = int(readings["step"])
+        watch(Progress(step, steps, f"step {step}", detail=frames[-1], milestone=True))
+
+    folder = home(store)
+    watch(Progress(0, steps, "starting; a first run may have to be compiled", milestone=True))
+    made = make_run(spec, True, notice)  # noqa: FBT003  (weights are kept)
+    with Store(folder) as kept:
+        row = kept.add([(spec, made)])[spec.identity]
+    return Trained(row, made.positions, made.function, tuple(frames))
+
+
+def mean_attention(model: Model, inputs: np.ndarray) -> tuple[tuple[float, ...], ...]:
+    """The share of the attention of [CLS] that each position gets, averaged over inputs; a row per head."""
+    tables = dense(tabulate(model))
+    places = np.arange(inputs.shape[1])
+    rows = []
+    for head in tables.heads:
+        scores = np.asarray(head.scores)[places[None, :], inputs]
+        own = np.full((len(inputs), 1), float(head.cls_score))
+        shares = np.asarray(head.normaliser(np.concatenate([scores, own], axis=1)))
+        rows.append(tuple(float(share) for share in shares[:, :-1].mean(axis=0)))
+    return tuple(rows)

@@ -1,0 +1,162 @@
+"""Long work: each job is a child process that runs a command of keyhole on the store; one runs, the others wait.
+
+The server holds no result. What a job has finished lies in the store and in the job's own log, so that a server that is
+killed loses nothing.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Condition, Thread
+from typing import Any, Literal
+
+from keyhole.errors import ArgumentError
+from keyhole.serve.limits import WAITING
+
+State = Literal["waiting", "running", "done", "failed", "cancelled"]
+KEPT = 50  # finished jobs that are remembered
+PATIENCE = 10.0  # seconds in which a cancelled job may end by itself
+
+
+@dataclass
+class Job:
+    """One command, and how far it is."""
+
+    number: int
+    title: str
+    words: tuple[str, ...]
+    log: Path
+    state: State = "waiting"
+    began: float | None = None
+    ended: float | None = None
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    def record(self) -> dict[str, Any]:
+        """What a page shows of it."""
+        seconds = None if self.began is None else (self.ended or time.time()) - self.began
+        return {"number": self.number, "title": self.title, "state": self.state, "seconds": seconds}
+
+
+class Jobs:
+    """The queue: one job runs at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._jobs: dict[int, Job] = {}
+        self._queue: deque[Job] = deque()
+        self._changed = Condition()
+        self._closed = False
+        self._count = 0
+        self._thread: Thread | None = None
+
+    def add(self, title: str, words: Sequence[str]) -> Job:
+        """Put a command of keyhole into the queue; its words go to the child process as they are."""
+        with self._changed:
+            if len(self._queue) >= WAITING:
+                raise ArgumentError(f"{WAITING} jobs are waiting already. Wait for one to end, or cancel one.")
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._count += 1
+            name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{self._count}.log"
+            job = Job(self._count, title, tuple(words), self._folder / name)
+            self._jobs[job.number] = job
+            for old in [each for each in self._jobs.values() if each.ended is not None][:-KEPT]:
+                del self._jobs[old.number]
+            self._queue.append(job)
+            if self._thread is None:
+                self._thread = Thread(target=self._work, daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+        return job
+
+    def find(self, number: int) -> Job:
+        """The job of this number."""
+        with self._changed:
+            if number not in self._jobs:
+                raise ArgumentError(f"There is no job {number}.")
+            return self._jobs[number]
+
+    def all(self) -> list[Job]:
+        """Every job, the newest first."""
+        with self._changed:
+            return sorted(self._jobs.values(), key=lambda job: -job.number)
+
+    def cancel(self, number: int) -> Job:
+        """End a job: one that waits leaves the queue, one that runs is interrupted and keeps what it has finished."""
+        job = self.find(number)
+        with self._changed:
+            if job.state == "waiting":
+                self._queue.remove(job)
+                job.state, job.ended = "cancelled", time.time()
+            elif job.state == "running":
+                job.state = "cancelled"
+                _interrupt(job)
+            self._changed.notify_all()
+        return job
+
+    def close(self) -> None:
+        """Cancel everything, for a server that ends."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        for job in self.all():
+            self.cancel(job.number)
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                while not self._queue and not self._closed:
+                    self._changed.wait()
+                if self._closed:
+                    return
+                job = self._queue.popleft()
+                job.state, job.began = "running", time.time()
+                self._start(job)
+            code = 1 if job.process is None else job.process.wait()
+            with self._changed:
+                job.ended = time.time()
+                if job.state == "running":
+                    job.state = "done" if code == 0 else "failed"
+                self._changed.notify_all()
+
+    def _start(self, job: Job) -> None:
+        """Start the child in a process group of its own, so that it and its workers can be ended together."""
+        with job.log.open("wb") as log:
+            try:
+                job.process = subprocess.Popen(  # noqa: S603  (a list of words, none of them read by a shell)
+                    [sys.executable, "-m", "keyhole", *job.words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                log.write(f"The job could not be started: {error}\n".encode())
+
+
+def _interrupt(job: Job) -> None:
+    """Ctrl-C for the job's process group; what does not end by that is terminated."""
+    process = job.process
+    if process is None:
+        return
+    _signal(process, signal.SIGINT)
+
+    def finish() -> None:
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            _signal(process, signal.SIGKILL)
+
+    Thread(target=finish, daemon=True).start()
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return

@@ -1,0 +1,56 @@
+"""What a browser asks, read word by word: every value has a kind, a range, and a sentence when it has neither."""
+
+import math
+from collections.abc import Mapping
+
+from keyhole.errors import ArgumentError, printable
+
+
+class Query:
+    """The words of one question, by name."""
+
+    def __init__(self, words: Mapping[str, str]) -> None:
+        self._words = words
+
+    def text(self, name: str, longest: int, default: str = "") -> str:
+        """A text of at most so many letters."""
+        value = self._words.get(name, default)
+        if len(value) > longest:
+            raise ArgumentError(f"The {name} has {len(value):,} letters; the lab takes at most {longest:,}.")
+        return printable(value)
+
+    def whole(self, name: str, low: int, high: int, default: int) -> int:
+        """A whole number between two ends."""
+        number = self.number(name, low, high, default)
+        if number != int(number):
+            raise ArgumentError(f"The {name} must be a whole number; {number:g} was given.")
+        return int(number)
+
+    def number(self, name: str, low: float, high: float, default: float) -> float:
+        """A number between two ends."""
+        given = self._words.get(name, "")
+        if not given:
+            return default
+        try:
+            number = float(given) if len(given) <= 40 else math.nan
+        except ValueError:
+            number = math.nan
+        if not low <= number <= high:
+            raise ArgumentError(
+                f"The {name} must be a number from {low:g} to {high:g}; {printable(given[:40])!r} was given."
+            )
+        return number
+
+    def places(self, name: str, most: int) -> list[int]:
+        """Whole numbers between commas, at most so many."""
+        words = [word for word in self._words.get(name, "").split(",") if word]
+        if len(words) > most or not all(word.isdecimal() and len(word) <= 9 for word in words):
+            raise ArgumentError(f"The {name} must be at most {most} positions between commas, such as 3,17.")
+        return [int(word) for word in words]
+
+    def choice(self, name: str, of: tuple[str, ...], default: str) -> str:
+        """One of several words."""
+        value = self._words.get(name, "") or default
+        if value not in of:
+            raise ArgumentError(f"There is no {name} {printable(value[:40])!r}; choose one of {', '.join(of)}.")
+        return value

@@ -1,0 +1,37 @@
+"""A screen: its name, its words, and the questions its page asks. A new screen is one file here and one script."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from keyhole.figure import Figure
+from keyhole.serve.query import Query
+from keyhole.serve.settings import Serving
+
+Answer = Mapping[str, Any]
+Question = Callable[[Query, Serving], Answer]
+
+
+@dataclass(frozen=True)
+class Command:
+    """Long work: the words of a command of keyhole, and what a person calls it."""
+
+    title: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A page of the lab."""
+
+    name: str  # of its address, its script and its template
+    title: str
+    lead: str  # what can be seen here, in one sentence
+    questions: Mapping[str, Question]  # by the name under which its script asks
+    commands: Mapping[str, Callable[[Query, Serving], Command]] = field(default_factory=dict)  # long work it can start
+    watched: Callable[[Serving], Any] | None = None  # a value that changes when the page should ask again
+
+
+def figure_record(figure: Figure) -> dict[str, Any]:
+    """A figure as plain values, which the page draws."""
+    return asdict(figure)

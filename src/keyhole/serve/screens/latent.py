@@ -1,0 +1,58 @@
+"""Infer a latent: tokens come one by one; the exact posterior stands beside each kind of attention."""
+
+from typing import TypedDict
+
+from keyhole.api.follow import follow
+from keyhole.api.infer import infer
+from keyhole.latent import model_names
+from keyhole.serve.limits import TOKENS
+from keyhole.serve.query import Query
+from keyhole.serve.screens.base import Answer, Screen, figure_record
+from keyhole.serve.settings import Serving
+
+REPEATS = 24  # contexts behind a curve of errors
+SIZES = (4, 8, 16, 32, 64, 128)
+
+
+def context(query: Query, _serving: Serving) -> Answer:
+    """One context, followed token by token."""
+    model, options, seed = _settings(query)
+    return follow(model, query.whole("length", 1, TOKENS, 24), seed=seed, **options).record()
+
+
+def errors(query: Query, _serving: Serving) -> Answer:
+    """The squared distance of each attention from the posterior mean against the length."""
+    model, options, seed = _settings(query)
+    measured = infer(model, SIZES, repeats=REPEATS, seed=seed, **options)
+    return {"figure": figure_record(measured.figure()), "repeats": REPEATS}
+
+
+class Options(TypedDict, total=False):
+    """Settings of attention; what is left out follows the model."""
+
+    attention: tuple[str, ...]
+    bandwidth: str
+    ridge: str
+    kernel: str
+
+
+def _settings(query: Query) -> tuple[str, Options, int]:
+    """The model, the settings of attention that the page chose, and the number of the draw."""
+    options: Options = {}
+    if kinds := query.text("attention", 60):
+        options["attention"] = tuple(kinds.split(","))
+    if bandwidth := query.text("bandwidth", 20):
+        options["bandwidth"] = bandwidth
+    if ridge := query.text("ridge", 20):
+        options["ridge"] = ridge
+    if kernel := query.text("kernel", 20):
+        options["kernel"] = kernel
+    return query.choice("model", model_names(), "gaussian"), options, query.whole("seed", 0, 10**6, 0)
+
+
+SCREEN = Screen(
+    "latent",
+    "Infer a latent",
+    "Tokens are drawn from a model with a hidden variable. Watch the exact posterior and each kind of attention.",
+    {"context": context, "errors": errors},
+)

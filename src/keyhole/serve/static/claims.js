@@ -1,0 +1,41 @@
+// Claims: a card for each, with its finding where there is one.
+
+import { ask, attempt, el, facts, fill, remember, remembered } from "./lab.js";
+import { chart } from "./draw.js";
+
+const TONES = { holds: "good", "holds with a caveat": "mild", "fails here": "bad" };
+const KINDS = new Set(["lines", "curves", "points"]);
+const choice = document.querySelector("[name=show]");
+let answer = null;
+
+function wanted({ claim, outcome }) {
+  if (choice.value === "all") return true;
+  if (choice.value === "fails here") return outcome?.verdict === "fails here";
+  return (choice.value === "proved") === (claim.kind === "identity" || claim.kind === "inequality");
+}
+
+function card({ claim, outcome }) {
+  const verdict = outcome ? outcome.verdict : "not looked at yet";
+  const rows = [["prediction", claim.prediction]];
+  if (outcome) rows.push(["found", outcome.measurement], ["interval", outcome.interval], ...outcome.caveats.map((caveat) => ["caveat", caveat]));
+  rows.push(["could fail", claim.could_fail], ["source", `${claim.source} (${claim.kind})`]);
+  const figures = (outcome?.figures ?? []).filter((figure) => KINDS.has(figure.kind)).map((figure) => el("div", {}, el("h4", {}, figure.title), el("p", { class: "soft" }, figure.subtitle), chart(figure, 640)));
+  return el("article", { id: claim.id }, el("h3", {}, claim.title), el("p", {}, claim.statement),
+    el("p", { class: `verdict ${TONES[verdict] ?? "soft"}` }, verdict), el("details", {}, el("summary", {}, "Prediction, measurement, figures"), facts(rows), figures));
+}
+
+function show() {
+  remember({ show: choice.value === "all" ? "" : choice.value });
+  const chosen = answer.claims.filter(wanted);
+  fill("claims", chosen.map(card));
+  const found = answer.claims.filter((each) => each.outcome);
+  const holds = found.filter((each) => each.outcome.verdict.startsWith("holds")).length;
+  document.getElementById("says").textContent = answer.report
+    ? `${found.length} of ${answer.claims.length} claims were looked at on this machine; ${holds} hold.`
+    : "No claim was looked at on this machine yet. At a terminal, `keyhole reproduce` looks at all of them.";
+  fill("not-covered", facts(answer.not_covered));
+}
+
+choice.value = remembered().show ?? "all";
+choice.addEventListener("change", show);
+attempt(async () => { answer = await ask("claims", "claims", {}); show(); });

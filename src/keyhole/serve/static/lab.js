@@ -1,0 +1,113 @@
+// What every screen uses: the address as the question, questions to the server, and elements made without markup.
+
+const NS = "http://www.w3.org/2000/svg";
+
+/** An element with attributes and children; text is always text, never markup. */
+export function el(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+/** The same for drawings. */
+export function svg(name, attributes = {}, ...children) {
+  const made = document.createElementNS(NS, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children.flat());
+  return made;
+}
+
+/** Put these children in place of what an element holds. */
+export const fill = (id, ...children) => document.getElementById(id).replaceChildren(...children.flat());
+
+/** A number as people write it: 0.0865, 1,000,000, 3.2e9. */
+export function shown(value, digits = 3) {
+  if (value === null || value === undefined) return "none";
+  if (typeof value !== "number") return String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e7) return value.toLocaleString("en");
+  const size = Math.abs(value);
+  if (size === 0 || (size >= 1e-3 && size < 1e7)) return String(Number(value.toPrecision(digits)));
+  const [mantissa, power] = value.toExponential(digits - 1).split("e");
+  return `${Number(mantissa)}e${Number(power)}`;
+}
+
+/** Ask a question; the newest of a name wins, and a refusal is shown as its sentence. */
+const asked = new Map();
+let waiting = 0;
+export async function ask(screen, question, words) {
+  const name = `${screen}/${question}`;
+  asked.get(name)?.abort();
+  const control = new AbortController();
+  asked.set(name, control);
+  busy(1);
+  let response, answer;
+  try {
+    response = await fetch(`/ask/${name}?${new URLSearchParams(words)}`, { signal: control.signal });
+    answer = await response.json();
+  } finally {
+    busy(-1);
+  }
+  if (!response.ok || answer.refused) throw new Error(answer.refused ?? answer.error);
+  return answer;
+}
+
+/** Say that something is being computed, where it takes long enough to be wondered about. */
+function busy(change) {
+  waiting += change;
+  const place = document.getElementById("busy");
+  if (!waiting) place.hidden = true;
+  else setTimeout(() => { place.hidden = !waiting; }, 250);
+}
+
+/** Show a refusal, or take the last one away. */
+export function refuse(sentence) {
+  const place = document.getElementById("refusal");
+  place.textContent = sentence ?? "";
+  place.classList.toggle("marked", Boolean(sentence?.includes("\n"))); // a formula with a mark below what is wrong
+  place.hidden = !sentence;
+  document.querySelector(".columns")?.classList.toggle("waiting", Boolean(sentence));
+}
+
+/** Call `update` and show its refusal; an answer that came too late is left out. */
+export async function attempt(update) {
+  try {
+    await update();
+    refuse(null);
+  } catch (error) {
+    if (error.name !== "AbortError") refuse(error.message);
+  }
+}
+
+/** A slider with a logarithmic scale: its value as a whole number of at most two digits and zeros. */
+export function logarithmic(slider) {
+  const low = Math.log(Number(slider.dataset.from)), high = Math.log(Number(slider.dataset.to)), steps = Number(slider.max);
+  const tidy = (value) => { const unit = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1); return Math.round(value / unit) * unit; };
+  return {
+    get: () => tidy(Math.exp(low + (high - low) * Number(slider.value) / steps)),
+    set: (value) => { slider.value = String(Math.round(steps * (Math.log(value) - low) / (high - low))); },
+  };
+}
+
+/** The question of this page, kept in its address: a link opens the same state. */
+export function remember(words) {
+  const query = new URLSearchParams(Object.entries(words).filter(([, value]) => value !== "" && value !== null)).toString();
+  history.replaceState(null, "", query ? `?${query}` : location.pathname);
+}
+
+export const remembered = () => Object.fromEntries(new URLSearchParams(location.search));
+
+/** Wait until the typing pauses. */
+export function soon(action, milliseconds = 80) {
+  let timer = 0;
+  return () => { clearTimeout(timer); timer = setTimeout(action, milliseconds); };
+}
+
+/** Names and values as a table. */
+export function facts(rows) {
+  return el("table", {}, el("tbody", {}, rows.map(([name, value, tone]) =>
+    el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: tone ?? null }, value)))));
+}

@@ -1,0 +1,70 @@
+"""A watched run is the run that `learn` makes; its frames say where the heads look."""
+
+import numpy as np
+import pytest
+
+from keyhole.api.compile import compile as compile_function
+from keyhole.api.learn import learn
+from keyhole.api.runs import runs, show_run
+from keyhole.api.train import Frame, mean_attention, train
+from keyhole.attention import tabulate
+from keyhole.errors import ArgumentError
+
+SMALL = {"heads": 2, "width": 8, "hidden": 8, "steps": 40, "every": 20}
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    """A small run, the events it sent, and its store."""
+    folder, heard = tmp_path_factory.mktemp("train"), []
+    return train("and:2", 6, 40, settings=SMALL, store=folder, watch=heard.append), heard, folder
+
+
+@pytest.mark.slow
+def test_every_reading_is_a_frame(watched):
+    """Frames are those that `watch` heard, a reading and a row of shares per head each; shares are below 1 in sum."""
+    answer, heard, _ = watched
+    assert [event.detail for event in heard if isinstance(event.detail, Frame)] == list(answer.frames)
+    assert len(answer.frames) == len(show_run(answer.run.identity[:10], store=watched[2]).run.result.readings)
+    for frame in answer.frames:
+        shares = np.array(frame.attention)
+        assert shares.shape == (2, 6)
+        assert np.all(shares > 0)
+        assert np.all(shares.sum(axis=1) < 1)
+
+
+@pytest.mark.slow
+def test_a_watched_run_is_that_of_learn(watched):
+    """`learn` finds the run in the store, and makes none."""
+    answer, _, folder = watched
+    swept = learn("and:2", [6], samples=[40], seeds=1, settings=SMALL, store=folder, workers=1)
+    assert swept.made == 0
+    assert swept.sweep.rows[0].identity == answer.run.identity
+    assert len(runs(store=folder)) == 1
+
+
+@pytest.mark.slow
+def test_a_watched_run_shows_and_draws_itself(watched):
+    """The document names outcome and run; both figures have a row for every reading."""
+    answer = watched[0]
+    assert answer.run.identity[:12] in str(answer)
+    assert {row["step"] for row in answer.attention_figure().rows} == {"20", "40"}
+    assert answer.figure().rows
+
+
+def test_mean_attention_is_that_of_the_layer():
+    """For a compiled head, whose attention is the same on every input, the mean is that attention."""
+    model = compile_function("x1 & x3", 6, construction="pair").model
+    inputs = np.random.default_rng(0).integers(0, 2, (5, 6))
+    (shares,) = mean_attention(model, inputs)
+    head = tabulate(model).heads[0]
+    for bits in inputs:
+        weights = head.normaliser(np.append(head.scores[np.arange(6), bits], head.cls_score))
+        assert np.allclose(shares, weights[:-1], atol=1e-12)
+
+
+@pytest.mark.parametrize(("context", "samples", "seed"), [(0, 5, 0), (5000, 5, 0), (6, 0, 0), (6, 5, -1)])
+def test_what_cannot_be_trained_is_a_sentence(context, samples, seed, tmp_path):
+    """A context, a size or a seed out of range is refused before anything is trained."""
+    with pytest.raises(ArgumentError):
+        train("and:2", context, samples, seed=seed, store=tmp_path)

@@ -1,0 +1,143 @@
+"""The lab's answers are those of the public functions, within its limits; what is out of range is a sentence."""
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from starlette.testclient import TestClient
+
+from keyhole.api.bound import bound
+from keyhole.api.compile import compile as compile_function
+from keyhole.api.describe import describe
+from keyhole.api.follow import follow
+from keyhole.api.learn import learn
+from keyhole.api.respond import respond
+from keyhole.api.stored_sweeps import stored_sweeps
+from keyhole.claims.findings import list_claims
+from keyhole.errors import ArgumentError
+from keyhole.serve import Serving, make_app
+from keyhole.serve.guard import COOKIE
+from keyhole.serve.limits import CONTEXT, SPARSITY
+
+OWN = "http://127.0.0.1:8437"
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory):
+    """A server with a store of a small sweep and one model."""
+    folder = tmp_path_factory.mktemp("lab")
+    learn("and:2", [8, 16], learner="elimination", budget=12, store=folder / "store", workers=1)
+    rng = np.random.default_rng(0)
+    arrays = {f"blocks.0.attn.W_{name}": rng.normal(size=(2, 4, 3)) for name in "QKV"}
+    save_file(arrays | {"blocks.0.attn.W_O": rng.normal(size=(2, 3, 4))}, folder / "model.safetensors")
+    return Serving(folder / "store", folder / "report", (str(folder / "model.safetensors"),))
+
+
+@pytest.fixture(scope="module")
+def ask(serving):
+    """Ask a question of the lab."""
+    with TestClient(make_app(serving), base_url=OWN) as client:
+        client.cookies.set(COOKIE, serving.session, domain="127.0.0.1")
+        yield lambda path, **words: client.get(f"/ask/{path}", params=words).json()
+
+
+def test_a_formula_is_answered_as_at_the_terminal(ask):
+    """Description, proof, norms and bound are those of describe, compile and bound."""
+    answer = ask("variable/variable", formula="x1 & ~x3", context=20, samples=1e5)
+    compiled = compile_function("x1 & ~x3", 20)
+    assert answer["compiled"]["margin"] == compiled.proof.margin
+    assert answer["compiled"]["norms"] == compiled.norms
+    assert answer["description"]["leap"] == describe("x1 & ~x3").leap
+    assert answer["bound"]["summary"] == bound(compiled, samples=1e5).summary
+
+
+def test_a_short_context_grows_to_hold_the_formula(ask):
+    """A context that is too short for the formula is the shortest that holds it."""
+    answer = ask("variable/variable", formula="x30", context=5)
+    assert answer["context"] == answer["shortest"] == 31
+
+
+@pytest.mark.parametrize("ones", [(), (1,), (3,), (1, 3), (0, 1, 2, 3)])
+def test_a_flipped_bit_is_answered_rightly(ask, ones):
+    """Output and attention are those of the compiled layer; shares of the attention have the sum 1."""
+    answer = ask("variable/response", formula="x1 ^ x3", context=9, ones=",".join(map(str, ones)))
+    assert answer["answer"] == answer["truth"] == ((1 in ones) != (3 in ones))
+    for shares, own in zip(answer["attention"], answer["cls_attention"], strict=True):
+        assert sum(shares) + own == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("formula", ["x1 & x2 | ~x3", "maj(x1, x2, x3)", "x0 ^ x4"])
+def test_a_response_is_the_function_on_every_input(formula):
+    """On all inputs of six positions the layer answers as the function does."""
+    compiled = compile_function(formula, 6)
+    for number in range(64):
+        answer = respond(compiled, [place for place in range(6) if number >> place & 1])
+        assert answer.answer == answer.truth
+
+
+def test_positions_beyond_the_context_are_refused():
+    """A bit that is not there cannot be set."""
+    with pytest.raises(ArgumentError, match="0 to 5"):
+        respond(compile_function("x1", 6), [6])
+
+
+def test_a_context_is_followed_to_the_posterior(ask):
+    """The sink is the posterior mean after every token; a finite latent has its posterior."""
+    answer = ask("latent/context", model="gaussian", length=6)
+    assert all(step["gaps"]["sink"] < 1e-18 for step in answer["steps"])
+    finite = ask("latent/context", model="finite", length=6)
+    assert all(sum(step["posterior"]) == pytest.approx(1) for step in finite["steps"])
+    assert finite["steps"][-1]["posterior_mean"] == pytest.approx(list(follow("finite", 6).steps[-1].posterior_mean))
+
+
+def test_errors_come_with_their_figure(ask):
+    """The curve of errors is drawn from the same measurement as `infer`."""
+    assert {row["T"] for row in ask("latent/errors", model="gaussian")["figure"]["rows"]} >= {4, 128}
+
+
+def test_sweeps_of_the_store_are_shown(ask, serving):
+    """The sweep that was made elsewhere is there, with the thresholds that its runs have."""
+    answer, found = ask("sweeps/sweeps"), stored_sweeps(serving.store)
+    assert answer["runs"] == found.runs > 0
+    assert [sweep["name"] for sweep in answer["sweeps"]] == ["and:2 by elimination"]
+    assert answer["sweeps"][0]["thresholds"][0]["m"] == found.sweeps[0].thresholds[0].m
+
+
+def test_models_are_named_by_numbers(ask):
+    """A model of the command line is read; another number, or a path, is refused."""
+    assert ask("model/models")["models"] == ["model.safetensors"]
+    assert len(ask("model/norms", model=1)["heads"]) == 2
+    assert "refused" in ask("model/norms", model=2)
+    assert "refused" in ask("model/norms", model="/etc/passwd")
+
+
+def test_claims_are_listed(ask):
+    """Every claim is there; without a report none has a verdict."""
+    answer = ask("claims/claims")
+    assert len(answer["claims"]) == len(list_claims())
+    assert not any(claim["outcome"] for claim in answer["claims"])
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("variable/variable", {"formula": "x1 &"}),
+        ("variable/variable", {"formula": "x" * 401}),
+        ("variable/variable", {"formula": "and:3", "context": CONTEXT + 1}),
+        ("variable/variable", {"formula": f"parity:{SPARSITY + 1}"}),
+        ("variable/variable", {"formula": "x999999"}),
+        ("variable/variable", {"formula": "x1", "samples": "1e400"}),
+        ("variable/response", {"formula": "x1", "ones": "-1"}),
+        ("variable/response", {"formula": "x1", "ones": "400"}),
+        ("latent/context", {"model": "../x"}),
+        ("latent/context", {"model": "gaussian", "length": 10**6}),
+        ("latent/context", {"model": "gaussian", "bandwidth": "T^T"}),
+        ("latent/context", {"model": "gaussian", "attention": "none,such"}),
+        ("model/attention", {"text": ""}),
+        ("model/attention", {"text": "a" * 3000}),
+    ],
+)
+def test_out_of_range_is_a_sentence(ask, path, words):
+    """Bad input gets one sentence, never a traceback, and names no Python."""
+    refused = ask(path, **words)["refused"]
+    assert refused.rstrip().endswith((".", "'", "^"))  # a formula is shown with a mark below what is wrong
+    assert "Traceback" not in refused
