@@ -73,7 +73,7 @@ def test_errors_of_certificates(delta):
     found = replace(found, held_out=HeldOut(0.030234640891750653, "measured", 0, 150))
     words = text(found)
     assert all(shown >= Fraction(found.error_bound) for shown in read("(?:error +|error )at most ", words))
-    assert read("held out +", words)[0] >= Fraction(found.held_out.bound)
+    assert read("held out +at most ", words)[0] >= Fraction(found.held_out.bound)
     assert read("3δ = ", words)[0] >= 3 * Fraction(repr(delta))
     assert read("δ δ = ", words)[0] >= Fraction(repr(delta))
 
@@ -116,9 +116,9 @@ def test_bounds():
     (_, occam), (_, size), (_, whole), (_, floor) = found.finite
     shown = to_text(found.document(), 1000)
     assert read("0.99, at most: ", shown)[0] >= Fraction(occam)
-    assert read("was seen, samples: ", shown)[0] >= Fraction(size)
-    assert read("0.99, samples: ", shown)[0] >= Fraction(whole)
-    assert read("fewer samples than: ", str(found))[0] <= Fraction(floor)
+    assert read("of them, with probability ≥ 0.99: ", shown)[0] >= Fraction(size)
+    assert read("cells were seen: ", shown)[0] >= Fraction(whole)
+    assert read("name the positions: ", str(found))[0] <= Fraction(floor)
     for rival in found.rivals:
         if rival.value is not None:
             assert read(re.escape(f"{rival.name}: {rival.quantity} "), found.explain())[0] >= Fraction(rival.value)

@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from keyhole.api.model_order import model_order as model_order
     from keyhole.api.norms import Norms as Norms
     from keyhole.api.norms import norms as norms
-    from keyhole.api.pretrain import Pretraining as Pretraining
     from keyhole.api.pretrain import pretrain as pretrain
+    from keyhole.api.pretraining import Pretraining as Pretraining
     from keyhole.api.respond import Response as Response
     from keyhole.api.respond import respond as respond
     from keyhole.api.runs import RunInFull as RunInFull
@@ -83,10 +83,10 @@ if TYPE_CHECKING:
     from keyhole.api.train import train as train
     from keyhole.api.verify import Verified as Verified
     from keyhole.api.verify import verify as verify
-    from keyhole.claims.findings import Claims as Claims
-    from keyhole.claims.findings import Findings as Findings
-    from keyhole.claims.findings import list_claims as list_claims
-    from keyhole.claims.findings import reproduce as reproduce
+    from keyhole.claims.reproduction import Claims as Claims
+    from keyhole.claims.reproduction import Findings as Findings
+    from keyhole.claims.reproduction import list_claims as list_claims
+    from keyhole.claims.reproduction import reproduce as reproduce
     from keyhole.errors import KeyholeError as KeyholeError
 
 __version__ = "0.1.0"
@@ -96,11 +96,11 @@ _HOMES = {  # public name → the module that has it
     "Certified": "api.certify",
     "Checked": "api.check",
     "CheckpointNorms": "api.checkpoint_norms",
-    "Claims": "claims.findings",
+    "Claims": "claims.reproduction",
     "Compiled": "api.compile",
     "Description": "api.describe",
     "Exchangeability": "api.exchangeable",
-    "Findings": "claims.findings",
+    "Findings": "claims.reproduction",
     "Fit": "api.fit",
     "Followed": "api.follow",
     "Heads": "api.heads",
@@ -108,7 +108,7 @@ _HOMES = {  # public name → the module that has it
     "KeyholeError": "errors",
     "ModelOrder": "api.model_order",
     "Norms": "api.norms",
-    "Pretraining": "api.pretrain",
+    "Pretraining": "api.pretraining",
     "Response": "api.respond",
     "RunBounds": "api.bound_runs",
     "RunInFull": "api.runs",
@@ -133,12 +133,12 @@ _HOMES = {  # public name → the module that has it
     "heads": "api.heads",
     "infer": "api.infer",
     "learn": "api.learn",
-    "list_claims": "claims.findings",
+    "list_claims": "claims.reproduction",
     "make_suite": "api.suite",
     "model_order": "api.model_order",
     "norms": "api.norms",
     "pretrain": "api.pretrain",
-    "reproduce": "claims.findings",
+    "reproduce": "claims.reproduction",
     "respond": "api.respond",
     "runs": "api.runs",
     "score": "api.score",

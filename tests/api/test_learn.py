@@ -333,14 +333,14 @@ def test_the_trivial_accuracy_is_that_of_the_better_constant(family, size, p):
 @pytest.mark.parametrize(
     ("task", "said"),
     [
-        (SparseTask("parity:2"), ["always answering the same is right on 50 % of inputs"]),
-        (SparseTask("and:6"), ["always answering the same is right on 98.4 % of inputs"]),
-        (SparseTask("and:7", "balanced"), ["always answering the same is right on 50 % of inputs"]),
+        (SparseTask("parity:2"), ["a constant answer is correct on 50 % of inputs"]),
+        (SparseTask("and:6"), ["a constant answer is correct on 98.4 % of inputs"]),
+        (SparseTask("and:7", "balanced"), ["a constant answer is correct on 50 % of inputs"]),
         (SparseTask("random:2"), []),
         (
             SparseTask("and:7"),
             [
-                "always answering the same is right on 99.2 % of inputs",
+                "a constant answer is correct on 99.2 % of inputs",
                 "warning: success needs no learning here: 99.2 % is 99 % or more; draw the bits",
                 "  so that both answers are as likely (the law balanced)",
             ],
@@ -348,7 +348,7 @@ def test_the_trivial_accuracy_is_that_of_the_better_constant(family, size, p):
         (
             SparseTask("x1 & ~x2", "0.999"),
             [
-                "always answering the same is right on 99.9 % of inputs",
+                "a constant answer is correct on 99.9 % of inputs",
                 "warning: success needs no learning here: 99.9 % is 99 % or more; draw the bits",
                 "  by another law",
             ],

@@ -12,14 +12,14 @@ from keyhole.api.checkpoint_norms import CheckpointNorms
 from keyhole.api.describe import Description
 from keyhole.api.exchangeable import Exchangeability
 from keyhole.api.infer import Inference
-from keyhole.api.pretrain import Pretraining
+from keyhole.api.pretraining import Pretraining
 from keyhole.api.result import Result
 from keyhole.api.runs import RunInFull, Runs
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.api.score import Scores
 from keyhole.api.suite import Suite
 from keyhole.claims.finding import Claim
-from keyhole.claims.findings import Claims, Findings
+from keyhole.claims.reproduction import Claims, Findings
 from keyhole.errors import OutputError
 from keyhole.latent import Polya
 from keyhole.show.checkpoint_norms import checkpoint_norms_document

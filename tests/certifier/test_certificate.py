@@ -496,4 +496,4 @@ def test_the_hypothetical_half_counts_errors_of_the_model():
     inputs = np.vstack([np.ones((3, 11), dtype=np.int8), labelled(AND, 21, 97, 0)[0][:, :11]])
     found = certificate_of(model, (inputs, np.zeros(100, dtype=bool)), terms=UNIFORM)
     assert (found.judgement.errors, found.model_errors, found.held_out.errors) == (0, 3, 3)
-    assert "shown as many errors of the model" in flat(text(found))
+    assert "shown as many errors" in flat(text(found))

@@ -6,9 +6,9 @@ import pytest
 
 from keyhole.claims import ledger
 from keyhole.claims.finding import Claim, Experiment, Outcome
-from keyhole.claims.keeping import read, written
 from keyhole.claims.ledger import LIBRARY, NOT_COVERED, choose, experiments, find, register
 from keyhole.claims.run import run_experiment
+from keyhole.claims.stored_finding import finding_bytes, read_finding
 from keyhole.errors import ArgumentError, AssumptionError
 
 
@@ -47,7 +47,7 @@ def test_unknown_claims_are_refused():
 def test_findings_survive_json():
     """A finding read back from its kept JSON, with the ledger's claim, equals the one written, figures included."""
     finding = run_experiment(find("sharpness"), "quick", 0)
-    assert read(finding.claim, written(finding)) == finding
+    assert read_finding(finding.claim, finding_bytes(finding)) == finding
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from keyhole.claims import ledger, run
 from keyhole.claims.cache_key import cache_key
 from keyhole.claims.finding import Claim, Experiment, Outcome
-from keyhole.claims.findings import reproduce as reproduce_page
-from keyhole.claims.keeping import digest
 from keyhole.claims.ledger import find, register
+from keyhole.claims.reproduction import reproduce as reproduce_page
+from keyhole.claims.stored_finding import digest
 from keyhole.errors import ArgumentError, OutputError
 from keyhole.progress import ignore
 from keyhole.show import report
@@ -316,8 +316,10 @@ def test_a_claim_of_ones_own_is_measured_kept_and_shown(tmp_path, own):
 def test_one_command_reads_each_finding_once(tmp_path, monkeypatch):
     """A run reads every kept finding once, and draws the specification of every figure once."""
     reads, specifications = [], []
-    read, make = run.read, report.to_spec
-    monkeypatch.setattr(run, "read", lambda claim, *rest, **more: reads.append(claim.id) or read(claim, *rest, **more))
+    read, make = run.read_finding, report.to_spec
+    monkeypatch.setattr(
+        run, "read_finding", lambda claim, *rest, **more: reads.append(claim.id) or read(claim, *rest, **more)
+    )
     reproduce_page(("own", "sharpness", "joined"), folder=tmp_path, workers=1)
     assert reads == []
     monkeypatch.setattr(report, "to_spec", lambda figure: specifications.append(figure.title) or make(figure))

@@ -31,7 +31,8 @@ def test_one_sentence_per_theorem():
     result = run(*ASK)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T")
+    assert lines[0].startswith("gap: how far training loss and expected loss can lie apart")
+    assert lines[2].startswith("gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T")
     assert sum("VACUOUS" in line for line in lines) == 3
 
 
@@ -97,7 +98,9 @@ def test_template_round_trip(tmp_path):
     assert "Theorem S" in result.stdout
 
 
-@pytest.mark.parametrize(("name", "opening"), [("a.html", "<!doctype html>"), ("a.txt", "gap ≤"), ("a.json", "{")])
+@pytest.mark.parametrize(
+    ("name", "opening"), [("a.html", "<!doctype html>"), ("a.txt", "gap: how far"), ("a.json", "{")]
+)
 def test_out_writes_a_file(tmp_path, name, opening):
     """A page, a text, a record; nothing on stdout."""
     options = ("--json",) if name.endswith("json") else ()

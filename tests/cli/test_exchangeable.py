@@ -109,7 +109,7 @@ def test_large_reals_and_few_sequences(tmp_path):
     np.save(tmp_path / "few.npy", np.array([[0, 1, 0, 1]] * 3))
     few = run(tmp_path / "few.npy")
     assert few.exit_code == 0, few.output
-    assert "not asked: it needs at least four sequences" in " ".join(few.stdout.split())
+    assert "not tested: it needs at least four sequences" in " ".join(few.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_show(store):
         assert word in shown.stdout
     missing = ask("show", "zzz", "--store", store)
     assert missing.exit_code == 2
-    assert "no run begins so" in missing.stderr
+    assert "No run has a name that begins with" in missing.stderr
 
 
 def test_show_draws_what_was_read(store, tmp_path):

@@ -102,6 +102,16 @@ def test_a_constant_downstream_task():
         run(RunSpec(TransferTask(THREE, EVEN, ((1.0, 1.0, 1.0),)), LatentHead(3), 4, 50, 0))
 
 
+@pytest.mark.parametrize(
+    ("changes", "learner"),
+    [({"corruption": 0.5}, LatentHead(3)), ({"block": 2}, PrototypeHead(3)), ({"corruption": 1.0}, PrototypeHead(3))],
+)
+def test_heads_that_cannot_learn_a_pretext(changes, learner):
+    """A corrupted letter is not for tied values, a block not for prototypes, and full corruption for nobody."""
+    with pytest.raises(ArgumentError, match="was asked for"):
+        run(RunSpec(TransferTask(THREE, EVEN, ((1.0, 0.0, 0.0),), **changes), learner, 4, 50, 0))
+
+
 def test_the_parts_of_a_risk():
     """They add up; the class with the truth has no approximation error, a smaller one has, and early stopping shows."""
     truth = FiniteModel(np.array(EMISSION), np.array(PRIOR))

@@ -12,7 +12,7 @@ from keyhole.api.follow import follow
 from keyhole.api.learn import learn
 from keyhole.api.respond import respond
 from keyhole.api.stored_sweeps import stored_sweeps
-from keyhole.claims.findings import list_claims
+from keyhole.claims.reproduction import list_claims
 from keyhole.errors import ArgumentError
 from keyhole.serve import Serving, make_app
 from keyhole.serve.guard import COOKIE

@@ -31,13 +31,13 @@ def test_the_certificate_in_full(record):
         "              reads 3 of 40 positions; agrees with the model on 100.00% of",
         "              8,192 inputs",
         "status        PROVED equal to x3 & x7 & x11 on all 2^40 inputs, margin 0.987",
-        "              (a rule; nothing is said of the target)",
+        "              (a rule; this does not say that the function is the target)",
         "sample        200 labelled inputs: the function errs on 0, the model on 0",
         "error         at most 0.1058 (promised for the model; fails with probability at",
         "              most δ)",
-        "trivial       0.125, always answering the same, if the function is the target",
-        "held out      0.04501, if a half of 100 had been set aside and shown as many",
-        "              errors of the model; it was not: the model saw all of the sample",
+        "trivial       0.125: the error of a constant answer, if the function is the",
+        "              target",
+        "held out      0.04501 would be the bound if half of the sample (100 inputs) had",
     ]
     assert shown.splitlines()[-1] == "time          1.2 s"
 

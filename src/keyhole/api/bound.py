@@ -558,20 +558,20 @@ def _finite(sparsity: int | None, context: int | None, samples: Real, delta: Rea
     nats = certificate_nats(context, s, delta)
     sure = f"with probability ≥ {surely(float(delta))}"
     whole = float(identification_size(context, s, float(delta), witnessed=False))
-    told = f"identification: uniform bits, the target a junta on at most {s} of them, {sure} a junta that fits is it"
-    identified: tuple[tuple[str, float], ...] = ((f"{told}, samples", whole),)
+    assumed = f"on uniform bits, if the target is a junta on at most {s} of them, {sure}"
+    fits = f"identification: samples from which a {s}-junta that fits"
+    identified: tuple[tuple[str, float], ...] = ((f"{fits} is the target, {assumed}", whole),)
     if s <= EXACT_UP_TO:  # beyond, the number does not use the rule
         seen = float(identification_size(context, s, float(delta)))
-        ruled = f"{told} if every cell of the function was seen, samples"
         identified = (
-            (ruled, seen),
-            (f"identification without the rule that every cell was seen, {sure}, samples", whole),
+            (f"{fits}, all of its cells seen, is the target, {assumed}", seen),
+            ("identification: the same without the rule that all cells were seen", whole),
         )
     occam = f"Occam: error of any {s}-junta that fits {m:,} samples, {sure}, at most"
     return ((occam, exact_error(nats, m)), *identified, (FLOOR, information_floor(context, s)))
 
 
-FLOOR = "information floor: no learner names the positions from fewer samples than"
+FLOOR = "information floor: samples without which no learner can name the positions"
 LIMITS = {
     ("tabulated", "fixed"): "1: the complexity grows like √log T exactly, so samples like log T",
     ("tabulated", "compiled"): "1: P_∞ does not grow with T",

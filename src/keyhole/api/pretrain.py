@@ -1,18 +1,17 @@
 """What does masked pretraining on a latent model learn, and what is it worth to a downstream task?"""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from math import inf, isfinite
+from dataclasses import dataclass
+from math import inf
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from keyhole.api.asking import asked
-from keyhole.api.result import Result
+from keyhole.api.pretraining import Conditioning, Learned, Pretraining, RecoveredSink
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
-from keyhole.figure import Axis, Figure
 from keyhole.files.paths import home
 from keyhole.lab.runs import RunResult, RunSpec, Store, core_count, gather_runs, require_cores
 from keyhole.latent.inference import require_problem
@@ -30,199 +29,10 @@ from keyhole.latent.learning import (
 from keyhole.latent.models import BetaBernoulli, FiniteModel, GaussianLocation, GaussianMixture, Polya, find_model
 from keyhole.pretraining import LatentHead, MaskedLetters, SinkHead, SinkRecovery, TransferTask
 from keyhole.progress import Watch, ignore
-from keyhole.show.document import Document
-from keyhole.show.pretraining import pretraining_document
 
 REACH = 1.959964  # standard errors of a 95 % interval
 MOST_REPEATS = 10_000
 MOST_TOKENS = 10**8  # drawn for one training set
-
-
-@dataclass(frozen=True)
-class Conditioning:
-    """The condition numbers of one mask."""
-
-    mask: int
-    loss: str  # log loss of the block, or squared error of its mean
-    downstream: float  # κ_T
-    least: float  # κ
-    ratio: float  # cond
-    spectral: Estimate  # 1/s_m; both ends equal where it is exact
-
-
-@dataclass(frozen=True)
-class Learned:
-    """Heads trained with one mask on sequences of one length, each on data of its own."""
-
-    size: int
-    mask: int
-    bayes_loss: float
-    excess: Estimate  # log loss above it, exact for each run
-    likeliest: float  # the same of the maximum-likelihood estimate
-    limit: float  # rank of the Fisher matrix over 2n: where n × excess tends
-    unoptimised: int  # runs whose training loss is above the least that is known
-    fitted_head: Estimate  # downstream excess of a head fitted to the labels
-    exact_head: float  # of the theorem's head
-    bound: float  # κ_T²ε²
-    scratch: float  # of the network trained on the labels alone
-    oracle: float  # of a head fitted on the exact posterior
-    blind: float  # of the best constant
-
-
-@dataclass(frozen=True)
-class RecoveredSink:
-    """Sink logits trained on sequences of one length."""
-
-    size: int
-    exact: float
-    logit: Estimate  # the median, with a 95 % interval by order statistics
-    standard_error: float  # of one logit, as n grows
-
-
-@dataclass(frozen=True, repr=False)
-class Pretraining(Result):
-    """The answer: condition numbers of every mask, and what trained heads learned."""
-
-    schema: ClassVar[str] = "pretrain/1"
-    has_figure: ClassVar[bool] = True
-
-    model: str
-    samples: int
-    labels: int
-    repeats: int
-    seed: int
-    downstream: str  # in words; empty where the latent has no finitely many values
-    conditions: tuple[Conditioning, ...]
-    learned: tuple[Learned, ...]
-    sinks: tuple[RecoveredSink, ...]
-    remarks: tuple[str, ...]
-
-    @property
-    def summary(self) -> str:
-        """The model, and what was trained how often."""
-        what = (
-            f"{len(self.learned) + len(self.sinks)} settings of {self.repeats} runs"
-            if self.repeats
-            else "nothing trained"
-        )
-        return f"pretraining on {self.model}: {what}, n = {self.samples}"
-
-    def document(self) -> Document:
-        """Condition numbers, then what was learned."""
-        return pretraining_document(self.record())
-
-    def record(self) -> dict[str, Any]:
-        """The answer as plain values; what is infinite is None."""
-        plain = {
-            "model": self.model,
-            "samples": self.samples,
-            "labels": self.labels,
-            "repeats": self.repeats,
-            "seed": self.seed,
-            "downstream": self.downstream,
-            "conditions": [asdict(one) for one in self.conditions],
-            "learned": [asdict(one) for one in self.learned],
-            "sinks": [asdict(one) for one in self.sinks],
-            "remarks": list(self.remarks),
-        }
-        return dict(_finite(plain))
-
-    def figure(self) -> Figure:
-        """Excess log loss by length; downstream excess by mask at one length; sink logits; or condition numbers."""
-        if self.sinks:
-            rows = [
-                {
-                    "T": one.size,
-                    "logit": one.logit.value,
-                    "low": one.logit.low,
-                    "high": one.logit.high,
-                    "what": "trained",
-                }
-                for one in self.sinks
-            ]
-            rows += [
-                {"T": one.size, "logit": one.exact, "low": one.exact, "high": one.exact, "what": "exact"}
-                for one in self.sinks
-            ]
-            return _lines(
-                f"Sink logits trained on {self.model}",
-                rows,
-                "T",
-                "tokens T",
-                "logit",
-                "logit of the sink",
-                "what",
-                scale="linear",
-            )
-        if not self.learned:
-            rows = [
-                {
-                    "mask": one.mask,
-                    "value": one.spectral.value,
-                    "low": one.spectral.low,
-                    "high": one.spectral.high,
-                    "what": "1/s_m",
-                }
-                for one in self.conditions
-            ]
-            return _lines(f"Condition of {self.model}", rows, "mask", "masked tokens", "value", "1/s_m", "what")
-        if len({one.size for one in self.learned}) > 1:
-            rows = [
-                {
-                    "T": one.size,
-                    "excess": self.samples * one.excess.value,
-                    "low": max(self.samples * one.excess.low, self.samples * one.excess.value / 10),
-                    "high": self.samples * one.excess.high,
-                    "mask": f"{one.mask} masked",
-                }
-                for one in self.learned
-            ]
-            limits = {(one.size, one.mask): self.samples * one.limit for one in self.learned}
-            rows += [
-                {"T": size, "excess": limit, "low": limit, "high": limit, "mask": f"{mask} masked: limit rank/2"}
-                for (size, mask), limit in limits.items()
-            ]
-            return _lines(
-                f"Masked pretraining on {self.model}",
-                rows,
-                "T",
-                "tokens T",
-                "excess",
-                "n × excess log loss, nats",
-                "mask",
-            )
-        rows = []
-        for one in self.learned:
-            middle = max(one.fitted_head.value, 1e-12)
-            low = max(one.fitted_head.low, middle / 10)
-            rows.append(
-                {
-                    "mask": one.mask,
-                    "excess": middle,
-                    "low": low,
-                    "high": one.fitted_head.high,
-                    "what": "pretrained, head fitted to labels",
-                }
-            )
-            rows += [
-                {"mask": one.mask, "excess": value, "low": value, "high": value, "what": name}
-                for name, value in (
-                    ("bound κ_T²ε²", one.bound),
-                    ("from scratch", one.scratch),
-                    ("exact posterior", one.oracle),
-                    ("knowing nothing", one.blind),
-                )
-                if isfinite(value) and value > 0
-            ]
-        return _lines(
-            f"Downstream of masked pretraining on {self.model}",
-            rows,
-            "mask",
-            "masked tokens",
-            "excess",
-            "downstream excess risk",
-            "what",
-        )
 
 
 @asked
@@ -251,7 +61,7 @@ def pretrain(
 
     >>> answer = pretrain("finite", [4], masks=[1, 2], repeats=0)
     >>> [round(one.spectral.value, 3) for one in answer.conditions]
-    [2.789, 2.086]
+    [2.789, 2.089]
     """
     named = model if isinstance(model, str) else type(model).__name__
     problem = find_model(model) if isinstance(model, str) else model
@@ -505,36 +315,3 @@ def _median(ordered: Sequence[float]) -> Estimate:
     count = len(ordered)
     out = int(max(0, np.floor(count / 2 - REACH * count**0.5 / 2)))
     return Estimate(float(np.median(ordered)), ordered[out], ordered[count - 1 - out])
-
-
-def _lines(
-    title: str,
-    rows: Sequence[dict[str, Any]],
-    x: str,
-    x_title: str,
-    y: str,
-    y_title: str,
-    colour: str,
-    *,
-    scale: Any = "log",
-) -> Figure:
-    return Figure(
-        title=title,
-        kind="lines",
-        rows=tuple(rows),
-        x=Axis(x, x_title, "log"),
-        y=Axis(y, y_title, scale),
-        colour=Axis(colour, "", "category"),
-        low="low",
-        high="high",
-        subtitle="means or medians with 95 % intervals",
-    )
-
-
-def _finite(value: Any) -> Any:
-    """Plain values, with None for what is not finite."""
-    if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not isfinite(value) else value

@@ -53,7 +53,7 @@ def tf_scalar(
     activation: Activation | None = None,
     summed: Literal["before", "after"] = "before",
 ) -> Model:
-    """F = ⟨v, h(X, x_CLS)⟩ with [CLS] appended to X and as the query."""
+    """f = ⟨v, h(X, x_CLS)⟩ with [CLS] appended to X and as the query."""
     layer = tf_layer(heads, activation=activation, summed=summed)
     return Model(embedding, (layer,), ReadOut(readout))
 

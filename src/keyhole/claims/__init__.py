@@ -16,8 +16,8 @@ from keyhole.claims.ledger import experiments as experiments
 from keyhole.claims.ledger import register as register
 
 if TYPE_CHECKING:
-    from keyhole.claims.findings import Findings as Findings
-    from keyhole.claims.findings import reproduce as reproduce
+    from keyhole.claims.reproduction import Findings as Findings
+    from keyhole.claims.reproduction import reproduce as reproduce
 
 LAZY = ("Findings", "reproduce")  # imported when first used
 
@@ -25,5 +25,5 @@ LAZY = ("Findings", "reproduce")  # imported when first used
 def __getattr__(name: str) -> object:
     """Import what measures and draws when it is first named."""
     if name in LAZY:
-        return getattr(import_module("keyhole.claims.findings"), name)
+        return getattr(import_module("keyhole.claims.reproduction"), name)
     raise AttributeError(f"module 'keyhole.claims' has no attribute {name!r}")

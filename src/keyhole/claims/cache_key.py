@@ -38,7 +38,7 @@ NOT_FOLLOWED = (  # they render, cite, list and run, and decide no number
     "keyhole.show",
     "keyhole.papers",
     "keyhole.claims.ledger",
-    "keyhole.claims.findings",
+    "keyhole.claims.reproduction",
 )
 INSTALLED = {"site-packages", "dist-packages"}  # folders of packages that are known by their version
 DISTRIBUTIONS = {"flint": "python-flint", "sklearn": "scikit-learn"}  # packages imported by another name

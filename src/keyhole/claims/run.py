@@ -11,8 +11,8 @@ from pathlib import Path
 
 from keyhole.claims.cache_key import cache_key, reachable
 from keyhole.claims.finding import Experiment, Finding, NamedFunction, Scale
-from keyhole.claims.keeping import read, written
 from keyhole.claims.ledger import choose, experiments
+from keyhole.claims.stored_finding import finding_bytes, read_finding
 from keyhole.errors import DataError, OutputError
 from keyhole.files.atomic import write_file
 from keyhole.files.package_versions import versions
@@ -159,7 +159,7 @@ def path_of(claim: str, key: str, folder: Path) -> Path:
 
 def save(finding: Finding, folder: Path) -> None:
     """Keep a finding."""
-    write_file(path_of(finding.claim.id, finding.run, folder), written(finding))
+    write_file(path_of(finding.claim.id, finding.run, folder), finding_bytes(finding))
 
 
 def load(
@@ -174,7 +174,7 @@ def load(
     try:
         if path.exists() and not path.is_file():
             raise OutputError(f"{str(path)!r} stands where a finding is kept and is no file; remove it.")
-        finding = read(claim, path.read_bytes(), origin=reachable(experiment.measure).origin)
+        finding = read_finding(claim, path.read_bytes(), origin=reachable(experiment.measure).origin)
     except FileNotFoundError:
         return None
     except OSError as error:

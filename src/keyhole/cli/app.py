@@ -109,7 +109,7 @@ app.command("verify", short_help="Whether a claim about a model holds at every l
 app.command("bound", short_help="What norms guarantee after M samples.")(bound_command)
 app.command("learn", short_help="How many samples training takes as the context grows.")(learn_command)
 app.command("train", short_help="One training run, watched.")(train_command)
-app.add_typer(runs_app, name="runs", short_help="The finished runs: list, show, export, forget.")
+app.add_typer(runs_app, name="runs", short_help="The finished runs: list, show, export, prune.")
 app.command("exchangeable", short_help="Whether sequences could have a latent variable.")(exchangeable_command)
 app.command("fit", short_help="Which sparse function fits a table.")(fit_command)
 app.command("infer", short_help="How far attention is from the exact posterior.")(infer_command)

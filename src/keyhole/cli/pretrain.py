@@ -55,7 +55,8 @@ def pretrain_command(
 
       keyhole pretrain mixture --mask 1,2,4 --downstream latent:0 --json
     """
-    from keyhole.api.pretrain import Pretraining, pretrain
+    from keyhole.api.pretrain import pretrain
+    from keyhole.api.pretraining import Pretraining
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 

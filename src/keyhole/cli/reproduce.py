@@ -40,7 +40,7 @@ def reproduce_command(
 
       keyhole reproduce --scale paper
     """
-    from keyhole.claims.findings import reproduce
+    from keyhole.claims.reproduction import reproduce
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 
@@ -71,7 +71,7 @@ def claims_command(
 
       keyhole claims --json
     """
-    from keyhole.claims.findings import list_claims
+    from keyhole.claims.reproduction import list_claims
     from keyhole.cli.printing import print_document
 
     claims = list_claims()

@@ -39,7 +39,7 @@ runs_app = typer.Typer(cls=Listing)
 
 @runs_app.callback()
 def runs_command() -> None:
-    """List, show, export or forget the runs that `keyhole learn` keeps; alone, it lists them.
+    """List, show, export or prune (delete) the runs that `keyhole learn` keeps; alone, it lists them.
 
     Examples:
 

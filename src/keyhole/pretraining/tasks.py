@@ -293,6 +293,15 @@ class TransferTask(FiniteTask):
         """Pretrain and transfer."""
         began = time.perf_counter()
         model, learner = self.model, spec.learner
+        if not 0 <= self.corruption < 1 or (self.corruption and isinstance(learner, LatentHead)):
+            raise ArgumentError(
+                f"A corruption of {self.corruption} was asked for {learner.name}; use 0 to below 1, and a head with "
+                "values of its own (PrototypeHead)."
+            )
+        if isinstance(learner, PrototypeHead) and self.block != 1:
+            raise ArgumentError(
+                f"A block of {self.block} was asked for {learner.name}, which predicts 1 token; mask 1."
+            )
         _, drawn, learning, fresh = spec.seeds()
         stream, rng = np.random.default_rng(learning), np.random.default_rng(drawn)
         tokens = model.sample(samples_of(spec), spec.context, rng).tokens

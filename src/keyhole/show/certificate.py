@@ -63,7 +63,7 @@ def _status(record: Record) -> list[str]:
     if record["status"] == "PROVED" and record["margin"] is not None and known:
         return [
             f"PROVED equal to {record['function']} on {everywhere}, margin {at_least(record['margin'])}",
-            f"({record['rule']}; nothing is said of the target)",
+            f"({record['rule']}; this does not say that the function is the target)",
         ]
     if record["status"] == "COUNTEREXAMPLE" and record["counterexample"] is not None and known:
         model = f"the model says {record['model_answer']} (output {record['output']:.3g})"
@@ -138,16 +138,16 @@ def _error(record: Record) -> str:
 
 def _trivial(record: Record) -> str:
     clean = " and no sample is noisy" if record["noise"] else ""
-    return f"{record['trivial_error']:.4g}, always answering the same, if the function is the target{clean}"
+    return f"{record['trivial_error']:.4g}: the error of a constant answer, if the function is the target{clean}"
 
 
 def _held_out(record: Record) -> str:
     ceiling, errors, inputs = (record[f"held_out_{name}"] for name in ("bound", "errors", "inputs"))
     if record["held_out_kind"] == "measured":
-        return f"{at_most(ceiling, 4)}, the ceiling of {errors} errors of the model on {inputs:,} inputs set aside"
+        return f"at most {at_most(ceiling, 4)}, from {errors} errors of the model on {inputs:,} inputs set aside"
     return (
-        f"{at_most(ceiling, 4)}, if a half of {inputs:,} had been set aside and shown as many errors of the model; it "
-        "was not: the model saw all of the sample"
+        f"{at_most(ceiling, 4)} would be the bound if half of the sample ({inputs:,} inputs) had been set aside and "
+        "had shown as many errors; none was set aside: the model saw all of it"
     )
 
 
@@ -155,11 +155,11 @@ def _no_network(free: Record) -> str:
     """The smallest junta that fits the sample, found by trying all."""
     if free["error_bound"] is None:
         stopped = "" if free["searched"] else "not searched to the end: "
-        return f"brute-force consistent junta, no network: {stopped}{free['reason']}"
+        return f"search without a network: {stopped}{free['reason']}"
     more = f", one of {free['fitting']} of that size" if free["fitting"] > 1 else ""
-    words = f"brute-force consistent junta, no network: {free['function']}{more}; "
+    words = f"search without a network: the smallest function that fits is {free['function']}{more}; "
     words += f"error at most {at_most(free['error_bound'], 4)}"
     if free["identified"] is not None:
         by = f"yes, by {free['identified_by']}" if free["identified"] else "no"
-        words += f"; identified: {by}"
+        words += f"; identified as the target: {by}"
     return words if free["searched"] else f"{words} (not searched to the end: {free['reason']})"

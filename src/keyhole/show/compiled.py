@@ -9,6 +9,7 @@ from keyhole.show.folding import shorten
 
 Record = Mapping[str, Any]
 
+RIVALS = "(P_∞: path norm; R: spread of the scores; after each rival's name its P_∞ and its number of units)"
 DIGITS = 17  # enough to tell any two doubles apart
 
 
@@ -23,9 +24,10 @@ def compiled_document(record: Record) -> Document:
         ("function", shorten(record["function"])),
         ("context", f"T = {context}"),
         ("construction", shorten(record["why"], 400)),
+        ("", RIVALS),
         ("size", size),
-        ("certificate", f"margin {at_least(record['margin'], 9)} on all 2^{context} inputs: proved"),
-        ("", f"by {record['method']}; output off by at most {at_most(record['error'], 2)}"),
+        ("certificate", f"PROVED on all 2^{context} inputs: margin {at_least(record['margin'], 9)}"),
+        ("", f"method: {record['method']}; the output is off by at most {at_most(record['error'], 2)}"),
         ("leak", f"at most {at_most(record['leak'], 9)} of the attention lies off the relevant positions"),
         ("logit scale", scale),
     ]

@@ -11,9 +11,10 @@ Record = Mapping[str, Any]
 STATED = (1, 8, 64)  # depths of cuts that are printed; the record has more
 MEANING = (
     "A head is the average of such lists over random orders of their lines. Errors of a cut are in units of the head's "
-    "largest value, and promised of its tables of scores and values. Averages are over {law}. rings next: the chance "
-    "of this line once those above it have come. decides: the share of inputs, computed and not promised. answer: the "
-    "output of the model where this pair takes all attention of this head, and other heads give 0."
+    "largest value, and promised of its tables of scores and values. Averages are over {law}. comes next: the chance "
+    "that this line follows those above it. decides: the share of inputs on which this line gives the answer, computed "
+    "and not promised. answer: the output of the model where this pair has all attention of this head, and other heads "
+    "give 0. R: the spread of the scores over the symbols of one position."
 )
 
 
@@ -27,7 +28,7 @@ def lists_document(heads: Sequence[Record], law: str) -> Document:
         ]
         if head["others"]:
             rows.append((_rest(head), "", f"{head['others_decide']:.3g}"))
-        columns = [Column(f"head {h} as a list"), Column("rings next"), Column("decides")]
+        columns = [Column(f"head {h} as a list"), Column("comes next"), Column("decides")]
         parts += [Gap(), Grid(columns, rows), Lines(_cuts(head))]
     return (*parts, Gap(), Lines(MEANING.format(law=law)))
 
@@ -61,8 +62,8 @@ def _cuts(head: Record) -> str:
     deep = [cut for cut in head["cuts"] if cut["depth"] in STATED]
     depths = ", ".join(str(cut["depth"]) for cut in deep)
     every, average = (", ".join(at_most(cut[kind]) for cut in deep) for kind in ("every", "average"))
-    small = "is not promised at any depth" if head["depth"] is None else f"is promised from {head['depth']} rings on"
+    small = "is not promised at any depth" if head["depth"] is None else f"is promised from {head['depth']} lines on"
     return (
-        f"R = {at_most(head['spread'], 4)}. Cut after {depths} rings it is off by at most {every} on every input, and "
-        f"by at most {average} on average. An error of 0.01 {small}."
+        f"R = {at_most(head['spread'], 4)}. Cut after {depths} lines the head is off by at most {every} on every "
+        f"input, and by at most {average} on average. An error of 0.01 {small}."
     )

@@ -9,6 +9,7 @@ from keyhole.show.folding import shorten
 
 MANY = 12  # rows shown of a long list
 ROUNDING = 1e-12  # Fourier weight below it is none
+LEAP = "the most new positions that a step from one Fourier coefficient to the next needs"
 VERDICTS = {"proved": "yes", "refuted": "no"}
 
 Record = Mapping[str, Any]
@@ -34,8 +35,8 @@ def facts(record: Record) -> list[tuple[str, str]]:
         ("sparsity", f"s = {record['sparsity']}"),
         (record["rule"], shorten(_rule(record))),
         ("degree", str(record["degree"])),
-        ("sensitivity", f"{record['sensitivity']:.6g} on average, {record['largest_sensitivity']} at most"),
-        ("leap", str(record["leap"])),
+        ("sensitivity", _sensitivity(record)),
+        ("leap", f"{record['leap']}: {LEAP}"),
         ("symmetric", _symmetry(record)),
         ("monotone", _yes(holds=record["monotone"])),
         ("threshold", f"{VERDICTS.get(threshold['verdict'], 'undecided')}: {threshold['method']}"),
@@ -49,6 +50,12 @@ def facts(record: Record) -> list[tuple[str, str]]:
         rows.append(("information floor", f"{floor} (T = {record['context']})"))
         rows.append(("sensitivity / T", f"{record['sensitivity_per_position']:.4g}"))
     return rows
+
+
+def _sensitivity(record: Record) -> str:
+    """How many single bits change the answer."""
+    average, most = f"{record['sensitivity']:.6g}", record["largest_sensitivity"]
+    return f"{average} of the bits, each flipped alone, change the answer on average; {most} at most"
 
 
 def _rule(record: Record) -> str:

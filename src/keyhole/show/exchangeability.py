@@ -19,7 +19,7 @@ def exchangeability_document(record: Record) -> Document:
         rows.append(("repeats", _repeats(record)))
     rows += [(test["name"], f"p = {_p_value(test)}, {_seen(test, length)}; null: {test['null']}") for test in tests]
     if record["sequences"] < 4:
-        rows.append(("extendible", "not asked: it needs at least four sequences"))
+        rows.append(("extendible", "not tested: it needs at least four sequences"))
     shared = f"{record['level']:g} shared by {len(tests)} tests" if len(tests) > 1 else f"{record['level']:g}"
     reordered = f"{tests[0]['permutations']} permutations, " if tests[0]["permutations"] else ""
     rows.append(("level", f"{shared}; {reordered}seed {record['seed']}"))

@@ -15,7 +15,7 @@ IDENTITY, TASK = 10, 14  # letters shown of a run's name and of its task
 
 def bound_document(record: Record) -> Document:
     """A sentence per theorem, the samples each needs, what was refused, finite classes, and a table per growth."""
-    lines = [guarantee["sentence"] for guarantee in record["guarantees"]]
+    lines = [*_gap(record), *(guarantee["sentence"] for guarantee in record["guarantees"])]
     if record.get("by_margin"):
         lines.insert(0, record["by_margin"]["sentence"])
     if record.get("construction"):
@@ -23,7 +23,7 @@ def bound_document(record: Record) -> Document:
     needed = dict(record["samples_for_gap"] or {})
     gap = needed.pop("gap", None)
     lines += [f"{title}: {samples:,} samples for a gap of {gap:g}" for title, samples in needed.items()]
-    lines += [f"{refused['theorem']}: not asked. {refused['reason']}" for refused in record["refused"]]
+    lines += [f"{refused['theorem']}: not evaluated. {refused['reason']}" for refused in record["refused"]]
     lines += [f"{entry['name']}: {_outward(entry)}" for entry in record["finite_classes"]]
     if not record["guarantees"]:
         lines.insert(0, f"No theorem applies to {record['source']}, so no gap is promised.")
@@ -72,6 +72,16 @@ def run_bounds_document(record: Record) -> Document:
 def bound_html(record: Record) -> str:
     """Every derivation as HTML."""
     return "".join(derivation_html(guarantee) for guarantee in record["guarantees"])
+
+
+def _gap(record: Record) -> list[str]:
+    """What a gap is a difference of, and of which loss."""
+    if not record["guarantees"]:
+        return []
+    first = record["guarantees"][0]
+    which = "apart" if first["two_sided"] else "apart, the expected one above"
+    loss = "".join(f"; {sentence}" for sentence in first["valid_if"] if sentence.startswith("the loss is"))
+    return [f"gap: how far training loss and expected loss can lie {which}{loss}"]
 
 
 def _outward(entry: Record) -> str:

@@ -17,13 +17,15 @@ COLUMNS = (
     Column("m", "right", gap=1),
     Column("seed", "right"),
     Column("outcome", gap=1),
-    Column("right", "right"),
+    Column("accuracy", "right"),
 )
+FITTED_ONLY = "fitted only: right on its training set, and not on 99 % of fresh inputs"
 
 
 def runs_document(record: Record) -> Document:
     """A row per run, from the record of a list of runs."""
-    return (Grid(COLUMNS, [_row(run) for run in record["runs"]]),)
+    rows = [_row(run) for run in record["runs"]]
+    return (Grid(COLUMNS, rows), *([Lines(FITTED_ONLY)] if any(row[6] == "fitted only" for row in rows) else []))
 
 
 def run_document(record: Record) -> Document:

@@ -14,9 +14,7 @@ CERTIFIED = (
     "successful runs, certified. clean: no error on 100,000 fresh inputs; proved: the function read off equals the "
     "model on all inputs; bound: median, from the sample"
 )
-FLOOR = (
-    "floor: with fewer samples no learner names the positions in {share} of runs; a description has that of all runs"
-)
+FLOOR = "floor: with fewer samples no learner can succeed in {share} of its runs"
 ROUND = 16  # letters of the bar of a round
 
 
@@ -93,8 +91,8 @@ def standings_document(record: Record) -> Document:
 
 def _success(record: Record) -> str:
     if record["schedule"]["kind"] == "online":
-        return "runs on fresh samples; success: 99 % of fresh inputs answered rightly"
-    return f"m*: samples with which {100 * record['quantile']:g} % of runs answer 99 % of fresh inputs rightly"
+        return "runs on fresh samples; success: 99 % of fresh inputs answered correctly"
+    return f"m*: samples with which {100 * record['quantile']:g} % of runs answer 99 % of fresh inputs correctly"
 
 
 def _trivial(record: Record) -> list[Element]:
@@ -103,7 +101,7 @@ def _trivial(record: Record) -> list[Element]:
     if accuracy is None:
         return []
     share = "over 99.9" if 0.9995 <= accuracy < 1 else f"{100 * accuracy:.3g}"
-    lines: list[Element] = [Lines(f"always answering the same is right on {share} % of inputs")]
+    lines: list[Element] = [Lines(f"a constant answer is correct on {share} % of inputs")]
     remedy = {
         None: "",
         "balanced": "draw the bits so that both answers are as likely (the law balanced)",
@@ -209,9 +207,9 @@ def _versions(record: Record) -> list[Element]:
 
 
 LAW_COLUMNS = (
-    "support: relative to the laws listed, not a probability; fit p: the chance of points as far off, were the law "
-    "true; resamples: how often the law leads if every point is moved by its error once more, which tells how firm "
-    "the ranking is, not how probable the law; foretold: the error at the longest contexts, predicted from the others"
+    "support: weight of the law among those listed, which is not its probability; fit p: the chance of points as far "
+    "off, were the law true; leads: how often the law is the best if every point is moved by its error once more, "
+    "which tells how firm the ranking is; forecast: the error at the longest contexts, predicted from the shorter ones"
 )
 
 
@@ -223,8 +221,8 @@ def _laws(record: Record) -> list[Element]:
         Column("law", at_least=15),
         Column("support", "right"),
         Column("fit p", "right"),
-        Column("resamples", "right"),
-        Column("foretold", "right"),
+        Column("leads", "right"),
+        Column("forecast", "right"),
         Column("coefficients"),
     ]
     rows = [

@@ -18,7 +18,7 @@ def verification_document(record: Record) -> Document:
     facts = [
         ("model", record["source"]),
         ("claim", record["claim"] + ("" if record["where"] is None else f", of words with {record['where']}")),
-        ("shown as", record["shown_as"]),
+        ("input", record["shown_as"]),
         ("answer", record["answers"]),
         ("result", record["summary"]),
     ]
@@ -26,7 +26,7 @@ def verification_document(record: Record) -> Document:
         Column("T", "right"),
         Column("verdict", tones=TONES),
         Column("margin, or a wrong word"),
-        Column("random wrong", "right"),
+        Column("wrong of random words", "right"),
         Column("seconds", "right"),
     )
     rows = [
@@ -67,7 +67,7 @@ def _as_it_runs(row: Record) -> str:
     """Whether a pass in the model's own format keeps the sign, by its error bound."""
     if row["float_format"] is None:
         return ""
-    return f", {row['float_format']} " + (f"within {at_most(row['float_error'], 2)}" if row["float_keeps"] else "open")
+    return f", {row['float_format']} " + (f"error ≤ {at_most(row['float_error'], 2)}" if row["float_keeps"] else "open")
 
 
 def _joined(tokens: list[str]) -> str:

@@ -114,7 +114,7 @@ def test_targets_up_to_symmetry(variables, classes):
 
 
 def test_many_variables_use_the_crude_size():
-    """S = 4: |H|(1 − 1/16)^m ≤ δ, larger than any exact size would be."""
+    """s = 4: |H|(1 − 1/16)^m ≤ δ, larger than any exact size would be."""
     crude = identification_size(100, 4)
     exact = smallest_samples(rival_spectrum((0,) * 15 + (1,), 100, 4, witnessed=True), 0.01)
     functions = sum(comb(100, j) * 2**2**j for j in range(5))

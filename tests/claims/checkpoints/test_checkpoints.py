@@ -8,7 +8,7 @@ import pytest
 from keyhole.claims.checkpoints import atom_mapping, exchangeability, head_roles, syntax
 from keyhole.claims.checkpoints.sources import TREEBANK, TSP, VARIABLE, VIT, named
 from keyhole.claims.checkpoints.statements import EXPERIMENTS
-from keyhole.claims.findings import reproduce
+from keyhole.claims.reproduction import reproduce
 from keyhole.errors import MissingError
 from keyhole.pretrained import NAMES, HeadUse
 

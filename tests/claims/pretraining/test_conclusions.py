@@ -167,9 +167,9 @@ def courses(letters=0.005, numbers=0.004):
 
 def test_trained_networks():
     """One run above 0.01 nats, or above 1 %, is enough to fail."""
-    assert trained_networks.conclude(courses(), 0.1, 0.4).verdict == "holds"
-    assert trained_networks.conclude(courses(letters=0.011), 0.1, 0.4).verdict == "fails here"
-    assert trained_networks.conclude(courses(numbers=0.011), 0.1, 0.4).verdict == "fails here"
+    assert trained_networks.conclude(courses(), 0.1, 0.4, 0.2).verdict == "holds"
+    assert trained_networks.conclude(courses(letters=0.011), 0.1, 0.4, 0.2).verdict == "fails here"
+    assert trained_networks.conclude(courses(numbers=0.011), 0.1, 0.4, 0.2).verdict == "fails here"
 
 
 def probes(trained=0.005, untrained=0.1, shuffled=0.4):

@@ -190,9 +190,9 @@ def test_names_may_be_abbreviated(tmp_path):
     with Store(tmp_path) as store:
         for spec, _ in finished:
             assert store.run(spec.identity[:12].upper()).row.identity == spec.identity
-        with pytest.raises(StoreError, match="several runs begin so"):
+        with pytest.raises(StoreError, match="Several runs have names that begin with"):
             store.run("")
-        with pytest.raises(StoreError, match="no run begins so"):
+        with pytest.raises(StoreError, match="No run has a name that begins with"):
             store.run("xyz")
 
 

@@ -61,7 +61,7 @@ def test_vectors_of_urns(n, k, distance, bound):
 
 
 def test_the_middle_urn():
-    """N = 20, k = 5, M = 10: .0715944."""
+    """n = 20, k = 5, M = 10: .0715944."""
     assert urn_distance(20, 10, 5) == pytest.approx(0.0715944, abs=5e-8)
 
 

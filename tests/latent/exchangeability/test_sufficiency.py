@@ -51,7 +51,7 @@ def test_vectors_by_enumeration():
 
 
 def test_equal_rows_merge():
-    """M = 3, V = 4, T = 5, two letters with equal rows: 1024 sequences, 56 counts, 21 posteriors = merged counts."""
+    """m = 3, V = 4, T = 5, two letters with equal rows: 1024 sequences, 56 counts, 21 posteriors = merged counts."""
     rng = np.random.default_rng(0)
     rows = rng.uniform(0.1, 1, size=(4, 3))
     rows[3] = rows[2]

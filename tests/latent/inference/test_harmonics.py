@@ -41,14 +41,14 @@ def test_the_spectrum_gives_the_kernel(dimension, temperature, cosine):
 
 @pytest.mark.parametrize("degree", range(8))
 def test_zonal_functions_in_space_are_legendre_polynomials(degree):
-    """D = 3."""
+    """d = 3."""
     angles = np.linspace(-1, 1, 11)
     np.testing.assert_allclose(zonal(3, 9, angles)[degree], eval_legendre(degree, angles), atol=1e-13)
 
 
 @pytest.mark.parametrize("degree", range(1, 6))
 def test_zonal_functions_in_the_plane_are_cosines(degree):
-    """D = 2: P_ℓ(cos θ) = cos ℓθ."""
+    """d = 2: P_ℓ(cos θ) = cos ℓθ."""
     angle = np.linspace(0, np.pi, 9)
     np.testing.assert_allclose(zonal(2, 6, np.cos(angle))[degree], np.cos(degree * angle), atol=1e-13)
 
@@ -85,7 +85,7 @@ def test_stored_multipliers(dimension):
 
 
 def test_stored_spectrum_and_effective_dimension():
-    """D = 3, γ = ½."""
+    """d = 3, γ = ½."""
     found = [eigenvalue(3, degree, 0.5) for degree in range(6)]
     stored = [0.24542109, 0.13186836, 0.04761854, 0.01282201, 0.00274152, 0.00048516]
     np.testing.assert_allclose(found, stored, atol=6e-9)

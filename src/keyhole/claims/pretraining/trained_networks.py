@@ -61,8 +61,16 @@ def measure(scale: Scale, seed: int) -> Outcome:
     few = [spec for network in ("encoder", "positions") for spec in specs_of("finite", network, once, FEW)]
     made = iter(make_runs([*(spec for some in specs.values() for spec in some), *few]))
     found = {key: [next(made) for _ in some] for key, some in specs.items()}
-    worst = [max(one.numbers[f"excess@{length}"] for length in SEEN) for one in made]  # those of few sequences are left
-    return conclude({key: course(key, some) for key, some in found.items()}, *worst)
+    few_encoder, few_positions = [
+        max(one.numbers[f"excess@{length}"] for length in SEEN) for one in made
+    ]  # those of few sequences are left
+    noise = GAUSSIAN.model.variances[1]
+    share = max(
+        one.numbers[f"excess@{length}"] / (one.numbers[f"risk@{length}"] - noise)
+        for one in found["gaussian", "encoder"]
+        for length in SEEN
+    )
+    return conclude({key: course(key, some) for key, some in found.items()}, few_encoder, few_positions, share)
 
 
 def course(key: tuple[str, str], runs: Sequence[RunResult]) -> Course:
@@ -80,7 +88,9 @@ def course(key: tuple[str, str], runs: Sequence[RunResult]) -> Course:
     )
 
 
-def conclude(found: Mapping[tuple[str, str], Course], few_encoder: float, few_positions: float) -> Outcome:
+def conclude(
+    found: Mapping[tuple[str, str], Course], few_encoder: float, few_positions: float, share: float
+) -> Outcome:
     """The verdict on the encoders, at the lengths they were trained on."""
     letters, numbers = found["finite", "encoder"], found["gaussian", "encoder"]
     within = letters.worst <= NATS and numbers.worst <= SHARE
@@ -104,12 +114,13 @@ def conclude(found: Mapping[tuple[str, str], Course], few_encoder: float, few_po
         verdict="holds" if within else "fails here",
         measurement=(
             f"At the lengths trained on ({', '.join(map(str, SEEN))}), worst of {len(letters.excess[SEEN[0]])} runs each: {letters.worst:.4f} nats above the Bayes log loss of the latent, "
-            f"{100 * numbers.worst:.2f} % above the Bayes mean-squared error of a masked number. At lengths not seen: {beyond}. "
+            f"{100 * numbers.worst:.2f} % above the Bayes mean-squared error of a masked number, which is up to {100 * share:.0f} % of the posterior variance alone. At lengths not seen: {beyond}. "
             f"Beside it, {beside} On {FEW} sequences that are kept, the encoder is off by {few_encoder:.4f} nats, the network tied to positions by {few_positions:.4f}."
         ),
         numbers={
             "worst excess, nats": letters.worst,
             "worst relative excess, squared": numbers.worst,
+            "worst share of the posterior variance, squared": share,
             **{f"excess at {length}, nats": float(np.mean(letters.excess[length])) for length in BEYOND},
             **{f"relative excess at {length}, squared": float(np.mean(numbers.excess[length])) for length in BEYOND},
             f"worst excess of the encoder on {FEW} sequences, nats": few_encoder,

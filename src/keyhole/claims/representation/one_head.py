@@ -67,7 +67,7 @@ class OneHead:
     own: tuple[float, float]  # score and value
 
     def outputs(self) -> np.ndarray:
-        """U on every input; bit t of the input's number is at position t."""
+        """u on every input; bit t of the input's number is at position t."""
         score, value = (np.asarray(number) for number in self.own)
         head = TabulatedHead(self.scores, self.values[:, :, None], score, value[None], activation=Identity())
         model = Tabulated(len(self.scores), (head,), np.zeros(1), Wiring(), ReadOut(np.ones(1)))

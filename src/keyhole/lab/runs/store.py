@@ -144,9 +144,9 @@ class Store:
                 f"{asked} WHERE substr(identity, 1, ?) = ? LIMIT 2", (len(begins), begins)
             ).fetchall()
         if len(entries) != 1:
-            what = "several runs begin" if entries else "no run begins"
+            what = "Several runs have names that begin" if entries else "No run has a name that begins"
             advice = "Write more of its letters" if entries else "See the list"
-            raise StoreError(f"The run {name!r} was asked for, and {what} so. {advice}: `keyhole.runs()`.")
+            raise StoreError(f"{what} with {name!r}. {advice}: `keyhole.runs()`.")
         *short, configuration, result, made_with, cpu = entries[0]
         with explain_errors(self.path):
             outcome = RunResult.from_record(parse_json(result))

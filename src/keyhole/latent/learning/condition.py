@@ -35,7 +35,7 @@ class ConditionNumbers:
 
     @property
     def ratio(self) -> float:
-        """Cond = σ_max(AU)/σ_min(AU)."""
+        """cond = σ_max(AU)/σ_min(AU)."""
         return self.singular[0] / self.singular[-1] if self.singular[-1] else inf
 
 

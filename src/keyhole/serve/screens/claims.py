@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from keyhole.claims.findings import list_claims
+from keyhole.claims.reproduction import list_claims
 from keyhole.serve.query import Query
 from keyhole.serve.screens.base import Answer, Screen
 from keyhole.serve.settings import Serving

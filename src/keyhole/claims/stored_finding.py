@@ -21,7 +21,7 @@ COVERED = ("run", "scale", "seed", "seconds", "versions", "outcome")  # by the d
 NO_RECORD = (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)  # what misreading raises
 
 
-def written(finding: Finding) -> bytes:
+def finding_bytes(finding: Finding) -> bytes:
     """The finding as it is kept: all but the claim, which the ledger has, and a digest over it."""
     fields = {name: value for name, value in asdict(finding).items() if name not in {"claim", "origin"}}
     record = to_record("finding/2", fields)
@@ -34,7 +34,7 @@ def digest(record: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(plain, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-def read(claim: Claim, content: bytes, *, origin: str = "") -> Finding:
+def read_finding(claim: Claim, content: bytes, *, origin: str = "") -> Finding:
     """The finding of this claim that the content was written of; DataError where it is not as it was written."""
     try:
         record = json.loads(content.decode(), parse_constant=_refuse)
