@@ -9,6 +9,7 @@ from keyhole.api.run_certificate import RunCertificate, delta_over_many, shares,
 from keyhole.boolean import balanced, read_function
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
+from keyhole.files.atomic import write_file
 from keyhole.lab import SparseTask, Task
 from keyhole.lab.laws import (
     LawVerdict,
@@ -19,6 +20,7 @@ from keyhole.lab.laws import (
     trivial_accuracy,
 )
 from keyhole.lab.learners import Learner, StatesLimits
+from keyhole.lab.plans import Plan, write_plan
 from keyhole.lab.runs import SUCCESS
 from keyhole.lab.thresholds import Adaptive, Attempt, Sweep, Threshold
 from keyhole.show.document import Document
@@ -41,6 +43,7 @@ class SampleComplexity(Result):
     thresholds: tuple[Threshold, ...]
     floors: dict[int, float | None]
     verdict: LawVerdict | None  # of the laws of growth, where there are contexts enough
+    laws: tuple[str, ...] = ()  # names of the growth laws that are compared
     attempts: tuple[Attempt, ...] = ()  # with few steps first, where a limit of time was given
     time_limit: float | None = None  # in seconds
     full_steps: int | None = None  # that each run might have taken, where steps were tried one budget after the other
@@ -58,6 +61,11 @@ class SampleComplexity(Result):
         if self.verdict is None:
             return []
         return [str(self.verdict), *_slope(self), *self.verdict.warnings]
+
+    @property
+    def plan(self) -> Plan:
+        """The sweeps with every setting spelled out; `keyhole.lab.plans.write_plan` makes a file of it."""
+        return Plan({one.by: one.sweep.plan for one in (self, *self.beside)}, self.laws, self.what)
 
     @property
     def runs(self) -> int:
@@ -121,6 +129,10 @@ class SampleComplexity(Result):
         super().save(path / "learn.json")
         return path
 
+    def save_plan(self, path: str | Path) -> Path:
+        """Write the sweeps as a TOML file with every default spelled out, which `keyhole.run_plan` repeats."""
+        return write_file(Path(path), write_plan(self.plan).encode())
+
     @classmethod
     def require_ending(cls, path: Path) -> None:
         """Refuse a name that says no format; one without an ending is a folder."""
@@ -169,6 +181,7 @@ class SampleComplexity(Result):
             "other_versions": dict(self.sweep.other_versions),
             "limits": _limits(plan.learner, plan.task),
             "coverage": plan.schedule.design.coverage if isinstance(plan.schedule, Adaptive) else None,
+            "plan_hash": self.plan.hash,
             "attempts": [asdict(one) for one in self.attempts],
             "time_limit": self.time_limit,
             "full_steps": self.full_steps,
