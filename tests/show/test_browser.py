@@ -82,6 +82,8 @@ def test_the_report_draws_every_figure_within_the_page(browser, report, width):
         figures = page.query_selector_all("[data-figure]")
         drawn = page.query_selector_all("[data-figure].vega-embed, [data-figure] .vega-embed")
         assert len(figures) == len(drawn) == 3
+        for folded in page.query_selector_all("details > summary"):
+            folded.click()
         page.query_selector_all("[data-figure] svg path[aria-roledescription=point]")[0].hover()
         page.wait_for_selector("#vg-tooltip-element.visible")
         assert len(page.query_selector_all("math")) == 3

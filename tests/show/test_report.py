@@ -5,6 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from keyhole.claims import story as library
 from keyhole.claims.finding import Claim, Finding, Outcome
 from keyhole.claims.ledger import LIBRARY
 from keyhole.figure import Axis, Figure
@@ -42,28 +43,68 @@ FINDINGS = (
 REFERENCES = {EDELMAN_2022.key: EDELMAN_2022.bibtex}
 
 
-def test_evidence_and_proof_stand_apart():
-    """Measurements and replications come under Evidence, the rest under Proved and checked."""
-    page = render(FINDINGS, [("a thing", "why")], REFERENCES)
-    evidence, proved = page.split("<h2>Evidence</h2>")[1].split("<h2>Proved and checked</h2>")
-    assert re.findall(r'<article id="(\w+)"', evidence) == ["alpha", "delta"]
-    assert re.findall(r'<article id="(\w+)"', proved) == ["beta", "gamma"]
+STORY = (
+    {
+        "title": "A paper",
+        "paper": "Somebody, 2022: Something",
+        "sentences": [
+            {"says": "It <is> so.", "place": "abstract", "claims": ["beta", "alpha"], "missing": "one thing"},
+            {"says": "", "place": "", "claims": ["gamma", "delta"], "missing": ""},
+        ],
+    },
+)
+
+
+def last(*names):
+    """A story of these claims."""
+    return {"title": "Last", "paper": None, "sentences": [{**STORY[0]["sentences"][1], "claims": list(names)}]}
+
+
+def test_claims_come_in_the_order_of_the_story():
+    """Each sentence of a paper stands with its place before the claims that answer it, and what is missing is said."""
+    page = render(FINDINGS, STORY, [("a thing", "why")], REFERENCES)
+    assert re.findall(r'<article id="(\w+)"', page) == ["beta", "alpha", "gamma", "delta"]
+    assert page.index("It &lt;is&gt; so.") < page.index("Not covered: one thing") < page.index('<article id="beta"')
+
+
+def test_measured_and_proved_are_marked_and_counted_apart():
+    """Each claim has its kind beside its verdict; the counts at the head keep them apart."""
+    page = " ".join(render(FINDINGS, STORY, [], REFERENCES).split())
+    assert "Of 2 that were measured, 1 reads “holds” and 1 reads “undecided at this scale”." in page
+    assert "2 have a proof" in page
+    for name, kind in (("alpha", "measured"), ("beta", "inequality"), ("gamma", "identity"), ("delta", "replication")):
+        assert f'<span class="kind">{kind}</span>' in page.split(f'<article id="{name}"')[1].split("</article>")[0]
 
 
 def test_what_is_not_measured_here_counts_neither_way():
-    """It stands apart, whatever its kind, and in neither count."""
+    """It is in neither count, whatever its kind."""
     findings = (*FINDINGS, finding("epsilon", "measurement", "not measured here"))
-    page = render(findings, [], REFERENCES)
-    assert "2 measured, 2 proved and checked, 1 not measured here." in " ".join(page.split())
-    measured, absent = page.split("<h2>Not measured here</h2>")
-    assert '<article id="epsilon"' not in measured
-    assert re.findall(r'<article id="(\w+)"', absent) == ["epsilon"]
-    assert "<h2>Not measured here</h2>" not in render(FINDINGS, [], REFERENCES)
+    story = (
+        *STORY,
+        {"title": "More", "paper": None, "sentences": [{**STORY[0]["sentences"][1], "claims": ["epsilon"]}]},
+    )
+    page = " ".join(render(findings, story, [], REFERENCES).split())
+    assert "Of 2 that were measured" in page
+    assert "1 needs models that are not on this machine, and counts neither way." in page
+    assert "counts neither way" not in " ".join(render(FINDINGS, STORY, [], REFERENCES).split())
+
+
+def test_every_claim_answers_one_sentence():
+    """The story of the library names each of its claims once, and no other."""
+    named = [name for part in library.STORY for sentence in part.sentences for name in sentence.claims]
+    assert sorted(named) == sorted(experiment.claim.id for experiment in LIBRARY)
+
+
+def test_a_claim_of_ones_own_comes_last():
+    """A claim that the story does not name is told at its end; sentences without a finding are left out."""
+    told = library.story_record(["mine", "floor"])
+    assert [part["title"] for part in told] == ["Sparse variable creation", "Claims of your own"]
+    assert told[-1]["sentences"][0]["claims"] == ["mine"]
 
 
 def test_everything_is_shown_and_escaped():
     """Statement, prediction, verdict, caveat, command, seed, numbers and references stand on the page, as text."""
-    page = render(FINDINGS, [("a thing", "why not")], REFERENCES)
+    page = render(FINDINGS, STORY, [("a thing", "why not")], REFERENCES)
     for text in (
         "It is &lt;so&gt; &amp; more.", "it holds", "if not", "only here", "seen &lt;/script&gt;", "fails here",
         "undecided at this scale", "keyhole reproduce --only alpha --scale quick --seed 7", "seed 7", "1.5", "why not",
@@ -75,7 +116,7 @@ def test_everything_is_shown_and_escaped():
 
 def test_page_names_nothing_outside():
     """No element refers to another file or host; every link leads to a place on the page."""
-    outside = re.sub(r"(?s)(<script[^>]*>).*?</script>", r"\1", render(FINDINGS, [], REFERENCES))
+    outside = re.sub(r"(?s)(<script[^>]*>).*?</script>", r"\1", render(FINDINGS, STORY, [], REFERENCES))
     assert not re.findall(r"<[^>]+\ssrc\s*=", outside)
     links = [link for link in re.findall(r'\shref="([^"]*)"', outside) if link != "data:,"]
     assert links
@@ -92,7 +133,7 @@ def test_every_formula_is_mathml(experiment):
 
 def test_files_beside_the_page(tmp_path):
     """The folder holds the page, the findings and every figure in three formats."""
-    page = write_report(FINDINGS, [], REFERENCES, tmp_path)
+    page = write_report(FINDINGS, STORY, [], REFERENCES, tmp_path)
     names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     figures = {
         f"figures/{name}.{ending}" for name in ("alpha-1", "alpha-2", "beta") for ending in ("svg", "png", "csv")
@@ -101,9 +142,12 @@ def test_files_beside_the_page(tmp_path):
     assert page == tmp_path / "index.html"
 
 
+LAST = (last("gamma", "delta"), last("delta"))
+
+
 def test_the_same_findings_are_not_written_again(tmp_path):
     """A second report of the same findings leaves the files alone; other findings replace them."""
-    page = write_report(FINDINGS[2:], [], REFERENCES, tmp_path)
+    page = write_report(FINDINGS[2:], LAST[:1], [], REFERENCES, tmp_path)
     page.write_text("kept")
-    assert write_report(FINDINGS[2:], [], REFERENCES, tmp_path).read_text() == "kept"
-    assert "The claim delta" in write_report(FINDINGS[3:], [], REFERENCES, tmp_path).read_text()
+    assert write_report(FINDINGS[2:], LAST[:1], [], REFERENCES, tmp_path).read_text() == "kept"
+    assert "The claim delta" in write_report(FINDINGS[3:], LAST[1:], [], REFERENCES, tmp_path).read_text()

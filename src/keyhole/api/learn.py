@@ -1,6 +1,6 @@
 """As the context grows, how many samples does this learner need? Runs, thresholds and the laws of their growth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from keyhole.lab.thresholds import (
     Grid,
     Online,
     Schedule,
+    Sweep,
     SweepPlan,
     Threshold,
     sweep,
@@ -109,6 +110,22 @@ def learn(
         require_certifiable(task, plans[0].learner, lengths, assume_junta)
     workers = core_count() if workers is None else workers if executor else require_cores(workers)
     folder = home(store)
+    start = lanes_of(executor, workers, folder, watch)
+    with Store(folder) as runs:
+        kept = keep_weights or certify
+        swept = [sweep(plan, runs, start, workers=workers, keep_weights=kept, watch=watch) for plan in plans]
+    answer, *others = (answer_of(by, one, growth_laws) for by, one in zip(learners, swept, strict=True))
+    certificates: tuple[RunCertificate, ...] = ()
+    if certify:
+        won = [row for row in answer.sweep.rows if row.success]
+        options = {"assume_junta": assume_junta, "workers": workers, "executor": executor}
+        watch(Progress(0, len(won), "certifying runs", milestone=True))
+        certificates = certify_runs(won, folder, watch=watch, **options)  # type: ignore[arg-type]
+    return replace(answer, settled=certificates, beside=tuple(others))
+
+
+def lanes_of(executor: Executor | None, workers: int, folder: Path, watch: Watch) -> Callable[[], list[Lane]]:
+    """What starts the lanes when they are first needed: those of an executor, or of spawned processes."""
 
     def start() -> list[Lane]:
         if executor is not None:
@@ -117,22 +134,16 @@ def learn(
         watch(Progress(0, None, words, milestone=True))
         return start_processes(workers, folder)
 
-    with Store(folder) as runs:
-        kept = keep_weights or certify
-        swept = [sweep(plan, runs, start, workers=workers, keep_weights=kept, watch=watch) for plan in plans]
-    floors = {context: task_floor(task, context, quantile) for context in lengths}
-    what = f"{task.name}{_circumstances(task)}"
-    answer, *others = (
-        SampleComplexity(what, by, one, one.thresholds, floors, _verdict(one.thresholds, growth_laws, confidence))
-        for by, one in zip(learners, swept, strict=True)
-    )
-    certificates: tuple[RunCertificate, ...] = ()
-    if certify:
-        won = [row for row in answer.sweep.rows if row.success]
-        options = {"assume_junta": assume_junta, "workers": workers, "executor": executor}
-        watch(Progress(0, len(won), "certifying runs", milestone=True))
-        certificates = certify_runs(won, folder, watch=watch, **options)  # type: ignore[arg-type]
-    return replace(answer, settled=certificates, beside=tuple(others))
+    return start
+
+
+def answer_of(by: str, swept: Sweep, growth_laws: Sequence[GrowthLaw]) -> SampleComplexity:
+    """The answer that a sweep comes to, by the name a person has for its learner."""
+    plan = swept.plan
+    floors = {context: task_floor(plan.task, context, plan.quantile) for context in plan.contexts}
+    verdict = _verdict(swept.thresholds, growth_laws, plan.confidence)
+    what = f"{plan.task.name}{_circumstances(plan.task)}"
+    return SampleComplexity(what, by, swept, swept.thresholds, floors, verdict, tuple(law.name for law in growth_laws))
 
 
 def _require_sensible(quantile: float, precision: float, seed: int) -> None:

@@ -9,6 +9,7 @@ from keyhole.api.run_certificate import RunCertificate, delta_over_many, shares,
 from keyhole.boolean import balanced, read_function
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
+from keyhole.files.atomic import write_file
 from keyhole.lab import SparseTask, Task
 from keyhole.lab.laws import (
     LawVerdict,
@@ -19,6 +20,7 @@ from keyhole.lab.laws import (
     trivial_accuracy,
 )
 from keyhole.lab.learners import Learner, StatesLimits
+from keyhole.lab.plans import Plan, write_plan
 from keyhole.lab.runs import SUCCESS
 from keyhole.lab.thresholds import Adaptive, Sweep, Threshold
 from keyhole.show.document import Document
@@ -41,6 +43,7 @@ class SampleComplexity(Result):
     thresholds: tuple[Threshold, ...]
     floors: dict[int, float | None]
     verdict: LawVerdict | None  # of the laws of growth, where there are contexts enough
+    laws: tuple[str, ...] = ()  # names of the growth laws that are compared
     settled: tuple[RunCertificate, ...] = ()  # certificates of the successful runs, where they were asked for
     beside: tuple["SampleComplexity", ...] = ()  # the same question put to other learners
 
@@ -55,6 +58,11 @@ class SampleComplexity(Result):
         if self.verdict is None:
             return []
         return [str(self.verdict), *_slope(self), *self.verdict.warnings]
+
+    @property
+    def plan(self) -> Plan:
+        """The sweeps with every setting spelled out; `keyhole.lab.plans.write_plan` makes a file of it."""
+        return Plan({one.by: one.sweep.plan for one in (self, *self.beside)}, self.laws, self.what)
 
     @property
     def runs(self) -> int:
@@ -117,6 +125,10 @@ class SampleComplexity(Result):
         super().save(path / "learn.json")
         return path
 
+    def save_plan(self, path: str | Path) -> Path:
+        """Write the sweeps as a TOML file with every default spelled out, which `keyhole.run_plan` repeats."""
+        return write_file(Path(path), write_plan(self.plan).encode())
+
     @classmethod
     def require_ending(cls, path: Path) -> None:
         """Refuse a name that says no format; one without an ending is a folder."""
@@ -165,6 +177,7 @@ class SampleComplexity(Result):
             "other_versions": dict(self.sweep.other_versions),
             "limits": _limits(plan.learner, plan.task),
             "coverage": plan.schedule.design.coverage if isinstance(plan.schedule, Adaptive) else None,
+            "plan_hash": self.plan.hash,
         }
 
 

@@ -10,6 +10,7 @@ from keyhole.api.result import Result
 from keyhole.claims.finding import Claim, Finding, Scale
 from keyhole.claims.ledger import NOT_COVERED, choose, experiments
 from keyhole.claims.run import Warn, run_experiments
+from keyhole.claims.story import story_record
 from keyhole.errors import OutputError
 from keyhole.files.looking import is_folder, is_there
 from keyhole.progress import Watch, ignore
@@ -131,5 +132,6 @@ def reproduce(
     found = run_experiments(only, scale=scale, seed=seed, folder=folder, workers=workers, watch=watch, warn=warn)
     kept = tuple(found.values())
     references = {paper.key: paper.bibtex for finding in kept for paper in finding.claim.papers}
-    page = write_report([finding.record() for finding in kept], NOT_COVERED, references, folder)
+    story = story_record(finding.claim.id for finding in kept)
+    page = write_report([finding.record() for finding in kept], story, NOT_COVERED, references, folder)
     return Findings(tuple(found[experiment.claim.id] for experiment in choose(only)), kept, page)

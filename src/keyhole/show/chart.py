@@ -33,6 +33,7 @@ CONFIG: dict[str, Any] = {
     "legend": {
         "symbolOpacity": 1,
         "labelLimit": 0,
+        "titleLimit": 0,
         "columns": 3,
         "labelFontSize": 12,
         "titleFontSize": 12,

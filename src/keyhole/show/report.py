@@ -1,10 +1,11 @@
 """The report: findings as records in, one self-contained page and its files out."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from keyhole import __version__
 from keyhole.figure import Figure, figure_from
@@ -13,15 +14,24 @@ from keyhole.files.record import to_json
 from keyhole.show.chart import javascript, to_spec, to_svg
 from keyhole.show.mathml import to_mathml
 from keyhole.show.site import save_figure
+from keyhole.verdicts import ClaimVerdict
 
 ABSENT = "not measured here"
 FORMATS = (".svg", ".png", ".csv")
+LEADS = (  # claim, which of its figures, and what it shows: at the head of the page
+    ("conjunctions-uniform", 0, "How many samples a network needs for an AND of three bits, as the context grows."),
+    ("sparse-heads", 0, "Where the heads of trained networks look: the share of attention on the relevant positions."),
+)
 
 Record = Mapping[str, Any]
 
 
 def write_report(
-    findings: Sequence[Record], not_covered: Iterable[tuple[str, str]], references: Mapping[str, str], folder: Path
+    findings: Sequence[Record],
+    story: Sequence[Record],
+    not_covered: Iterable[tuple[str, str]],
+    references: Mapping[str, str],
+    folder: Path,
 ) -> Path:
     """Write index.html, findings.json and every figure as SVG, PNG and CSV; return the page's path.
 
@@ -36,7 +46,7 @@ def write_report(
     for name, figure in named:
         for ending in FORMATS:
             save_figure(figure, folder / "figures" / f"{name}{ending}")
-    write_file(page, render(findings, not_covered, references).encode())
+    write_file(page, render(findings, story, not_covered, references).encode())
     write_file(kept, content)
     return page
 
@@ -47,19 +57,28 @@ def named_figures(finding: Record) -> list[tuple[str, Figure]]:
     return [(f"{name}-{i + 1}" if len(figures) > 1 else name, figure) for i, figure in enumerate(figures)]
 
 
-def render(findings: Sequence[Record], not_covered: Iterable[tuple[str, str]], references: Mapping[str, str]) -> str:
-    """The page as text; references are entries for a bibliography, by key."""
+def render(
+    findings: Sequence[Record],
+    story: Sequence[Record],
+    not_covered: Iterable[tuple[str, str]],
+    references: Mapping[str, str],
+) -> str:
+    """The page as text: the findings in the order of the story; references are entries for a bibliography, by key."""
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  (imported for a page only)
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(files("keyhole.show").joinpath("report.html.j2").read_text("utf8"))
-    measured = [finding for finding in findings if finding["outcome"]["verdict"] != ABSENT]
+    shown = {finding["claim"]["id"]: _shown(finding) for finding in findings}
     specs = {name: to_spec(figure) for finding in findings for name, figure in named_figures(finding)}
+    measured = [finding for finding in findings if finding["outcome"]["verdict"] != ABSENT]
     return template.render(
         version=__version__,
-        proved=[_shown(finding) for finding in measured if finding["proved"]],
-        evidence=[_shown(finding) for finding in measured if not finding["proved"]],
-        absent=[_shown(finding) for finding in findings if finding not in measured],
+        story=story,
+        shown=shown,
+        leads=[lead for part in LEADS if (lead := _lead(shown, *part)) is not None],
+        evidence=_counted(finding["outcome"]["verdict"] for finding in measured if not finding["proved"]),
+        proved=sum(finding["proved"] for finding in measured),
+        absent=len(findings) - len(measured),
         findings=findings,
         not_covered=list(not_covered),
         javascript=javascript(),
@@ -68,7 +87,19 @@ def render(findings: Sequence[Record], not_covered: Iterable[tuple[str, str]], r
     )
 
 
+def _counted(verdicts: Iterable[str]) -> list[tuple[str, int]]:
+    """How often each verdict comes, in the order in which verdicts are listed."""
+    counts = Counter(verdicts)
+    return [(verdict, counts[verdict]) for verdict in get_args(ClaimVerdict) if counts[verdict]]
+
+
 def _shown(finding: Record) -> dict[str, Any]:
     """A finding with its formula and drawings, as the template wants them."""
     figures = [{"name": name, "title": figure.title, "svg": to_svg(figure)} for name, figure in named_figures(finding)]
     return {"finding": finding, "mathml": to_mathml(finding["claim"]["formula"]), "figures": figures}
+
+
+def _lead(shown: Mapping[str, Any], name: str, place: int, says: str) -> dict[str, Any] | None:
+    """One of the figures at the head of the page, where its claim was looked at."""
+    figures = shown[name]["figures"] if name in shown else []
+    return {**figures[place], "claim": name, "says": says} if place < len(figures) else None

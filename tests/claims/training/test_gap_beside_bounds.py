@@ -73,12 +73,14 @@ def test_independent_symbols_are_used_only_where_they_are():
 
 
 def test_a_margin_is_taken_from_a_grid_and_paid_for():
-    """γ is the largest power 2^{−j/4} below the margin, at a share of 1/(j(j + 1)) of δ; the shares add up to one."""
+    """γ is the largest 64 · 2^{−j/4} below the margin, at a share of 1/(j(j + 1)) of δ; the shares add up to one."""
     for j in (1, 2, 7, 30):
-        assert gaps.grid_margin(2 ** (-j / 4) * 1.0001) == pytest.approx((2 ** (-j / 4), 1 / (j * (j + 1))))
-    assert gaps.grid_margin(50.0) == pytest.approx((2**-0.25, 0.5))
+        assert gaps.grid_margin(64 * 2 ** (-j / 4) * 1.0001) == pytest.approx((64 * 2 ** (-j / 4), 1 / (j * (j + 1))))
+    assert gaps.grid_margin(500.0) == pytest.approx((64 * 2**-0.25, 0.5))
     assert gaps.grid_margin(-1.0)[0] <= gaps.SMALLEST
-    assert sum(gaps.grid_margin(2 ** (-j / 4))[1] for j in range(1, 40)) == pytest.approx(1 - 1 / 40)
+    assert sum(gaps.grid_margin(64 * 2 ** (-j / 4))[1] for j in range(1, 40)) == pytest.approx(1 - 1 / 40)
+    for margin in (0.01, 0.5, 1.0, 5.2):  # no more than a quarter of a doubling is lost
+        assert 2**-0.25 * margin * 0.999 <= gaps.grid_margin(margin)[0] <= margin
 
 
 def test_layers_without_units_pay_half_for_their_path_norm():

@@ -48,11 +48,10 @@ CURVES = (
 def test_intervals_cover_after_adaptive_rounds():
     """90 % intervals of rounds that stop when they are narrow cover m* in 90 % less three standard errors.
 
-    So for every curve, for all together (of 240 sweeps 84.2 % at least), and for the third of each curve's sweeps that
-    end first. Every sweep ends within ±20 % or its budget, after 60 runs or more, in at most 250 runs nine times of
-    ten.
+    So for every curve, and for all together: of 240 sweeps 84.2 % at least. Every sweep ends within ±20 % or its
+    budget, after 60 runs or more, in at most 250 runs nine times of ten.
     """
-    sweeps, all_hits, first_hits = 40, 0, []
+    sweeps, all_hits = 40, 0
     for place, (curve, middle) in enumerate(CURVES):
         rng, hits, trials = np.random.default_rng([3, place]), [], []
         for _ in range(sweeps):
@@ -66,10 +65,25 @@ def test_intervals_cover_after_adaptive_rounds():
         assert min(trials) >= 60
         assert np.quantile(trials, 0.9) <= 250
         all_hits += sum(hits)
-        first_hits += [hits[i] for i in np.argsort(trials, kind="stable")[: sweeps // 3]]
     runs = sweeps * len(CURVES)
     assert all_hits / runs >= 0.9 - 3 * (0.09 / runs) ** 0.5
-    assert np.mean(first_hits) >= 0.9 - 3 * (0.09 / len(first_hits)) ** 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_intervals_of_sweeps_that_end_first_cover():
+    """Of 150 sweeps of a slow rise the 50 that end first cover in 90 % less three standard errors, as all do.
+
+    Runs that happen to look steep end a sweep early: without widening (`widen`) some 65 to 75 % of these cover.
+    """
+    rng, found = np.random.default_rng([3, 99]), []
+    for _ in range(150):
+        middle = 40 * 8 ** float(rng.random())
+        found.append((middle, estimate_threshold(100, played(logistic(middle, 0.7), rng, batch=12), rounds=True)))
+    covers = np.array([(one.low or 0) <= middle <= (one.high or inf) for middle, one in found])
+    first = np.argsort([one.trials for _, one in found], kind="stable")[:50]
+    assert covers.mean() >= 0.9 - 3 * (0.09 / 150) ** 0.5
+    assert covers[first].mean() >= 0.9 - 3 * (0.09 / 50) ** 0.5
 
 
 def test_coverage_is_stated_where_it_was_measured():

@@ -44,6 +44,7 @@ SIGNS = 200  # draws for the floor
 SHOWN_UP_TO = 100.0  # on the figure
 QUANTILE = 0.01  # of the training margins: γ, before it is rounded down to the grid
 SMALLEST = 1e-3  # of γ, where that is not above 0
+LARGEST = 64.0  # the grid of γ begins below it
 STORED_BITS = 32  # of each parameter
 LEAST_PROBABILITY: dict[Law, float | None] = {"uniform": 0.5, "biased": 1 - BIAS, "sticky": None}
 CASES: dict[Scale, tuple[tuple[Law, int, int], ...]] = {
@@ -137,14 +138,14 @@ def rungs(law: Law, context: int, samples: int, seed: np.random.SeedSequence) ->
 
 
 def grid_margin(margin: float) -> tuple[float, float]:
-    """The largest γ of the grid 2^{−j/4}, j ≥ 1, that a measured margin reaches, and its share 1/(j(j + 1)) of δ.
+    """The largest γ of the grid 64 · 2^{−j/4}, j ≥ 1, that a measured margin reaches, and its share 1/(j(j + 1)) of δ.
 
     Statement  If for every γ of the grid a bound on its ramp loss fails with probability ≤ δ times γ's share, then with
                probability ≥ 1 − δ it holds for the γ that is chosen after training.
     Proof      A union bound; the shares add up to one. This is the peeling of 1/γ.
     Source     Textbook (Rule 4).
     """
-    rounded, share = peeled(1 / max(margin, SMALLEST))
+    rounded, share = peeled(1 / max(margin, SMALLEST), scale=1 / LARGEST)
     return 1 / rounded, share
 
 

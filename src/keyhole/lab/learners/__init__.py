@@ -27,12 +27,14 @@ from keyhole.lab.learners.registry import (
     register_family,
     register_learner,
 )
+from keyhole.lab.learners.scikit import Estimator
 from keyhole.lab.learners.set_settings import SetSettings
 from keyhole.lab.learners.settings import TransformerSettings, changed
 from keyhole.lab.learners.transformer import TransformerLearner, transformer_with_preset
 
 __all__ = [
     "LAWS",
+    "Estimator",
     "Fitted",
     "Learner",
     "Observable",
