@@ -23,7 +23,7 @@ KEYS = [  # golden: fields are only ever added
     "keyhole", "schema", "task", "learner", "schedule", "quantile", "confidence", "thresholds", "laws", "verdict",
     "cells", "certified", "certificates", "certificates_delta", "certificates_wrong", "beside", "runs", "made",
     "seconds", "trivial_accuracy", "trivial_remedy", "what", "by", "remarks", "other_versions", "limits",
-    "coverage", "plan_hash",
+    "coverage", "plan_hash", "attempts", "time_limit", "full_steps", "floors",
 ]  # fmt: skip
 THRESHOLD = ["context", "m", "low", "high", "censored", "plateau", "slope", "trials", "unfitted"]
 CELL = ["context", "samples", "trials", "successes", "fitted", "steps", "unfitted_failures", "fitted_failures"]

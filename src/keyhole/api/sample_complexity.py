@@ -22,7 +22,7 @@ from keyhole.lab.laws import (
 from keyhole.lab.learners import Learner, StatesLimits
 from keyhole.lab.plans import Plan, write_plan
 from keyhole.lab.runs import SUCCESS
-from keyhole.lab.thresholds import Adaptive, Sweep, Threshold
+from keyhole.lab.thresholds import Adaptive, Attempt, Sweep, Threshold
 from keyhole.show.document import Document
 from keyhole.show.sample_complexity import sample_complexity_document
 from keyhole.show.site import save_figure
@@ -44,6 +44,9 @@ class SampleComplexity(Result):
     floors: dict[int, float | None]
     verdict: LawVerdict | None  # of the laws of growth, where there are contexts enough
     laws: tuple[str, ...] = ()  # names of the growth laws that are compared
+    attempts: tuple[Attempt, ...] = ()  # with few steps first, where a limit of time was given
+    time_limit: float | None = None  # in seconds
+    full_steps: int | None = None  # that each run might have taken, where steps were tried one budget after the other
     settled: tuple[RunCertificate, ...] = ()  # certificates of the successful runs, where they were asked for
     beside: tuple["SampleComplexity", ...] = ()  # the same question put to other learners
 
@@ -67,7 +70,8 @@ class SampleComplexity(Result):
     @property
     def runs(self) -> int:
         """How many runs it rests on, those of the learners beside it included."""
-        return len(self.sweep.rows) + sum(other.runs for other in self.beside)
+        earlier = sum(one.trials for one in self.attempts if one.steps != self.attempts[-1].steps)
+        return len(self.sweep.rows) + earlier + sum(other.runs for other in self.beside)
 
     @property
     def made(self) -> int:
@@ -178,6 +182,10 @@ class SampleComplexity(Result):
             "limits": _limits(plan.learner, plan.task),
             "coverage": plan.schedule.design.coverage if isinstance(plan.schedule, Adaptive) else None,
             "plan_hash": self.plan.hash,
+            "attempts": [asdict(one) for one in self.attempts],
+            "time_limit": self.time_limit,
+            "full_steps": self.full_steps,
+            "floors": [{"context": context, "floor": floor} for context, floor in self.floors.items()],
         }
 
 

@@ -9,6 +9,8 @@ import typer
 from keyhole.cli.arguments import counts, file_place, folder_place, names, refuse_ignored, settings
 from keyhole.errors import ArgumentError, KeyholeError
 
+ONLINE_SECONDS = 180  # of trying on fresh samples, if no limit is given
+
 TASK = (
     "What is learned: and:3, parity:3, majority:5, threshold:2:5, random:3, or a formula. Its positions are drawn anew "
     "for every run."
@@ -24,6 +26,7 @@ SET = "Other settings of the transformer: width=32,heads=2,rate=1e-3; an unknown
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
 SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
+TIME = f"With --online: about how long to try, with ever more steps a run; {ONLINE_SECONDS} if not given, 0: no limit."
 BUDGET, PRECISION, QUANTILE = 400, 0.2, 0.5
 ENGINE = "Where runs are made: processes (of this machine), here (in this process), or ray (a Ray cluster)."
 PLAN = "Carry out the sweeps of this TOML file instead of a TASK; see --save-plan."
@@ -37,6 +40,7 @@ def learn_command(
     context: Annotated[str, typer.Option(help=CONTEXT, metavar="LIST", show_default=False)] = "",
     samples: Annotated[str, typer.Option(help=SAMPLES, metavar="LIST")] = "",
     online: Annotated[bool, typer.Option("--online", help="Learn from fresh samples, no fixed training set.")] = False,
+    time_limit: Annotated[float | None, typer.Option(help=TIME, metavar="SECONDS", min=0, show_default=False)] = None,
     learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "transformer",
     beside: Annotated[str, typer.Option(help=BESIDE, metavar="LIST", show_default=False)] = "",
     preset: Annotated[str, typer.Option(help=PRESET, metavar="NAME")] = "default",
@@ -94,7 +98,7 @@ def learn_command(
 
       keyhole learn and:3 --context 25..200 --beside elimination --out figures
 
-      keyhole learn parity:3 --context 15,20 --online --preset parity --seeds 10
+      keyhole learn parity:4 --context 30 --online --preset parity --seeds 4 --beside gf2
 
       keyhole learn and:3 --context 50 --samples 200 --certify --assume-junta 3
 
@@ -111,6 +115,7 @@ def learn_command(
     if plan is not None:
         given = {
             "TASK": task, "--context": context, "--samples": samples, "--online": online, "--beside": beside,
+            "--time-limit": time_limit is not None,
             "--learner": learner != "transformer", "--preset": preset != "default", "--set": set_,
             "--quantile": quantile != QUANTILE, "--precision": precision != PRECISION, "--seeds": seeds is not None,
             "--budget": budget != BUDGET, "--law": law, "--noise": noise, "--feature-noise": feature_noise,
@@ -136,6 +141,7 @@ def learn_command(
                 counts(context),
                 samples=counts(samples) if samples else (),
                 online=online,
+                time_limit=_limit(time_limit) if online else time_limit,
                 learner=learner,
                 beside=names(beside) if beside else (),
                 preset=preset,
@@ -212,6 +218,11 @@ def _carry_out(plan: Path, data: Path | None, *, out: Path | None, as_json: bool
         typer.echo(f"wrote {result.save(out)}", err=True)
 
 
+def _limit(seconds: float | None) -> float | None:
+    """The limit of time on fresh samples: the usual one, the one given, or none where 0 is."""
+    return ONLINE_SECONDS if seconds is None else seconds or None
+
+
 def hints(record: Mapping[str, Any]) -> list[str]:
     """Which options help, where the answer wants something."""
     asked = [record, *record["beside"]]
@@ -232,11 +243,20 @@ def what_to_try(record: Mapping[str, Any]) -> list[str]:
     if parity and not (online and "parity" in record["by"]):
         told.append("--online --preset parity learns parities from fresh samples, where training sets of few do not.")
     if online:
-        steps = record["learner"]["steps"]
-        told.append(f"--set steps={4 * steps} trains four times as long; a shorter --context shows whether that helps.")
-    if parity:
+        told.append(_more_steps(record))
+    if parity and not any(other["by"].startswith("gf2") for other in record["beside"]):
         told.append("--learner gf2 solves parities by elimination, and shows how many samples suffice.")
     return told or ["--learner elimination, or --beside elimination, shows how many samples suffice without training."]
+
+
+def _more_steps(record: Mapping[str, Any]) -> str:
+    """How to train longer: in more time, where that was short, or with more steps."""
+    steps, limit = record["learner"]["steps"], record["time_limit"]
+    shorter = "a shorter --context shows whether that helps."
+    full = record["full_steps"]
+    if limit and full > steps:
+        return f"--time-limit {4 * limit:g} tries four times as long, --time-limit 0 all {full:,} steps; {shorter}"
+    return f"--set steps={4 * steps} trains four times as long; {shorter}"
 
 
 def was_interrupted(error: BaseException | None) -> bool:

@@ -8,6 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from keyhole.lab.learners.base import (
+    CountsSteps,
     Fitted,
     Learner,
     Observable,
@@ -34,6 +35,7 @@ from keyhole.lab.learners.transformer import TransformerLearner, transformer_wit
 
 __all__ = [
     "LAWS",
+    "CountsSteps",
     "Estimator",
     "Fitted",
     "Learner",
