@@ -212,7 +212,7 @@ def test_enumeration_and_sample_size_are_told_apart():
     sample, terms = labelled(AND, 60, 200, 0), replace(UNIFORM, assume_junta=3)
     listed = certificate_of(planted(AND, 60), sample, terms=terms)
     assert "the target, by enumeration (certain if what is assumed holds)" in flat(text(listed))
-    assert "identified: yes, by enumeration" in flat(text(listed))
+    assert "identified as the target: yes, by enumeration" in flat(text(listed))
     stopped = replace(listed.network_free.search, finished=False, only=None, reason="the time was up")
     told = identify(AND, sample, 3, uniform_law(2), 0.01, stopped)
     sized = replace(listed, identification=told)

@@ -155,17 +155,17 @@ def _online(record: Record) -> list[Element]:
             str(cell["trials"]),
             str(cell["successes"]),
             f"{cell['steps']:,.0f}" if cell["successes"] else "–",
-            _seen(record, cell["steps"]) if cell["successes"] else "–",
+            _fresh_samples(record, cell["steps"]) if cell["successes"] else "–",
         )
         for cell in record["cells"]
     ]
     columns += [Column("median steps", "right"), Column("samples", "right")]
-    seen = _seen(record, record["learner"].get("steps"))
+    seen = _fresh_samples(record, record["learner"].get("steps"))
     tried = f"each run had up to {record['learner']['steps']:,} steps, {seen} fresh samples" if seen != "–" else ""
     return [Grid(columns, rows), *([Lines(tried)] if tried else []), *_fruitless(record)]
 
 
-def _seen(record: Record, steps: float | None) -> str:
+def _fresh_samples(record: Record, steps: float | None) -> str:
     """How many fresh samples so many steps see, where the learner says how many a step takes."""
     batch = record["learner"].get("batch")
     return f"{round(steps * batch):,}" if steps and batch else "–"
