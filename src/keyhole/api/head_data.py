@@ -12,7 +12,7 @@ from keyhole.api.opening import Source, array_of, tokens_of_bits
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.images import read_images
 from keyhole.files.reading import parse_json, read_text
-from keyhole.pretrained import Given, Pieces, Prepared, TextReader, patches, text_reader
+from keyhole.pretrained import Given, Pieces, Prepared, Runs, TextReader, patches, text_reader
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +64,7 @@ def head_data(
     raise ArgumentError("Data are needed, and none were given; give text, images or rows.")
 
 
-def text_pieces(
-    model: Prepared, text: str | Path | Sequence[str], longest: int
-) -> tuple[list[Pieces], TextReader, str]:
+def text_pieces(model: Runs, text: str | Path | Sequence[str], longest: int) -> tuple[list[Pieces], TextReader, str]:
     """Texts, one on each line of a file, cut into inputs of at most so many tokens; their reader, and their name."""
     if isinstance(text, str | Path):
         try:
@@ -85,7 +83,7 @@ def text_pieces(
     return inputs, reader, name
 
 
-def text_data(model: Prepared, text: str | Path | Sequence[str], longest: int) -> HeadData:
+def text_data(model: Runs, text: str | Path | Sequence[str], longest: int) -> HeadData:
     """Texts as inputs, the tokens that the tokenizer adds being sinks, and the first row of a causal model."""
     inputs, reader, name = text_pieces(model, text, longest)
     first = bool(model.checkpoint.causal)

@@ -1,19 +1,20 @@
 """What do a checkpoint's heads do on data? Every head's spread, range and sinks, a verdict each, beside controls."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.head_data import HeadData, head_data, require_one_kind
+from keyhole.api.head_data import HeadData, head_data, require_one_kind, text_data
 from keyhole.api.opening import open_checkpoint
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.pretrained import (
     CONTROLS,
+    REDRAWN,
     RULE,
     USE,
     VERDICTS,
@@ -21,11 +22,15 @@ from keyhole.pretrained import (
     Checkpoint,
     Control,
     HeadUse,
+    OutsideCheckpoint,
     Prepared,
+    Runs,
     controlled,
     filled,
     head_use,
+    outside_model,
     prepare,
+    redrawn,
     word_maps,
 )
 from keyhole.progress import Progress, Watch, ignore
@@ -54,16 +59,19 @@ class Heads(Result):
     schema: ClassVar[str] = "heads/1"
     has_figure: ClassVar[bool] = True
 
-    checkpoint: Checkpoint
+    checkpoint: Checkpoint | OutsideCheckpoint
     data: str  # what the inputs were
     sinks: str  # which rows count as sinks
     queries: str
     lengths: tuple[int, int]  # the shortest and the longest input, in rows
     use: HeadUse
-    controls: Mapping[Control, HeadUse]
+    controls: Mapping[str, HeadUse]
     statistic: str  # that the figure shows
     seed: int
     shown: HeadMap | None = None
+    controls_are: Mapping[str, str] = field(
+        default_factory=lambda: {str(name): what for name, what in CONTROLS.items()}
+    )
 
     @property
     def summary(self) -> str:
@@ -160,7 +168,7 @@ class Heads(Result):
                 for head in range(sizes.heads)
             ],
             "counts": {name: verdict_counts(use) for name, use in (("trained", self.use), *self.controls.items())},
-            "control_is": {name: CONTROLS[name] for name in self.controls},
+            "control_is": {name: self.controls_are[name] for name in self.controls},
             "seed": self.seed,
             "map": None
             if self.shown is None
@@ -211,6 +219,7 @@ def heads(
     line: int = 1,
     controls: bool = True,
     seed: int = 0,
+    through: str = "keyhole",
     watch: Watch = ignore,
 ) -> Heads:
     """What every head of a checkpoint does on text, on images, or on rows of numbers.
@@ -225,29 +234,33 @@ def heads(
     Sinks are the tokens that the tokenizer adds, the [CLS] row of an image, and the first row of a causal model. With
     queries="first" only the first row is looked at, as where a model is read at [CLS]. `head` (layer and head, from 0)
     adds its attention on input number `line`, from 1. `config` has settings that no file beside the weights says, or is
-    a JSON file of them. The maps are our own forward pass's, in single precision.
+    a JSON file of them. The maps are our own forward pass's, in single precision; with through="transformers" that
+    package runs a local folder's model on text, for architectures that ours does not know, beside one control.
     """
     require_one_kind(text=text, images=images, rows=rows)
     if statistic not in USE:
         raise ArgumentError(f"The statistic {statistic!r} was asked for; there are {', '.join(USE)}.")
     if queries not in ("all", "first"):
         raise ArgumentError(f"The queries {queries!r} were asked for; they are all or first.")
-    checkpoint = open_checkpoint(source, architecture=architecture, config=config)
-    model = prepare(checkpoint, single=True)
+    model, controlling = _opened(source, through, text, architecture, config)
+    checkpoint = model.checkpoint
     if head is not None and not (0 <= head[0] < checkpoint.sizes.layers and 0 <= head[1] < checkpoint.sizes.heads):
         raise ArgumentError(
             f"Head {head[0] + 1}-{head[1] + 1} was asked for, and there are {checkpoint.sizes.layers} layers of "
             f"{checkpoint.sizes.heads} heads, counted from 1."
         )
-    data = head_data(model, source, text=text, images=images, rows=rows, longest=longest)
+    if isinstance(model, Prepared):
+        data = head_data(model, source, text=text, images=images, rows=rows, longest=longest)
+    else:
+        data = text_data(model, [] if text is None else text, longest)
     data = data.first_alone() if queries == "first" else data
-    names: list[Control] = list(CONTROLS) if controls else []
+    names = list(controlling) if controls else []
     of = len(data.lengths) * (1 + len(names))
     use = head_use(model, data.lengths, data.give, ordered=data.ordered, watch=part_of(watch, "trained", 0, of))
     found = {}
     for number, name in enumerate(names, 1):
         view = part_of(watch, name, number * len(data.lengths), of)
-        run = controlled(model, name, seed)
+        run = controlling[name][1](seed)
         found[name] = head_use(run, data.lengths, data.give, ordered=data.ordered, watch=view)
     return Heads(
         checkpoint=checkpoint,
@@ -260,7 +273,34 @@ def heads(
         statistic=statistic,
         seed=seed,
         shown=None if head is None else _shown(model, data, head, line),
+        controls_are={name: what for name, (what, _) in controlling.items()},
     )
+
+
+Controlling = dict[str, tuple[str, Callable[[int], Runs]]]  # a control's name → what it is, and the model for a seed
+
+
+def _opened(
+    source: str | Path | Mapping[str, Any],
+    through: str,
+    text: object,
+    architecture: Architecture | str | None,
+    config: str | Path | Mapping[str, Any] | None,
+) -> tuple[Runs, Controlling]:
+    """The model by the forward pass that is asked for, and its controls."""
+    if through == "transformers":
+        if text is None or architecture is not None or config is not None or isinstance(source, Mapping):
+            raise ArgumentError("transformers runs a folder's own model on text; give these two, and no settings.")
+        outside = outside_model(source)
+        return outside, {"random": (REDRAWN, lambda seed: redrawn(outside, seed))}
+    if through != "keyhole":
+        raise ArgumentError(f"The forward pass of {through!r} was asked for; there are keyhole's and transformers'.")
+    model = prepare(open_checkpoint(source, architecture=architecture, config=config), single=True)
+
+    def made(name: Control) -> Callable[[int], Runs]:
+        return lambda seed: controlled(model, name, seed)
+
+    return model, {name: (what, made(name)) for name, what in CONTROLS.items()}
 
 
 def part_of(watch: Watch, name: str, before: int, of: int) -> Watch:
@@ -272,7 +312,7 @@ def part_of(watch: Watch, name: str, before: int, of: int) -> Watch:
     return told
 
 
-def _shown(model: Prepared, data: HeadData, head: tuple[int, int], line: int) -> HeadMap:
+def _shown(model: Runs, data: HeadData, head: tuple[int, int], line: int) -> HeadMap:
     if not 1 <= line <= len(data.lengths):
         raise ArgumentError(f"Input {line} was to be drawn, and there are {len(data.lengths)}, counted from 1.")
     if data.lengths[line - 1] > LONGEST_DRAWN:

@@ -59,6 +59,9 @@ def heads_command(
     architecture: Annotated[
         str | None, typer.Option(help="Its family, such as bert or gpt2; else it is recognised.")
     ] = None,
+    through: Annotated[
+        str, typer.Option(help="Who runs the model: keyhole, or transformers (text; other families).")
+    ] = "keyhole",
     longest: Annotated[int, typer.Option(help="Tokens of one input; longer texts are cut.", min=8, max=4096)] = 128,
     queries: Annotated[str, typer.Option(help="all rows, or the first alone (a model read at [CLS]).")] = "all",
     statistic: Annotated[
@@ -100,6 +103,7 @@ def heads_command(
         "--head": against and head is not None, "--rows": conllu is not None and rows is not None,
         "--no-controls": against and not controls, "--queries": (against or estimator) and queries != "all",
         "--statistic": (against or estimator) and statistic != "entropy", "--line": estimator and line != 1,
+        "--through": (against or estimator) and through != "keyhole",
     }  # fmt: skip
     refuse_ignored(ignored, "heads are asked as estimators" if estimator else "heads are set against a relation")
     _require_whole(conllu, test, rows, nearest=nearest)
@@ -149,6 +153,7 @@ def heads_command(
                 line=line,
                 controls=controls,
                 seed=seed,
+                through=through,
                 watch=watch,
             )
     if json:

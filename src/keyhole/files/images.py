@@ -22,7 +22,7 @@ def read_images(folder: Path, channels: int, size: tuple[int, int] | None = None
     width) they are resized to it by Pillow's filter of that number (2: bilinear).
     """
     if channels not in (1, 3):
-        raise DataError(f"The model reads images of {channels} channels; give them as one array (n, channels, …).")
+        raise DataError("The model's patches are no squares of one or three channels; give one array (n, channels, …).")
     paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in ENDINGS and path.is_file())
     if not paths:
         raise DataError(f"{str(folder)!r} has no images; it takes files that end in {', '.join(ENDINGS)}.")

@@ -28,6 +28,7 @@ from keyhole.pretrained.fixed_query import FixedQueryLayer as FixedQueryLayer
 from keyhole.pretrained.fixed_query import fixed_query_layer as fixed_query_layer
 from keyhole.pretrained.fixed_query import fixed_query_profile as fixed_query_profile
 from keyhole.pretrained.forward import Prepared as Prepared
+from keyhole.pretrained.forward import Runs as Runs
 from keyhole.pretrained.forward import batches as batches
 from keyhole.pretrained.forward import filled as filled
 from keyhole.pretrained.forward import patches as patches
@@ -61,6 +62,10 @@ from keyhole.pretrained.texts import Pieces as Pieces
 from keyhole.pretrained.texts import TextReader as TextReader
 from keyhole.pretrained.texts import text_reader as text_reader
 from keyhole.pretrained.torch_encoder import read_foreign as read_foreign
+from keyhole.pretrained.transformers_maps import REDRAWN as REDRAWN
+from keyhole.pretrained.transformers_maps import OutsideCheckpoint as OutsideCheckpoint
+from keyhole.pretrained.transformers_maps import outside_model as outside_model
+from keyhole.pretrained.transformers_maps import redrawn as redrawn
 from keyhole.pretrained.vocabulary import Vocabulary as Vocabulary
 from keyhole.pretrained.vocabulary import read_vocabulary as read_vocabulary
 from keyhole.pretrained.weight_files import ENDINGS as ENDINGS

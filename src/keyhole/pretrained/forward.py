@@ -7,7 +7,7 @@ single for long corpora.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -29,6 +29,21 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "silu": lambda x: x / (1 + np.exp(-np.clip(x, -700, None))),
     "tanh": np.tanh,
 }
+
+
+@runtime_checkable
+class Runs(Protocol):
+    """What heads are looked at in: a model that makes rows of tokens, and shows its maps when it is run."""
+
+    @property
+    def checkpoint(self) -> Any:
+        """What is known of the model: its source, sizes, embedding, and whether it is causal."""
+
+    def embed(self, tokens: np.ndarray) -> np.ndarray:
+        """The rows of tokens."""
+
+    def run(self, rows: np.ndarray, visible: np.ndarray | None = None, look: Look | None = None) -> np.ndarray:
+        """The last rows; `look` is shown each layer's maps."""
 
 
 @dataclass(frozen=True, eq=False)

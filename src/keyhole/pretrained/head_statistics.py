@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from keyhole.errors import DataError
-from keyhole.pretrained.forward import Maps, Prepared, batches, filled
+from keyhole.pretrained.forward import Maps, Runs, batches, filled
 from keyhole.progress import Progress, Watch, ignore
 
 USE: Mapping[str, str] = MappingProxyType(
@@ -110,7 +110,7 @@ def verdict(entropy: float, share: float, near: float) -> str:
 
 
 def head_use(
-    model: Prepared,
+    model: Runs,
     lengths: Sequence[int],
     give: Callable[[int], Given],
     *,

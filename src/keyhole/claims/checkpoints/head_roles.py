@@ -10,7 +10,7 @@ from keyhole.claims.checkpoints.sentences import SENTENCES
 from keyhole.claims.checkpoints.sources import DIGITS, LABELS, TSP, VIT, VIT_SETTINGS, measured, named
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Figure
-from keyhole.pretrained import PACKAGED, Checkpoint, HeadUse, fixed_query_layer, patches, prepare
+from keyhole.pretrained import PACKAGED, Checkpoint, HeadUse, fixed_query_layer, load_checkpoint, patches, prepare
 from keyhole.verdicts import ClaimVerdict
 
 RESAMPLES = 200
@@ -58,7 +58,7 @@ def measure_vision(scale: Scale, seed: int) -> Outcome:
 def _vision(count: int, seed: int) -> Outcome:
     model, images, labels = VIT.find(), read_digits(DIGITS.find()), read_labels(LABELS.find())
     found = heads(model, images=images[:count], config=VIT_SETTINGS, queries="first", seed=seed)
-    read, right, spread = recognised(found.checkpoint, images, labels)
+    read, right, spread = recognised(load_checkpoint(model, config=VIT_SETTINGS), images, labels)
     share = Counted(found.use, ("sparse", "sink", "near-uniform"), seed)
     selective = Counted(found.use, ("sparse", "sink"), seed)
     even = share.of(found.controls["random"], ("near-uniform",))
