@@ -8,7 +8,9 @@ QUIET  := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_
 WORKERS ?= 2
 SIMULATIONS := bench/laws.py bench/coverage.py
 
-.PHONY: help install reproduce check format test test-fast test-long test-thorough test-extras bench tune simulate clean
+REGISTERED := --plan data/registered/plan.toml --data data/registered
+
+.PHONY: help install registered registered-analysis reproduce check format test test-fast test-long test-thorough test-extras bench tune simulate clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -57,7 +59,7 @@ test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is o
 	$(QUIET) PYTHONPATH=$(VENV)/lens-4 $(BIN)/python -m pytest --extras tests/compiler/export/test_lens.py tests/pretrained/test_exports.py
 
 bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the machine's own limit
-	@for part in $(filter-out bench/tune.py bench/bounded.py bench/depth.py bench/protocol.py $(SIMULATIONS),$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done
+	@for part in $(filter-out bench/tune.py bench/bounded.py bench/depth.py bench/protocol.py bench/registered.py $(SIMULATIONS),$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done
 
 tune: install  ## how the laboratory's presets were chosen: the rule, run again (about 10 minutes)
 	$(QUIET) $(BIN)/python bench/tune.py
@@ -65,6 +67,13 @@ tune: install  ## how the laboratory's presets were chosen: the rule, run again 
 
 simulate: install  ## how often growth laws are named rightly and wrongly, and intervals cover (about five minutes)
 	@for part in $(SIMULATIONS); do $(QUIET) $(BIN)/python $$part || exit 1; done
+
+registered: install  ## go on with the registered experiment on growth laws: hours; rows go to data/registered as they come
+	$(QUIET) nice -n 19 $(BIN)/keyhole learn $(REGISTERED) --workers 1
+
+registered-analysis: install  ## what the rows of the registered experiment say so far
+	$(BIN)/keyhole learn $(REGISTERED) --only-found
+	$(BIN)/python bench/registered.py --outside
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -70,6 +70,10 @@ def use_functions_of_data(folder: Path) -> None:
         "and:2", [8], samples=[40], seeds=2, learner="elimination", store=folder / "store", workers=1
     )
     assert_type(answer, keyhole.SampleComplexity)
+    with keyhole.engine("here") as executor:
+        assert executor is not None
+    planned = keyhole.run_plan(answer.plan, store=folder / "store", make=False)
+    assert_type(planned, keyhole.PlanResult)
     sweeps = keyhole.stored_sweeps(folder / "store")
     assert_type(sweeps, keyhole.StoredSweeps)
     runs = keyhole.runs(store=folder / "store")
@@ -80,6 +84,8 @@ def use_functions_of_data(folder: Path) -> None:
     bounds = keyhole.bound_runs(folder / "store")
     assert_type(bounds, keyhole.RunBounds)
     keyhole.forget_runs(runs[:1])
+    learned = keyhole.curve((np.eye(30), np.arange(30) % 2), learner="sklearn:tree", splits=2)
+    assert_type(learned, keyhole.Curve)
     small: dict[str, str | float | None] = {"heads": 1, "width": 4, "hidden": 4, "steps": 2, "every": 2}
     trained = keyhole.train("and:2", 6, 10, settings=small, store=folder / "store")
     assert_type(trained, keyhole.Trained)

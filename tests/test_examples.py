@@ -222,3 +222,15 @@ def test_suite_pytorch():
     run = subprocess.run([sys.executable, EXAMPLES / "suite_pytorch.py"], capture_output=True, text=True, check=True)
     average = next(line for line in run.stdout.splitlines() if line.startswith("average"))
     assert average.split() == ["average", "1.00", "1.00", "1.00", average.split()[-1]]
+
+
+@pytest.mark.slow
+def test_your_table(capsys):
+    """The example says of each learner how many rows 92 % take, and irrelevant columns cost the ridge more."""
+    runpy.run_path(str(EXAMPLES / "your_table.py"), run_name="__main__")
+    said = capsys.readouterr().out
+    ridge, lasso = (line for line in said.splitlines() if "irrelevant columns:" in line)
+    assert ridge.startswith("sklearn:logistic: rows for 92 %:")
+    cost = [float(line.split("irrelevant columns: ")[1].split()[0].replace("more", "inf")) for line in (ridge, lasso)]
+    assert cost[0] > 2 * cost[1]
+    assert "labels = 8: 1,797 rows of 64 columns" in said

@@ -46,8 +46,11 @@ if TYPE_CHECKING:
     from keyhole.api.checkpoint_norms import checkpoint_norms as checkpoint_norms
     from keyhole.api.compile import Compiled as Compiled
     from keyhole.api.compile import compile as compile  # noqa: A004  (the name of the question)
+    from keyhole.api.curve import Curve as Curve
+    from keyhole.api.curve import curve as curve
     from keyhole.api.describe import Description as Description
     from keyhole.api.describe import describe as describe
+    from keyhole.api.engine import engine as engine
     from keyhole.api.exchangeable import Exchangeability as Exchangeability
     from keyhole.api.exchangeable import exchangeable as exchangeable
     from keyhole.api.fit import Fit as Fit
@@ -63,6 +66,8 @@ if TYPE_CHECKING:
     from keyhole.api.model_order import model_order as model_order
     from keyhole.api.norms import Norms as Norms
     from keyhole.api.norms import norms as norms
+    from keyhole.api.plans import PlanResult as PlanResult
+    from keyhole.api.plans import run_plan as run_plan
     from keyhole.api.pretrain import pretrain as pretrain
     from keyhole.api.pretraining import Pretraining as Pretraining
     from keyhole.api.respond import Response as Response
@@ -98,6 +103,7 @@ _HOMES = {  # public name → the module that has it
     "CheckpointNorms": "api.checkpoint_norms",
     "Claims": "claims.reproduction",
     "Compiled": "api.compile",
+    "Curve": "api.curve",
     "Description": "api.describe",
     "Exchangeability": "api.exchangeable",
     "Findings": "claims.reproduction",
@@ -108,6 +114,7 @@ _HOMES = {  # public name → the module that has it
     "KeyholeError": "errors",
     "ModelOrder": "api.model_order",
     "Norms": "api.norms",
+    "PlanResult": "api.plans",
     "Pretraining": "api.pretraining",
     "Response": "api.respond",
     "RunBounds": "api.bound_runs",
@@ -125,7 +132,9 @@ _HOMES = {  # public name → the module that has it
     "check": "api.check",
     "checkpoint_norms": "api.checkpoint_norms",
     "compile": "api.compile",
+    "curve": "api.curve",
     "describe": "api.describe",
+    "engine": "api.engine",
     "exchangeable": "api.exchangeable",
     "fit": "api.fit",
     "follow": "api.follow",
@@ -139,6 +148,7 @@ _HOMES = {  # public name → the module that has it
     "norms": "api.norms",
     "pretrain": "api.pretrain",
     "reproduce": "claims.reproduction",
+    "run_plan": "api.plans",
     "respond": "api.respond",
     "runs": "api.runs",
     "score": "api.score",

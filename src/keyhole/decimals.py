@@ -8,6 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import isfinite, isinf, isnan
 
 ASKED = 12  # digits of a probability that was asked for; what its products with shares add beyond is rounding
+NINES = 9  # digits of a margin at most
 SURE = 1e-6  # chances of failure below this are printed themselves, not taken from 1
 
 
@@ -27,6 +28,16 @@ def at_least(value: float | Decimal, digits: int = 3, *, places: int | None = No
     ('1.6', '0.999999999', '13.7')
     """
     return _printed(value, digits, places, ROUND_FLOOR)
+
+
+def margin(value: float, digits: int = 3) -> str:
+    """A margin, rounded down: three digits, or more where these are nines, so that almost 1 is not read as 0.999.
+
+    >>> margin(1.6069343910872167), margin(0.9999999999999891), margin(0.99951)
+    ('1.6', '0.999999999', '0.9995')
+    """
+    shown = at_least(value, digits)
+    return margin(value, digits + 1) if set(shown) == set("0.9") and digits < NINES else shown
 
 
 def chance(probability: float, times: int = 1, *, digits: int = 6) -> str:

@@ -73,7 +73,8 @@ def record_of(**changes):
     cells = [{"context": 30, "samples": None, "trials": 5, "successes": 0, "steps": 20000.0}]
     learner = {"name": "transformer", "steps": 20000, "batch": 256}
     kind = {"schedule": {"kind": "online"}, "learner": learner, "cells": cells}
-    return {"what": "parity:4", "by": "transformer (parity)", **kind, **changes}
+    usual = {"what": "parity:4", "by": "transformer (parity)", "time_limit": None, "full_steps": None, "beside": []}
+    return {**usual, **kind, **changes}
 
 
 def test_where_nothing_succeeds_there_is_something_to_try(compared):
@@ -83,6 +84,8 @@ def test_where_nothing_succeeds_there_is_something_to_try(compared):
     assert few[0].startswith("--online --preset parity")
     assert "elimination" in what_to_try(record_of(what="and:9", schedule={"kind": "grid"}))[0]
     assert what_to_try(compared.record()) == []
+    short = record_of(time_limit=180.0, full_steps=80_000)
+    assert "--time-limit 720 tries four times as long, --time-limit 0 all 80,000 steps" in what_to_try(short)[0]
 
 
 def test_what_was_tried_online_is_said_in_steps_and_samples(compared):
@@ -91,5 +94,10 @@ def test_what_was_tried_online_is_said_in_steps_and_samples(compared):
     shown = " ".join(to_text(sample_complexity_document(online)).split())
     assert "each run had up to 20,000 steps, 5,120,000 fresh samples" in shown
     assert "none of 5 runs succeeded, on fresh samples" in shown
+    tried = [{"context": 30, "steps": 1250 * 2**k, "trials": 5, "successes": 0, "seconds": 9.0} for k in range(2)]
+    limited = {**online, "attempts": tried, "time_limit": 180.0, "full_steps": 80_000}
+    shown = " ".join(to_text(sample_complexity_document(limited)).split())
+    assert "tried within 180 s, twice the steps each time until half of the runs succeed" in shown
+    assert "30 1,250 320,000 5 0 9 30 2,500 640,000 5 0 9" in shown
     won = [{**online["cells"][0], "successes": 2, "steps": 1000.0}]
     assert "1,000 256,000" in " ".join(to_text(sample_complexity_document({**online, "cells": won})).split())

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from keyhole.api.head_estimator import head_estimator
 from keyhole.cli.app import app
 from keyhole.errors import ArgumentError, DataError
+from keyhole.latent.inference import diagnose_head
 from keyhole.pretrained import load_checkpoint, prepare
 
 from helpers import tiny_checkpoints as tiny
@@ -50,6 +51,24 @@ def test_a_planted_estimator():
     assert (wave.informative, wave.inputs) == (3, 3)
     assert noise.family == "none"
     assert noise.informative == 0
+
+
+def test_it_is_the_diagnosis_at_the_heads_own_temperature():
+    """What the head itself leaves is what the diagnosis of its keys and values says at √k, on average over inputs."""
+    arrays, points = planted(inputs=2)
+    found = head_estimator(arrays, rows=points, controls=False, head=(0, 0)).heads[0]
+    told = [
+        diagnose_head(
+            2 * rows[:, :2],
+            2 * rows[:, :2],
+            rows[:, [2, 2]],
+            temperature=np.sqrt(2),
+            rng=np.random.default_rng((0, index, 0, 0)),
+        )
+        for index, rows in enumerate(points)
+    ]
+    assert found.own == pytest.approx(np.mean([each.own.unexplained for each in told]), rel=1e-6)
+    assert found.unexplained["softmax"] == pytest.approx(np.mean([each.fits[1].unexplained for each in told]), rel=1e-6)
 
 
 @pytest.mark.parametrize("family", [tiny.bert, tiny.llama])

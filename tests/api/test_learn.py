@@ -156,6 +156,23 @@ def test_online_says_how_many_succeed(tmp_path):
     assert str(found).splitlines()[4].split()[:3] == ["8", "6", "6"]
 
 
+def test_online_a_learner_of_training_sets_beside_gets_those(tmp_path):
+    """Beside a learner on fresh samples one that reads training sets has its m*, and the floor is said of both."""
+    found = learned(tmp_path, contexts=(8,), samples=(), online=True, beside=("gf2",), budget=20)
+    assert found.thresholds == ()
+    assert found.beside[0].thresholds[0].context == 8
+    assert "with fewer than" in " ".join(str(found).split())
+
+
+def test_a_time_limit_is_for_fresh_samples(tmp_path):
+    """With training sets it is refused, with what limits those; on fresh samples it must be above 0."""
+    with pytest.raises(ArgumentError, match=r"60 s was asked for with training sets.*budget of runs"):
+        learned(tmp_path, time_limit=60.0)
+    for seconds in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ArgumentError, match="give seconds above 0"):
+            learned(tmp_path, samples=(), online=True, time_limit=seconds)
+
+
 def test_the_table_is_that_of_the_schedule(tmp_path):
     """A sweep over training sets shows m*, not steps, even where it has not a single run."""
     whole = learned(tmp_path, contexts=(8,))

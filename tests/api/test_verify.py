@@ -153,10 +153,11 @@ def test_a_second_call_reads_the_first_one(tmp_path, monkeypatch):
         ("majority", {"answers": ["1", "1"]}, ArgumentError, "different answers"),
         ("majority", {"read_first": True, "before": ["BOS"]}, AssumptionError, "causal"),
         ("majority", {"samples": -1}, ArgumentError, "random words"),
+        ("majority", {"read_first": True}, AssumptionError, "the query depends on the input"),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, claim, more, error, says):
-    """A claim that does not fit the alphabet, a token that is not there, a word too long: one sentence each."""
+    """A claim beside the alphabet, a token that is not there, a word too long, a query that depends on the input."""
     write_gpt2(tmp_path / "model")
     ask = {"lengths": [4], "store": tmp_path / "store", **more}
     with pytest.raises(error, match=says):

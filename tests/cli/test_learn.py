@@ -23,7 +23,7 @@ KEYS = [  # golden: fields are only ever added
     "keyhole", "schema", "task", "learner", "schedule", "quantile", "confidence", "thresholds", "laws", "verdict",
     "cells", "certified", "certificates", "certificates_delta", "certificates_wrong", "beside", "runs", "made",
     "seconds", "trivial_accuracy", "trivial_remedy", "what", "by", "remarks", "other_versions", "limits",
-    "coverage",
+    "coverage", "plan_hash", "attempts", "time_limit", "full_steps", "floors",
 ]  # fmt: skip
 THRESHOLD = ["context", "m", "low", "high", "censored", "plateau", "slope", "trials", "unfitted"]
 CELL = ["context", "samples", "trials", "successes", "fitted", "steps", "unfitted_failures", "fitted_failures"]
@@ -375,3 +375,20 @@ def test_exact_learners_say_what_they_assume(tmp_path):
     noisy = " ".join(ask(*asked, "--noise", "0.1", "--beside", "sklearn:tree").stdout.split())
     assert noisy.count("warning: gf2 does not bear noise, and this task has some") == 1
     assert noisy.count("assumes that") == 1
+
+
+def test_a_plan_is_saved_and_carried_out_again(tmp_path, monkeypatch):
+    """A plan that is saved, then carried out from rows alone, gives the thresholds of the first sweep."""
+    monkeypatch.chdir(tmp_path)
+    grid = ("--samples", "4,16", "--seeds", "3", "--learner", "elimination", "--workers", "1")
+    first = ask("and:2", "--context", "6", *grid, "--save-plan", "p.toml", "--store", "one", "--json")
+    assert first.exit_code == 0
+    made = ask("--plan", "p.toml", "--store", "one", "--data", "rows")
+    assert made.exit_code == 0
+    again = ask("--plan", "p.toml", "--store", "two", "--data", "rows", "--only-found", "--json", "--out", "plan.csv")
+    assert again.exit_code == 0
+    record, answer = json.loads(first.stdout), json.loads(again.stdout)
+    assert answer["schema"] == "plan/1"
+    assert answer["hash"] == record["plan_hash"]
+    assert answer["answers"]["elimination"]["thresholds"] == record["thresholds"]
+    assert Path("plan.csv").exists()

@@ -36,3 +36,11 @@ def test_refusals():
         answer = CliRunner().invoke(app, ["norms", *words])
         assert answer.exit_code == 2
         assert said in " ".join(answer.stderr.split())
+
+
+def test_a_word_that_is_nothing_is_refused_as_such():
+    """A word that is neither on disk nor a packaged model nor a function is said to be none of them."""
+    refused = CliRunner().invoke(app, ["norms", "nosuchmodel"])
+    assert refused.exit_code == 2
+    assert "no file or folder here, no packaged model (minilm, rxnmapper), and no function" in refused.output
+    assert "at character" not in refused.output

@@ -131,3 +131,10 @@ def test_refused_files_of_sequences(tmp_path):
     ]:
         with pytest.raises(DataError, match=sentence):
             read_sequences(tmp_path / name)
+
+
+def test_the_cell_that_is_no_number_is_named(tmp_path):
+    """A table with a word in it is refused with the row, the column and the word, and nothing of Python."""
+    (tmp_path / "bad.csv").write_text("a,b,label\n0,1,1\n1,x,0\n")
+    with pytest.raises(DataError, match=r"row 2 of the data holds 'x' in column 2, which is no number"):
+        read_labelled(tmp_path / "bad.csv")

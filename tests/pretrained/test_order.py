@@ -114,6 +114,25 @@ def test_a_prior_fitted_network():
     assert found.exchangeable
 
 
+def test_rows_after_a_context_see_it_alone():
+    """With a context both runs hide the other rows from all; without one nothing is hidden."""
+    model = model_of(set_encoder)
+    seen = []
+
+    class Spy(type(model)):
+        def run(self, rows, visible=None, *more):
+            seen.append(None if visible is None else int(visible.sum()))
+            return super().run(rows, visible, *more)
+
+    spy = Spy(model.checkpoint, model.layers, model.final_norm, model.number_format)
+    points = np.random.default_rng(4).random((1, 9, 2))
+    order_of_rows(spy, points, context=6)
+    assert seen[-2:] == [6, 6]
+    seen.clear()
+    order_of_rows(spy, points)
+    assert set(seen) == {None}
+
+
 def test_a_model_that_looks_at_places():
     """A forward pass that treats a place in its own way is found out."""
     model = model_of(tiny.bert)

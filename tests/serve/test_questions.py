@@ -89,6 +89,13 @@ def test_a_context_is_followed_to_the_posterior(ask):
     assert finite["steps"][-1]["posterior_mean"] == pytest.approx(list(follow("finite", 6).steps[-1].posterior_mean))
 
 
+def test_variances_of_the_prior_and_the_noise_are_the_pages(ask):
+    """The posterior mean of a Gaussian location is T/(T + σ²/τ²) of the mean of the tokens, at the variances chosen."""
+    answer = ask("latent/context", model="gaussian", length=5, prior=0.5, noise=3)
+    mean = sum(step["token"][0] for step in answer["steps"]) / 5
+    assert answer["steps"][-1]["posterior_mean"][0] == pytest.approx(5 / (5 + 3 / 0.5) * mean)
+
+
 def test_errors_come_with_their_figure(ask):
     """The curve of errors is drawn from the same measurement as `infer`."""
     assert {row["T"] for row in ask("latent/errors", model="gaussian")["figure"]["rows"]} >= {4, 128}

@@ -104,3 +104,10 @@ def test_no_name_is_read_as_markup(record):
     assert page.startswith("<table>")
     assert "<script>" not in page
     assert page.count("&lt;script&gt;") == 3
+
+
+def test_delta_is_said_only_where_it_is_spent():
+    """Without a sample nothing is promised with probability 1 − δ, and no line speaks of δ."""
+    alone = str(certify(planted(AND, 40, noise=0.05)))
+    assert "δ" not in alone
+    assert "give the data that the model was trained on" in " ".join(alone.split())

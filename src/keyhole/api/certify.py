@@ -11,6 +11,7 @@ from keyhole.api.asking import asked
 from keyhole.api.decision_lists import lists_figure, lists_record
 from keyhole.api.result import Result
 from keyhole.api.stored_run import names_run, read_run
+from keyhole.api.target_verdict import TargetVerdict, against_target
 from keyhole.attention import Model, Tabulated
 from keyhole.boolean import SymbolLaw, biased_bits, uniform_law
 from keyhole.boolean.fitting import Sample
@@ -52,6 +53,7 @@ class Certified(Result):
     model: Tabulated
     lists: tuple[HeadReading, ...] | None = None  # its heads read as decision lists, where that was asked for
     law: SymbolLaw | None = None  # of the inputs that the lists are averaged over
+    target: TargetVerdict | None = None  # of a run whose function counts more positions than could be read off
 
     @property
     def status(self) -> str:
@@ -71,8 +73,14 @@ class Certified(Result):
 
     def record(self) -> dict[str, Any]:
         """The certificate as plain values, for JSON."""
-        lists = lists_record(self.lists)
-        return {"source": self.source, **certificate_record(self.certificate), "lists": lists, "law": self._law_words()}
+        lists, target = lists_record(self.lists), None if self.target is None else self.target.record()
+        return {
+            "source": self.source,
+            **certificate_record(self.certificate),
+            "lists": lists,
+            "law": self._law_words(),
+            "target": target,
+        }
 
     def lists_figure(self) -> Figure:
         """What each head looks at, in the order in which it looks."""
@@ -100,6 +108,9 @@ class Certified(Result):
     def summary(self) -> str:
         """The function, and whether the model equals it on every input."""
         certificate = self.certificate
+        if self.target is not None:
+            name, inputs = abbreviate(self.target.function, NAMED), f"{certificate.symbols}^{certificate.tokens} inputs"
+            return f"{self.target.status} against its target {name}, on all {inputs}"
         function = "no function found" if self.function is None else abbreviate(self.function, NAMED)
         verdict = {"PROVED": "PROVED equal to", "COUNTEREXAMPLE": "COUNTEREXAMPLE to"}.get(self.status, "UNDECIDED:")
         return f"{verdict} {function} on all {certificate.symbols}^{certificate.tokens} inputs"
@@ -201,11 +212,15 @@ def certify(
         watch=watch,
     )
     certificate = replace(certificate, note=subject.note, assumed=subject.assumed, described=subject.described)
+    target = None
+    if run is not None and certificate.junta is None:
+        watch(Progress(0, None, "proving the target"))
+        target = against_target(subject, run.instance, time_limit=float(time_limit))
     about = tables if certificate.repair is None else certificate.repair.model
     name = str(model) if isinstance(model, str | Path) else "a model"
     if lists is None:
-        return Certified(name, certificate, about)
-    return Certified(name, certificate, about, read_lists(about, terms.law, lists), terms.law)
+        return Certified(name, certificate, about, target=target)
+    return Certified(name, certificate, about, read_lists(about, terms.law, lists), terms.law, target)
 
 
 def law_words(law: SymbolLaw) -> str:

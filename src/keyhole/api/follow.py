@@ -10,7 +10,7 @@ from keyhole.api.asking import asked
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.latent.inference import Settings, make_attention, parse_schedule, require_problem, require_used
+from keyhole.latent.inference import Problem, Settings, make_attention, parse_schedule, require_problem, require_used
 from keyhole.latent.models import find_model
 from keyhole.show.document import Column, Document, Grid
 
@@ -85,7 +85,7 @@ class Followed(Result):
 
 @asked
 def follow(
-    model: str,
+    model: str | Problem,
     length: int,
     *,
     attention: Sequence[str] = (),
@@ -96,6 +96,8 @@ def follow(
 ) -> Followed:
     """Draw one context of a latent model and follow it: the posterior and every attention after each token.
 
+    The model is the name of a registered one, or any `keyhole.latent.Problem`.
+
     >>> last = follow("gaussian", 4).steps[-1]
     >>> last.gaps["sink"] < 1e-18 < last.gaps["softmax"]
     True
@@ -104,15 +106,16 @@ def follow(
         raise ArgumentError(f"A context of {length} tokens was to be followed; use 1 to {LONGEST}.")
     if seed < 0:
         raise ArgumentError(f"A seed is an integer from 0; got {seed}.")
-    problem = require_problem(model, find_model(model))
+    named = model if isinstance(model, str) else type(model).__name__
+    problem = require_problem(named, find_model(model) if isinstance(model, str) else model)
     settings = Settings(
         kernel,
         None if bandwidth is None else parse_schedule(bandwidth),
         None if ridge is None else parse_schedule(ridge),
     )
     kinds = tuple(attention) or problem.attentions
-    made = [make_attention(kind, problem, settings, model=model) for kind in kinds]
-    require_used(settings, made, model)
+    made = [make_attention(kind, problem, settings, model=named) for kind in kinds]
+    require_used(settings, made, named)
     context = problem.draw_context(length, np.random.default_rng([seed, 0]))
     steps = []
     for tokens in range(1, length + 1):
@@ -131,7 +134,7 @@ def follow(
                 posterior=None if finite is None else _numbers(finite.weigh(np.asarray(part.tokens)[None])[0]),
             )
         )
-    return Followed(model, seed, _numbers(np.asarray(context.truth)[0]), tuple(steps))
+    return Followed(named, seed, _numbers(np.asarray(context.truth)[0]), tuple(steps))
 
 
 def _numbers(array: Any) -> tuple[float, ...]:

@@ -1,8 +1,9 @@
 """As the context grows, how many samples does this learner need? Runs, thresholds and the laws of their growth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,7 +17,7 @@ from keyhole.files.paths import home
 from keyhole.lab import SparseTask, Task
 from keyhole.lab.laws import LAWS as GROWTH_LAWS
 from keyhole.lab.laws import GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
-from keyhole.lab.learners import LAWS, Learner, TransformerLearner, changed, learner_named
+from keyhole.lab.learners import LAWS, CountsSteps, Learner, OnlineLearner, TransformerLearner, changed, learner_named
 from keyhole.lab.runs import FRESH, Lane, Store, borrow, core_count, require_cores, require_learnable, start_processes
 from keyhole.lab.thresholds import (
     BUDGET,
@@ -26,9 +27,11 @@ from keyhole.lab.thresholds import (
     Grid,
     Online,
     Schedule,
+    Sweep,
     SweepPlan,
     Threshold,
     sweep,
+    sweep_by_steps,
 )
 from keyhole.progress import Progress, Watch, ignore
 
@@ -46,6 +49,7 @@ def learn(
     *,
     samples: Sequence[int] = (),
     online: bool = False,
+    time_limit: float | None = None,
     learner: str | Learner = "transformer",
     beside: Sequence[str | Learner] = (),
     preset: str = "default",
@@ -74,7 +78,9 @@ def learn(
     """How many samples the learner needs at each context; runs that the store holds are not made again.
 
     Without `samples` the sizes are chosen in rounds, until the interval of m* lies within the precision or `budget`
-    runs are made. With `samples` every size gets `seeds` runs; `online`, every context does, on fresh samples.
+    runs are made. With `samples` every size gets `seeds` runs; `online`, every context does, on fresh samples. With a
+    `time_limit`, in seconds, such runs get a sixteenth of the learner's steps at first, and twice as many while fewer
+    than the quantile succeed and as much time is left. A learner in `beside` that reads training sets gets those.
     Runs are made by spawned processes (`workers`, one per core if not said), or by any `executor`, which then gets at
     most twice so many at once. All that is asked of it is a `submit(function, *arguments)` that returns futures of
     `concurrent.futures` (a Dask client has `get_executor()`); where it works in other processes or on other machines,
@@ -93,38 +99,46 @@ def learn(
         redrawn = law == usual == "balanced" and not online if balanced_sets is None else balanced_sets
         task = SparseTask(task, law, label_noise, feature_noise, symbols, redrawn)
     _require_sensible(quantile, precision, seed)
+    _require_limit(time_limit, online=online)
     learners = _named((learner, *beside), preset, settings)
     growth_laws = read_laws(laws)
     schedule = _fixed_schedule(tuple(samples), online, seeds)
-    if schedule is None:
-        schedule = Adaptive(Design(quantile, precision, confidence, largest=largest, budget=budget))
     lengths = _lengths(contexts)
-    plans = [SweepPlan(task, one, lengths, schedule, quantile, confidence, seed) for one in learners.values()]
+    in_rounds = Adaptive(Design(quantile, precision, confidence, largest=largest, budget=budget))
+    plans = [
+        SweepPlan(task, one, lengths, _own(schedule, one, first=not index) or in_rounds, quantile, confidence, seed)
+        for index, one in enumerate(learners.values())
+    ]
     instance = task.instance(lengths[0], np.random.default_rng(0))  # refuses a context that is too short
-    for one in learners.values():
-        require_learnable(one, instance, online=online)
+    for plan in plans:
+        require_learnable(plan.learner, instance, online=isinstance(plan.schedule, Online))
     if certify:
         from keyhole.api.certify_runs import certify_runs, require_certifiable  # imports the certifier
 
         require_certifiable(task, plans[0].learner, lengths, assume_junta)
     workers = core_count() if workers is None else workers if executor else require_cores(workers)
     folder = home(store)
-
-    def start() -> list[Lane]:
-        if executor is not None:
-            return borrow(executor, 2 * workers)
-        words = f"starting {workers} worker{'s' * (workers != 1)}; a first run may have to be compiled"
-        watch(Progress(0, None, words, milestone=True))
-        return start_processes(workers, folder)
-
+    start = lanes_of(executor, workers, folder, watch)
     with Store(folder) as runs:
         kept = keep_weights or certify
-        swept = [sweep(plan, runs, start, workers=workers, keep_weights=kept, watch=watch) for plan in plans]
-    floors = {context: task_floor(task, context, quantile) for context in lengths}
-    what = f"{task.name}{_circumstances(task)}"
+
+        def make(plan: SweepPlan) -> Sweep:
+            return sweep(plan, runs, start, workers=workers, keep_weights=kept, watch=watch)
+
+        swept = [
+            sweep_by_steps(plan, make, seconds=time_limit, workers=workers)
+            if time_limit is not None and isinstance(plan.schedule, Online)
+            else (make(plan), ())
+            for plan in plans
+        ]
     answer, *others = (
-        SampleComplexity(what, by, one, one.thresholds, floors, _verdict(one.thresholds, growth_laws, confidence))
-        for by, one in zip(learners, swept, strict=True)
+        replace(
+            answer_of(by, one, growth_laws),
+            attempts=attempts,
+            time_limit=time_limit if attempts else None,
+            full_steps=plan.learner.steps if attempts and isinstance(plan.learner, CountsSteps) else None,
+        )
+        for by, plan, (one, attempts) in zip(learners, plans, swept, strict=True)
     )
     certificates: tuple[RunCertificate, ...] = ()
     if certify:
@@ -133,6 +147,28 @@ def learn(
         watch(Progress(0, len(won), "certifying runs", milestone=True))
         certificates = certify_runs(won, folder, watch=watch, **options)  # type: ignore[arg-type]
     return replace(answer, settled=certificates, beside=tuple(others))
+
+
+def lanes_of(executor: Executor | None, workers: int, folder: Path, watch: Watch) -> Callable[[], list[Lane]]:
+    """What starts the lanes when they are first needed: those of an executor, or of spawned processes."""
+
+    def start() -> list[Lane]:
+        if executor is not None:
+            return borrow(executor, 2 * workers)
+        words = f"starting {workers} worker{'s' * (workers != 1)}; a first run may have to be compiled"
+        watch(Progress(0, None, words, milestone=True))
+        return start_processes(workers, folder)
+
+    return start
+
+
+def answer_of(by: str, swept: Sweep, growth_laws: Sequence[GrowthLaw]) -> SampleComplexity:
+    """The answer that a sweep comes to, by the name a person has for its learner."""
+    plan = swept.plan
+    floors = {context: task_floor(plan.task, context, plan.quantile) for context in plan.contexts}
+    verdict = _verdict(swept.thresholds, growth_laws, plan.confidence)
+    what = f"{plan.task.name}{_circumstances(plan.task)}"
+    return SampleComplexity(what, by, swept, swept.thresholds, floors, verdict, tuple(law.name for law in growth_laws))
 
 
 def _require_sensible(quantile: float, precision: float, seed: int) -> None:
@@ -147,6 +183,19 @@ def _require_sensible(quantile: float, precision: float, seed: int) -> None:
         )
     if not 0 <= seed <= LARGEST_SEED:
         raise ArgumentError(f"The first seed {seed} was given; use one from 0 to {LARGEST_SEED:,}.")
+
+
+def _require_limit(seconds: float | None, *, online: bool) -> None:
+    """Refuse a limit of time that is none, or is not for these runs."""
+    if seconds is None:
+        return
+    if not online:
+        raise ArgumentError(
+            f"A time limit of {seconds:g} s was asked for with training sets; it is for fresh samples. Limit a sweep "
+            "over training sets by a budget of runs."
+        )
+    if not 0 < seconds < inf:
+        raise ArgumentError(f"A time limit of {seconds:g} s was asked for; give seconds above 0.")
 
 
 def _lengths(contexts: Sequence[int]) -> tuple[int, ...]:
@@ -208,6 +257,12 @@ def _fixed_schedule(samples: tuple[int, ...], online: bool, seeds: int | None) -
             "Give sizes, or ask for fresh samples; or give a budget of runs at each context instead."
         )
     return None
+
+
+def _own(schedule: Schedule | None, learner: Learner, *, first: bool) -> Schedule | None:
+    """The schedule of a learner: one beside another that reads training sets gets those, not fresh samples."""
+    reads = isinstance(schedule, Online) and not first and not isinstance(learner, OnlineLearner)
+    return None if reads else schedule
 
 
 def _circumstances(task: Task) -> str:

@@ -14,6 +14,7 @@ from keyhole.certifier import FLOAT_UNITS, WordVerification, float_error, verify
 from keyhole.certifier.read import CertifiableModel, certifiable
 from keyhole.languages import AtLength
 
+BELOW = 0.99  # of the margin: a float error as small as that needs no closer look
 CHUNK = 2**22  # symbols of random words held at once
 FORMATS = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
 NAMES: Mapping[str, str] = {
@@ -124,7 +125,14 @@ def _with_float_error(
     coarsest = max(units, key=lambda name: units[name])
     error = max(
         float_error(
-            case.model, model.tables, case.reads, case.at.classes, case.gross, unit=units[coarsest], drifts=model.drifts
+            case.model,
+            model.tables,
+            case.reads,
+            case.at.classes,
+            case.gross,
+            unit=units[coarsest],
+            drifts=model.drifts,
+            enough=BELOW * row.margin,
         )
         for case, model in zip(made, read, strict=True)
     )

@@ -9,6 +9,7 @@ from keyhole.api.run_certificate import RunCertificate, delta_over_many, shares,
 from keyhole.boolean import balanced, read_function
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
+from keyhole.files.atomic import write_file
 from keyhole.lab import SparseTask, Task
 from keyhole.lab.laws import (
     LawVerdict,
@@ -19,8 +20,9 @@ from keyhole.lab.laws import (
     trivial_accuracy,
 )
 from keyhole.lab.learners import Learner, StatesLimits
+from keyhole.lab.plans import Plan, write_plan
 from keyhole.lab.runs import SUCCESS
-from keyhole.lab.thresholds import Adaptive, Sweep, Threshold
+from keyhole.lab.thresholds import Adaptive, Attempt, Sweep, Threshold
 from keyhole.show.document import Document
 from keyhole.show.sample_complexity import sample_complexity_document
 from keyhole.show.site import save_figure
@@ -41,6 +43,10 @@ class SampleComplexity(Result):
     thresholds: tuple[Threshold, ...]
     floors: dict[int, float | None]
     verdict: LawVerdict | None  # of the laws of growth, where there are contexts enough
+    laws: tuple[str, ...] = ()  # names of the growth laws that are compared
+    attempts: tuple[Attempt, ...] = ()  # with few steps first, where a limit of time was given
+    time_limit: float | None = None  # in seconds
+    full_steps: int | None = None  # that each run might have taken, where steps were tried one budget after the other
     settled: tuple[RunCertificate, ...] = ()  # certificates of the successful runs, where they were asked for
     beside: tuple["SampleComplexity", ...] = ()  # the same question put to other learners
 
@@ -57,9 +63,15 @@ class SampleComplexity(Result):
         return [str(self.verdict), *_slope(self), *self.verdict.warnings]
 
     @property
+    def plan(self) -> Plan:
+        """The sweeps with every setting spelled out; `keyhole.lab.plans.write_plan` makes a file of it."""
+        return Plan({one.by: one.sweep.plan for one in (self, *self.beside)}, self.laws, self.what)
+
+    @property
     def runs(self) -> int:
         """How many runs it rests on, those of the learners beside it included."""
-        return len(self.sweep.rows) + sum(other.runs for other in self.beside)
+        earlier = sum(one.trials for one in self.attempts if one.steps != self.attempts[-1].steps)
+        return len(self.sweep.rows) + earlier + sum(other.runs for other in self.beside)
 
     @property
     def made(self) -> int:
@@ -117,6 +129,10 @@ class SampleComplexity(Result):
         super().save(path / "learn.json")
         return path
 
+    def save_plan(self, path: str | Path) -> Path:
+        """Write the sweeps as a TOML file with every default spelled out, which `keyhole.run_plan` repeats."""
+        return write_file(Path(path), write_plan(self.plan).encode())
+
     @classmethod
     def require_ending(cls, path: Path) -> None:
         """Refuse a name that says no format; one without an ending is a folder."""
@@ -165,6 +181,11 @@ class SampleComplexity(Result):
             "other_versions": dict(self.sweep.other_versions),
             "limits": _limits(plan.learner, plan.task),
             "coverage": plan.schedule.design.coverage if isinstance(plan.schedule, Adaptive) else None,
+            "plan_hash": self.plan.hash,
+            "attempts": [asdict(one) for one in self.attempts],
+            "time_limit": self.time_limit,
+            "full_steps": self.full_steps,
+            "floors": [{"context": context, "floor": floor} for context, floor in self.floors.items()],
         }
 
 

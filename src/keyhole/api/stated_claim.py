@@ -48,8 +48,22 @@ def _read(text: str, alphabet: tuple[str, ...], shortest: int) -> Property:
 
 def _of_function(function: SparseFunction, alphabet: tuple[str, ...]) -> Property:
     """A sparse function as a property of its positions: by counts where it only counts, else by its table."""
+    counted = counted_property(function, (False, True), alphabet)
+    if counted is not None:
+        return counted
+    return TableProperty(alphabet, function.positions, np.asarray(tabulate(function.rule)))
+
+
+def counted_property(
+    function: SparseFunction, bits: tuple[bool, ...], alphabet: tuple[str, ...] | None = None
+) -> CountProperty | None:
+    """A function that only counts its literals, all plain or all negated, as a property; else None.
+
+    `bits` has the bit that each symbol stands for.
+    """
     rule = function.rule
-    if isinstance(rule, Levels) and len(set(rule.negated)) <= 1 and function.positions:
-        kind = (True, False) if rule.negated[0] else (False, True)
-        return CountProperty(alphabet, kind, "levels", positions=function.positions, levels=rule.levels)
-    return TableProperty(alphabet, function.positions, np.asarray(tabulate(rule)))
+    if not isinstance(rule, Levels) or len(set(rule.negated)) > 1 or not function.positions:
+        return None
+    kind = tuple(bit != rule.negated[0] for bit in bits)
+    names = tuple(map(str, range(len(bits)))) if alphabet is None else alphabet
+    return CountProperty(names, kind, "levels", positions=function.positions, levels=rule.levels)

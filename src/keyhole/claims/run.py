@@ -3,10 +3,9 @@
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 from keyhole.claims.cache_key import cache_key, reachable
@@ -122,20 +121,27 @@ def _run(
 def _run_in_processes(
     spawned: Sequence[Experiment], scale: Scale, seed: int, workers: int, report_running: ReportRunning
 ) -> Iterator[Finding]:
+    """Findings of spawned processes, which end when this one does, however it ends; one under way is given up."""
+    from keyhole.lab.runs import spawn_pool  # noqa: PLC0415  (imported where something is run)
+
     processes = min(workers, len(spawned))
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(run_experiment, experiment, scale, seed): experiment for experiment in spawned}
-        try:
-            while waiting:
-                finished, _ = wait(waiting, HEARTBEAT, FIRST_COMPLETED)
-                for future in finished:
-                    del waiting[future]
-                    yield future.result()
-                if not finished:
-                    begun = [experiment.claim.id for future, experiment in waiting.items() if future.running()]
-                    report_running(begun[:processes])  # the pool counts one more, which it holds ready
-        finally:
-            pool.shutdown(cancel_futures=True)
+    pool, watchdog = spawn_pool(processes)
+    waiting: dict[Future[Finding], Experiment] = {}
+    try:
+        waiting |= {pool.submit(run_experiment, experiment, scale, seed): experiment for experiment in spawned}
+        while waiting:
+            finished, _ = wait(waiting, HEARTBEAT, FIRST_COMPLETED)
+            for future in finished:
+                del waiting[future]
+                yield future.result()
+            if not finished:
+                begun = [experiment.claim.id for future, experiment in waiting.items() if future.running()]
+                report_running(begun[:processes])  # the pool counts one more, which it holds ready
+    finally:
+        if waiting:
+            watchdog.close()
+        pool.shutdown(cancel_futures=True)
+        watchdog.close()
 
 
 def core_count() -> int:

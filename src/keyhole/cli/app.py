@@ -14,6 +14,7 @@ from keyhole.cli.bound import bound_command
 from keyhole.cli.certify import certify_command
 from keyhole.cli.check import check_command
 from keyhole.cli.compile import compile_command
+from keyhole.cli.curve import curve_command
 from keyhole.cli.describe import describe_command
 from keyhole.cli.exchangeable import exchangeable_command
 from keyhole.cli.fit import fit_command
@@ -108,6 +109,7 @@ app.command("certify", short_help="What a model computes, on every input.")(cert
 app.command("verify", short_help="Whether a claim about a model holds at every length.")(verify_command)
 app.command("bound", short_help="What norms guarantee after M samples.")(bound_command)
 app.command("learn", short_help="How many samples training takes as the context grows.")(learn_command)
+app.command("curve", short_help="How accuracy on your table grows with its rows.")(curve_command)
 app.command("train", short_help="One training run, watched.")(train_command)
 app.add_typer(runs_app, name="runs", short_help="The finished runs: list, show, export, prune.")
 app.command("exchangeable", short_help="Whether sequences could have a latent variable.")(exchangeable_command)

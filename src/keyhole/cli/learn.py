@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from keyhole.cli.arguments import counts, file_place, folder_place, names, refuse_ignored, settings
-from keyhole.errors import KeyholeError
+from keyhole.errors import ArgumentError, KeyholeError
+
+ONLINE_SECONDS = 180  # of trying on fresh samples, if no limit is given
 
 TASK = (
     "What is learned: and:3, parity:3, majority:5, threshold:2:5, random:3, or a formula. Its positions are drawn anew "
@@ -15,7 +17,8 @@ TASK = (
 )
 LEARNER = (
     "Who learns: transformer, elimination, elimination:signed, gf2 (parities), gf2:affine (negated ones too), "
-    "consistent:and, consistent:junta, sklearn:tree, sklearn:logistic, sklearn:forest."
+    "consistent:and, consistent:junta, sklearn:tree, sklearn:logistic, sklearn:lasso, "
+    "sklearn:forest, sklearn:mlp."
 )
 BESIDE = "Other learners to put the same question to, such as elimination,transformer:paper."
 PRESET = "The settings of the transformer: default, parity (for parities, best with --online) or paper."
@@ -23,20 +26,26 @@ SET = "Other settings of the transformer: width=32,heads=2,rate=1e-3; an unknown
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
 SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
-BUDGET, PRECISION = 400, 0.2
+TIME = f"With --online: about how long to try, with ever more steps a run; {ONLINE_SECONDS} if not given, 0: no limit."
+BUDGET, PRECISION, QUANTILE = 400, 0.2, 0.5
+ENGINE = "Where runs are made: processes (of this machine), here (in this process), or ray (a Ray cluster)."
+PLAN = "Carry out the sweeps of this TOML file instead of a TASK; see --save-plan."
+DATA = "With --plan: tables of finished rows, read first and written as contexts are finished, shortest first."
+SAVE_PLAN = "Write the sweep as a TOML file with every default spelled out, so that --plan repeats it exactly."
 OUT = "Write the chief figure (.html, .svg, .pdf, .png, .csv), the answer (.json, .txt), or every figure into a folder."
 
 
 def learn_command(
-    task: Annotated[str, typer.Argument(help=TASK)],
-    context: Annotated[str, typer.Option(help=CONTEXT, metavar="LIST")],
+    task: Annotated[str, typer.Argument(help=TASK, show_default=False)] = "",
+    context: Annotated[str, typer.Option(help=CONTEXT, metavar="LIST", show_default=False)] = "",
     samples: Annotated[str, typer.Option(help=SAMPLES, metavar="LIST")] = "",
     online: Annotated[bool, typer.Option("--online", help="Learn from fresh samples, no fixed training set.")] = False,
+    time_limit: Annotated[float | None, typer.Option(help=TIME, metavar="SECONDS", min=0, show_default=False)] = None,
     learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "transformer",
     beside: Annotated[str, typer.Option(help=BESIDE, metavar="LIST", show_default=False)] = "",
     preset: Annotated[str, typer.Option(help=PRESET, metavar="NAME")] = "default",
     set_: Annotated[str, typer.Option("--set", help=SET, metavar="LIST", show_default=False)] = "",
-    quantile: Annotated[float, typer.Option(help="m* is where this share of runs succeeds.")] = 0.5,
+    quantile: Annotated[float, typer.Option(help="m* is where this share of runs succeeds.")] = QUANTILE,
     precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = PRECISION,
     seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
     budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.", min=1)] = BUDGET,
@@ -52,6 +61,10 @@ def learn_command(
     ] = None,
     seed: Annotated[int, typer.Option(help="The first seed; the others follow it.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
+    engine: Annotated[str, typer.Option(help=ENGINE, metavar="NAME")] = "processes",
+    address: Annotated[
+        str, typer.Option(help="With --engine ray: the cluster; without it Ray is started here.", metavar="HOST:PORT")
+    ] = "",
     store: Annotated[
         Path | None,
         typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"),
@@ -65,6 +78,12 @@ def learn_command(
         int | None,
         typer.Option(help="With --certify: assume that the target reads at most S positions.", metavar="S", min=0),
     ] = None,
+    plan: Annotated[Path | None, typer.Option(help=PLAN, metavar="FILE")] = None,
+    data: Annotated[Path | None, typer.Option(help=DATA, metavar="DIR")] = None,
+    only_found: Annotated[
+        bool, typer.Option("--only-found", help="With --plan: make no run, answer from those that are there.")
+    ] = False,
+    save_plan: Annotated[Path | None, typer.Option(help=SAVE_PLAN, metavar="FILE")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> None:
     """Find m*, the training-set size at which half of the runs learn TASK, at each context.
@@ -79,29 +98,50 @@ def learn_command(
 
       keyhole learn and:3 --context 25..200 --beside elimination --out figures
 
-      keyhole learn parity:3 --context 15,20 --online --preset parity --seeds 10
+      keyhole learn parity:4 --context 30 --online --preset parity --seeds 4 --beside gf2
 
       keyhole learn and:3 --context 50 --samples 200 --certify --assume-junta 3
+
+      keyhole learn and:3 --context 25,50 --save-plan and.toml
+
+      keyhole learn --plan and.toml --data rows
     """
+    from keyhole.api.engine import engine as open_engine
     from keyhole.api.learn import learn
-    from keyhole.api.sample_complexity import SampleComplexity
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        SampleComplexity.require_ending(out)
-        (file_place if out.suffix else folder_place)(str(out))
+    _require_places(None if plan else out, save_plan)
+    if plan is not None:
+        given = {
+            "TASK": task, "--context": context, "--samples": samples, "--online": online, "--beside": beside,
+            "--time-limit": time_limit is not None,
+            "--learner": learner != "transformer", "--preset": preset != "default", "--set": set_,
+            "--quantile": quantile != QUANTILE, "--precision": precision != PRECISION, "--seeds": seeds is not None,
+            "--budget": budget != BUDGET, "--law": law, "--noise": noise, "--feature-noise": feature_noise,
+            "--symbols": symbols != 2, "--balanced-sets": balanced_sets is not None, "--seed": seed,
+            "--keep-weights": keep_weights, "--certify": certify, "--assume-junta": assume_junta is not None,
+            "--save-plan": save_plan is not None,
+        }  # fmt: skip
+        refuse_ignored({name: bool(value) for name, value in given.items()}, "the plan says what is learned, and how")
+        with open_engine(engine, address=address, store=store) as executor:
+            options = {"make": not only_found, "workers": workers or None, "executor": executor, "store": store}
+            _carry_out(plan, data, out=out, as_json=as_json, **options)
+        return
+    refuse_ignored({"--data": data is not None, "--only-found": only_found}, "add --plan")
+    _require_question(task, context)
     if samples or online:
         chosen = {"--budget": budget != BUDGET, "--precision": precision != PRECISION}
         refuse_ignored(chosen, "they are for sizes that are chosen in rounds; leave out --samples and --online")
     refuse_ignored({"--assume-junta": assume_junta is not None and not certify}, "add --certify")
     try:
-        with view_progress("starting") as watch:
+        with view_progress("starting") as watch, open_engine(engine, address=address, store=store) as executor:
             answer = learn(
                 task,
                 counts(context),
                 samples=counts(samples) if samples else (),
                 online=online,
+                time_limit=_limit(time_limit) if online else time_limit,
                 learner=learner,
                 beside=names(beside) if beside else (),
                 preset=preset,
@@ -117,6 +157,7 @@ def learn_command(
                 balanced_sets=balanced_sets,
                 seed=seed,
                 workers=workers or None,
+                executor=executor,
                 store=store,
                 keep_weights=keep_weights,
                 certify=certify,
@@ -137,8 +178,49 @@ def learn_command(
         print_document(answer.document())
     for hint in hints(answer.record()):
         typer.echo(f"keyhole: {hint}", err=True)
+    for path, write in ((out, answer.save), (save_plan, answer.save_plan)):
+        if path is not None:
+            typer.echo(f"wrote {write(path)}", err=True)
+
+
+def _require_places(out: Path | None, save_plan: Path | None) -> None:
+    """Refuse, before anything is done, places where nothing can be written."""
+    from keyhole.api.sample_complexity import SampleComplexity
+
+    if save_plan is not None:
+        file_place(str(save_plan))
     if out is not None:
-        typer.echo(f"wrote {answer.save(out)}", err=True)
+        SampleComplexity.require_ending(out)
+        (file_place if out.suffix else folder_place)(str(out))
+
+
+def _require_question(task: str, context: str) -> None:
+    """Refuse a question without a task or without contexts."""
+    if not (task and context):
+        raise ArgumentError("A TASK and --context, or --plan, have to be given, such as: and:3 --context 25..800.")
+
+
+def _carry_out(plan: Path, data: Path | None, *, out: Path | None, as_json: bool, **options: Any) -> None:
+    """Run a plan, and print what it came to."""
+    from keyhole.api.plans import PlanResult, run_plan
+    from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
+
+    if out is not None:
+        PlanResult.require_ending(out)
+    with view_progress("starting") as watch:
+        result = run_plan(plan, data=data, watch=watch, **options)
+    if as_json:
+        typer.echo(result.to_json())
+    else:
+        print_document(result.document())
+    if out is not None:
+        typer.echo(f"wrote {result.save(out)}", err=True)
+
+
+def _limit(seconds: float | None) -> float | None:
+    """The limit of time on fresh samples: the usual one, the one given, or none where 0 is."""
+    return ONLINE_SECONDS if seconds is None else seconds or None
 
 
 def hints(record: Mapping[str, Any]) -> list[str]:
@@ -161,11 +243,20 @@ def what_to_try(record: Mapping[str, Any]) -> list[str]:
     if parity and not (online and "parity" in record["by"]):
         told.append("--online --preset parity learns parities from fresh samples, where training sets of few do not.")
     if online:
-        steps = record["learner"]["steps"]
-        told.append(f"--set steps={4 * steps} trains four times as long; a shorter --context shows whether that helps.")
-    if parity:
+        told.append(_more_steps(record))
+    if parity and not any(other["by"].startswith("gf2") for other in record["beside"]):
         told.append("--learner gf2 solves parities by elimination, and shows how many samples suffice.")
     return told or ["--learner elimination, or --beside elimination, shows how many samples suffice without training."]
+
+
+def _more_steps(record: Mapping[str, Any]) -> str:
+    """How to train longer: in more time, where that was short, or with more steps."""
+    steps, limit = record["learner"]["steps"], record["time_limit"]
+    shorter = "a shorter --context shows whether that helps."
+    full = record["full_steps"]
+    if limit and full > steps:
+        return f"--time-limit {4 * limit:g} tries four times as long, --time-limit 0 all {full:,} steps; {shorter}"
+    return f"--set steps={4 * steps} trains four times as long; {shorter}"
 
 
 def was_interrupted(error: BaseException | None) -> bool:

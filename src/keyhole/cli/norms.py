@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from keyhole.cli.arguments import count, file_place
-from keyhole.errors import ArgumentError
+from keyhole.errors import ArgumentError, FormulaError
 
 if TYPE_CHECKING:
     from keyhole.api.checkpoint_norms import CheckpointNorms
@@ -102,8 +102,16 @@ def norms_command(
             raise ArgumentError(f"{flags} are of a checkpoint's norms, and {' '.join(sources) or 'nothing'} is none.")
         from keyhole.api.norms import norms
 
-        with view_progress("searching"):
-            found = norms(sources[0] if sources else None, output=output or "signs", seed=seed)
+        try:
+            with view_progress("searching"):
+                found = norms(sources[0] if sources else None, output=output or "signs", seed=seed)
+        except FormulaError as error:
+            if not sources[0].replace("-", "").isidentifier():
+                raise
+            raise ArgumentError(
+                f"{sources[0]!r} is no file or folder here, no packaged model (minilm, rxnmapper), and no function; "
+                "name a checkpoint by its path, or a function such as parity:4 or 'x0 & x1'."
+            ) from error
     if json:
         typer.echo(found.to_json())
     else:

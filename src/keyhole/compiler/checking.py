@@ -22,7 +22,7 @@ from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.distractors import add_distractor, read_distractors, remove_distractors
 from keyhole.compiler.export.stored import dense_matrices, description_of, load_plan, tables
 from keyhole.compiler.norms import named_norms, plan_profile, theorem_norms
-from keyhole.compiler.precision.verdicts import FormatVerdict, judge_formats
+from keyhole.compiler.precision.verdicts import FormatVerdict, judge_formats, short_name
 from keyhole.compiler.proof import Proof, prove
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import CheckpointError, KeyholeError
@@ -217,7 +217,11 @@ def _formats(evidence: _Evidence) -> tuple[str | None, str]:
     for name, verdict in evidence.formats.items():
         if stated.get(name) != verdict.outcome:
             return f"{name} is stated {stated.get(name)}, and is {verdict.outcome}", ""
-    return None, ", ".join(f"{name} {verdict.outcome}" for name, verdict in evidence.formats.items())
+    outcomes = dict.fromkeys(verdict.outcome for verdict in evidence.formats.values())
+    by_outcome = {
+        one: [short_name(name) for name, v in evidence.formats.items() if v.outcome == one] for one in outcomes
+    }
+    return None, "; ".join(f"signs {one} in {', '.join(names)}" for one, names in by_outcome.items())
 
 
 def _description(evidence: _Evidence) -> tuple[str | None, str]:

@@ -15,6 +15,7 @@ from keyhole.errors import DataError, KeyholeError
 from keyhole.files.reading import parse_array, parse_arrays, read_bytes, read_text
 
 LARGEST_SYMBOL = 2**53  # beyond it floating-point numbers skip whole ones
+SHOWN = 40  # letters of a cell that is refused
 HOW = "write numpy.savez(file, inputs=…, labels=…), or a .csv whose last column is the label"
 
 
@@ -87,10 +88,22 @@ def _sample_of_csv(path: Path) -> tuple[np.ndarray, np.ndarray]:
         rows = rows[1:]
     if len({len(row) for row in rows}) > 1:
         raise ValueError("its rows have different lengths")
-    table = np.array([[number(entry) for entry in row] for row in rows])
+    table = np.array([_numbers(row, index) for index, row in enumerate(rows, start=1)])
     if table.ndim != 2 or table.shape[1] < 2:
         raise ValueError("it has no row with a symbol and a label")
     return table[:, :-1], table[:, -1]
+
+
+def _numbers(row: list[str], index: int) -> list[float]:
+    """The numbers of a row of data; a ValueError that says which cell is none."""
+    for column, cell in enumerate(row, start=1):
+        if not is_number(cell):
+            raise ValueError(f"row {index} of the data holds {_short(cell)} in column {column}, which is no number")
+    return [number(cell) for cell in row]
+
+
+def _short(cell: str) -> str:
+    return repr(cell if len(cell) <= SHOWN else f"{cell[:SHOWN]}…")
 
 
 def column_names(path: Path, columns: int) -> tuple[str, ...]:

@@ -92,6 +92,11 @@ def framed_model(
         if last is None:
             raise AssumptionError("The answer is read at the last symbol of the word; say which symbol that is.")
         shown[-1] = (frame.alphabet[last],)
+    if frame.read_first and not frame.before:
+        raise AssumptionError(
+            "The answer was to be read at the first token, and that is the first symbol of the word, so that the query "
+            "depends on the input; show a constant token before the word, or read at the last token."
+        )
     read = 0 if frame.read_first else len(shown) - 1
     if checkpoint.causal and read != len(shown) - 1:
         raise AssumptionError(

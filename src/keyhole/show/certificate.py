@@ -5,29 +5,36 @@ from collections.abc import Mapping
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
-from keyhole.decimals import at_least, at_most, chance
+from keyhole.decimals import at_most, chance, margin
 from keyhole.show.document import Document, Paragraphs
+from keyhole.show.folding import abbreviate
+
+SPENDS_DELTA = ("samples", "disagreement", "wrong_share_says", "held_out_bound", "identification")
 
 Record = Mapping[str, Any]
 Rows = list[tuple[str, list[str]]]
 
 SIGNS = f"{digits}{ascii_uppercase}{ascii_lowercase}+/"  # a sign for each symbol of the largest alphabet
 RUNS = ((0, 10), (10, 36), (36, 62))  # of signs that follow each other
+NAMED, LONG = 60, 400  # letters of a function, and symbols of an input, that are written out
 DRAWN = 60  # positions of an input that is drawn in full
 
 
 def certificate_document(record: Record) -> Document:
-    """The certificate, in the order in which it is read."""
+    """The certificate, in the order in which it is read; δ only where something is promised with it."""
     rows: Rows = [("WARNING", [warning]) for warning in record["warnings"]]
     rows += _repairs(record)
     rows += _function(record)
     rows.append(("status", _status(record)))
+    if record.get("target"):
+        rows.append(("target", _target(record, record["target"])))
     if record["disagreement"]:
         rows.append(("disagreement", record["disagreement"]))
     if record["wrong_share_says"]:
         rows.append(("wrong on", record["wrong_share_says"]))
     rows += _sample(record)
-    rows.append(("δ", [f"δ = {chance(record['delta'])} {record['delta_means'].removeprefix('δ ')}"]))
+    if any(record[name] for name in SPENDS_DELTA):
+        rows.append(("δ", [f"δ = {chance(record['delta'])} {record['delta_means'].removeprefix('δ ')}"]))
     rows.append(("assumed", record["assumptions"]))
     rows.append(("time", [f"{record['seconds']:.1f} s"]))
     return (Paragraphs(rows, at_least=len("disagreement")),)
@@ -62,13 +69,28 @@ def _status(record: Record) -> list[str]:
     known = record["function"] is not None
     if record["status"] == "PROVED" and record["margin"] is not None and known:
         return [
-            f"PROVED equal to {record['function']} on {everywhere}, margin {at_least(record['margin'])}",
+            f"PROVED equal to {record['function']} on {everywhere}, margin {margin(record['margin'])}",
             f"({record['rule']}; this does not say that the function is the target)",
         ]
     if record["status"] == "COUNTEREXAMPLE" and record["counterexample"] is not None and known:
         model = f"the model says {record['model_answer']} (output {record['output']:.3g})"
         return [f"COUNTEREXAMPLE: {model}, the function {record['function_answer']}", *draw_counterexample(record)]
     return [f"UNDECIDED on {everywhere}: {record['reason']} ({record['verification_seconds']:.1f} s)"]
+
+
+def _target(record: Record, target: Record) -> list[str]:
+    """What became of the function that a run was trained on, where it counts too many positions for a table."""
+    what = f"{abbreviate(target['function'], NAMED)}, which counts {target['positions']} positions"
+    everywhere = f"all {record['symbols']}^{record['context']} inputs"
+    if target["status"] == "PROVED":
+        return [f"PROVED equal to {what}, on {everywhere}, margin {margin(target['margin'])}"]
+    if target["status"] == "COUNTEREXAMPLE":
+        shown = target["counterexample"]
+        word = (
+            "".join(SIGNS[symbol] for symbol in shown) if len(shown) <= LONG else f"{len(shown)} symbols, in the record"
+        )
+        return [f"NOT equal to {what}: the model's output is {target['output']:.3g} on one input", f"input: {word}"]
+    return [f"UNDECIDED against {what}: {target['reason']} ({target['seconds']:.1f} s)"]
 
 
 def draw_counterexample(record: Record) -> list[str]:
@@ -102,7 +124,9 @@ def _sample(record: Record) -> Rows:
     if record["samples"] is not None:
         rows += [("sample", [_sample_sentence(record)]), ("error", [_error(record)]), ("trivial", [_trivial(record)])]
     elif record["function"] is not None:
-        rows.append(("error", ["nothing can be promised without the training set; give it as data"]))
+        rows.append(
+            ("error", ["nothing can be promised without the training set; give the data that the model was trained on"])
+        )
     if record["held_out_bound"] is not None:
         rows.append(("held out", [_held_out(record)]))
     if record["no_network"] is not None:

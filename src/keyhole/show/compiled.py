@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.decimals import at_least, at_most
+from keyhole.decimals import at_least, at_most, margin
 from keyhole.show.document import Document, Facts
 from keyhole.show.folding import shorten
 
@@ -26,7 +26,7 @@ def compiled_document(record: Record) -> Document:
         ("construction", shorten(record["why"], 400)),
         ("", RIVALS),
         ("size", size),
-        ("certificate", f"PROVED on all 2^{context} inputs: margin {at_least(record['margin'], 9)}"),
+        ("certificate", f"PROVED on all 2^{context} inputs: margin {margin(record['margin'])}"),
         ("", f"method: {record['method']}; the output is off by at most {at_most(record['error'], 2)}"),
         ("leak", f"at most {at_most(record['leak'], 9)} of the attention lies off the relevant positions"),
         ("logit scale", scale),
@@ -43,11 +43,11 @@ def compiled_document(record: Record) -> Document:
 def verdict_words(verdict: Record) -> str:
     """What became of the signs in one pair of number formats."""
     if verdict["outcome"] == "proved":
-        bound, margin = verdict["bound"], verdict["margin"]
+        bound, least = verdict["bound"], verdict["margin"]
         digits = 3  # and more where the two are so near that rounding them apart would turn them round
-        while float(at_most(bound, digits)) >= float(at_least(margin, digits)) and digits < DIGITS:
+        while float(at_most(bound, digits)) >= float(margin(least, digits)) and digits < DIGITS:
             digits += 1
-        return f"signs proved: rounding bound {at_most(bound, digits)} < margin {at_least(margin, digits)}"
+        return f"signs proved: rounding bound {at_most(bound, digits)} < margin {margin(least, digits)}"
     if verdict["outcome"] == "refuted":
         return f"refuted: wrong on {verdict['counterexample']}"
     if not verdict["tried"]:

@@ -161,8 +161,39 @@ def _online(record: Record) -> list[Element]:
     ]
     columns += [Column("median steps", "right"), Column("samples", "right")]
     seen = _fresh_samples(record, record["learner"].get("steps"))
-    tried = f"each run had up to {record['learner']['steps']:,} steps, {seen} fresh samples" if seen != "–" else ""
-    return [Grid(columns, rows), *([Lines(tried)] if tried else []), *_fruitless(record)]
+    said = [f"each run had up to {record['learner']['steps']:,} steps, {seen} fresh samples"] if seen != "–" else []
+    said += [
+        f"T = {row['context']}: with fewer than {at_least(row['floor'], places=1)} samples no learner names the "
+        f"positions in {100 * record['quantile']:g} % of runs"
+        for row in record["floors"]
+        if row["floor"] is not None
+    ]
+    return [Grid(columns, rows), *_attempts(record), *map(Lines, said), *_fruitless(record)]
+
+
+def _attempts(record: Record) -> list[Element]:
+    """The budgets of steps that were tried one after the other, where time was limited."""
+    if not record["attempts"]:
+        return []
+    columns = [Column("T", "right", at_least=8), Column("steps up to", "right"), Column("samples", "right")]
+    columns += [Column("runs", "right"), Column("successes", "right"), Column("seconds", "right")]
+    rows = [
+        (
+            str(one["context"]),
+            f"{one['steps']:,}",
+            _fresh_samples(record, one["steps"]),
+            str(one["trials"]),
+            str(one["successes"]),
+            f"{one['seconds']:.0f}",
+        )
+        for one in record["attempts"]
+    ]
+    words = f"tried within {record['time_limit']:g} s, twice the steps each time until half of the runs succeed"
+    return [Gap(), Lines(words.replace("half", _share(record["quantile"]))), Grid(columns, rows), Gap()]
+
+
+def _share(quantile: float) -> str:
+    return "half" if quantile == 0.5 else f"{100 * quantile:g} %"
 
 
 def _fresh_samples(record: Record, steps: float | None) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.decimals import at_least, at_most
+from keyhole.decimals import at_least, at_most, margin
 from keyhole.show.document import Column, Document, Facts, Gap, Grid, Heading, Lines, Tone
 
 Record = Mapping[str, Any]
@@ -57,7 +57,7 @@ def verification_document(record: Record) -> Document:
 
 def _margin_or_word(row: Record) -> str:
     if row["status"] == "PROVED":
-        return f"margin {at_least(row['margin'])}{_as_it_runs(row)}"
+        return f"margin {margin(row['margin'])}{_as_it_runs(row)}"
     if row["status"] == "COUNTEREXAMPLE":
         return _cut(_join_tokens(row["wrong_tokens"]))
     return "" if row["bound"] is None else f"not below {at_least(row['bound'])}"

@@ -181,7 +181,7 @@ def _guarantee(
     norms = (
         "the scales of peeling (1 for every norm) were chosen before the data were seen"
         if measured
-        else "the norms were fixed before the data were seen; if not, ask with measured=True"
+        else "the norms were fixed before the data were seen, and not measured on a trained model"
     )
     loss_is = f"the loss is {loss.lipschitz:g}-Lipschitz with values in [0, {loss.ceiling:g}]"
     common = ("the samples are independent draws of one law", norms, loss_is)

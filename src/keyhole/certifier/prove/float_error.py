@@ -6,10 +6,12 @@ themselves; after it they are the ranges over all words that a proof needs anywa
 
 Every sum of n terms, in any order, is off by γ_n = n u/(1 − n u) of its absolute terms, u the format's unit. Sizes are
 taken from double precision: what that is off, by the same count of roundings, is 2^−29 of the error bounded here at
-most. All roundings are taken at their worst and together, so that the bound is often 10⁴ times what is measured.
+most. All roundings are taken at their worst and together, so that the bound is often 10³ times what is measured. What
+follows attention is taken by its derivative in the middle of a part, with its signs, and by how far that can change
+over the part; parts where that is much are cut.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -17,7 +19,7 @@ import numpy as np
 from jaxtyping import Float
 
 from keyhole.attention import (
-    GELU,
+    Activation,
     Affine,
     FactoredScore,
     Identity,
@@ -28,12 +30,15 @@ from keyhole.attention import (
     RMSNorm,
     Softmax,
     Tabulated,
-    TanhGELU,
     numbers_of,
 )
 from keyhole.certifier.prove.after_attention import tail_of
+from keyhole.certifier.prove.curves import Curves, require_known, slopes
+from keyhole.certifier.prove.half_spaces import HalfSpaces
 from keyhole.certifier.prove.lower_bound import Ranges, ranges_over
-from keyhole.certifier.prove.tables import Drift, tables_of
+from keyhole.certifier.prove.region import Region
+from keyhole.certifier.prove.relaxation import Box
+from keyhole.certifier.prove.tables import Drift, Tables, tables_of
 from keyhole.certifier.prove.words import WordRegion
 from keyhole.errors import AssumptionError
 from keyhole.languages import WordClasses
@@ -42,10 +47,11 @@ from keyhole.rigorous import gamma
 FLOAT_UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8}  # formats whose exponents reach to 2^−126
 SMALLEST = 2.0**-126
 EXPONENTIAL = 5.0  # units by which the logarithm of a computed exponential is off: 2 units in the last place are 4u
-GELU_SLOPE = 1.13
 GELU_UNITS = 12.0  # of |x|: the argument is off by 9u, and t/cosh² t ≤ 0.45; tanh or erf by 4u; four operations more
+DOUBLE = 2.0**-50  # what double precision adds to a product of matrices, of its absolute terms, for each term
 PAD = 1 + 2.0**-10
 PARTS, BATCH = 128, 32  # parts of the classes, and those that are gone through together
+MOST_PARTS, MOST_CUTS = 400, 12  # parts looked at in all, and half-spaces of one
 FLOAT_ASSUMED = (
     "the float error is that of a plain forward pass: every operation rounds to nearest, sums go in any order, norms "
     "take the mean first, exp, tanh and erf are within 2 units in the last place; nothing over- or underflows"
@@ -57,18 +63,19 @@ class Computed:
     """Bounds of exact absolute values, and how far the computed numbers are from the exact ones.
 
     An error is a sum of vectors, each known entry by entry and then mapped by a matrix: Σ_i ε_i A_i + ρ x, |ε_i| ≤ b_i,
-    where ρ x lies along the exact numbers. Maps that follow multiply the matrices, so that what cancels in them does.
+    where ρ x lies along the exact numbers. Maps that follow multiply the matrices, so that what cancels in them does,
+    and two ways of one error that meet again add theirs.
     """
 
     size: Float[np.ndarray, "*shape"]
-    sources: tuple[tuple[np.ndarray, np.ndarray], ...]  # b_i of shape (…, n) and A_i of shape (n, d)
+    sources: tuple[tuple[np.ndarray, np.ndarray], ...]  # b_i of shape (…, n) and A_i of shape (…, n, d)
     along: Float[np.ndarray, "*parts"] | float = 0.0  # a bound of |ρ|
 
     @property
     def error(self) -> Float[np.ndarray, "*shape"]:
         """A bound of every entry of the error."""
         total = np.asarray(self.along)[..., None] * self.size
-        return np.asarray(sum((bound @ np.abs(matrix) for bound, matrix in self.sources), total))
+        return np.asarray(sum((_times(bound, np.abs(matrix)) for bound, matrix in self.sources), total))
 
     @property
     def reach(self) -> Float[np.ndarray, "*shape"]:
@@ -79,11 +86,30 @@ class Computed:
         """The image of the error by a matrix; `size` is that of x W + b, so that |x W| ≤ size + |b|."""
         sources = tuple((bound, matrix @ weight) for bound, matrix in self.sources)
         sources += _source(np.asarray(self.along)[..., None] * (size + bias))
-        return Computed(size, sources)
+        return Computed(size, sources).added(DOUBLE * len(weight) * _times(self.error, np.abs(weight)))
 
     def added(self, *more: np.ndarray) -> "Computed":
         """With further errors, entry by entry."""
         return replace(self, sources=self.sources + tuple(pair for error in more for pair in _source(error)))
+
+
+def _times(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Each row times the matrix, which may be another one for each."""
+    return np.asarray((rows[..., None, :] @ matrix)[..., 0, :])
+
+
+def _merged(
+    one: tuple[tuple[np.ndarray, np.ndarray], ...], other: tuple[tuple[np.ndarray, np.ndarray], ...]
+) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """The sources of a sum: an error that reaches it in two ways adds its matrices."""
+    found = list(one)
+    for bound, matrix in other:
+        same = [index for index, (known, _) in enumerate(found) if known is bound]
+        if same:
+            found[same[0]] = (bound, found[same[0]][1] + matrix)
+        else:
+            found.append((bound, matrix))
+    return tuple(found)
 
 
 def _source(bound: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
@@ -107,7 +133,7 @@ class Arithmetic:
     def total(self, one: Computed, other: Computed) -> Computed:
         """A sum of two."""
         size = one.size + other.size
-        both = Computed(size, one.sources + other.sources)
+        both = Computed(size, _merged(one.sources, other.sources))
         both = both.added(*(np.asarray(x.along)[..., None] * x.size for x in (one, other)))
         return both.added(self.unit * both.reach)
 
@@ -133,12 +159,7 @@ class Arithmetic:
         """
         d, gain = x.size.shape[-1], numbers_of(norm.gain)
         bias = np.zeros(d) if norm.bias is None else np.abs(numbers_of(norm.bias))
-        rows = x.added(np.asarray(x.along)[..., None] * x.size)
-        rows = Computed(centred, rows.sources)
-        if not isinstance(norm, RMSNorm):
-            rows = rows.mapped(np.eye(d) - 1 / d, centred, np.zeros(d))
-            mean = self.gamma(d + 1) * x.reach.mean(axis=-1)[..., None] * np.ones(d)
-            rows = rows.added(mean, self.unit * (rows.reach + mean))
+        rows = self._centred(x, norm, centred)
         error = rows.error
         moved = np.sqrt((error * error).mean(axis=-1)) / least
         lost = moved + self.gamma(d // 2 + 4) * (1 + moved)
@@ -151,13 +172,63 @@ class Arithmetic:
         found = Computed(size, sources, ratio).added(ratio[..., None] * bias)
         return found.added(self.gamma(4) * (found.reach + 2 * bias))
 
-    def activation(self, x: Computed, kind: object) -> Computed:
-        """σ of every entry: |σ(x)| ≤ |x| for all that are known here."""
-        if isinstance(kind, ReLU | Identity):
-            return Computed(x.size, _source(x.error))
-        if not isinstance(kind, GELU | TanhGELU):
-            raise AssumptionError(f"The float error of the activation {kind} is not known here.")
-        return Computed(x.size, _source(GELU_SLOPE * x.error + GELU_UNITS * self.unit * x.reach))
+    def norm_over(self, x: Computed, norm: LayerNorm, box: Box) -> Computed:
+        """A norm of rows anywhere in a box.
+
+        Statement  With e the error of centred entries, the normed rows are off by e J(ξ), column by column for some ξ
+                   within e of the box, J(ξ) = (I − z zᵀ/d) diag(gain)/s, z = ξ/s, s = √(mean ξ² + ε); by γ/(1 − γ),
+                   γ = γ_(d/2+4), of z gain; and by their own rounding.
+        Proof      J is the derivative of ξ ↦ gain ξ/s, since ds = ⟨z, dξ⟩/d: the mean value theorem. The computed s is
+                   off by γ, as in `norm`. With z and 1/s within radii of a middle, J is within what is added here of
+                   its middle, whose sign is kept.
+        Source     Ours.
+        """
+        d, gain = x.size.shape[-1], numbers_of(norm.gain)
+        bias = np.zeros(d) if norm.bias is None else np.abs(numbers_of(norm.bias))
+        rows = self._centred(x, norm, np.maximum(-box.low, box.high))
+        error = rows.error
+        moved = np.sqrt((error * error).mean(axis=-1))
+        least = np.where(moved < box.least / 2, box.least - moved, np.nan)  # more may be lost: nothing is known
+        inverse = np.stack([1 / (box.most + moved), 1 / least])
+        ends = np.stack([(box.low - error) * inverse[..., None], (box.high + error) * inverse[..., None]])
+        low, high = (np.clip(end, -sqrt(d), sqrt(d)) for end in (ends.min(axis=(0, 1)), ends.max(axis=(0, 1))))
+        z, about = (low + high) / 2, (high - low) / 2
+        q, width = inverse.mean(axis=0)[..., None, None], (inverse[1] - inverse[0])[..., None, None] / 2
+        column, row = (np.abs(z)[..., :, None], about[..., :, None]), (np.abs(z)[..., None, :], about[..., None, :])
+        project = np.eye(d) - z[..., :, None] * z[..., None, :] / d
+        loose = width * np.abs(project) + (q + width) / d * (
+            column[0] * row[1] + column[1] * row[0] + column[1] * row[1]
+        )
+        sources = tuple((bound, matrix @ (q * project * gain)) for bound, matrix in rows.sources)
+        sources += _source(_times(error, (loose + 2 * d * DOUBLE * (q + width)) * np.abs(gain)))
+        lost = self.gamma(d // 2 + 4) / (1 - self.gamma(d // 2 + 4))
+        sources += ((np.full((*z.shape[:-1], 1), lost), (z * gain)[..., None, :]),)
+        sources += _source(lost * about * np.abs(gain))
+        found = Computed((np.abs(z) + about) * np.abs(gain) + bias, sources)
+        return found.added(self.gamma(4) * (found.reach + 2 * bias))
+
+    def _centred(self, x: Computed, norm: LayerNorm, size: np.ndarray) -> Computed:
+        """Rows less their mean, where the norm takes it off; `size` is that of the exact ones."""
+        d = x.size.shape[-1]
+        rows = Computed(size, x.added(np.asarray(x.along)[..., None] * x.size).sources)
+        if isinstance(norm, RMSNorm):
+            return rows
+        rows = rows.mapped(np.eye(d) - 1 / d, size, np.zeros(d))
+        mean = self.gamma(d + 1) * x.reach.mean(axis=-1)[..., None] * np.ones(d)
+        return rows.added(mean, self.unit * (rows.reach + mean))
+
+    def activation(self, x: Computed, kind: Activation, lines: Curves) -> Computed:
+        """σ of every entry, whose exact arguments are within the range of the lines.
+
+        Statement  Off by a slope times what the argument is off, and by its own rounding: 12u of |x| for GELUs.
+        Proof      The slope is one between the ends of the range widened by the error (`slopes`); |σ(x)| ≤ |x|.
+        """
+        require_known(kind)
+        error = x.error
+        middle, radius = slopes(kind, lines.grid[0] - error, lines.grid[-1] + error)
+        sources = tuple((bound, matrix * middle[..., None, :]) for bound, matrix in x.sources)
+        found = Computed(lines.size, sources).added(radius * error, np.asarray(x.along)[..., None] * x.size)
+        return found if isinstance(kind, ReLU | Identity) else found.added(GELU_UNITS * self.unit * x.reach)
 
     def mean(self, off: float, spread: float, values: Computed, half: np.ndarray, tokens: int) -> Computed:
         """A mean of values by softmax weights, over any choice of a symbol at each position.
@@ -184,8 +255,11 @@ def float_error(
     *,
     unit: float,
     drifts: Sequence[Drift] | None = None,
+    enough: float = 0.0,
 ) -> float:
     """A bound of |computed f − f| over all words of the classes, for a pass in the format with the unit.
+
+    Words on which it is more than `enough` are looked at in parts, until it is not or there are too many.
 
     `gross` has the absolute numbers of the read-out: for a difference of two logits, those of both, since each is a sum
     of its own and only then compared.
@@ -211,18 +285,112 @@ def float_error(
     outputs = _side_by_side(means)
     tail, tables = tail_of(tabulated), tables_of(tabulated, reads, drifts)
     places = tuple(tables.row(position) for position in reads)
-    parts = _cut([words.take([part]) for _, words in classes for part in range(words.count)])
-    weight, worst = numbers_of(model.readout.weight), 0.0
-    for start in range(0, len(parts), BATCH):
-        some = parts[start : start + BATCH]
-        region = WordRegion(tables, places, some[0].joined(some[1:]))
+    weight = numbers_of(model.readout.weight)
+
+    def off(some: Sequence[_Part]) -> tuple[np.ndarray, Ranges]:
+        """What a pass is off over each of some parts; nothing over one whose ranges are empty."""
+        region = _region(tables, places, some)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            y = _after_attention(format_, model, outputs, _row(rows), ranges_over(tables, tail, region))
+            ranges = ranges_over(tables, tail, region)
+            y = _after_attention(format_, model, outputs, _row(rows), ranges)
             size = (y.size @ np.abs(weight))[..., None]
             error = y.mapped(weight[:, None], size, np.zeros(1)).error[..., 0]
-            off = error + format_.gamma(len(weight) + 2) * (y.reach @ gross[0] + gross[1])
-        worst = max(worst, float(np.nan_to_num(off, nan=np.inf).max()) * PAD)
-    return worst
+            error = error + format_.gamma(len(weight) + 2) * (y.reach @ gross[0] + gross[1])
+        error = np.nan_to_num(error, nan=np.inf) * PAD
+        return np.where(_empty(ranges), 0.0, error), ranges
+
+    width = sum(len(mean.size) for mean in means)
+    whole = _cut([words.take([part]) for _, words in classes for part in range(words.count)])
+    return _worst([_Part(words, np.zeros((0, width)), np.zeros(0)) for words in whole], off, enough)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some words, cut by half-spaces of the heads' outputs; what a pass is off on them, and where they are cut next."""
+
+    words: WordClasses
+    normals: np.ndarray
+    levels: np.ndarray
+    off: float = np.inf
+    normal: np.ndarray | None = None
+    level: float = 0.0
+
+    def halves(self) -> list["_Part"]:
+        """The part cut in two; itself if it is not to be cut."""
+        if self.normal is None or len(self.levels) >= MOST_CUTS:
+            return [self]
+        return [
+            replace(
+                self,
+                normals=np.concatenate([self.normals, sign * self.normal[None]]),
+                levels=np.append(self.levels, sign * self.level),
+            )
+            for sign in (1.0, -1.0)
+        ]
+
+
+def _worst(waiting: list[_Part], off: Callable[[Sequence[_Part]], tuple[np.ndarray, Ranges]], enough: float) -> float:
+    """The largest error over all parts; those with the largest are cut while it is more than enough.
+
+    A part is where its unit with the widest range, times what it writes, is in the middle of that range.
+    """
+    settled, asked = list[_Part](), 0
+    while waiting:
+        for start in range(0, len(waiting), BATCH):
+            some = waiting[start : start + BATCH]
+            errors, ranges = off(some)
+            normals, levels = _cuts(ranges)
+            settled += [
+                replace(
+                    part, off=min(part.off, float(errors[index])), normal=normals[index], level=float(levels[index])
+                )
+                for index, part in enumerate(some)
+            ]
+        asked += len(waiting)
+        settled.sort(key=lambda part: part.off)
+        waiting = []
+        while settled and settled[-1].off > enough and len(waiting) < BATCH and asked < MOST_PARTS:
+            halves = settled[-1].halves()
+            if len(halves) == 1:
+                break
+            settled.pop()
+            waiting += halves
+    return settled[-1].off
+
+
+def _cuts(ranges: Ranges) -> tuple[list[np.ndarray | None], np.ndarray]:
+    """For each part the half-space ⟨normal, outputs⟩ ≥ level that halves the range of one unit."""
+    units, box = ranges.tail.units, ranges.box
+    low, high = ranges.lines.grid[0], ranges.lines.grid[-1]
+    if not low.shape[1]:
+        return [None] * len(low), np.zeros(len(low))
+    reach = (high - low) * np.abs(units.outer.mid).sum(axis=1)
+    which = np.nan_to_num(reach, nan=0.0, posinf=0.0).argmax(axis=1)
+    index = np.arange(len(which))
+    spread = 1.0 if box is None else (box.least + box.most) / 2
+    place = (low + high)[index, which] / 2
+    level = (place - units.bias.mid[which]) * spread - units.shift.mid[which]
+    return list(np.ascontiguousarray(units.matrix.mid[:, which].T)), np.asarray(level)
+
+
+def _empty(ranges: Ranges) -> np.ndarray:
+    """The parts of which the ranges show that they hold no word."""
+    boxes = [*([] if ranges.box is None else [ranges.box]), *ranges.later]
+    found = (ranges.lines.grid[0] > ranges.lines.grid[-1]).any(axis=-1)
+    for box in boxes:
+        found = found | (box.low > box.high).any(axis=-1) | (box.least > box.most)
+    return np.asarray(found)
+
+
+def _region(tables: Tables, places: tuple[int, ...], some: Sequence[_Part]) -> Region:
+    """Some parts as one region."""
+    base = WordRegion(tables, places, some[0].words.joined([part.words for part in some[1:]]))
+    most = max(len(part.levels) for part in some)
+    if not most:
+        return base
+    normals = np.stack([np.pad(part.normals, ((0, most - len(part.levels)), (0, 0))) for part in some])
+    levels = np.stack([np.pad(part.levels, (0, most - len(part.levels))) for part in some])
+    return HalfSpaces(base, normals, levels)
 
 
 def _cut(parts: list[WordClasses]) -> list[WordClasses]:
@@ -297,8 +465,7 @@ def _after_attention(
     def normed(x: Computed, norm: LayerNorm | None) -> Computed:
         if norm is None:
             return x
-        box = next(boxes)
-        return format_.norm(x, norm, np.maximum(-box.low, box.high), box.least)
+        return format_.norm_over(x, norm, next(boxes))
 
     x = outputs if wiring.output is None else format_.affine(outputs, wiring.output)
     x = format_.total(x, stream)
@@ -308,7 +475,7 @@ def _after_attention(
         before = normed(x, wiring.feedforward_norm) if pre else x
         units = np.maximum(-ranges.lines.grid[0], ranges.lines.grid[-1])
         before = before if feed.inner is None else format_.affine(before, feed.inner, units)
-        after = format_.activation(before, feed.activation)
+        after = format_.activation(before, feed.activation, ranges.lines)
         after = after if feed.outer is None else format_.affine(after, feed.outer)
         x = format_.total(x, after)
         x = x if pre else normed(x, wiring.feedforward_norm)

@@ -30,12 +30,14 @@ from keyhole.attention import (
 )
 from keyhole.certifier.prove.tables import Drift
 
-FIRST_BITS, MOST_BITS = 128, 2**15  # sums of products of four doubles are exact within some 9,000 bits
+FIRST_BITS, MOST_BITS = 128, 2**14  # sums of products of four doubles are exact within some 9,000 bits
 NEARER_BITS = 2**12  # differences of doubles are exact
 SCORE_ERROR, VALUE_ERROR = 2.0**-55, 2.0**-60  # of a score; of a value over the largest of its coordinate
 NOTHING = 1100  # a value known to 2^−1100 is known as a double, however small its coordinate is
 APART = 45.0  # nats beyond ln(T + 1) between tokens: the lower has less than e^−45/(T + 1) of the other's weight
-LARGEST = 2**22  # numbers of an embedding that are turned into balls
+LARGEST = (
+    2**18
+)  # numbers of an embedding that are turned into balls: 2,000 positions of width 64; half a gigabyte at most
 
 Numbers = list[Any]  # balls of Arb, whose package has no types
 Made = tuple[Tabulated, tuple[Drift, ...]]

@@ -14,7 +14,7 @@ from keyhole.compiler.constructions.plan import Plan, half_gap, wanted
 from keyhole.compiler.precision.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, NumberFormat
 from keyhole.compiler.precision.rounding import output_error
 from keyhole.compiler.precision.simulation import simulate
-from keyhole.decimals import at_least, at_most
+from keyhole.decimals import at_most, margin
 from keyhole.verdicts import FormatOutcome
 
 ORDER = "a running sum in the order of positions, [CLS] last"
@@ -37,6 +37,15 @@ DIGITS = 17  # tell any two doubles apart
 ROWS = 4096  # positions simulated one by one, where each has a logit of its own
 
 
+def short_name(pair: str) -> str:
+    """A pair of formats in short: how numbers are stored, and how they are summed where that differs.
+
+    >>> short_name("float16 stored, float32 summed")
+    'float16 / float32'
+    """
+    return pair.replace(" stored, ", " / ").removesuffix(" summed")
+
+
 @dataclass(frozen=True)
 class FormatVerdict:
     """What became of the signs in one pair of formats."""
@@ -53,11 +62,9 @@ class FormatVerdict:
     def __str__(self) -> str:
         if self.outcome == "proved":
             digits = 3  # and more where the two are so near that rounding them apart would turn them round
-            while float(at_most(self.bound, digits)) >= float(at_least(self.margin, digits)) and digits < DIGITS:
+            while float(at_most(self.bound, digits)) >= float(margin(self.margin, digits)) and digits < DIGITS:
                 digits += 1
-            return (
-                f"signs proved: rounding bound {at_most(self.bound, digits)} < margin {at_least(self.margin, digits)}"
-            )
+            return f"signs proved: rounding bound {at_most(self.bound, digits)} < margin {margin(self.margin, digits)}"
         if self.outcome == "refuted":
             return f"refuted: wrong on {self.counterexample}"
         if not self.tried:

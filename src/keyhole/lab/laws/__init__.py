@@ -17,6 +17,7 @@ from keyhole.lab.laws.figures import learners_figure as learners_figure
 from keyhole.lab.laws.figures import steps_figure as steps_figure
 from keyhole.lab.laws.figures import success_figure as success_figure
 from keyhole.lab.laws.fit import Points as Points
+from keyhole.lab.laws.fit import fit_law as fit_law
 from keyhole.lab.laws.fit import read_points as read_points
 from keyhole.lab.laws.floors import task_floor as task_floor
 from keyhole.lab.laws.floors import trivial_accuracy as trivial_accuracy

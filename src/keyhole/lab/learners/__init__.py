@@ -8,6 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from keyhole.lab.learners.base import (
+    CountsSteps,
     Fitted,
     Learner,
     Observable,
@@ -27,12 +28,15 @@ from keyhole.lab.learners.registry import (
     register_family,
     register_learner,
 )
+from keyhole.lab.learners.scikit import Estimator
 from keyhole.lab.learners.set_settings import SetSettings
 from keyhole.lab.learners.settings import TransformerSettings, changed
 from keyhole.lab.learners.transformer import TransformerLearner, transformer_with_preset
 
 __all__ = [
     "LAWS",
+    "CountsSteps",
+    "Estimator",
     "Fitted",
     "Learner",
     "Observable",

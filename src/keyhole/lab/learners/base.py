@@ -1,6 +1,7 @@
 """A learner: examples in, a predictor out, with what was read on the way.
 
-`Learner` is all that is needed. The other protocols are for what some learners do besides: learn online, take readings
+`Learner` is all that is needed. The other protocols are for what some learners do besides: learn online, train by
+steps, take readings
 of the hidden part, refuse a problem before anything is run, count the memory they need, name the packages that decide
 their numbers, or say what they take the labels for.
 """
@@ -58,6 +59,18 @@ class OnlineLearner(Protocol):
 
     def fit_online(self, size: ProblemSize, source: SampleSource, seed: np.random.SeedSequence) -> Fitted:
         """Learn from samples drawn afresh for every step."""
+
+
+@runtime_checkable
+class CountsSteps(Protocol):
+    """A learner that trains by steps, of which it takes at most so many."""
+
+    @property
+    def steps(self) -> int:
+        """At most so many."""
+
+    def with_steps(self, steps: int) -> Learner:
+        """The same learner, which may take about so many."""
 
 
 @runtime_checkable

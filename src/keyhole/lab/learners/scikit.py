@@ -1,5 +1,6 @@
 """scikit-learn's classifiers as learners, by name; nothing is called before it is known to be one."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float32, UInt8
+from jaxtyping import Bool, Float, Float32, UInt8
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Fitted
@@ -20,6 +21,12 @@ CLASSES = {
     "tree": "tree.DecisionTreeClassifier",
     "logistic": "linear_model.LogisticRegression",
     "forest": "ensemble.RandomForestClassifier",
+}
+TUNED: dict[
+    str, tuple[str, tuple[tuple[str, str | int | float | bool | None], ...]]
+] = {  # names for a class with settings
+    "lasso": ("linear_model.LogisticRegression", (("C", 1.0), ("l1_ratio", 1.0), ("solver", "liblinear"))),
+    "mlp": ("neural_network.MLPClassifier", (("max_iter", 1000),)),
 }
 
 
@@ -64,6 +71,23 @@ class Estimator:
             model.fit(_features(inputs, size.symbols), labels)
         return Fitted(_Trained(self.name, model, size.symbols))
 
+    def predictions(
+        self,
+        features: Float[np.ndarray, "n d"],
+        labels: Bool[np.ndarray, "n"],
+        others: Float[np.ndarray, "k d"],
+        seed: np.random.SeedSequence,
+    ) -> Bool[np.ndarray, "k"]:
+        """The labels of other rows of numbers, having learned from these; columns are scaled over these rows."""
+        if labels.all() or not labels.any():
+            return np.full(len(others), labels[0])
+        middle, spread = features.mean(axis=0), features.std(axis=0)
+        spread = np.where(spread > 0, spread, 1.0)
+        with _telling(self.name):
+            model = self._make(int(seed.generate_state(1)[0]))
+            model.fit((features - middle) / spread, labels)
+            return np.asarray(model.predict((others - middle) / spread), dtype=bool)
+
     def _make(self, seed: int) -> Any:
         model = classifier(self.kind, dict(self.settings))(**dict(self.settings))
         return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
@@ -97,9 +121,13 @@ def classifier(kind: str, settings: Mapping[str, Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _telling(name: str) -> Iterator[None]:
-    """What a classifier says against its settings or its data, as a sentence."""
+    """What a classifier says against its settings or its data, as a sentence; one cut short by its limit is used."""
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415  (imported by its learners only)
+
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ArgumentError(f"{name} cannot learn here: {reason.rstrip('.')}.") from error
@@ -151,4 +179,6 @@ def _settings_of(name: str, settings: object) -> tuple[tuple[str, str | int | fl
 
 for _kind in CLASSES:
     register_learner(f"sklearn:{_kind}", partial(Estimator, _kind), _from_record)
+for _kind, (_path, _settings) in TUNED.items():
+    register_learner(f"sklearn:{_kind}", partial(Estimator, _path, _settings), _from_record)
 register_family("sklearn", Estimator, _from_record)

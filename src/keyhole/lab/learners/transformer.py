@@ -47,6 +47,16 @@ class TransformerLearner:
         """The learner that a record was made of."""
         return cls(TransformerSettings(**{name: value for name, value in record.items() if name != "name"}))
 
+    @property
+    def steps(self) -> int:
+        """At most so many steps of gradient descent."""
+        return self.settings.steps
+
+    def with_steps(self, steps: int) -> "TransformerLearner":
+        """The same settings but for the steps, rounded up to whole stretches between readings."""
+        stretches = max(1, -(-steps // self.settings.every))
+        return replace(self, settings=replace(self.settings, steps=stretches * self.settings.every))
+
     def with_observer(self, observer: Observer) -> "TransformerLearner":
         """The same settings, with readings of accuracy, attention and Fourier weight on a probe."""
         return replace(self, observer=observer)

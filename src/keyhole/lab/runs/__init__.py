@@ -7,6 +7,8 @@ from keyhole.lab.runs.engine import require_cores as require_cores
 from keyhole.lab.runs.engine import spawn_pool as spawn_pool
 from keyhole.lab.runs.engine import start_processes as start_processes
 from keyhole.lab.runs.engine import worker_environment as worker_environment
+from keyhole.lab.runs.engines import ENGINES as ENGINES
+from keyhole.lab.runs.engines import open_engine as open_engine
 from keyhole.lab.runs.gather import gather_runs as gather_runs
 from keyhole.lab.runs.gather import gather_weights as gather_weights
 from keyhole.lab.runs.run import FRESH as FRESH
@@ -16,7 +18,10 @@ from keyhole.lab.runs.run import RunResult as RunResult
 from keyhole.lab.runs.run import data_of as data_of
 from keyhole.lab.runs.run import digest as digest
 from keyhole.lab.runs.run import require_learnable as require_learnable
+from keyhole.lab.runs.spec import NUMERICS as NUMERICS
 from keyhole.lab.runs.spec import RunSpec as RunSpec
+from keyhole.lab.runs.store import PACKAGES as PACKAGES
+from keyhole.lab.runs.store import ImportedRun as ImportedRun
 from keyhole.lab.runs.store import RunSummary as RunSummary
 from keyhole.lab.runs.store import Store as Store
 from keyhole.lab.runs.store import StoredRun as StoredRun

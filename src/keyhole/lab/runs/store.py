@@ -35,6 +35,7 @@ PACKAGES = ("jax", "jaxlib", "optax", "numpy", "scipy", "scikit-learn")  # whose
 NAME = re.compile(r"[0-9a-f]{64}")  # of a run: SHA-256 in hexadecimal
 SHORT = "identity, task, learner, context, samples, seed, success, fitted, accuracy, steps, seconds, created"
 COLUMNS = len(SHORT.split(", "))
+INSERT = "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,17 @@ class StoredRun:
     row: RunSummary
     configuration: Mapping[str, Any]
     result: RunResult
+    versions: Mapping[str, str]
+    cpu: str
+
+
+@dataclass(frozen=True, eq=False)
+class ImportedRun:
+    """A run that was made elsewhere: what was asked, what it came to, when, and what it was computed with."""
+
+    spec: RunSpec
+    result: RunResult
+    created: str
     versions: Mapping[str, str]
     cpu: str
 
@@ -191,14 +203,21 @@ class Store:
                 write_model(self.weights_path(spec.identity), result.weights, described)
             entries.append(_entry(spec, result))
         with transaction(self.connection, self.path):
-            cursor = self.connection.executemany(
-                "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", entries
-            )
+            cursor = self.connection.executemany(INSERT, entries)
             inserted = cursor.rowcount
             self.connection.executemany("DELETE FROM claims WHERE identity = ?", [entry[:1] for entry in entries])
         if inserted < len(entries):  # the row that stayed is what the store says
             return self.outcomes([entry[0] for entry in entries])
         return {entry[0]: _summary(entry[:COLUMNS]) for entry in entries}
+
+    def take_in(self, runs: Iterable[ImportedRun]) -> None:
+        """Keep runs that were made elsewhere, all or none; one that is there already stays as it is."""
+        entries = []
+        for one in runs:
+            *fields, _, configuration, result, _, _ = _entry(one.spec, one.result)
+            entries.append((*fields, one.created, configuration, result, json.dumps(dict(one.versions)), one.cpu))
+        with transaction(self.connection, self.path):
+            self.connection.executemany(INSERT, entries)
 
     def remove(self, identities: Sequence[str]) -> None:
         """Forget these runs and their weights."""

@@ -99,6 +99,22 @@ class Online:
         return {"kind": "online", **asdict(self)}
 
 
+def schedule_from_record(record: Mapping[str, Any]) -> Schedule:
+    """The schedule that a record was made of.
+
+    >>> schedule_from_record({"kind": "grid", "samples": [20, 40], "seeds": 3})
+    Grid(samples=(20, 40), seeds=3)
+    """
+    settings = {name: value for name, value in record.items() if name != "kind"}
+    if record["kind"] == "adaptive":
+        return Adaptive(Design(**settings))
+    if record["kind"] == "grid":
+        return Grid(tuple(settings["samples"]), settings["seeds"])
+    if record["kind"] == "online":
+        return Online(**settings)
+    raise ArgumentError(f"There is no schedule of kind {record['kind']!r}; there are adaptive, grid and online.")
+
+
 def training_counts(tallies: Tallies) -> Counts:
     """The tallies of training sets alone, without those of fresh samples."""
     return {size: tally for size, tally in tallies.items() if size is not None}

@@ -175,6 +175,25 @@ def sweep(
     return Sweep(plan, rows, made, runs_needed, time.perf_counter() - began, other_versions)
 
 
+def replay(plan: SweepPlan, store: Store) -> Sweep:
+    """The contexts of a plan whose runs are all in the store; no run is made."""
+    began = time.perf_counter()
+    finished: dict[int, list[RunSummary]] = {}
+    for context in plan.contexts:
+        rows: dict[str, RunSummary] = {}
+        while cells := plan.cells(context, _count(rows.values(), _succeeds)):
+            done = store.outcomes([cell.identity for cell in cells])
+            if len(done) < len(cells):
+                break
+            rows |= done
+        else:
+            finished[context] = sorted(rows.values(), key=_order)
+    found = tuple(row for rows in finished.values() for row in rows)
+    needed = {T: plan.schedule.remaining(_count(rows, _succeeds)) for T, rows in finished.items()}
+    versions = store.other_versions([row.identity for row in found], plan.learner)
+    return Sweep(plan, found, 0, needed, time.perf_counter() - began, versions)
+
+
 def threshold_of(plan: SweepPlan, rows: Iterable[RunSummary]) -> Threshold | None:
     """m* of the runs at one context; None where they learned from fresh samples, or there are none."""
     rows = list(rows)

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from keyhole.claims.reproduction import list_claims
+from keyhole.claims.story import story_record
 from keyhole.serve.query import Query
 from keyhole.serve.screens.base import Answer, Screen
 from keyhole.serve.settings import Serving
@@ -19,6 +20,7 @@ def claims(_query: Query, serving: Serving) -> Answer:
         "claims": [
             {"claim": claim, "outcome": found.get(claim["id"], {}).get("outcome")} for claim in listed["claims"]
         ],
+        "story": story_record(claim["id"] for claim in listed["claims"]),
         "not_covered": listed["not_covered"],
         "report": bool(found),
     }

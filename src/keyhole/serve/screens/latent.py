@@ -2,9 +2,12 @@
 
 from typing import TypedDict
 
+import numpy as np
+
 from keyhole.api.follow import follow
 from keyhole.api.infer import infer
-from keyhole.latent import model_names
+from keyhole.latent import GaussianLocation, model_names
+from keyhole.latent.inference import Problem
 from keyhole.serve.limits import TOKENS
 from keyhole.serve.query import Query
 from keyhole.serve.screens.base import Answer, Screen, figure_record
@@ -36,7 +39,14 @@ class Options(TypedDict, total=False):
     kernel: str
 
 
-def _settings(query: Query) -> tuple[str, Options, int]:
+def _model(query: Query) -> str | Problem:
+    """The model by its name; a Gaussian one with the variances that the page chose."""
+    name = query.choice("model", model_names(), "gaussian")
+    prior, noise = query.number("prior", 0.01, 100, 2.0), query.number("noise", 0.01, 100, 0.5)
+    return GaussianLocation(np.zeros(1), prior_variance=prior, noise_variance=noise) if name == "gaussian" else name
+
+
+def _settings(query: Query) -> tuple[str | Problem, Options, int]:
     """The model, the settings of attention that the page chose, and the number of the draw."""
     options: Options = {}
     if kinds := query.text("attention", 60):
@@ -47,7 +57,7 @@ def _settings(query: Query) -> tuple[str, Options, int]:
         options["ridge"] = ridge
     if kernel := query.text("kernel", 20):
         options["kernel"] = kernel
-    return query.choice("model", model_names(), "gaussian"), options, query.whole("seed", 0, 10**6, 0)
+    return _model(query), options, query.whole("seed", 0, 10**6, 0)
 
 
 SCREEN = Screen(

@@ -19,15 +19,18 @@ function card({ claim, outcome }) {
   const rows = [["prediction", claim.prediction]];
   if (outcome) rows.push(["found", outcome.measurement], ["interval", outcome.interval], ...outcome.caveats.map((caveat) => ["caveat", caveat]));
   rows.push(["could fail", claim.could_fail], ["source", `${claim.source} (${claim.kind})`]);
-  const figures = (outcome?.figures ?? []).filter((figure) => KINDS.has(figure.kind)).map((figure) => el("div", {}, el("h4", {}, figure.title), el("p", { class: "soft" }, figure.subtitle), chart(figure, 640)));
-  return el("article", { id: claim.id }, el("h3", {}, claim.title), el("p", {}, claim.statement),
-    el("p", { class: `verdict ${TONES[verdict] ?? "soft"}` }, verdict), el("details", {}, el("summary", {}, "Prediction, measurement, figures"), facts(rows), figures));
+  const figures = (outcome?.figures ?? []).filter((figure) => KINDS.has(figure.kind)).map((figure) => el("div", {}, el("p", {}, figure.title), el("p", { class: "soft" }, figure.subtitle), chart(figure, 640)));
+  return el("article", { id: claim.id }, el("h4", {}, claim.title), el("p", { class: `verdict ${TONES[verdict] ?? "soft"}` }, verdict), el("details", {}, el("summary", {}, "Statement, prediction, measurement, figures"), el("p", {}, claim.statement), facts(rows), figures));
 }
 
 function show() {
   remember({ show: choice.value === "all" ? "" : choice.value });
-  const chosen = answer.claims.filter(wanted);
-  fill("claims", chosen.map(card));
+  const chosen = new Map(answer.claims.filter(wanted).map((each) => [each.claim.id, each]));
+  fill("claims", answer.story.flatMap((part) => {
+    const sentences = part.sentences.map((sentence) => [sentence, sentence.claims.filter((name) => chosen.has(name))]).filter(([, names]) => names.length);
+    return sentences.length ? [el("h2", { class: "part" }, part.title), part.paper ? el("p", { class: "soft" }, part.paper) : null,
+      ...sentences.flatMap(([sentence, names]) => [sentence.says ? el("h3", { class: "sentence" }, sentence.says, el("span", { class: "soft" }, ` (${sentence.place})`)) : null, ...names.map((name) => card(chosen.get(name)))])].filter(Boolean) : [];
+  }));
   const found = answer.claims.filter((each) => each.outcome);
   const holds = found.filter((each) => each.outcome.verdict.startsWith("holds")).length;
   document.getElementById("says").textContent = answer.report

@@ -82,10 +82,10 @@ export async function attempt(update) {
   }
 }
 
-/** A slider with a logarithmic scale: its value as a whole number of at most two digits and zeros. */
+/** A slider with a logarithmic scale: its value has two digits. */
 export function logarithmic(slider) {
   const low = Math.log(Number(slider.dataset.from)), high = Math.log(Number(slider.dataset.to)), steps = Number(slider.max);
-  const tidy = (value) => { const unit = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1); return Math.round(value / unit) * unit; };
+  const tidy = (value) => { const rounded = Number(value.toPrecision(2)); return Number(slider.dataset.from) >= 1 ? Math.round(rounded) : rounded; };
   return {
     get: () => tidy(Math.exp(low + (high - low) * Number(slider.value) / steps)),
     set: (value) => { slider.value = String(Math.round(steps * (Math.log(value) - low) / (high - low))); },

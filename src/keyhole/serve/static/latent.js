@@ -1,20 +1,24 @@
 // Infer a latent: one context is asked for, and shown token by token.
 
-import { ask, attempt, el, facts, remember, remembered, shown, soon } from "./lab.js";
+import { ask, attempt, el, facts, logarithmic, remember, remembered, shown, soon } from "./lab.js";
 import { bars, chart, place } from "./draw.js";
 
 const form = document.getElementById("question");
 const seen = document.getElementById("seen");
 const field = (name) => form.elements.namedItem(name);
+const variances = { prior: logarithmic(field("prior")), noise: logarithmic(field("noise")) };
 let followed = null;
 let playing = 0;
 
 function words() {
-  return Object.fromEntries(["model", "length", "seed", "bandwidth", "ridge"].map((name) => [name, field(name).value.trim()]));
+  const plain = Object.fromEntries(["model", "length", "seed", "bandwidth", "ridge"].map((name) => [name, field(name).value.trim()]));
+  return plain.model === "gaussian" ? { ...plain, prior: variances.prior.get(), noise: variances.noise.get() } : plain;
 }
 
 async function update() {
   stop();
+  for (const each of document.querySelectorAll(".gaussian")) each.hidden = field("model").value !== "gaussian";
+  for (const [name, slider] of Object.entries(variances)) document.getElementById(`${name}-shown`).textContent = shown(slider.get());
   document.getElementById("length-shown").textContent = field("length").value;
   remember(words());
   await attempt(async () => {
@@ -70,5 +74,7 @@ document.getElementById("again").addEventListener("click", () => { field("seed")
 seen.addEventListener("input", () => { stop(); show(); });
 form.addEventListener("input", soon(update, 150));
 form.addEventListener("submit", (event) => event.preventDefault());
-for (const [name, value] of Object.entries(remembered())) if (field(name)) field(name).value = value;
+variances.prior.set(Number(remembered().prior) || 2);
+variances.noise.set(Number(remembered().noise) || 0.5);
+for (const [name, value] of Object.entries(remembered())) if (field(name) && !(name in variances)) field(name).value = value;
 update();

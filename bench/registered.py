@@ -1,0 +1,108 @@
+"""The registered experiment on growth laws: its power by simulation, and an outside fit of the counts it gave.
+
+`data/registered/plan.toml` was fixed before its first run. The power is that of the plan's own contexts and precision:
+data sets about a true curve, with the error that the plan's precision allows at most (a 90 % interval that ends at
+the relative precision), judged by the plan's rule. The outside fit takes the released rows and estimates m* at every
+context by a logistic regression of success on ln m (statsmodels), which knows nothing of this package's curves.
+
+    python bench/registered.py             the power
+    python bench/registered.py --outside   m* of the released rows, by statsmodels beside ours
+"""
+
+import argparse
+import csv
+import warnings
+from collections.abc import Callable
+from math import exp, log, log1p
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+
+from keyhole.lab.laws import Array, naming_rates
+from keyhole.lab.plans import read_plan
+from keyhole.lab.thresholds import Adaptive, estimate_threshold
+
+FOLDER = Path(__file__).parents[1] / "data" / "registered"
+LOW, RISE = 45.0, 6.0  # m* at the shortest context, and its rise to the longest; only the rise matters
+TRUTHS: dict[str, Callable[[Array], Array]] = {
+    "a + b ln T": np.log,
+    "a + b (ln T)²": lambda T: np.log(T) ** 2,
+    "a + b √T": np.sqrt,
+    "a + b T": lambda T: T,
+}
+
+
+def curves(contexts: Array) -> dict[str, Array]:
+    """m* at the contexts for each truth: sixfold rises, powers, and a constant."""
+    found = {}
+    for name, f in TRUTHS.items():
+        along = (f(contexts) - f(contexts[0])) / (f(contexts[-1]) - f(contexts[0]))
+        found[f"{name}, sixfold"] = LOW * (1 + (RISE - 1) * along)
+    for p in (0.3, 0.4):
+        found[f"a T^{p}"] = LOW * (contexts / contexts[0]) ** p
+    return {**found, "constant": np.full(len(contexts), LOW)}
+
+
+def print_power(draws: int, seed: int) -> None:
+    """How often each law would be named, sweep by sweep of the plan."""
+    plan = read_plan(FOLDER / "plan.toml")
+    for name, one in plan.sweeps.items():
+        assert isinstance(one.schedule, Adaptive)
+        error = log1p(one.schedule.design.precision) / NormalDist().inv_cdf((1 + one.confidence) / 2)
+        contexts = np.array(one.contexts, dtype=float)
+        print(f"\n{name}: T = {contexts[0]:.0f} … {contexts[-1]:.0f}, error {error:.1%} a point, {draws} data sets")
+        for truth, values in curves(contexts).items():
+            rates = naming_rates(values, contexts, error, draws=draws, seed=seed)
+            print(f"  {truth:24s}" + ", ".join(f"{law} {rate:.1%}" for law, rate in rates.items() if rate >= 5e-4))
+
+
+def outside(successes: list[bool], sizes: list[int]) -> tuple[float, float, float]:
+    """m* and its 90 % interval by a logistic regression on ln m: −a/b, with the delta method."""
+    import statsmodels.api as sm
+
+    design = sm.add_constant(np.log(sizes))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = sm.GLM(np.array(successes, dtype=float), design, family=sm.families.Binomial()).fit()
+    a, b = fit.params
+    slope = np.array([-1 / b, a / b**2])
+    error = float(np.sqrt(slope @ fit.cov_params() @ slope))
+    reach = NormalDist().inv_cdf(0.95) * error
+    return exp(-a / b), exp(-a / b - reach), exp(-a / b + reach)
+
+
+def print_outside() -> None:
+    """Both estimates of m* at every context of every table."""
+    for path in sorted(FOLDER.glob("*.csv")):
+        print(f"\n{path.stem}\n{'T':>7} {'runs':>5}   ours                    statsmodels             apart")
+        with path.open(encoding="utf8") as file:
+            rows = list(csv.DictReader(file))
+        for context in sorted({int(row["context"]) for row in rows}):
+            chosen = [row for row in rows if int(row["context"]) == context]
+            sizes, won = [int(row["samples"]) for row in chosen], [row["success"] == "1" for row in chosen]
+            counts = {
+                m: (sum(w for w, s in zip(won, sizes, strict=True) if s == m), sizes.count(m)) for m in set(sizes)
+            }
+            ours = estimate_threshold(context, counts, rounds=True)
+            if ours.m is None:
+                print(f"{context:>7} {len(chosen):>5}   beyond the sizes tried")
+                continue
+            theirs = outside(won, sizes)
+            own = f"{ours.m:.0f} ({ours.low or 0:.0f} to {ours.high or 0:.0f})"
+            other = f"{theirs[0]:.0f} ({theirs[1]:.0f} to {theirs[2]:.0f})"
+            print(f"{context:>7} {len(chosen):>5}   {own:23s} {other:23s} {log(theirs[0] / ours.m):+.1%}")
+
+
+def main() -> None:
+    """Print the power, or the outside fit."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--outside", action="store_true", help="m* of the released rows by another package")
+    parser.add_argument("--draws", type=int, default=2000, help="data sets for each truth")
+    parser.add_argument("--seed", type=int, default=11)
+    asked = parser.parse_args()
+    print_outside() if asked.outside else print_power(asked.draws, asked.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""A plan carried out: its sweeps run or replayed, their rows exported, each judged, the longest context predicted."""
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from keyhole.api.asking import asked
+from keyhole.api.learn import answer_of, lanes_of
+from keyhole.api.result import Result
+from keyhole.api.sample_complexity import SampleComplexity
+from keyhole.errors import OutputError
+from keyhole.figure import Figure
+from keyhole.files.paths import home
+from keyhole.lab.laws import learners_figure, read_laws
+from keyhole.lab.plans import Plan, Prediction, export_rows, import_rows, predict_longest, read_plan
+from keyhole.lab.runs import Lane, Store, core_count, require_cores
+from keyhole.lab.thresholds import Sweep, SweepPlan, replay, sweep
+from keyhole.progress import Progress, Watch, ignore
+from keyhole.show.document import Document
+from keyhole.show.plans import plan_document
+
+EXPORTED = 300.0  # seconds between exports of rows while a context is under way
+
+
+@dataclass(frozen=True, repr=False)
+class PlanResult(Result):
+    """What a plan came to: the answer of each sweep so far, and which contexts are not finished."""
+
+    schema: ClassVar[str] = "plan/1"
+    has_figure: ClassVar[bool] = True
+
+    plan: Plan
+    answers: Mapping[str, SampleComplexity]
+    predictions: Mapping[str, tuple[Prediction, ...]]  # of the longest context of a sweep that is finished
+
+    @property
+    def unfinished(self) -> dict[str, list[int]]:
+        """The contexts of each sweep that are still to be run."""
+        done = {name: {row.context for row in one.sweep.rows} for name, one in self.answers.items()}
+        return {name: [T for T in one.contexts if T not in done[name]] for name, one in self.plan.sweeps.items()}
+
+    @property
+    def summary(self) -> str:
+        """The title, and how many contexts are finished."""
+        left = sum(map(len, self.unfinished.values()))
+        planned = sum(len(one.contexts) for one in self.plan.sweeps.values())
+        return f"{self.plan.title or 'a plan'} ({self.plan.hash[:10]}): {planned - left} of {planned} contexts finished"
+
+    def document(self) -> Document:
+        """Each sweep with its thresholds, its verdict and what was predicted."""
+        return plan_document(self.record())
+
+    def record(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return {
+            "title": self.plan.title,
+            "hash": self.plan.hash,
+            "plan": self.plan.record(),
+            "summary": self.summary,
+            "unfinished": self.unfinished,
+            "answers": {name: one.record() for name, one in self.answers.items()},
+            "predictions": {name: [asdict(one) for one in found] for name, found in self.predictions.items()},
+        }
+
+    def figure(self) -> Figure:
+        """m* against the context, a line for each sweep."""
+        known = {name: one.thresholds for name, one in self.answers.items() if one.thresholds}
+        if not known:
+            raise OutputError("A figure was asked for, but no context is finished; there is none to draw.")
+        floors = {context: floor for one in self.answers.values() for context, floor in one.floors.items()}
+        return learners_figure(self.plan.title or "Samples needed", known, floors=floors)
+
+
+@asked
+def run_plan(
+    plan: str | Path | Plan,
+    *,
+    data: str | Path | None = None,
+    make: bool = True,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    store: str | Path | None = None,
+    watch: Watch = ignore,
+) -> PlanResult:
+    """Carry out a plan: a file that `keyhole.learn` saved, or a `keyhole.lab.plans.Plan`.
+
+    With a folder `data` the rows in it are put into the store first, so that nothing is run twice; contexts are then
+    run from the shortest to the longest, over all sweeps, and the rows are written back as each is finished. Without
+    `make` no run is made: the answer is that of the contexts whose runs are there.
+    """
+    chosen = plan if isinstance(plan, Plan) else read_plan(plan)
+    workers = core_count() if workers is None else workers if executor else require_cores(workers)
+    folder, rows = home(store), None if data is None else Path(data)
+    start = lanes_of(executor, workers, folder, watch)
+    with Store(folder) as runs:
+        if rows is not None:
+            import_rows(chosen, runs, rows)
+        if make:
+            made = _carry_out(chosen, runs, start, workers, rows, watch)
+        else:
+            made = {name: replay(one, runs) for name, one in chosen.sweeps.items()}
+    answers = {name: _answer(name, one, chosen.laws) for name, one in made.items()}
+    laws = read_laws(chosen.laws)
+    finished = {name: one for name, one in answers.items() if one.thresholds and _is_whole(one.sweep)}
+    predictions = {name: predict_longest(one.thresholds, laws) for name, one in finished.items()}
+    return PlanResult(chosen, answers, {name: found for name, found in predictions.items() if found})
+
+
+def _carry_out(
+    plan: Plan, store: Store, start: Callable[[], list[Lane]], workers: int, rows: Path | None, watch: Watch
+) -> dict[str, Sweep]:
+    """Make the runs: all contexts of a sweep at once, or with a folder of rows from the shortest to the longest."""
+    if rows is None:
+        swept = ((name, sweep(one, store, start, workers=workers, watch=watch)) for name, one in plan.sweeps.items())
+        return dict(swept)
+    watching = _exporting(plan, store, rows, watch)
+    made = dict.fromkeys(plan.sweeps, 0)
+    for context in plan.contexts:
+        for name, one in plan.sweeps.items():
+            if context in one.contexts:
+                part = replace(one, contexts=(context,))
+                made[name] += sweep(part, store, start, workers=workers, watch=watching).made
+    counts = export_rows(plan, store, rows)
+    watch(Progress(0, None, f"{sum(counts.values()):,} rows are in {rows}", milestone=True))
+    return {name: replace(replay(one, store), made=made[name]) for name, one in plan.sweeps.items()}
+
+
+def _exporting(plan: Plan, store: Store, rows: Path, watch: Watch) -> Watch:
+    """A watch that writes the rows when a context is finished, and every few minutes."""
+    last = time.monotonic()
+
+    def watching(progress: Progress) -> None:
+        nonlocal last
+        if progress.milestone or time.monotonic() - last > EXPORTED:
+            last = time.monotonic()
+            export_rows(plan, store, rows)
+        watch(progress)
+
+    return watching
+
+
+def _answer(name: str, made: Sweep, laws: tuple[str, ...]) -> SampleComplexity:
+    """The answer of a sweep over the contexts that are finished."""
+    done = tuple(dict.fromkeys(row.context for row in made.rows))
+    part: SweepPlan = replace(made.plan, contexts=done) if done else made.plan
+    return answer_of(name, replace(made, plan=part), read_laws(laws))
+
+
+def _is_whole(made: Sweep) -> bool:
+    """Whether every context of a sweep is there."""
+    return {row.context for row in made.rows} == set(made.plan.contexts)

@@ -1,0 +1,57 @@
+"""A trained run against its own target where that counts too many positions for a table: proved, refuted, or neither.
+
+A function of many positions cannot be read off a model as a table of 2^s cells. A count of literals need not be: the
+words with each count are bounded together, as for a claim about a checkpoint.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from keyhole.api.stated_claim import counted_property
+from keyhole.certifier import verify_words
+from keyhole.certifier.read import CertifiableModel
+from keyhole.lab import Instance
+
+
+@dataclass(frozen=True)
+class TargetVerdict:
+    """Whether a model equals the counting function that it was trained on, on every input.
+
+    `margin` is a certified lower bound of |f| over all inputs (PROVED). A counterexample is an input whose sign of f is
+    certain and wrong. `bound` is the best lower bound of sign·f (UNDECIDED).
+    """
+
+    function: str
+    positions: int  # that it counts
+    status: str
+    margin: float | None
+    counterexample: tuple[int, ...] | None
+    output: float | None
+    bound: float | None
+    reason: str
+    seconds: float
+
+    def record(self) -> dict[str, Any]:
+        """Every field as plain values."""
+        found = asdict(self)
+        return {**found, "counterexample": None if self.counterexample is None else list(self.counterexample)}
+
+
+def against_target(model: CertifiableModel, instance: Instance, *, time_limit: float) -> TargetVerdict | None:
+    """The verdict on the hidden function of a run; None where that does not only count its literals."""
+    stated = counted_property(instance.function, tuple(bool(bit) for bit in instance.letters))
+    if stated is None:
+        return None
+    at = stated.at(instance.context)
+    found = verify_words(model.tables, at.reads, at.classes, drifts=model.drifts, time_limit=time_limit)
+    return TargetVerdict(
+        function=str(instance.function),
+        positions=len(at.reads),
+        status=found.status,
+        margin=found.margin,
+        counterexample=None if found.counterexample is None else tuple(int(each) for each in found.counterexample),
+        output=found.output,
+        bound=found.bound,
+        reason=found.reason,
+        seconds=found.seconds,
+    )

@@ -1,0 +1,59 @@
+"""Learning curves as documents."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from keyhole.show.certificate import certificate_document
+from keyhole.show.document import Column, Document, Element, Gap, Grid, Lines
+
+Record = Mapping[str, Any]
+
+
+def curve_document(record: Record) -> Document:
+    """The table, the curve of each learner, and what the accuracy takes."""
+    share = record["share"]
+    elements: list[Element] = [
+        Lines(f"{record['target']} = {record['positive']}: {record['rows']:,} rows of {record['columns']:,} columns"),
+        Lines(f"always answering the same is right on {max(share, 1 - share):.1%} of rows"),
+    ]
+    for name, curves in record["learners"].items():
+        elements += [Gap(), Lines(f"by {name}"), _curve(curves[0], record["confidence"]), *_needed(curves, record)]
+    if record["certificate"] is not None:
+        elements += [Gap(), Lines("a transformer trained on the bits of every row, certified")]
+        elements += certificate_document(record["certificate"])
+    return tuple(elements)
+
+
+def _curve(curve: Record, confidence: float) -> Element:
+    columns = [
+        Column("rows", "right", at_least=8),
+        Column("accuracy", "right"),
+        Column(f"{100 * confidence:.4g} % interval"),
+    ]
+    rows = [
+        (f"{point['rows']:,}", f"{a['value']:.1%}", f"{a['low']:.1%} to {a['high']:.1%}")
+        for point in curve["points"]
+        for a in [point["accuracy"]]
+    ]
+    return Grid(columns, rows)
+
+
+def _needed(curves: list[Record], record: Record) -> list[Element]:
+    """How many rows the accuracy takes, with no and with some irrelevant columns."""
+    if record["accuracy"] is None and len(curves) == 1:
+        return []
+    last = [f"{curve['columns']:,} columns: {curve['points'][-1]['accuracy']['value']:.1%}" for curve in curves]
+    if record["accuracy"] is None:
+        return [Lines(f"with {curves[0]['points'][-1]['rows']:,} rows and {', '.join(last)}")]
+    rows = [(f"{curve['columns']:,}", f"{curve['irrelevant']:,}", _rows(curve)) for curve in curves]
+    columns = [Column("columns", "right", at_least=8), Column("irrelevant", "right"), Column("rows needed")]
+    return [Gap(), Lines(f"rows for an accuracy of {record['accuracy']:.4g}"), Grid(columns, rows)]
+
+
+def _rows(curve: Record) -> str:
+    """The rows needed and their interval; or that they are more than there are."""
+    most, needed = curve["points"][-1]["rows"], curve["rows_needed"]
+    if needed is None:
+        return f"not reached with {most:,}"
+    high = f"to {needed['high']:.4g}" if needed["high"] is not None else f"or more than {most:,}"
+    return f"{needed['value']:.4g} ({needed['low']:.4g} {high})"

@@ -1,0 +1,72 @@
+"""A run against its own counting target: proved where the model counts rightly, refuted with an input where not."""
+
+from importlib import import_module
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import keyhole
+from keyhole.api.target_verdict import against_target
+from keyhole.attention import evaluate
+from keyhole.boolean import UNIFORM, read_function, uniform_law
+from keyhole.certifier.read import certifiable
+from keyhole.compiler import to_tabulated
+from keyhole.lab import Instance
+
+BITS = np.array([False, True])
+certifying = import_module("keyhole.api.certify")
+
+
+def model_of(formula, context):
+    """The tables of a compiled function."""
+    return certifiable(to_tabulated(keyhole.compile(formula, context).plan))
+
+
+@pytest.mark.parametrize("formula", ["majority:101", "threshold:30:80", "and:90", "or:20"])
+def test_a_model_that_counts_rightly_is_proved(formula):
+    """Of up to 101 positions among 120, in less than a few seconds; the margin is that of the construction."""
+    function = read_function(formula)
+    found = against_target(model_of(formula, 120), Instance(120, function, UNIFORM, BITS), time_limit=20.0)
+    assert (found.status, found.positions) == ("PROVED", function.sparsity)
+    assert 0 < found.margin <= 1
+
+
+def test_a_model_that_miscounts_is_refuted_by_an_input():
+    """A majority whose threshold is off by one count is wrong on the input that is shown, at the boundary."""
+    function = read_function("majority:31")
+    wrong = model_of("threshold:17:31", 40)
+    found = against_target(wrong, Instance(40, function, UNIFORM, BITS), time_limit=20.0)
+    assert found.status == "COUNTEREXAMPLE"
+    word = np.array([found.counterexample])
+    assert word[0, list(function.positions)].sum() == 16
+    assert np.asarray(evaluate(wrong.tables, word))[0] < 0
+
+
+def test_symbols_that_stand_for_bits_are_counted_by_what_they_stand_for():
+    """With the letters turned round the same model is wrong."""
+    function = read_function("majority:31")
+    turned = Instance(40, function, UNIFORM, ~BITS)
+    assert against_target(model_of("majority:31", 40), turned, time_limit=20.0).status == "COUNTEREXAMPLE"
+
+
+def test_what_does_not_only_count_has_no_such_verdict():
+    """A function of a table is left to the certificate."""
+    instance = Instance(10, read_function("x0 & (x1 | x2)"), UNIFORM, BITS)
+    assert against_target(model_of("x0 & (x1 | x2)", 10), instance, time_limit=1.0) is None
+
+
+def test_a_certificate_of_a_run_says_what_became_of_its_target(monkeypatch):
+    """Where no table can be read off, the target's verdict stands in text, summary and record."""
+    function = read_function("majority:41")
+    instance = Instance(41, function, UNIFORM, BITS)
+    tables = model_of("majority:41", 41).tables
+    sample = instance.examples(60, np.random.default_rng(0))
+    data = sample.inputs, sample.labels
+    run = SimpleNamespace(model=tables, sample=data, law=uniform_law(2), conditioned=False, noise="", instance=instance)
+    monkeypatch.setattr(certifying, "names_run", lambda _name: True)
+    monkeypatch.setattr(certifying, "read_run", lambda *_names, **_options: run)
+    found = keyhole.certify("abab", fresh=1000)
+    assert found.record()["target"]["status"] == "PROVED"
+    assert found.summary.startswith("PROVED against its target")
+    assert "which counts 41 positions, on all 2^41 inputs, margin" in " ".join(str(found).split())

@@ -1,0 +1,105 @@
+"""Plans: every setting in a file, read back equal, refused where it would not mean the same."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keyhole.errors import ArgumentError
+from keyhole.lab.learners import learner_named, transformer_with_preset
+from keyhole.lab.learners.scikit import Estimator
+from keyhole.lab.plans import Plan, read_plan, write_plan
+from keyhole.lab.plans.plan import plan_from_record
+from keyhole.lab.task import SparseTask
+from keyhole.lab.thresholds import Adaptive, Design, Grid, Online, SweepPlan
+
+LEARNERS = [
+    transformer_with_preset("default"),
+    transformer_with_preset("paper"),
+    learner_named("elimination"),
+    Estimator("tree", (("max_depth", None), ("min_samples_leaf", 2))),
+]
+SCHEDULES = [Adaptive(Design(precision=0.12, budget=60)), Grid((10, 20), 3), Online(4)]
+REGISTERED = Path(__file__).parents[3] / "data" / "registered" / "plan.toml"
+
+
+def plan_of(learner, schedule=SCHEDULES[0], notes=""):
+    """A plan of one sweep."""
+    sweep = SweepPlan(SparseTask("and:3", "balanced"), learner, (10, 20), schedule, 0.4, 0.8, 7)
+    return Plan({"one": sweep}, ("log", "power"), "a title", notes)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: one.name)
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda one: type(one).__name__)
+def test_a_plan_is_read_as_it_was_written(tmp_path, learner, schedule):
+    """A plan that goes through its file is the same plan, with the same hash: every setting is in the file."""
+    plan = plan_of(learner, schedule)
+    path = tmp_path / "plan.toml"
+    path.write_text(write_plan(plan), "utf8")
+    assert read_plan(path) == plan
+    assert read_plan(path).hash == plan.hash
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x7f")))
+def test_any_words_survive_the_file(tmp_path_factory, notes):
+    """Notes of any letters, quotes and line ends come back as they were."""
+    path = tmp_path_factory.mktemp("plan") / "plan.toml"
+    path.write_text(write_plan(plan_of(LEARNERS[2], notes=notes)), "utf8", newline="")
+    assert read_plan(path).notes == notes
+
+
+def test_the_hash_is_of_the_values(tmp_path):
+    """Comments and spacing change no hash; a seed, a law or a word of the notes does."""
+    plan = plan_of(LEARNERS[0])
+    path = tmp_path / "plan.toml"
+    path.write_text("# a remark\n\n" + write_plan(plan).replace(" = ", "  =  "), "utf8")
+    assert read_plan(path).hash == plan.hash
+    sweep = plan.sweeps["one"]
+    others = [
+        replace(plan, notes="x"),
+        replace(plan, laws=("log", "linear")),
+        replace(plan, sweeps={"one": replace(sweep, first_seed=8)}),
+        replace(plan, sweeps={"one": replace(sweep, learner=LEARNERS[1])}),
+    ]
+    assert len({plan.hash, *(one.hash for one in others)}) == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace("plan = 1", "plan = 2"), "no plan of format 1"),
+        (lambda text: text.replace("numerics = 1", "numerics = 0"), "numerics 0"),
+        (lambda text: text.replace("odds = 6.0", "odds = 2.0", 1), "was fixed with the rule"),
+        (lambda text: text.replace("first_seed = 7\n", ""), "lacks 'first_seed'"),
+        (lambda text: text.replace("width = 64", 'width = "wide"'), "another kind"),
+        (lambda text: text.replace("width = 64", "width = 64\nbreadth = 3"), "another kind"),
+        (lambda text: text.replace("first_seed = 7", "first_seed = 7\nspeed = 3"), "not those of a plan: sweep.speed"),
+        (lambda text: text.replace('kind = "adaptive"', 'kind = "random"'), "no schedule of kind 'random'"),
+        (lambda text: text + text[text.index("[[sweep]]") :], "two sweeps of one name"),
+        (lambda text: text + "=", "is no TOML"),
+    ],
+)
+def test_a_plan_that_would_mean_something_else_is_refused(tmp_path, change, message):
+    """Another format, other numerics, another rule, a missing, strange or doubled field: one sentence."""
+    path = tmp_path / "plan.toml"
+    path.write_text(change(write_plan(plan_of(LEARNERS[0]))), "utf8")
+    with pytest.raises(ArgumentError, match=message):
+        read_plan(path)
+
+
+def test_a_plan_that_is_not_there_is_refused(tmp_path):
+    """A path without a file is refused in a sentence."""
+    with pytest.raises(ArgumentError, match="cannot be read"):
+        read_plan(tmp_path / "none.toml")
+    with pytest.raises(ArgumentError, match="no plan of format"):
+        plan_from_record({})
+
+
+def test_the_registered_plan_stands_as_it_was_fixed():
+    """The plan of the registered experiment is the one that was fixed before its first run."""
+    plan = read_plan(REGISTERED)
+    assert plan.hash == "a233a9af434714f59cb793c2b2799878120633a26d687ed22c6630a167a3b198"
+    assert plan.contexts == tuple(25 * 2**i for i in range(10))
+    assert write_plan(plan) == REGISTERED.read_text("utf8")
