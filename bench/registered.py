@@ -3,10 +3,11 @@
 `data/registered/plan.toml` was fixed before its first run. The power is that of the plan's own contexts and precision:
 data sets about a true curve, with the error that the plan's precision allows at most (a 90 % interval that ends at
 the relative precision), judged by the plan's rule. The outside fit takes the released rows and estimates m* at every
-context by a logistic regression of success on ln m (statsmodels), which knows nothing of this package's curves.
+context by psignifit, the psychometric fit of experimental psychology, where it is installed (`pip install psignifit`),
+or else by a logistic regression of success on ln m (statsmodels); neither knows anything of this package's curves.
 
     python bench/registered.py             the power
-    python bench/registered.py --outside   m* of the released rows, by statsmodels beside ours
+    python bench/registered.py --outside   m* of the released rows, by another package beside ours
 """
 
 import argparse
@@ -57,7 +58,28 @@ def print_power(draws: int, seed: int) -> None:
             print(f"  {truth:24s}" + ", ".join(f"{law} {rate:.1%}" for law, rate in rates.items() if rate >= 5e-4))
 
 
-def outside(successes: list[bool], sizes: list[int]) -> tuple[float, float, float]:
+def psychometric(successes: list[bool], sizes: list[int]) -> tuple[float, float, float]:
+    """m* and its 90 % interval by psignifit: a logistic curve in ln m with a free lapse rate, at one half."""
+    import psignifit
+
+    tallies = {m: (sum(w for w, s in zip(successes, sizes, strict=True) if s == m), sizes.count(m)) for m in set(sizes)}
+    table = np.array([[log(m), won, runs] for m, (won, runs) in sorted(tallies.items())])
+    options = {"experiment_type": "yes/no", "sigmoid": "logistic", "fixed_parameters": {"gamma": 0.0}}
+    fit = psignifit.psignifit(table, **options, confP=(0.9,), verbose=False)
+    ((low, high),) = fit.confidence_intervals["threshold"].values()  # of half the plateau, which is near one half
+    return exp(float(fit.threshold(0.5, return_ci=False))), exp(low), exp(high)
+
+
+def outside() -> tuple[str, Callable[[list[bool], list[int]], tuple[float, float, float]]]:
+    """The name of the package that fits, and how."""
+    try:
+        import psignifit
+    except ImportError:
+        return "statsmodels", regression
+    return f"psignifit {getattr(psignifit, '__version__', '')}".strip(), psychometric
+
+
+def regression(successes: list[bool], sizes: list[int]) -> tuple[float, float, float]:
     """m* and its 90 % interval by a logistic regression on ln m: −a/b, with the delta method."""
     import statsmodels.api as sm
 
@@ -74,8 +96,9 @@ def outside(successes: list[bool], sizes: list[int]) -> tuple[float, float, floa
 
 def print_outside() -> None:
     """Both estimates of m* at every context of every table."""
+    name, fit = outside()
     for path in sorted(FOLDER.glob("*.csv")):
-        print(f"\n{path.stem}\n{'T':>7} {'runs':>5}   ours                    statsmodels             apart")
+        print(f"\n{path.stem}\n{'T':>7} {'runs':>5}   {'ours':23s} {name:23s} apart")
         with path.open(encoding="utf8") as file:
             rows = list(csv.DictReader(file))
         for context in sorted({int(row["context"]) for row in rows}):
@@ -88,7 +111,7 @@ def print_outside() -> None:
             if ours.m is None:
                 print(f"{context:>7} {len(chosen):>5}   beyond the sizes tried")
                 continue
-            theirs = outside(won, sizes)
+            theirs = fit(won, sizes)
             own = f"{ours.m:.0f} ({ours.low or 0:.0f} to {ours.high or 0:.0f})"
             other = f"{theirs[0]:.0f} ({theirs[1]:.0f} to {theirs[2]:.0f})"
             print(f"{context:>7} {len(chosen):>5}   {own:23s} {other:23s} {log(theirs[0] / ours.m):+.1%}")

@@ -62,7 +62,7 @@ STORY = (
             Sentence(
                 "In experiments the samples that training needs for a sparse conjunction grow slowly with T.",
                 "slides",
-                ("conjunctions-uniform", "conjunctions-balanced"),
+                ("registered-growth", "conjunctions-uniform", "conjunctions-balanced"),
             ),
             Sentence(
                 "The attention of trained networks settles on the relevant positions.",

@@ -285,6 +285,7 @@ def test_progress_is_told(tmp_path):
     assert [one.threshold for one in told[-1].detail.standings] == list(found.thresholds)
     ends = [progress for progress in told if progress.milestone]
     assert {T for T in CLIMB.contexts if any(f"T = {T} finished" in end.what for end in ends)} == set(CLIMB.contexts)
+    assert all(" finished after 0:" in end.what for end in ends)  # and the time it took
     assert all(progress.seconds_left > 0 for progress in told[:-1])
 
 

@@ -37,6 +37,27 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         Claim(
+            id="registered-growth",
+            title="A registered experiment: samples for a 3-way AND grow like log T over T = 25 to 12,800",
+            statement=(
+                "Let m*(T) be the sample size at which a one-layer transformer trained with the default settings generalises in half of the runs, on "
+                "uniform bits. Over T = 25, 50, …, 12,800 the law a + b log T is named by a rule that was fixed, with its odds and its power, before "
+                "the first run."
+            ),
+            formula=r"m^{*}(T)=a+b\log T,\qquad T=25,50,\dots,12800",
+            kind="measurement",
+            source="keyhole, after the experiment of Edelman et al. (2022); log T is the theory's growth at fixed norms, not proved for an optimiser",
+            prediction=(
+                "The rule names a law at odds of 6 to 1 or more. The plan, data/registered/plan.toml, predicts that it is not log T: so this claim is "
+                "predicted to fail. Were growth log T, or T^0.3, this design would name it in 89 and 72 % of data sets."
+            ),
+            could_fail="Another law that is named once all ten contexts are finished.",
+            papers=(EDELMAN_2022,),
+        ),
+        NamedFunction("keyhole.claims.training.registered"),
+    ),
+    Experiment(
+        Claim(
             id="parity-online",
             title="Gradient descent learns a sparse parity from fresh samples",
             statement="From fresh samples a one-layer transformer learns a 3-way parity of 15 or 20 bits in most runs.",

@@ -7,6 +7,7 @@ depends on nothing but its own finished rounds.
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
+from datetime import timedelta
 from functools import cached_property
 from statistics import median
 from typing import Any
@@ -165,7 +166,8 @@ def sweep(
             ended = [T for T in dict.fromkeys(row.context for row in finished.values()) if not by_context[T].pending]
             if finished and watch is not ignore:
                 state = SweepState(tuple(track.standing() for track in tracks), dispatch.made, workers)
-                words = f" (T = {', '.join(map(str, ended))} finished)" if ended else ""
+                spent = f"{timedelta(seconds=round(time.perf_counter() - began))}"
+                words = f" (T = {', '.join(map(str, ended))} finished after {spent})" if ended else ""
                 words = f"runs of {plan.task.name} by {plan.learner.name}{words}"
                 watch(state.progress(words, milestone=bool(ended)))
         made = dispatch.made

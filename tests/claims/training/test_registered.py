@@ -1,0 +1,65 @@
+"""The registered experiment: what its rows say, and that a finding knows how many there are."""
+
+from dataclasses import replace
+
+import pytest
+
+import keyhole
+from keyhole.claims.training import registered
+from keyhole.claims.training.registered import RELEASED, SWEEP, conclude, measure, released
+from keyhole.lab.learners import learner_named
+from keyhole.lab.plans import read_plan
+from keyhole.lab.thresholds import Adaptive, Design
+
+from helpers.lab_fakes import Inline
+
+
+def test_the_rows_are_those_that_the_claim_knows():
+    """`RELEASED` is the number of rows in the repository: who adds rows raises it, and kept findings are made anew."""
+    rows = [len(path.read_text("utf8").splitlines()) - 1 for path in released().glob("*.csv")]
+    assert sum(rows) == RELEASED
+
+
+def test_without_rows_nothing_is_decided(tmp_path, monkeypatch):
+    """Without a finished context the claim is under way; without the folder it says that the rows are missing."""
+    (tmp_path / "plan.toml").write_text((released() / "plan.toml").read_text("utf8"), "utf8")
+    monkeypatch.setattr(registered, "released", lambda: tmp_path)
+    outcome = measure("quick", 0)
+    assert outcome.verdict == "undecided at this scale"
+    assert f"{SWEEP}: under way: no context finished, undecided so far" in outcome.measurement
+    monkeypatch.setattr(registered, "released", lambda: None)
+    assert "not part of this installation" in measure("quick", 0).measurement
+
+
+def finished(tmp_path, contexts):
+    """The judged sweep carried out by elimination at some contexts, with few runs."""
+    plan = read_plan(released() / "plan.toml")
+    design = Adaptive(Design(budget=24))
+    quick = replace(plan.sweeps[SWEEP], learner=learner_named("elimination"), contexts=contexts, schedule=design)
+    return keyhole.run_plan(replace(plan, sweeps={SWEEP: quick}), store=tmp_path, executor=Inline())
+
+
+def test_a_sweep_that_is_finished_is_judged_by_its_verdict(tmp_path):
+    """Where a law is named the claim holds or fails by its name; where none is, it stays undecided."""
+    result = finished(tmp_path, (6, 12, 24, 48))
+    assert conclude(result).verdict == "undecided at this scale"
+    assert "to T = 48: undecided" in conclude(result).measurement
+    answer = result.answers[SWEEP]
+    for name, verdict in (("log", "holds"), ("linear", "fails here")):
+        laws = sorted(answer.verdict.laws, key=lambda law: law.name != name)
+        named = replace(answer, verdict=replace(answer.verdict, laws=tuple(laws), status="named"))
+        assert conclude(replace(result, answers={SWEEP: named})).verdict == verdict
+        longer = replace(result.plan.sweeps[SWEEP], contexts=(6, 12, 24, 48, 96))
+        unfinished = replace(result, plan=replace(result.plan, sweeps={SWEEP: longer}), answers={SWEEP: named})
+        assert conclude(unfinished).verdict == "undecided at this scale"
+
+
+@pytest.mark.parametrize("name", ["data", "keyhole"])
+def test_the_folder_is_found_in_a_repository_and_in_a_package(tmp_path, monkeypatch, name):
+    """The rows of the repository come first; an installed package has a copy of its own."""
+    package = tmp_path / "src" / "keyhole"
+    folder = tmp_path / "data" / "registered" if name == "data" else package / "registered"
+    folder.mkdir(parents=True)
+    (folder / "plan.toml").write_text("")
+    monkeypatch.setattr(registered, "PACKAGE", package)
+    assert released() == folder
