@@ -20,7 +20,7 @@ from keyhole.latent.models import FiniteModel, GaussianLocation, count_vectors
 from keyhole.pretraining.tasks import Rows, result
 
 EXACT = 1200  # count vectors that are judged one by one; where there are more, sequences are drawn
-DRAWN = 2000  # sequences on which a network is judged otherwise
+DRAWN, TOKENS = 2000, 1 << 17  # sequences on which a network is judged otherwise, and their tokens, at most
 PROBED = 600  # sequences on which probes are fitted and read
 TINY = 1e-12
 
@@ -155,7 +155,7 @@ class NetworkTask:
             blind = model.emission @ model.prior if masked else model.prior
             gain = -float((blind * np.log(np.maximum(blind, TINY))).sum()) - risk
             return {"excess": excess, "risk": risk, "gain": gain}
-        tokens = model.sample(DRAWN, length, rng).tokens
+        tokens = model.sample(drawn_at(length), length, rng).tokens
         excess = float(
             np.square(network.predict(tokens.astype(np.float32)) - model.posterior_mean(tokens)).sum(axis=1).mean()
         )
@@ -183,6 +183,15 @@ class NetworkTask:
         return found
 
 
+def drawn_at(length: int) -> int:
+    """How many sequences of a length are drawn to judge a network.
+
+    >>> drawn_at(32), drawn_at(512)
+    (2000, 256)
+    """
+    return max(1, min(DRAWN, TOKENS // length))
+
+
 def _sequences(
     model: FiniteModel, length: int, rng: np.random.Generator, *, ordered: bool
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -191,7 +200,8 @@ def _sequences(
     Of a network that sees the order (`ordered`), drawn sequences in any case.
     """
     if ordered or comb(length + model.letters - 1, length) > EXACT:
-        return model.sample(DRAWN, length, rng).tokens, np.full(DRAWN, 1 / DRAWN)
+        several = drawn_at(length)
+        return model.sample(several, length, rng).tokens, np.full(several, 1 / several)
     counts = np.concatenate(list(count_vectors(model.letters, length)))
     tokens = np.stack([np.repeat(np.arange(model.letters), row) for row in counts])
     return tokens, np.concatenate(list(model.joint_counts(length))).sum(axis=1)

@@ -423,7 +423,7 @@ def test_damage_never_gives_a_traceback(sound, tmp_path_factory, place, length, 
                 store.run(row.identity)
             store.claim(["a"])
     except StoreError as error:
-        assert str(error).startswith(("The store ", "The run ", repr(str(file))))  # noqa: PT017
+        assert str(error).startswith(("The store ", "The run ", "No run ", repr(str(file))))  # noqa: PT017
 
 
 @pytest.mark.parametrize("column", ["identity", "task", "context", "seed", "success", "accuracy", "created"])

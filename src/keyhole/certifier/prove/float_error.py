@@ -226,8 +226,9 @@ class Arithmetic:
         require_known(kind)
         error = x.error
         middle, radius = slopes(kind, lines.grid[0] - error, lines.grid[-1] + error)
-        sources = tuple((bound, matrix * middle[..., None, :]) for bound, matrix in x.sources)
-        found = Computed(lines.size, sources).added(radius * error, np.asarray(x.along)[..., None] * x.size)
+        reached = x.sources + _source(np.asarray(x.along)[..., None] * x.size)
+        sources = tuple((bound, matrix * middle[..., None, :]) for bound, matrix in reached)
+        found = Computed(lines.size, sources).added(radius * error)
         return found if isinstance(kind, ReLU | Identity) else found.added(GELU_UNITS * self.unit * x.reach)
 
     def mean(self, off: float, spread: float, values: Computed, half: np.ndarray, tokens: int) -> Computed:
