@@ -151,6 +151,8 @@ def test_a_second_call_reads_the_first_one(tmp_path, monkeypatch):
         ("majority", {"lengths": []}, ArgumentError, "lengths"),
         ("majority", {"alphabet": ["1"]}, ArgumentError, "two or more"),
         ("majority", {"answers": ["1", "1"]}, ArgumentError, "different answers"),
+        ("majority", {"answers": ["0|SEP", "1|SEP"]}, ArgumentError, "share a token"),
+        ("majority", {"answers": ["0|0", "1"]}, ArgumentError, "names a token twice"),
         ("majority", {"read_first": True, "before": ["BOS"]}, AssumptionError, "causal"),
         ("majority", {"samples": -1}, ArgumentError, "random words"),
         ("majority", {"read_first": True}, AssumptionError, "the query depends on the input"),
@@ -162,6 +164,30 @@ def test_what_does_not_fit_is_refused(tmp_path, claim, more, error, says):
     ask = {"lengths": [4], "store": tmp_path / "store", **more}
     with pytest.raises(error, match=says):
         keyhole.verify(tmp_path / "model", claim, **ask)
+
+
+def test_answers_of_several_tokens_are_judged_by_the_mean_of_their_logits(tmp_path):
+    """The verdict on "0|no" against "1|BOS" is that of every word with the means; no float error is promised."""
+    statuses = set()
+    for seed in range(4):
+        tensors = write_gpt2(tmp_path / "model", seed=seed, width=4)
+        least = []
+        for word in all_sequences(4, 2):
+            found = logits(tensors, [*word.tolist(), 3])
+            difference = found[[1, 2]].mean() - found[[0, 4]].mean()
+            least.append(difference if 2 * word.sum() > 4 else -difference)
+        ask = {"read_at": "SEP", "answers": ["0|no", "1|BOS"], **quick(tmp_path)}
+        verified = keyhole.verify(tmp_path / "model", "majority", [4], **ask)
+        (row,) = verified.rows
+        statuses.add(row.status)
+        assert row.status != ("PROVED" if min(least) <= 0 else "COUNTEREXAMPLE")
+        if row.status == "COUNTEREXAMPLE":
+            word = tuple(row.wrong_numbers[:-1])
+            at = [tuple(each.tolist()) for each in all_sequences(4, 2)].index(word)
+            assert least[at] == pytest.approx(-abs(row.output), rel=1e-9)
+        assert row.float_error is None
+        assert "of several tokens their mean" in verified.answers
+    assert "COUNTEREXAMPLE" in statuses
 
 
 def test_two_layers_and_a_missing_map_are_refused(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.api.certify import certify
 from keyhole.boolean.symbols import LARGEST_ALPHABET
-from keyhole.show.certificate import DRAWN, SIGNS, certificate_document, drawn
+from keyhole.show.certificate import DRAWN, SIGNS, certificate_document, draw_counterexample
 from keyhole.show.html import to_html
 from keyhole.show.text import to_text
 
@@ -65,7 +65,7 @@ def test_rows_that_repeat_are_counted_in_words(record):
 def test_inputs_are_drawn_with_a_sign_per_symbol():
     """Over 64 symbols marks stand below their positions, and signs are explained; no marks, no empty line."""
     given = {"counterexample": [0, 40, 3, 63], "positions": [1, 3], "symbols": 64}
-    assert drawn(given) == [
+    assert draw_counterexample(given) == [
         "input: x1 = 40, x3 = 63",
         "0e3/",
         " ^ ^",
@@ -73,15 +73,18 @@ def test_inputs_are_drawn_with_a_sign_per_symbol():
     ]
     assert len(set(SIGNS)) == len(SIGNS) == LARGEST_ALPHABET
     given = {"counterexample": [0, 1, 1], "positions": [], "symbols": 2}
-    assert drawn(given) == ["input: no position matters", "011"]
+    assert draw_counterexample(given) == ["input: no position matters", "011"]
     given = {"counterexample": [0, 10, 1], "positions": [1], "symbols": 11}
-    assert drawn(given)[-1].startswith("(0-9, A for")
+    assert draw_counterexample(given)[-1].startswith("(0-9, A for")
 
 
 def test_the_others_of_a_long_input_are_counted():
     """Beyond what a line holds, symbols are counted, the smallest first."""
     given = {"counterexample": [1, *[2, 0] * DRAWN], "positions": [0], "symbols": 3}
-    assert drawn(given)[1] == f"the {2 * DRAWN} others: 60 of symbol 0, 60 of symbol 2 (the record has them all)"
+    assert (
+        draw_counterexample(given)[1]
+        == f"the {2 * DRAWN} others: 60 of symbol 0, 60 of symbol 2 (the record has them all)"
+    )
 
 
 @pytest.mark.slow

@@ -120,6 +120,8 @@ def _with_float_error(
     formats, embedding = question.checkpoint.number_formats, question.checkpoint.embedding
     units = {name: FLOAT_UNITS[name] for name in formats if name in FLOAT_UNITS}
     plain = embedding.norm is None and embedding.segments is None and embedding.widen is None
+    plain = plain and all(len(wanted) == 1 for _, wanted, _ in question.pairs)  # not a mean of several logits
+    plain = plain and all(rival is None or len(rival) == 1 for _, _, rival in question.pairs)
     if row.margin is None or len(units) < len(formats) or not units or not plain:
         return row
     coarsest = max(units, key=lambda name: units[name])

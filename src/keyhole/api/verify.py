@@ -163,9 +163,10 @@ def verify(
     `claim` is a property in words (`keyhole.languages.FORMS`), a formula of positions counted from 0 such as "x3 & x7",
     or a value. A word is shown as `before`, its symbols, `read_at`; the answer is read at that last token, or at the
     last symbol where `read_at` is None, or at the first token of `before` with `read_first`. `answers` are the tokens
-    for false and true (the first and the last of the alphabet, if not said); the right one must win against the other
-    one and all of `among`. A tie counts as wrong. `where` restricts the claim to the words of another property.
-    Verdicts are kept in the store, so that a second call goes on where the first one ended.
+    for false and true (the first and the last of the alphabet, if not said; several of one answer as "no|No", of which
+    the mean logit counts); the right one must win against the other one and all of `among`. A tie counts as wrong.
+    `where` restricts the claim to the words of another property. Verdicts are kept in the store, so that a second call
+    goes on where the first one ended.
     """
     symbols = read_alphabet(alphabet)
     if samples < 0 or not time_limit > 0:

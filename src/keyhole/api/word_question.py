@@ -10,6 +10,10 @@ from keyhole.errors import ArgumentError, CheckpointError
 from keyhole.languages import AtLength, Property, with_last
 from keyhole.pretrained import Checkpoint, Frame, Vocabulary, framed_model, logit_difference
 
+STROKE = "|"  # between tokens of one answer
+# an answer (None: both), the tokens whose mean logit must win, and those of its rival (None: the sign decides)
+Pair = tuple[bool | None, tuple[int, ...], tuple[int, ...] | None]
+
 
 @dataclass(frozen=True, eq=False)
 class WordQuestion:
@@ -19,7 +23,7 @@ class WordQuestion:
     vocabulary: Vocabulary
     frame: Frame
     stated: Property
-    pairs: tuple[tuple[bool | None, int, int | None], ...]  # answer, the logit that must win, its rival; None: both
+    pairs: tuple[Pair, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +57,14 @@ def cases(question: WordQuestion, at: AtLength) -> Iterator[Case]:
             yield Case(framed.model, replace(left, classes=classes), reads, last, framed.rounded + inexact, gross)
 
 
-def _gross(checkpoint: Checkpoint, wanted: int, rival: int | None) -> tuple[tuple[np.ndarray, float], int]:
+def _gross(
+    checkpoint: Checkpoint, wanted: tuple[int, ...], rival: tuple[int, ...] | None
+) -> tuple[tuple[np.ndarray, float], int]:
     """The absolute numbers of both logits, and how many of their differences are rounded in double precision."""
     single = [np.append(*logit_difference(checkpoint, logit, None)) for logit in (wanted, rival) if logit is not None]
     total = np.sum(np.abs(single), axis=0)
+    if max(len(wanted), len(rival or ())) > 1:  # means of several logits are rounded, every one
+        return (total[:-1], float(total[-1])), total.size
     if len(single) == 1:
         return (total[:-1], float(total[-1])), 0
     one, other = single[0], -single[1]
@@ -71,24 +79,36 @@ def answer_pairs(
     alphabet: tuple[str, ...],
     answers: Sequence[str] | None,
     among: Sequence[str],
-) -> tuple[tuple[tuple[bool | None, int, int | None], ...], str]:
-    """Which logit must win against which, and the same in words."""
+) -> tuple[tuple[Pair, ...], str]:
+    """Which logit must win against which, and the same in words; tokens between strokes share one answer."""
     out = checkpoint.unembedding
     if out is None:
         raise CheckpointError(f"{checkpoint.source} has no map to logits, so there is no answer to read.")
     if out.outputs == 1:
         if answers or among:
             raise ArgumentError("The model has a single output, whose sign is the answer; name no answers.")
-        return ((None, 0, None),), "true where the only output is above 0"
+        return ((None, (0,), None),), "true where the only output is above 0"
     table = checkpoint.embedding.tokens
     names = vocabulary if table is not None and out.outputs == len(table) else Vocabulary({})
     chosen = tuple(answers) if answers else (alphabet[0], alphabet[-1]) if names is vocabulary else ("0", "1")
     if len(chosen) != 2 or chosen[0] == chosen[1]:
         raise ArgumentError(f"Two different answers are needed, the one for false first; got {', '.join(chosen)}.")
-    false, true = (names.number(name) for name in chosen)
-    others = [names.number(name) for name in among if names.number(name) not in (false, true)]
+    false, true = (_numbers(names, name) for name in chosen)
+    if set(false) & set(true):
+        raise ArgumentError(f"The answers {chosen[0]} and {chosen[1]} share a token; name it for one of them.")
+    others = [(names.number(name),) for name in among if names.number(name) not in (*false, *true)]
     said = f"false is {chosen[0]}, true is {chosen[1]}, whichever has the larger logit"
+    said += ", of several tokens their mean" if max(len(false), len(true)) > 1 else ""
     if not others:
         return ((None, true, false),), said
     pairs = [(True, true, rival) for rival in (false, *others)] + [(False, false, rival) for rival in (true, *others)]
     return tuple(pairs), f"{said}, {', '.join(among)} among the rivals"
+
+
+def _numbers(names: Vocabulary, answer: str) -> tuple[int, ...]:
+    """The tokens of an answer: one, or several between strokes."""
+    alone = answer in names.numbers or STROKE not in answer
+    found = tuple(names.number(name.strip()) for name in ((answer,) if alone else answer.split(STROKE)))
+    if len(set(found)) < len(found):
+        raise ArgumentError(f"The answer {answer} names a token twice; name each once.")
+    return found

@@ -30,7 +30,7 @@ def reproduce_command(
     workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the findings as one JSON object.")] = False,
 ) -> None:
-    """Look at every claim and write a page with a verdict for each; what is done already is not done again.
+    """Measure every claim and write a page with a verdict for each; what is done already is not done again.
 
     Examples:
 

@@ -30,7 +30,10 @@ def verify_command(
     ] = False,
     answers: Annotated[
         str | None,
-        typer.Option(help="The tokens for false and true; the first and last symbol if not said.", metavar="F,T"),
+        typer.Option(
+            help="The tokens for false and true, several as no|No; the first and last symbol if not said.",
+            metavar="F,T",
+        ),
     ] = None,
     among: Annotated[
         str, typer.Option(help="Further tokens against which the right answer must win.", metavar="TOKEN,…")

@@ -21,13 +21,13 @@ NO_FILES = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a block device", stat.S_IFS
 def write_file(path: Path, content: bytes) -> Path:
     """Write the content at the path, making the folders it needs, and return the path."""
     with _refused(path):
-        found = _found(path)
-        _require_file(path, found)
-        printed = None if found is None else _printed(found)
+        status = _status(path)
+        _require_file(path, status)
+        printed = None if status is None else _printed(status)
         if printed is not None:
             _write_through(os.dup(printed), content)
-        elif found is None or stat.S_ISREG(found.st_mode):
-            _replace(Path(os.path.realpath(path)), content, found)
+        elif status is None or stat.S_ISREG(status.st_mode):
+            _replace(Path(os.path.realpath(path)), content, status)
         else:
             _write_through(os.open(path, os.O_WRONLY | os.O_NOCTTY), content)
     return path
@@ -36,17 +36,17 @@ def write_file(path: Path, content: bytes) -> Path:
 def require_file_place(path: Path) -> None:
     """Refuse a path where no file can be written, as far as can be told without writing, before work is done for it."""
     with _refused(path):
-        found = _found(path)
-        _require_file(path, found)
-        if found is None or (stat.S_ISREG(found.st_mode) and _printed(found) is None):
+        status = _status(path)
+        _require_file(path, status)
+        if status is None or (stat.S_ISREG(status.st_mode) and _printed(status) is None):
             _require_writable(Path(os.path.realpath(path)).parent)
 
 
 def require_folder_place(path: Path) -> None:
     """Refuse a path where no folder is and none can be made, or whose folder takes no files, before work is done."""
     with _refused(path):
-        found = _found(path)
-        if found is not None and not stat.S_ISDIR(found.st_mode):
+        status = _status(path)
+        if status is not None and not stat.S_ISDIR(status.st_mode):
             raise OutputError(f"{str(path)!r} is a file, and a folder is needed; name another.")
         _require_writable(Path(os.path.realpath(path)))
 
@@ -62,10 +62,10 @@ def _refused(path: Path) -> Iterator[None]:
         raise OutputError(f"{str(path)!r} cannot be written: {error}. Choose another name.") from error
 
 
-def _require_file(path: Path, found: os.stat_result | None) -> None:
-    if found is not None and stat.S_IFMT(found.st_mode) in NO_FILES:
-        inside = " inside it" if stat.S_ISDIR(found.st_mode) else ""
-        raise OutputError(f"{str(path)!r} is {NO_FILES[stat.S_IFMT(found.st_mode)]}; name a file{inside}.")
+def _require_file(path: Path, status: os.stat_result | None) -> None:
+    if status is not None and stat.S_IFMT(status.st_mode) in NO_FILES:
+        inside = " inside it" if stat.S_ISDIR(status.st_mode) else ""
+        raise OutputError(f"{str(path)!r} is {NO_FILES[stat.S_IFMT(status.st_mode)]}; name a file{inside}.")
 
 
 def _require_writable(folder: Path) -> None:
@@ -78,7 +78,7 @@ def _require_writable(folder: Path) -> None:
         raise PermissionError(errno.EACCES, f"the folder {str(folder)!r} takes no new files")
 
 
-def _found(path: Path) -> os.stat_result | None:
+def _status(path: Path) -> os.stat_result | None:
     """What the path leads to, links followed, or None where there is nothing yet."""
     try:
         return path.stat()
@@ -86,11 +86,11 @@ def _found(path: Path) -> os.stat_result | None:
         return None
 
 
-def _printed(found: os.stat_result) -> int | None:
+def _printed(status: os.stat_result) -> int | None:
     """The descriptor of standard output or error if it goes to this file: to replace it would lose what was printed."""
     for descriptor in (1, 2):
         with suppress(OSError):  # closed
-            if os.path.samestat(os.fstat(descriptor), found):
+            if os.path.samestat(os.fstat(descriptor), status):
                 return descriptor
     return None
 

@@ -5,7 +5,7 @@ last symbol of the word, once for each symbol it can be. After one layer a token
 does not depend on them, so that the whole model is tables. A constant token is a row that is the same for every symbol.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,20 +120,31 @@ def framed_model(
     return FramedModel(model, positions, rounded)
 
 
-def logit_difference(checkpoint: Checkpoint, wanted: int, rival: int | None) -> tuple[Float[np.ndarray, "d"], float]:
-    """The read-out whose sign says which of two logits is larger, or, without a rival, the sign of one."""
+def logit_difference(
+    checkpoint: Checkpoint, wanted: int | Sequence[int], rival: int | Sequence[int] | None
+) -> tuple[Float[np.ndarray, "d"], float]:
+    """The read-out whose sign says which of two logits is larger, or, without a rival, the sign of one.
+
+    Of several tokens the mean of their logits is meant.
+    """
     out = checkpoint.unembedding
     if out is None:
         raise CheckpointError(f"{checkpoint.source} has no map to logits, so there is no answer to read.")
-    for token in (wanted, *(() if rival is None else (rival,))):
+    for token in (*_tokens(wanted), *(() if rival is None else _tokens(rival))):
         if not 0 <= token < out.outputs:
             raise AssumptionError(
                 f"The model has {out.outputs} logits, counted from 0; there is none numbered {token}."
             )
     weight, bias = np.asarray(out.weight), np.zeros(out.outputs) if out.bias is None else np.asarray(out.bias)
+    one = weight[:, _tokens(wanted)].mean(axis=1), bias[_tokens(wanted)].mean()
     if rival is None:
-        return np.ascontiguousarray(weight[:, wanted]), float(bias[wanted])
-    return np.ascontiguousarray(weight[:, wanted] - weight[:, rival]), float(bias[wanted] - bias[rival])
+        return np.ascontiguousarray(one[0]), float(one[1])
+    other = weight[:, _tokens(rival)].mean(axis=1), bias[_tokens(rival)].mean()
+    return np.ascontiguousarray(one[0] - other[0]), float(one[1] - other[1])
+
+
+def _tokens(which: int | Sequence[int]) -> list[int]:
+    return [which] if isinstance(which, int) else list(which)
 
 
 def _only_layer(checkpoint: Checkpoint) -> Layer:

@@ -74,7 +74,7 @@ def _status(record: Record) -> list[str]:
         ]
     if record["status"] == "COUNTEREXAMPLE" and record["counterexample"] is not None and known:
         model = f"the model says {record['model_answer']} (output {record['output']:.3g})"
-        return [f"COUNTEREXAMPLE: {model}, the function {record['function_answer']}", *drawn(record)]
+        return [f"COUNTEREXAMPLE: {model}, the function {record['function_answer']}", *draw_counterexample(record)]
     return [f"UNDECIDED on {everywhere}: {record['reason']} ({record['verification_seconds']:.1f} s)"]
 
 
@@ -93,10 +93,10 @@ def _target(record: Record, target: Record) -> list[str]:
     return [f"UNDECIDED against {what}: {target['reason']} ({target['seconds']:.1f} s)"]
 
 
-def drawn(record: Record) -> list[str]:
+def draw_counterexample(record: Record) -> list[str]:
     """A counterexample: the symbols at the positions that matter, and the others in full or as a count.
 
-    >>> drawn({"counterexample": [0, 1, 1], "positions": [1], "symbols": 2})
+    >>> draw_counterexample({"counterexample": [0, 1, 1], "positions": [1], "symbols": 2})
     ['input: x1 = 1', '011', ' ^']
     """
     sequence, positions, symbols = record["counterexample"], record["positions"], record["symbols"]
@@ -122,7 +122,7 @@ def _sample(record: Record) -> Rows:
     """What the sample promises of the model, and what it says without the model."""
     rows: Rows = []
     if record["samples"] is not None:
-        rows += [("sample", [_counted(record)]), ("error", [_error(record)]), ("trivial", [_trivial(record)])]
+        rows += [("sample", [_sample_sentence(record)]), ("error", [_error(record)]), ("trivial", [_trivial(record)])]
     elif record["function"] is not None:
         rows.append(
             ("error", ["nothing can be promised without the training set; give the data that the model was trained on"])
@@ -136,7 +136,7 @@ def _sample(record: Record) -> Rows:
     return rows
 
 
-def _counted(record: Record) -> str:
+def _sample_sentence(record: Record) -> str:
     """How many samples there are, and the errors on them; of rows that repeat beyond chance, how they were counted."""
     samples, rows, distinct = record["samples"], record["rows"], record["rows_distinct"]
     errors = f"the function errs on {record['errors_on_sample']}, the model on {record['model_errors_on_sample']}"

@@ -58,12 +58,14 @@ def verdict_words(verdict: Record) -> str:
 def _norm(value: float, stated: Record | None) -> str:
     """A norm, beside what the construction's theorem says of it, if anything."""
     figure = (
-        "" if stated is None else f"   theorem: {stated['relation']} {_stated(stated['value'], stated['relation'])}"
+        ""
+        if stated is None
+        else f"   theorem: {stated['relation']} {_theorem_figure(stated['value'], stated['relation'])}"
     )
     return f"{value:<12.6g}{figure}".rstrip()
 
 
-def _stated(value: float, relation: str) -> str:
+def _theorem_figure(value: float, relation: str) -> str:
     """A theorem's figure in six digits: a bound to its safe side, an equal number to the nearest."""
     return at_most(value, 6) if relation == "≤" else at_least(value, 6) if relation == "≥" else f"{value:.6g}"
 

@@ -17,7 +17,9 @@ def exchangeability_document(record: Record) -> Document:
     rows = [("answer", record["answer"]), ("data", data)]
     if record["rows"] > record["sequences"]:
         rows.append(("repeats", _repeats(record)))
-    rows += [(test["name"], f"p = {_p_value(test)}, {_seen(test, length)}; null: {test['null']}") for test in tests]
+    rows += [
+        (test["name"], f"p = {_p_value(test)}, {_test_sentence(test, length)}; null: {test['null']}") for test in tests
+    ]
     if record["sequences"] < 4:
         rows.append(("extendible", "not tested: it needs at least four sequences"))
     shared = f"{record['level']:g} shared by {len(tests)} tests" if len(tests) > 1 else f"{record['level']:g}"
@@ -41,7 +43,7 @@ def _repeats(record: Record) -> str:
     )
 
 
-def _seen(test: Record, length: int) -> str:
+def _test_sentence(test: Record, length: int) -> str:
     """What a test saw, in words."""
     if "ceiling" not in test:
         statistic = test["statistic"]

@@ -13,7 +13,11 @@ FEW = 5  # rivals that are shown
 
 def fit_document(record: Record) -> Document:
     """What fits, from the record of a fit."""
-    return (Facts([("data", _data(record)), *(_found(record) if record["fits"] else [("function", _none(record))])]),)
+    return (
+        Facts(
+            [("data", _data(record)), *(_function_rows(record) if record["fits"] else [("function", _none(record))])]
+        ),
+    )
 
 
 def _data(record: Record) -> str:
@@ -34,7 +38,7 @@ def _none(record: Record) -> str:
     )
 
 
-def _found(record: Record) -> list[tuple[str, str]]:
+def _function_rows(record: Record) -> list[tuple[str, str]]:
     constant = max(record["labels_true"], 1 - record["labels_true"])
     bound = at_most(record["error_bound"], 4)
     promised = f"at most {bound} on new rows, if all rows are independent draws labelled by one target"

@@ -155,12 +155,12 @@ def _online(record: Record) -> list[Element]:
             str(cell["trials"]),
             str(cell["successes"]),
             f"{cell['steps']:,.0f}" if cell["successes"] else "–",
-            _seen(record, cell["steps"]) if cell["successes"] else "–",
+            _fresh_samples(record, cell["steps"]) if cell["successes"] else "–",
         )
         for cell in record["cells"]
     ]
     columns += [Column("median steps", "right"), Column("samples", "right")]
-    seen = _seen(record, record["learner"].get("steps"))
+    seen = _fresh_samples(record, record["learner"].get("steps"))
     said = [f"each run had up to {record['learner']['steps']:,} steps, {seen} fresh samples"] if seen != "–" else []
     said += [
         f"T = {row['context']}: with fewer than {at_least(row['floor'], places=1)} samples no learner names the "
@@ -181,7 +181,7 @@ def _attempts(record: Record) -> list[Element]:
         (
             str(one["context"]),
             f"{one['steps']:,}",
-            _seen(record, one["steps"]),
+            _fresh_samples(record, one["steps"]),
             str(one["trials"]),
             str(one["successes"]),
             f"{one['seconds']:.0f}",
@@ -196,7 +196,7 @@ def _share(quantile: float) -> str:
     return "half" if quantile == 0.5 else f"{100 * quantile:g} %"
 
 
-def _seen(record: Record, steps: float | None) -> str:
+def _fresh_samples(record: Record, steps: float | None) -> str:
     """How many fresh samples so many steps see, where the learner says how many a step takes."""
     batch = record["learner"].get("batch")
     return f"{round(steps * batch):,}" if steps and batch else "–"

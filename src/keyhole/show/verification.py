@@ -33,7 +33,7 @@ def verification_document(record: Record) -> Document:
         (
             f"{row['length']}",
             VERDICTS[row["status"]],
-            _shown(row),
+            _margin_or_word(row),
             f"{row['sampled_wrong']:,} of {row['sampled']:,}" if row["sampled"] else "",
             f"{row['seconds']:.1f}",
         )
@@ -55,11 +55,11 @@ def verification_document(record: Record) -> Document:
     )
 
 
-def _shown(row: Record) -> str:
+def _margin_or_word(row: Record) -> str:
     if row["status"] == "PROVED":
         return f"margin {margin(row['margin'])}{_as_it_runs(row)}"
     if row["status"] == "COUNTEREXAMPLE":
-        return _cut(_joined(row["wrong_tokens"]))
+        return _cut(_join_tokens(row["wrong_tokens"]))
     return "" if row["bound"] is None else f"not below {at_least(row['bound'])}"
 
 
@@ -70,7 +70,7 @@ def _as_it_runs(row: Record) -> str:
     return f", {row['float_format']} " + (f"error ≤ {at_most(row['float_error'], 2)}" if row["float_keeps"] else "open")
 
 
-def _joined(tokens: list[str]) -> str:
+def _join_tokens(tokens: list[str]) -> str:
     """Tokens one after another: with blanks only where a name has more than one letter."""
     return "".join(tokens) if all(len(token) == 1 for token in tokens) else " ".join(tokens)
 
@@ -90,7 +90,7 @@ def _wrong(record: Record, row: Record) -> Document:
     lines: list[Any] = [
         Gap(),
         Heading("the shortest wrong word"),
-        Lines(_joined(row["wrong_tokens"])),
+        Lines(_join_tokens(row["wrong_tokens"])),
         Lines(f"On this word of length {row['length']} {wins}."),
     ]
     if computed is not None and record["loader"] is not None:

@@ -94,9 +94,8 @@ def brought_nearer(scores: Numbers, tokens: int) -> Numbers:
     order = sorted(range(len(scores)), key=lambda index: scores[index].mid(), reverse=True)
     nearer = [_ball(0.0)] * len(scores)
     for above, below in pairwise(order):
-        nearer[below] = nearer[above] - min(
-            scores[above] - scores[below], most
-        )  # `most` only where it is certainly less
+        gap = scores[above] - scores[below]
+        nearer[below] = nearer[above] - min(gap, most)  # `most` only where the gap is certainly larger
     return nearer
 
 
