@@ -21,7 +21,7 @@ from keyhole.pretraining.tasks import Rows, result
 
 EXACT = 1200  # count vectors that are judged one by one; where there are more, sequences are drawn
 DRAWN, TOKENS = 2000, 1 << 17  # sequences on which a network is judged otherwise, and their tokens, at most
-PROBED = 600  # sequences on which probes are fitted and read
+PROBED = 1200  # sequences on which probes are fitted and read
 TINY = 1e-12
 
 Question = Literal["latent", "masked"]

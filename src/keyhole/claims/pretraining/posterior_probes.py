@@ -84,7 +84,7 @@ def conclude(runs: Sequence[Mapping[str, float]]) -> Outcome:
             "divergence, untrained": float(np.mean(untrained)),
             "least share of ignorance, shuffled": control,
         },
-        interval="Each probe: three standard errors over 300 held-out sequences of mixed lengths.",
+        interval="Each probe: three standard errors over 600 held-out sequences of mixed lengths.",
         figures=(
             line_figure(
                 "The exact posterior, read out of the encoder",

@@ -91,7 +91,7 @@ def conclude(found: Mapping[str, Recovery]) -> Outcome:
     for name, one in found.items():
         for n, errors in one.errors.items():
             rows.append({"n": n, "error": float(np.sqrt(np.mean(np.square(errors)))), "curve": name})
-            rows.append({"n": n, "error": one.standard_errors[n], "curve": f"{name}: asymptotic standard error"})
+            rows.append({"n": n, "error": one.standard_errors[n], "curve": f"{name}: theory"})
     parts = [
         f"{name}: exact {one.truth:.4f}, trained at n = {max(one.errors):,} {one.truth + one.bias.value:.4f} "
         f"(mean error {one.bias:.4f}); slope of the error in log n {one.slope:.3f}; error over its asymptotic standard error {one.ratio:.2f}"
@@ -113,7 +113,7 @@ def conclude(found: Mapping[str, Recovery]) -> Outcome:
                 Axis("n", "training sequences n", "log"),
                 Axis("error", "root of the mean squared error", "log"),
                 Axis("curve", "", "category"),
-                subtitle="one masked token per sequence, after 8 letters of the urn, 2 numbers of the location, 8 pairs of the process",
+                subtitle="one masked token per sequence, after 8 letters of the urn, 2 numbers of the location, 8 pairs of the process; theory: asymptotic standard error",
             ),
         ),
         caveats=(

@@ -67,7 +67,7 @@ def conclude(cells: Sequence[Cell]) -> Outcome:
     verdict: ClaimVerdict = "fails here" if contradicted else "holds" if decided else "undecided at this scale"
     rows: list[dict[str, Any]] = []
     for tied, some in by_length.items():
-        name = "tied: one weight for all places" if tied else "untied: a weight for each place"
+        name = "tied" if tied else "untied"
         for cell in some:
             mean = mean_of(cell.found, LEVEL)
             rows.append(
@@ -110,7 +110,7 @@ def conclude(cells: Sequence[Cell]) -> Outcome:
                 Axis("T", "tokens T", "log"),
                 Axis("excess", "excess risk", "log"),
                 Axis("learner", "", "category"),
-                subtitle=f"{N} sequences; a Gaussian location in four dimensions",
+                subtitle=f"{N} sequences of a Gaussian location in four dimensions; tied: one weight for all places",
                 band=True,
             ),
         ),
