@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from keyhole.api import length_verdict
 from keyhole.cli.app import app
 
 from helpers.tiny_gpt2 import write_gpt2
@@ -95,3 +96,22 @@ def test_the_figure_is_written(folder, tmp_path):
     answer = run(folder, "--claim", "at least 0 of 1", "--lengths", "3..4", "--out", str(tmp_path / "margin.svg"))
     assert answer.exit_code in (0, 1)
     assert (tmp_path / "margin.svg").read_text().lstrip().startswith("<svg")
+
+
+def test_ctrl_c_says_that_the_lengths_done_are_kept(folder, monkeypatch):
+    """Interrupted at the second length, exit code 130 and a sentence; the first is found again."""
+    searched, search = [], length_verdict.verify_words
+
+    def stops(*given, **named):
+        searched.append(1)
+        if len(searched) == 2:
+            raise KeyboardInterrupt
+        return search(*given, **named)
+
+    monkeypatch.setattr(length_verdict, "verify_words", stops)
+    first = run(folder, "--claim", "majority", "--lengths", "3,4", "--samples", "7")
+    assert first.exit_code == 130
+    assert "the same command goes on from there" in first.stderr
+    again = run(folder, "--claim", "majority", "--lengths", "3", "--samples", "7")
+    assert again.exit_code in (0, 1)
+    assert len(searched) == 2

@@ -82,7 +82,7 @@ class Trained(Result):
             Grid([Column(title, "right") for title in COLUMNS.values()], rows),
             Facts(
                 [
-                    ("outcome", f"{self.summary}; {self.run.accuracy:.2%} of fresh inputs are answered rightly"),
+                    ("outcome", f"{self.summary}; {self.run.accuracy:.2%} of fresh inputs are answered correctly"),
                     ("attention", f"head {best + 1} gives {share:.1%} to the {len(self.positions)} relevant positions"),
                     ("run", self.run.identity[:12]),
                 ]

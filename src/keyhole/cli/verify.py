@@ -79,24 +79,30 @@ def verify_command(
 
     if out is not None:
         Verified.require_ending(out)
-    with view_progress("reading the model") as watch:
-        verified = verify(
-            model,
-            claim,
-            None if length is None else lengths(length),
-            alphabet=_listed(alphabet),
-            before=_listed(before),
-            read_at=read_at,
-            read_first=read_first,
-            answers=None if answers is None else _listed(answers),
-            among=_listed(among),
-            where=where,
-            samples=count(samples),
-            time_limit=time_limit,
-            seed=seed,
-            store=store,
-            watch=watch,
+    try:
+        with view_progress("reading the model") as watch:
+            verified = verify(
+                model,
+                claim,
+                None if length is None else lengths(length),
+                alphabet=_listed(alphabet),
+                before=_listed(before),
+                read_at=read_at,
+                read_first=read_first,
+                answers=None if answers is None else _listed(answers),
+                among=_listed(among),
+                where=where,
+                samples=count(samples),
+                time_limit=time_limit,
+                seed=seed,
+                store=store,
+                watch=watch,
+            )
+    except KeyboardInterrupt as stop:
+        typer.echo(
+            "keyhole: interrupted; lengths that are done are kept: the same command goes on from there.", err=True
         )
+        raise typer.Exit(130) from stop
     if json:
         typer.echo(verified.to_json())
     else:

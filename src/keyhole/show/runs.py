@@ -19,7 +19,7 @@ COLUMNS = (
     Column("outcome", gap=1),
     Column("accuracy", "right"),
 )
-FITTED_ONLY = "fitted only: right on its training set, and not on 99 % of fresh inputs"
+FITTED_ONLY = "fitted only: the training set is fitted, and success on fresh inputs is missed"
 
 
 def runs_document(record: Record) -> Document:

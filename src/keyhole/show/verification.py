@@ -26,7 +26,7 @@ def verification_document(record: Record) -> Document:
         Column("T", "right"),
         Column("verdict", tones=TONES),
         Column("margin, or a wrong word"),
-        Column("wrong of random words", "right"),
+        Column("wrong in a sample", "right"),
         Column("seconds", "right"),
     )
     rows = [

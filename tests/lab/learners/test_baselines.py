@@ -247,7 +247,7 @@ def test_an_estimator_takes_settings_and_survives_one_class():
 @pytest.mark.parametrize("name", ["sklearn:oak", "sklearn:os.path.join", "sklearn:tree.export_text!"])
 def test_refuses_what_is_no_estimator(name):
     """A name that is neither short nor a module and a class is refused before anything is imported."""
-    with pytest.raises(ArgumentError, match=r"use tree, logistic, forest, or a module and class"):
+    with pytest.raises(ArgumentError, match=r"use tree, logistic, forest, lasso, mlp, or a module and class"):
         learner_named(name)
 
 
@@ -347,3 +347,15 @@ def test_classifiers_by_their_class_still_learn(kind):
     assert learner_from_record(learner.record()) == learner
     fresh = instance.inputs(200, np.random.default_rng(2))
     assert (fitted(learner, instance, examples).predict(fresh) == instance.truth(fresh)).mean() > 0.9
+
+
+def test_names_that_stand_for_settings_spell_them_out():
+    """The lasso is logistic regression with an ℓ1 penalty, by name as by its settings, and its record says so."""
+    named, given = (
+        learner_named("sklearn:lasso"),
+        Estimator("lasso", (("C", 1.0), ("l1_ratio", 1.0), ("solver", "liblinear"))),
+    )
+    assert named == given == Estimator("lasso")
+    assert named.record()["settings"] == {"C": 1.0, "l1_ratio": 1.0, "solver": "liblinear"}
+    assert learner_from_record(named.record()) == named
+    assert Estimator("lasso", (("C", 2.0),)) != named

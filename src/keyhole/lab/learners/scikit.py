@@ -21,18 +21,18 @@ CLASSES = {
     "tree": "tree.DecisionTreeClassifier",
     "logistic": "linear_model.LogisticRegression",
     "forest": "ensemble.RandomForestClassifier",
+    "lasso": "linear_model.LogisticRegression",
+    "mlp": "neural_network.MLPClassifier",
 }
-TUNED: dict[
-    str, tuple[str, tuple[tuple[str, str | int | float | bool | None], ...]]
-] = {  # names for a class with settings
-    "lasso": ("linear_model.LogisticRegression", (("C", 1.0), ("l1_ratio", 1.0), ("solver", "liblinear"))),
-    "mlp": ("neural_network.MLPClassifier", (("max_iter", 1000),)),
+SETTINGS: dict[str, tuple[tuple[str, str | int | float | bool | None], ...]] = {  # of a name that stands for them too
+    "lasso": (("C", 1.0), ("l1_ratio", 1.0), ("solver", "liblinear")),
+    "mlp": (("max_iter", 1000),),
 }
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """A classifier of scikit-learn: tree, logistic, forest, or a class such as `neighbors.KNeighborsClassifier`.
+    """A classifier of scikit-learn: a short name of CLASSES, or a class such as `neighbors.KNeighborsClassifier`.
 
     It sees bits as 0 and 1, and larger alphabets one-hot. Settings are those of the class.
     """
@@ -47,7 +47,10 @@ class Estimator:
                 f"There is no estimator sklearn:{self.kind}; use {', '.join(CLASSES)}, or a module and class such as "
                 "sklearn:neighbors.KNeighborsClassifier."
             )
-        if self.kind not in CLASSES or self.settings:  # the short names alone need no import of scikit-learn
+        usual = SETTINGS.get(self.kind, ())
+        if not self.settings:
+            object.__setattr__(self, "settings", usual)
+        if self.kind not in CLASSES or self.settings != usual:  # the short names alone need no import of scikit-learn
             classifier(self.kind, dict(self.settings))
 
     packages: ClassVar[tuple[str, ...]] = ("numpy", "scipy", "scikit-learn")
@@ -179,6 +182,4 @@ def _settings_of(name: str, settings: object) -> tuple[tuple[str, str | int | fl
 
 for _kind in CLASSES:
     register_learner(f"sklearn:{_kind}", partial(Estimator, _kind), _from_record)
-for _kind, (_path, _settings) in TUNED.items():
-    register_learner(f"sklearn:{_kind}", partial(Estimator, _path, _settings), _from_record)
 register_family("sklearn", Estimator, _from_record)
