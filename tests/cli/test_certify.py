@@ -28,7 +28,7 @@ KEYS = [  # the golden keys of certify/1: fields are only ever added
     "repair_says", "repaired_before", "status_before_repair", "warnings", "assumptions", "description", "delta",
     "delta_parts", "delta_means", "branches", "verification_seconds", "seconds",
     "agreement_inputs", "rule", "disagreement", "rows_distinct", "rows_written", "rows_refuted", "doubt", "noise",
-    "held_out_errors", "held_out_inputs", "wrong_share", "wrong_share_says", "lists", "law",
+    "held_out_errors", "held_out_inputs", "wrong_share", "wrong_share_says", "lists", "law", "target",
 ]  # fmt: skip
 AND = junta_of("x3 & x7 & x11")
 
