@@ -170,3 +170,16 @@ def test_links_of_the_contents_lead_to_headings():
     ]
     assert len(set(slugs)) == len(slugs)
     assert re.findall(r"\]\(#([^)]*)\)", ENTRIES["Contents"]) == slugs
+
+
+def test_decimals_of_statements_agree():
+    """A number with decimals in the statement of a function stands in the entry that lists it, digit by digit."""
+    compared, wrong = 0, []
+    for name in STATED:
+        found = re.search(r"^Statement {2,}(.*(?:\n {5,}.*)*)", DOCSTRINGS[name], re.MULTILINE)
+        numbers = re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", found[1]) if found else []
+        said = " ".join(entries_of(name))
+        compared += len(numbers)
+        wrong += [(name, number) for number in numbers if not re.search(rf"(?<![\d.]){re.escape(number)}", said)]
+    assert compared >= 5
+    assert not wrong
