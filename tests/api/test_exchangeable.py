@@ -126,6 +126,8 @@ def test_large_tables_are_reordered_less_often_or_refused(monkeypatch):
     ):
         keyhole.exchangeable(tokens)
     assert keyhole.exchangeable(tokens, permutations=119).tests[0].permutations == 119
+    monkeypatch.setattr(exchangeable_module, "MOST_MOVED", 4 * 2 * 180 * 130)  # reals cost four times as much
+    assert keyhole.exchangeable(tokens + 0.5).tests[0].permutations == 130
 
 
 def test_a_table_of_ten_million_letters_is_refused_at_once():

@@ -28,6 +28,7 @@ from keyhole.show.exchangeability import exchangeability_document
 
 PERMUTATIONS = 999  # where the table is not too large for as many
 MOST_MOVED = 10**9  # tokens that are reordered unasked, over all permutations and tests: less than half a minute
+REALS = 4  # times as long as a letter takes one real number, whose ranks and products are computed
 MOST_PERMUTATIONS = 10**7  # they fix a p-value to less than a thousandth of itself at one in ten thousand
 TESTS = ("order", "extendible", "both")
 
@@ -172,12 +173,13 @@ ORDER_TESTS: dict[str, Callable[..., PermutationTest]] = {"neighbours": neighbou
 
 def _affordable(tokens: np.ndarray, tests: int, least: int) -> int:
     """The permutations of a table for which no number was named; a table too large for the fewest of use is refused."""
-    affordable = MOST_MOVED // max(1, tests * tokens.size)
+    most = MOST_MOVED if np.issubdtype(tokens.dtype, np.integer) else MOST_MOVED // REALS
+    affordable = most // max(1, tests * tokens.size)
     if affordable < least:
         raise DataError(
             f"{len(tokens):,} sequences of {tokens.shape[1]:,} tokens were given. {least} permutations, the fewest "
             f"that can reject, would reorder {least * tests * tokens.size:,} tokens, and unasked at most "
-            f"{MOST_MOVED:,} are. Give fewer sequences, or name a number of permutations, {least} or more, and wait."
+            f"{most:,} are. Give fewer sequences, or name a number of permutations, {least} or more, and wait."
         )
     return min(PERMUTATIONS, affordable)
 
