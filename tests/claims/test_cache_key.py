@@ -13,7 +13,7 @@ import pytest
 from keyhole.claims import cache_key
 from keyhole.claims.cache_key import reachable
 from keyhole.claims.finding import Experiment, NamedFunction
-from keyhole.claims.ledger import LIBRARY, TRAINING, find
+from keyhole.claims.ledger import CHECKPOINTS, LIBRARY, PRETRAINING, TRAINING, find
 from keyhole.errors import ArgumentError
 
 pytestmark = pytest.mark.slow
@@ -112,15 +112,18 @@ def test_the_text_of_the_claim_the_scale_and_the_seed_count():
 
 
 HEADS = {"head-degree", "head-influence", "head-parity"}  # `attention.evaluate` serves arrays of any library
+TRAINED = {experiment.claim.id for experiment in (*TRAINING, *PRETRAINING)}
+READ = {experiment.claim.id for experiment in CHECKPOINTS}  # of arrays of any library, and by rigorous arithmetic
+SHOWN = {"registered-growth"}  # asks a public function, whose result displays itself
 
 
 @pytest.mark.parametrize(
     ("package", "changed"),
     [
-        ("jax", {experiment.claim.id for experiment in TRAINING} | HEADS),
-        ("optax", {experiment.claim.id for experiment in TRAINING}),
-        ("python-flint", {experiment.claim.id for experiment in TRAINING} | {"joined", "sharpness", "representation"}),
-        ("rich", set()),
+        ("jax", TRAINED | HEADS | READ),
+        ("optax", TRAINED),
+        ("python-flint", TRAINED | READ | {"joined", "sharpness", "representation"}),
+        ("rich", SHOWN),
     ],
 )
 def test_a_package_counts_where_it_is_used(monkeypatch, package, changed):

@@ -185,13 +185,16 @@ def infer(
     times = problem.repeats if repeats is None else repeats
     if times > MOST_REPEATS:
         raise ArgumentError(f"{times:,} repeats were asked for; use at most {MOST_REPEATS:,}.")
-    theory = [problem.predict(made.chosen, max(sizes, default=1)) for made in attentions]
+    asked = list(attentions)
     if trained:
         from keyhole.api.trained_attention import train_encoder  # imports the lab
 
         encoder = train_encoder(problem, store=store, watch=watch)
-        attentions, theory = [*attentions, encoder], [*theory, encoder.prediction]
+        attentions = [*asked, encoder]
     curves = measure_curves(problem, attentions, sizes, repeats=times, seed=seed, watch=watch)
+    theory = [problem.predict(made.chosen, max(sizes)) for made in asked]
+    if trained:
+        theory.append(encoder.prediction)
     rng = np.random.default_rng([seed, times])
     readings = tuple(
         Reading(

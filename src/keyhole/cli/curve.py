@@ -43,9 +43,9 @@ def curve_command(
 
       keyhole curve patients.csv --target ill --accuracy 0.95
 
-      keyhole curve patients.csv --target ill --accuracy 0.9 --irrelevant 100,1000 --beside sklearn:lasso
+      keyhole curve table.csv --target ill --irrelevant 100 --beside sklearn:lasso
 
-      keyhole curve digits.csv --target digit --positive 8 --learner sklearn:forest --out digits.png
+      keyhole curve digits.csv --target digit --positive 8 --out digits.png
     """
     from keyhole.api.curve import Curve, curve
     from keyhole.cli.printing import print_document

@@ -98,7 +98,7 @@ def learn_command(
 
       keyhole learn and:3 --context 25..200 --beside elimination --out figures
 
-      keyhole learn parity:4 --context 30 --online --preset parity --seeds 4 --beside gf2
+      keyhole learn parity:4 --context 30 --online --preset parity --seeds 4
 
       keyhole learn and:3 --context 50 --samples 200 --certify --assume-junta 3
 

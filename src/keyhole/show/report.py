@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from keyhole import __version__
 from keyhole.figure import Figure, figure_from
@@ -14,7 +14,6 @@ from keyhole.files.record import to_json
 from keyhole.show.chart import javascript, to_spec, to_svg
 from keyhole.show.mathml import to_mathml
 from keyhole.show.site import save_figure
-from keyhole.verdicts import ClaimVerdict
 
 ABSENT = "not measured here"
 FORMATS = (".svg", ".png", ".csv")
@@ -88,9 +87,9 @@ def render(
 
 
 def _counted(verdicts: Iterable[str]) -> list[tuple[str, int]]:
-    """How often each verdict comes, in the order in which verdicts are listed."""
+    """How often each verdict comes, the favourable ones first."""
     counts = Counter(verdicts)
-    return [(verdict, counts[verdict]) for verdict in get_args(ClaimVerdict) if counts[verdict]]
+    return sorted(counts.items(), key=lambda entry: (not entry[0].startswith("holds"), entry[0]))
 
 
 def _shown(finding: Record) -> dict[str, Any]:
