@@ -31,6 +31,7 @@ def test_refuses_what_cannot_be_drawn(options, complaint):
         Figure(**{"title": "t", "kind": "lines", "rows": ROWS, "x": X, "y": Y, **options})
 
 
+@pytest.mark.slow
 def test_a_figure_shows_itself_in_a_line_and_in_a_notebook():
     """Its repr is one short line, whatever its rows; with keyhole.show imported a notebook gets the drawing."""
     import keyhole.show

@@ -171,6 +171,7 @@ def test_an_array_left_out(tmp_path):
         assert name in failures(path)
 
 
+@pytest.mark.slow
 def test_dense_matrices_compute_the_function(tmp_path):
     """From the dense arrays alone, with plain numpy, every input comes out right."""
     compiled, path = written("codes", tmp_path / "a.safetensors")

@@ -42,6 +42,7 @@ def test_it_is_the_bound_of_a_stand_in(folder):
     assert answer.guarantees[0].profile.tokens == 51
 
 
+@pytest.mark.slow
 def test_on_the_command_line(folder):
     """`keyhole bound DIR` prints it, as JSON too, and a model without norms is refused in a sentence."""
     words = ["bound", str(folder), "--samples", "1e6", "--context", "50"]

@@ -30,6 +30,7 @@ def test_two_learners_are_compared_by_the_ratio_of_their_samples(compared):
     assert "at least 80 % interval" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("low", "high", "words"),
     [(1.1, 2.0, "b needs fewer"), (0.4, 0.9, "a needs fewer"), (0.9, 1.1, "undecided"), (1.1, None, "b needs fewer"),

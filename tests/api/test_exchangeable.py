@@ -130,6 +130,7 @@ def test_large_tables_are_reordered_less_often_or_refused(monkeypatch):
     assert keyhole.exchangeable(tokens + 0.5).tests[0].permutations == 130
 
 
+@pytest.mark.slow
 def test_a_table_of_ten_million_letters_is_refused_at_once():
     """What takes minutes is refused before any token moves, in words that say how to have it all the same."""
     began = time.process_time()

@@ -127,6 +127,7 @@ def test_each_threshold_is_estimated_once(tmp_path, monkeypatch):
     assert contexts == [8, 16, 32, 64]
 
 
+@pytest.mark.slow
 def test_growth_laws_of_ones_own_are_compared(tmp_path):
     """Laws given by name or as objects take part, and no others; each is in the record under its name."""
     mine = AffineLaw("log log", "a + b ln ln T", lambda contexts: np.log(np.log(contexts)))

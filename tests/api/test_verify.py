@@ -66,6 +66,7 @@ def test_a_claim_that_holds_is_proved(tmp_path):
     assert [answer.rows[0].sampled_wrong for answer in found].count(0) == 1
 
 
+@pytest.mark.slow
 def test_rivals_count(tmp_path):
     """With a rival the right answer must win against it too, so that margins only shrink."""
     for seed in range(3):
@@ -166,6 +167,7 @@ def test_what_does_not_fit_is_refused(tmp_path, claim, more, error, says):
         keyhole.verify(tmp_path / "model", claim, **ask)
 
 
+@pytest.mark.slow
 def test_answers_of_several_tokens_are_judged_by_the_mean_of_their_logits(tmp_path):
     """The verdict on "0|no" against "1|BOS" is that of every word with the means; no float error is promised."""
     statuses = set()

@@ -160,6 +160,7 @@ def test_nothing_is_no_formula(text):
         parse(text)
 
 
+@pytest.mark.slow
 def test_wide_formulas_are_refused(unchecked):
     """A function of formulas, or a join that needs a table, holds at most 24 positions."""
     del unchecked

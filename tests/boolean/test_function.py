@@ -117,6 +117,7 @@ def test_restriction_fixes_bits(f, fixed):
     assert restrict(f, fixed)(INPUTS).tolist() == f(inputs).tolist()
 
 
+@pytest.mark.slow
 def test_all_restrictions_of_three_bits(unchecked):
     """Every function of three bits with every choice of fixed bits; many of them count negated literals."""
     del unchecked

@@ -247,6 +247,7 @@ def test_sharpening_only_without_training_errors():
         assert (found.status, found.repair.name) == ("PROVED", name)
 
 
+@pytest.mark.slow
 def test_never_below_the_true_error():
     """Forty small samples, models of wrong juntas that fit them: no promise is below the true error.
 

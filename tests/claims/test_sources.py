@@ -27,6 +27,7 @@ def test_a_number_in_private_notes_is_known_as_one(cited):
     assert not PRIVATE.search("Theorem T, Lemma R, Rule 3, ‖S‖₂, 2N+1; assert x  # noqa: S101  (checked)")
 
 
+@pytest.mark.slow
 def test_statements_are_cited_where_a_reader_finds_them():
     """No module of any package and no page names a statement by its number in private notes."""
     cited = {name: PRIVATE.findall(text) for name, text in TEXTS.items() if PRIVATE.search(text)}

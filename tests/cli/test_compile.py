@@ -135,6 +135,7 @@ def test_a_torch_file_and_pictures(tmp_path):
     assert len(list((tmp_path / "p").glob("*.svg"))) == 4
 
 
+@pytest.mark.slow
 def test_a_suite_with_its_key_passes_the_check(tmp_path):
     """--suite writes the models and the answers; each model passes `keyhole check`."""
     answer = run("compile", "--suite", "4", "--context", "16", "--out", str(tmp_path))

@@ -56,6 +56,7 @@ def test_bad_words_are_refused_in_a_sentence(table, words, sentence):
     assert sentence in " ".join(answer.output.split())
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_columns_work(tmp_path):
     """A table of 10⁵ columns is read and learned from."""
     path = tmp_path / "wide.npz"

@@ -66,6 +66,7 @@ BAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("formula", "complaint"), BAD.values(), ids=BAD)
 def test_bad_formulas_get_a_sentence(formula, complaint):
     """One sentence on stderr, exit code 2, nothing on stdout."""
@@ -94,6 +95,7 @@ def test_no_text_breaks_the_command(text):
     assert (answer.exit_code == 2) == answer.stderr.startswith("keyhole: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["json", "svg", "png", "html", "csv"])
 def test_out_writes_a_file_and_says_so(tmp_path, ending):
     """--out writes what its ending asks for; the answer still stands on stdout."""

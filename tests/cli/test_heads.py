@@ -72,6 +72,7 @@ def test_figures(tmp_path, encoder, more, name):
             assert sum(float(line.rsplit(",", 1)[1]) for line in lines[1:]) == pytest.approx(9, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_long_input_is_drawn_in_blocks(tmp_path, encoder):
     """At 512 rows a map is drawn in 128 blocks whose rows have the sum 1; JSON keeps every weight."""
     np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(1, 512, tiny.D)))

@@ -11,6 +11,7 @@ from keyhole.cli.app import app
 ELIMINATION = ("--samples", "8", "--seeds", "1", "--learner", "elimination", "--workers", "1", "--store", "s")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

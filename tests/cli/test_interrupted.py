@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 INTERRUPTED_IMPORT = """
 import builtins, sys
 read = builtins.__import__
@@ -19,6 +21,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_during_the_import():
     """While the commands, or what a command needs, are read in: one line and exit code 130, and no traceback."""
     for module in ("keyhole.cli.app", "typer", "keyhole.api.describe"):

@@ -377,6 +377,7 @@ def test_exact_learners_say_what_they_assume(tmp_path):
     assert noisy.count("assumes that") == 1
 
 
+@pytest.mark.slow
 def test_a_plan_is_saved_and_carried_out_again(tmp_path, monkeypatch):
     """A plan that is saved, then carried out from rows alone, gives the thresholds of the first sweep."""
     monkeypatch.chdir(tmp_path)

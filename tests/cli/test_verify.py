@@ -91,6 +91,7 @@ def test_a_model_that_is_not_verified_is_refused(folder, model, says):
     assert says in answer.stderr
 
 
+@pytest.mark.slow
 def test_the_figure_is_written(folder, tmp_path):
     """`--out` writes the margin against the length."""
     answer = run(folder, "--claim", "at least 0 of 1", "--lengths", "3..4", "--out", str(tmp_path / "margin.svg"))

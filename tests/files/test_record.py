@@ -3,6 +3,7 @@
 import json
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ def refuse(constant: str) -> None:
     raise AssertionError(constant)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), values))
 def test_every_record_is_strict_json(fields):
     """Whatever the fields hold, the text is strict JSON with the envelope first."""

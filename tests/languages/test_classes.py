@@ -54,6 +54,7 @@ def word_classes(seed):
     return classes, cost, rng.random((length, symbols)) + 0.5
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_the_least_sum_is_never_above_the_true_one_and_close_to_it(seed):
     """For every part and functional the value is at most the least exact sum, and within rounding of it."""

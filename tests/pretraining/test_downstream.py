@@ -11,6 +11,7 @@ THREE = FiniteModel(np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.2],
 FIRST = np.array([[1.0, 0.0, 0.0]])
 
 
+@pytest.mark.slow
 def test_trained_on_many_labels_it_is_the_posterior():
     """Attention trained on labels alone holds the posterior, and finds it; more labels bring it nearer."""
     drawn = THREE.sample(40_000, 8, 0)

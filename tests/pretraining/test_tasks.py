@@ -112,6 +112,7 @@ def test_heads_that_cannot_learn_a_pretext(changes, learner):
         run(RunSpec(TransferTask(THREE, EVEN, ((1.0, 0.0, 0.0),), **changes), learner, 4, 50, 0))
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_risk():
     """They add up; the class with the truth has no approximation error, a smaller one has, and early stopping shows."""
     truth = FiniteModel(np.array(EMISSION), np.array(PRIOR))

@@ -40,6 +40,7 @@ def ask(serving):
         yield lambda path, **words: client.get(f"/ask/{path}", params=words).json()
 
 
+@pytest.mark.slow
 def test_a_formula_is_answered_as_at_the_terminal(ask):
     """Description, proof, norms and bound are those of describe, compile and bound."""
     answer = ask("variable/variable", formula="x1 & ~x3", context=20, samples=1e5)

@@ -103,6 +103,7 @@ def test_png_is_a_picture_of_the_same_size(name):
     assert double == pytest.approx((2 * single[0], 2 * single[1]), abs=2)  # each side rounds to whole pixels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_page_asks_for_nothing(name):
     """No element of the page names a script, style or picture elsewhere."""

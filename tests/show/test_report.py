@@ -60,6 +60,7 @@ def last(*names):
     return {"title": "Last", "paper": None, "sentences": [{**STORY[0]["sentences"][1], "claims": list(names)}]}
 
 
+@pytest.mark.slow
 def test_claims_come_in_the_order_of_the_story():
     """Each sentence of a paper stands with its place before the claims that answer it, and what is missing is said."""
     page = render(FINDINGS, STORY, [("a thing", "why")], REFERENCES)

@@ -57,6 +57,7 @@ def test_what_has_no_logarithm_has_no_axis(nothing):
     assert padded_span(nothing, WIDTH, PADDING) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("across", "up", "labels"),
     [

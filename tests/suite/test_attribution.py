@@ -63,6 +63,7 @@ def test_reversed_attributions():
     assert score_attribution(given_, (0, 5), top=9).recall.value == 0.5
 
 
+@pytest.mark.slow
 def test_random_attributions():
     """Independent noise: AUC within an input has mean ½ and variance (T+1)/(12 s (T−s)), so n inputs come near ½."""
     n, T, s = 4000, 20, 3

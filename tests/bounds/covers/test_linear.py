@@ -114,6 +114,7 @@ def test_lemma_b_covers_within_its_budget(*, seed, k, d, n, b, share):
     assert np.linalg.norm(points @ (W - found), axis=1).max() <= accuracy + SLACK
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(seeds)
 def test_lemma_b_covers_by_enumeration(seed):

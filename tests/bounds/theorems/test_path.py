@@ -30,6 +30,7 @@ def test_path_norms_of_the_constructions():
     assert round(pair_construction("parity", 100, 3).path, 6) == 87.651323
 
 
+@pytest.mark.slow
 def test_many_units_stay_below_the_bound():
     """Monte Carlo: the best of many random units (v, q) has a correlation with signs below R_m(G)."""
     rng = np.random.default_rng(1)

@@ -121,6 +121,7 @@ def test_the_price_of_codes_in_theorem_p_by_hand():
     assert added == pytest.approx(2 * profile.path * price, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_moving_all_rows_moves_the_head_as_the_price_of_token_vectors_says():
     """Tokens and query moved by ε move the pooled token by at most (1 + B_X(‖Mz‖ + ‖M‖₂B_X))ε, at times near it."""
     rng, largest = np.random.default_rng(0), 0.0

@@ -78,6 +78,7 @@ def test_path_norms_of_the_constructions():
     assert compiled_path_inf(3, 0.5, symmetric=True) == 72
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("T", "m", "published"), [(10, 20, 0.401), (100, 50, 0.381), (1000, 200, 0.239)])
 def test_blind_scores_against_the_exact_supremum(T, m, published):
     """R = 0: the supremum over the class is a maximum over N_A functions; its mean is below r_m.

@@ -79,6 +79,7 @@ def derivative(order, x):
         ctx.cap = before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "stated"), [(1, TanhGELU.lipschitz), (2, 0.798), (4, 1.604)])
 def test_the_derivatives_of_the_approximation(order, stated):
     """The stated bounds of slope, curvature and fourth derivative hold on [−10, 10]; one per mille less does not."""

@@ -54,6 +54,7 @@ def measured_and_bound(folder, length=4, unit=SINGLE, enough=0.0):
     return worst, bound
 
 
+@pytest.mark.slow
 def test_the_bound_holds_on_every_word_and_is_no_number_out_of_the_air(tmp_path):
     """Measured ≤ promised ≤ 10⁴ · measured over random models; a unit cut to 2^−45 promises too little."""
     for seed, activation in enumerate(["gelu_new", "gelu", "relu"]):

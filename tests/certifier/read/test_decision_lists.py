@@ -72,6 +72,7 @@ def drawn(rng, tokens, symbols):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tokens", "symbols"), [(1, 2), (1, 3), (2, 2), (2, 3), (3, 2), (3, 3)])
 def test_a_head_is_its_lists(tokens, symbols):
     """The mean over all orders of rings, each a decision list, is the softmax head; in exact fractions."""

@@ -28,6 +28,7 @@ from helpers.planted import families, junta_of, planted, random_symbol_junta
 from helpers.random_models import Plan, plans, random_model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positions", [(2, 31), (0, 17, 39)])
 def test_exact_on_compiled_models(positions):
     """Every family under every construction comes back as itself."""

@@ -36,6 +36,7 @@ def test_an_absent_model(bare, experiment):  # noqa: ARG001  (a machine)
     assert not outcome.figures
 
 
+@pytest.mark.slow
 def test_what_is_absent_is_not_kept(bare, tmp_path):  # noqa: ARG001  (a machine)
     """No file is kept of it, so that it is looked at again; page, text and JSON have it, counted neither way."""
     found = reproduce(["vision-heads"], folder=tmp_path, workers=1)

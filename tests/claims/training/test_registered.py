@@ -39,6 +39,7 @@ def finished(tmp_path, contexts):
     return keyhole.run_plan(replace(plan, sweeps={SWEEP: quick}), store=tmp_path, executor=Inline())
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_finished_is_judged_by_its_verdict(tmp_path):
     """Where a law is named the claim holds or fails by its name; where none is, it stays undecided."""
     result = finished(tmp_path, (6, 12, 24, 48))

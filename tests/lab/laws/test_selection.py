@@ -191,6 +191,7 @@ def test_refuses_two_thresholds_at_one_context():
         compare_laws([threshold(50, 10.0)] * 4)
 
 
+@pytest.mark.slow
 def test_laws_of_ones_own_are_compared():
     """A law beside the library's wins where it is the truth; the library's laws keep their fits."""
     saturating = AffineLaw("saturating", "a − b e^(−T/200)", lambda contexts: -np.exp(-contexts / 200))

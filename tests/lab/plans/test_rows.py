@@ -28,6 +28,7 @@ def carried_out(folder, plan=PLAN, **options):
     return keyhole.run_plan(plan, data=folder / "rows", store=folder / "store", executor=Inline(), **options)
 
 
+@pytest.mark.slow
 def test_rows_that_are_imported_are_not_made_again(tmp_path):
     """Rows of one store, in another, give the same answer without one run; their makers stand beside them."""
     first = carried_out(tmp_path / "one")
@@ -86,6 +87,7 @@ def test_rows_already_exported_are_kept(tmp_path):
     assert (tmp_path / "rows" / PATH).read_text() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -403,6 +403,7 @@ def sound(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @given(place=st.floats(0, 1), length=st.sampled_from([1, 64, 4096]), byte=st.integers(0, 255), cut=st.booleans())
 @settings(max_examples=50)
 def test_damage_never_gives_a_traceback(sound, tmp_path_factory, place, length, byte, cut):

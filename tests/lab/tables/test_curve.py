@@ -50,6 +50,7 @@ def test_a_curve_that_falls_is_levelled():
     assert curve_of(0.8, 0.6, 0.9).rows_for(0.75).value > 16
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_accuracy_of_the_law():
     """Of 40 tables of 200 rows with one label in ten flipped, 90 % intervals at all rows cover .9 at least 33 times.
 

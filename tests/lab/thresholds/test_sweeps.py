@@ -54,6 +54,7 @@ CLIMB = SweepPlan(TASK, Coin(), (8, 16), Climb())
 ADAPTIVE = SweepPlan(TASK, Coin(), (8, 16), Adaptive(Design(precision=0.4, budget=60)))
 
 
+@pytest.mark.slow
 def test_an_adaptive_sweep_follows_its_schedule(reference):
     """The coin's m₀ = 10 log₂ T is met within a factor 2, and the sweep ends where its schedule does.
 

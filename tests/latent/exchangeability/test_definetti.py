@@ -30,6 +30,7 @@ def test_distance_of_sequences_by_enumeration(n, ones, k):
     assert urn_distance(n, ones, k) == pytest.approx(slow, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_large_urns_by_exact_fractions():
     """1200 of 3000: coefficients beyond every float; the distance from whole numbers, rounded once per term."""
     n, ones, k = 3000, 1000, 1200

@@ -106,6 +106,7 @@ def signs_at_the_first_place(tokens):
     return changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "shape"),
     [
@@ -233,6 +234,7 @@ def test_size_on_mixtures(model, sequences, length, runs):
     assert rate.rejections <= binomial_limit(runs, 0.05)
 
 
+@pytest.mark.slow
 def test_power_against_urns():
     """Four copies of each letter, N = 400, are seen for sure; more copies are harder to see."""
     full, half, large = (

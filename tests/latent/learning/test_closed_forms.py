@@ -81,6 +81,7 @@ def test_the_population_loss_has_the_exact_sink(tokens):
     assert np.exp(found[1:]) == pytest.approx([1.0, 2.0], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_standard_errors_of_the_sink():
     """4.83/√n and 5.17/√n for the urn; for numbers the formula is what 400 fits at n = 400 spread by."""
     assert sink_standard_error(URN, 1) == pytest.approx(4.83, abs=0.005)

@@ -47,6 +47,7 @@ def test_a_registered_model_is_found_by_name():
     assert answer.record()["estimators"] == keyhole.infer(RoughFunction(), [4, 16], repeats=4).record()["estimators"]
 
 
+@pytest.mark.slow
 def test_a_model_with_keys_of_ones_own():
     """Conditional-mean attention under its own kernel is its posterior mean, softmax is not; errors match the exact.
 
