@@ -224,10 +224,14 @@ def test_a_file_that_is_not_as_written_has_no_bound(tmp_path):
 
 
 def test_measured_norms_share_delta_among_the_theorems():
-    """The smallest of six bounds is chosen after looking, so each holds with δ/6; signs seen are not used."""
+    """The smallest of six bounds is chosen after looking: each is computed at δ/6, and 1 − δ is promised of it.
+
+    Signs seen are not used.
+    """
     profile = pair_construction("and", 100, 3)
     answer = bound(profile, 1e5, measured=True)
-    assert all(found.statement.delta <= 0.01 / 6 for found in answer.guarantees)
+    assert all(found.statement.spent <= 0.01 / 6 for found in answer.guarantees)
+    assert all("with probability ≥ 0.99 at m" in str(found) for found in answer.guarantees)
     signed = guarantee(TABULATED, replace(profile, readout_nonnegative=False), 1e5, measured=True)
     assert guarantee(TABULATED, profile, 1e5, measured=True).value == signed.value
 

@@ -1,5 +1,6 @@
 """Bounds of trained runs, models and formulas: the best that applies, or the reason why none does."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,11 +95,51 @@ def test_redrawn_training_sets_are_paid_for():
     with pytest.raises(AssumptionError, match="Give that probability, `accepted`"):
         bound("aaaa0003")
     plain, kept = bound("aaaa0001").best, bound("aaaa0003", accepted=0.25).best
-    assert kept.statement.delta == pytest.approx(plain.statement.delta / 4)
+    assert kept.statement.spent == pytest.approx(plain.statement.spent / 4)
     assert kept.value > plain.value
     for wrong in (0.0, 1.5):
         with pytest.raises(AssumptionError, match="is kept with a probability"):
             bound("aaaa0003", accepted=wrong)
+
+
+def test_kept_training_sets_are_promised_no_more_than_delta(monkeypatch):
+    """With margins, and sets kept with probability .001: computed at δ/1000, promised at 1 − δ, in every form."""
+    model = NAMES["aaaa0001"]["model"]
+    inputs = np.random.default_rng(0).integers(0, 2, (80, 12), dtype=np.uint8)
+    f = np.asarray(evaluate(tabulate(model), inputs))
+    monkeypatch.setitem(NAMES, "aaaa0003", {"model": model, "sample": (inputs, f > 0), "conditioned": True})
+    answer = bound("aaaa0003", accepted=0.001)
+    norms = replace(profile(model, trained=True), least_probability=0.5)
+    assert answer.by_margin.gap == margin_bound(norms, np.abs(f), 0.01 * 0.001).gap
+    assert (answer.by_margin.delta, answer.by_margin.spent) == (0.01, 0.01 * 0.001)
+    for stated in answer.guarantees:
+        spent = 0.01 * 0.001 / len(asking.ROUTES)
+        assert (stated.statement.delta, stated.statement.spent) == (0.01, spent)
+        assert stated.value == guarantee(stated.route, norms, 80, delta=spent, measured=True).value
+    record = answer.record()
+    for part in (record["by_margin"], *record["guarantees"]):
+        assert part["delta"] == 0.01 > part["delta_spent"]
+        assert "with probability ≥ 0.99 at m = 80" in part["sentence"]
+    said = re.findall(r"probability ≥ (\S+)", f"{answer}\n{answer.explain()}\n{answer.summary}")
+    assert len(said) > len(answer.guarantees)
+    assert set(said) == {"0.99"}
+
+
+def test_what_stands_beside_the_theorems_pays_for_redrawn_sets_too():
+    """Finite classes and rivals beside sets kept with probability .001 are those of δ/1000, promised at 1 − δ."""
+    kept, plain = bound("and:2", 1e5, 50, accepted=0.001), bound("and:2", 1e5, 50, delta=1e-5)
+    assert kept.rivals == plain.rivals
+    assert [value for _, value in kept.finite] == [value for _, value in plain.finite]
+    assert "with probability ≥ 0.99, at most" in kept.finite[0][0]
+    assert {one.statement.delta for one in kept.guarantees} == {0.01}
+
+
+def test_asked_again_a_promise_stays_the_same():
+    """Other samples, or the samples for a gap, are computed at the share that was spent, and promise the same δ."""
+    stated = bound("aaaa0001").best
+    again = stated.again(samples=160)
+    assert (again.statement.delta, again.statement.spent) == (0.01, 0.01 / len(asking.ROUTES))
+    assert again.value == guarantee(stated.route, stated.profile, 160, delta=again.statement.spent, measured=True).value
 
 
 def test_a_run_that_cannot_have_one_is_refused():
@@ -167,6 +208,7 @@ def test_the_gap_of_a_trained_layer_from_its_numbers_alone():
     lawful = replace(own, least_probability=0.5)
     best = min(guarantee(route, lawful, 1e8, delta=0.005, measured=True).value for route in asking.ROUTES[:3])
     assert layer_guarantee(lawful, 1e8).value == best
+    assert layer_guarantee(lawful, 1e8).statement.delta == 2 * layer_guarantee(lawful, 1e8).statement.spent == 0.01
     fixed = layer_guarantee(lawful, 1e8, measured=False)
     assert fixed.value < best
     assert fixed.statement.delta == 0.01

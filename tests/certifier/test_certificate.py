@@ -428,6 +428,21 @@ def test_a_biased_law_with_redrawn_sets():
     assert record(found)["delta_parts"]["identification"] == pytest.approx(0.0025)
 
 
+def test_identification_of_redrawn_sets_promises_delta(monkeypatch):
+    """Sets kept with probability ¼: the sample size is that of δ/4, and of kept sets a wrong name has chance δ."""
+    monkeypatch.setattr(
+        "keyhole.certifier.certificate.juntas_that_fit",
+        lambda *given, **kept: replace(juntas_that_fit(*given, **kept), finished=False, only=None, reason="late"),
+    )
+    terms = replace(UNIFORM, accepted=0.25, assume_junta=3)
+    found = certificate_of(planted(AND, 40), labelled(AND, 40, 300, 0), terms=terms)
+    assert (found.identification.by, found.identification.delta) == ("sample size", 0.01)
+    assert found.identification.needed == identification_size(40, 3, 0.0025) != identification_size(40, 3, 0.01)
+    assert record(found)["identification_delta"] == 0.01
+    assert "the target, by sample size (wrong with probability at most δ = 0.01)" in flat(text(found))
+    assert "Of it 0.0099 is for the sample and 0.0001 for fresh inputs" in flat(text(found))
+
+
 def flat(words):
     """A text without its line breaks."""
     return " ".join(words.split())

@@ -67,7 +67,7 @@ GOLDEN = {
     "rivals", "growth", "finite_classes", "construction", "by_margin",
 }  # fmt: skip
 GOLDEN_GUARANTEE = {
-    "route", "title", "value", "vacuous", "samples", "delta", "two_sided", "measured", "dominating",
+    "route", "title", "value", "vacuous", "samples", "delta", "delta_spent", "two_sided", "measured", "dominating",
     "valid_if", "sensitivity", "derivation", "note", "sentence", "dominating_lemma", "loss_ceiling",
 }  # fmt: skip
 

@@ -411,7 +411,8 @@ def bound(
     and runs always are, which costs a part of δ. `law` says how inputs are drawn: "uniform", or a number, the least
     probability of a symbol where symbols are independent; None says nothing. With a law a conjunction or disjunction is
     compiled by the veto construction, too, and the smaller bound is given. `accepted` is the probability with which a
-    drawn training set was kept, where sets were redrawn until they met a condition. A run without a LayerNorm after
+    drawn training set was kept, where sets were redrawn until they met a condition: every number is then computed at
+    δ·accepted, and promised of kept sets at δ. A run without a LayerNorm after
     attention also gets a promise on its error, from the margins of its training set, at level δ by itself.
 
     >>> print(bound("and:3", 1e5, 100).guarantees[0])
@@ -431,12 +432,13 @@ def bound(
             f"The training set of {source} was redrawn until it was balanced, and a bound must know how likely a set "
             "is kept. Give that probability, `accepted`."
         )
-    m, chance = sample_size(samples), failure(delta) * _kept(accepted)
+    m, promised = sample_size(samples), failure(delta)
+    chance = promised * kept_share(accepted)
     share = chance / len(ROUTES) if measured else chance  # the smallest of several is taken after looking
-    guarantees, refused = _guarantees(profile, m, share, measured=measured)
+    guarantees, refused = _guarantees(profile, m, promised, share, measured=measured)
     vetoed = None if law is None else veto_norms(source, context)
     if vetoed is not None:  # both are known before any data, so the smaller bound is had without a price
-        others, reasons = _guarantees(_under(law, vetoed), m, share, measured=measured)
+        others, reasons = _guarantees(_under(law, vetoed), m, promised, share, measured=measured)
         if _smallest(others) < _smallest(guarantees):
             profile, guarantees, refused = _under(law, vetoed), others, reasons
         else:
@@ -450,29 +452,33 @@ def bound(
         source=_name(source),
         guarantees=tuple(guarantees),
         refused=tuple(refused),
-        rivals=rivals(profile, samples, delta, measured=measured),
+        rivals=rivals(profile, samples, chance, measured=measured),
         gap=gap,
         samples_needed=needed,
         finite=_finite(
-            subject.sparsity, source.plan.context if isinstance(source, Compiled) else context, samples, delta
+            subject.sparsity,
+            source.plan.context if isinstance(source, Compiled) else context,
+            samples,
+            promised,
+            chance,
         ),
         growth=_growths(source, profile, guarantees, contexts, gap or GROWTH_GAP, vetoed=vetoed is not None)
         if contexts
         else (),
         construction=None if vetoed is None else "veto",
-        by_margin=None if subject.margins is None else margin_bound(profile, subject.margins, chance),
+        by_margin=None if subject.margins is None else margin_bound(profile, subject.margins, promised, spent=chance),
     )
 
 
 def _guarantees(
-    profile: NormProfile, samples: float, delta: float, *, measured: bool
+    profile: NormProfile, samples: float, delta: float, spent: float, *, measured: bool
 ) -> tuple[list[Guarantee], list[tuple[str, str]]]:
-    """What every theorem that applies guarantees, and why the others do not."""
+    """What every theorem that applies guarantees at δ, computed at the share of it, and why the others do not."""
     found: list[Guarantee] = []
     refused: list[tuple[str, str]] = []
     for route in ROUTES:
         try:
-            found.append(guarantee(route, profile, samples, delta=delta, measured=measured))
+            found.append(guarantee(route, profile, samples, delta=delta, spent=spent, measured=measured))
         except AssumptionError as refusal:
             refused.append((route.title, str(refusal)))
     return found, refused
@@ -536,7 +542,7 @@ def _name(source: Source) -> str:
     return "a model" if isinstance(source, Model | Tabulated) else str(source)
 
 
-def _kept(accepted: Real | None) -> float:
+def kept_share(accepted: Real | None) -> float:
     """The probability with which a drawn training set was kept: 1 where none was redrawn.
 
     Statement  What fails with probability ≤ δ·accepted over drawn sets fails with probability ≤ δ over kept ones.
@@ -550,19 +556,24 @@ def _kept(accepted: Real | None) -> float:
     return float(accepted)
 
 
-def _finite(sparsity: int | None, context: int | None, samples: Real, delta: Real) -> tuple[tuple[str, float], ...]:
-    """What finite classes say of a function named by its sparsity: these bounds are not vacuous."""
+def _finite(
+    sparsity: int | None, context: int | None, samples: Real, delta: float, spent: float
+) -> tuple[tuple[str, float], ...]:
+    """What finite classes say at δ, computed at the share `spent`, of a function named by its sparsity.
+
+    These bounds are not vacuous.
+    """
     if sparsity is None or context is None:
         return ()
     s, m = sparsity, int(samples)
-    nats = certificate_nats(context, s, delta)
-    sure = f"with probability ≥ {surely(float(delta))}"
-    whole = float(identification_size(context, s, float(delta), witnessed=False))
+    nats = certificate_nats(context, s, spent)
+    sure = f"with probability ≥ {surely(delta)}"
+    whole = float(identification_size(context, s, spent, witnessed=False))
     assumed = f"on uniform bits, if the target is a junta on at most {s} of them, {sure}"
     fits = f"identification: samples from which a {s}-junta that fits"
     identified: tuple[tuple[str, float], ...] = ((f"{fits} is the target, {assumed}", whole),)
     if s <= EXACT_UP_TO:  # beyond, the number does not use the rule
-        seen = float(identification_size(context, s, float(delta)))
+        seen = float(identification_size(context, s, spent))
         identified = (
             (f"{fits}, all of its cells seen, is the target, {assumed}", seen),
             ("identification: the same without the rule that all cells were seen", whole),

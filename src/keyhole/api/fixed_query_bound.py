@@ -4,9 +4,9 @@ from dataclasses import dataclass, fields, replace
 from math import floor, log
 from typing import Any
 
-from keyhole.api.bound import Bound, bound
+from keyhole.api.bound import Bound, bound, kept_share
 from keyhole.bounds import Guarantee, Real, agnostic_error, failure, guarantee, sample_size
-from keyhole.decimals import at_least, at_most, brief
+from keyhole.decimals import at_least, at_most, brief, surely
 from keyhole.errors import AssumptionError
 from keyhole.pretrained import Checkpoint, FixedQueryLayer, fixed_query_profile
 from keyhole.show.document import Document, Gap, Lines
@@ -79,15 +79,16 @@ def fixed_query_bound(
     answer = bound(profile, samples, None, delta=delta, **{**more, "measured": True})
     query = max(head.query or 0.0 for head in profile.blocks[0].heads)
     bits = max((BITS.get(each, 64) for each in checkpoint.number_formats), default=64)
-    nats = bits * layer.numbers * log(2) + log(1 / failure(delta))
+    chance = failure(delta) * kept_share(more.get("accepted"))
+    nats = bits * layer.numbers * log(2) + log(1 / chance)
     value = agnostic_error(nats, sample_size(samples))
     occam = (
         f"Occam: gap of the error of every setting of {layer.numbers:,} numbers of {bits} bits, with probability ≥ "
-        f"{1 - float(delta):g}, at most"
+        f"{surely(float(delta))}, at most"
     )
     known = {field.name: getattr(answer, field.name) for field in fields(Bound)}
     path = next(each.route for each in answer.guarantees if each.route.key == "path")
-    stated = guarantee(path, profile, sample_size(samples), delta=failure(delta))
+    stated = guarantee(path, profile, sample_size(samples), delta=failure(delta), spent=chance)
     return FixedQueryBound(
         **{**known, "source": checkpoint.source, "finite": ((occam, value),)},
         path=float(profile.path or 0.0),
@@ -137,7 +138,7 @@ def _shrink(stated: Guarantee, numbers: int, bits: int, occam: float) -> str:
             "count here as if they had been fixed before the data."
         )
     if occam >= 1:
-        room = (2 * samples - log(1 / stated.statement.delta)) / log(2)  # bits of a description with a gap of 1
+        room = (2 * samples - log(1 / stated.statement.spent)) / log(2)  # bits of a description with a gap of 1
         fewer = floor(10 * room / numbers) / 10
         told.append(
             f"The count of descriptions says something below {fewer:g} bits a number, where these have {bits}, or for "

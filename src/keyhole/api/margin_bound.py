@@ -22,7 +22,8 @@ class MarginBound:
     gap: float  # of that loss, at most
     error: float  # at most: the sum of both
     theorem: str
-    delta: float
+    delta: float  # promised
+    spent: float  # that the gap is computed at, no more than is promised
     samples: int
 
     @property
@@ -49,13 +50,19 @@ class MarginBound:
             "error": self.error,
             "theorem": self.theorem,
             "delta": self.delta,
+            "delta_spent": self.spent,
             "vacuous": self.vacuous,
             "sentence": self.sentence,
         }
 
 
-def margin_bound(profile: NormProfile, margins: np.ndarray, delta: float) -> MarginBound | None:
+def margin_bound(
+    profile: NormProfile, margins: np.ndarray, delta: float, *, spent: float | None = None
+) -> MarginBound | None:
     """The smallest promise on the error of a layer with these norms and training margins yf; None where there is none.
+
+    The gap is computed at the share `spent` of δ, where that is given: the rest pays for training sets that were
+    redrawn until they met a condition.
 
     Statement  P(yf ≤ 0) ≤ Ê ramp_γ(yf) + gap with probability ≥ 1 − δ, for the γ that makes the sum least.
     Assumes    One layer without LayerNorm after attention; independent samples.
@@ -64,11 +71,12 @@ def margin_bound(profile: NormProfile, margins: np.ndarray, delta: float) -> Mar
                training.
     Source     Textbook, with Theorems T and L.
     """
-    found = [made for share in SHARES if (made := _at(profile, margins, share, delta)) is not None]
+    spent = delta if spent is None else spent
+    found = [made for share in SHARES if (made := _at(profile, margins, share, delta, spent)) is not None]
     return min(found, key=lambda made: made.error, default=None)
 
 
-def _at(profile: NormProfile, margins: np.ndarray, share: float, delta: float) -> MarginBound | None:
+def _at(profile: NormProfile, margins: np.ndarray, share: float, delta: float, spent: float) -> MarginBound | None:
     """The promise at the margin that all but this share of the training inputs reach; None if that is not above 0."""
     margin = float(np.quantile(margins, share))
     if not margin > 0 or profile.path_inf is None or profile.normaliser != "softmax":
@@ -84,8 +92,9 @@ def _at(profile: NormProfile, margins: np.ndarray, share: float, delta: float) -
         odd_units=profile.odd_units,
     )
     try:
-        stated = layer_guarantee(norms, len(margins), delta=delta, loss=margin_loss(1.0), two_sided=False)
+        stated = layer_guarantee(norms, len(margins), delta=spent, loss=margin_loss(1.0), two_sided=False)
     except AssumptionError:  # of numbers that no bound is computed from
         return None
     ramp = float(np.clip(1 - margins / margin, 0, 1).mean())
-    return MarginBound(margin, ramp, stated.value, ramp + stated.value, stated.route.title, delta, len(margins))
+    error, theorem = ramp + stated.value, stated.route.title
+    return MarginBound(margin, ramp, stated.value, error, theorem, delta, spent, len(margins))

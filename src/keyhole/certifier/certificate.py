@@ -336,8 +336,9 @@ def _identified(
     terms = shown.terms
     if junta is None or terms.assume_junta is None:
         return None
-    delta = terms.delta * terms.accepted
-    return identify(junta, sample, terms.assume_junta, terms.law, delta, among, doubt, terms.noise)
+    spent = terms.delta * terms.accepted
+    found = identify(junta, sample, terms.assume_junta, terms.law, spent, among, doubt, terms.noise)
+    return found if found.delta is None else replace(found, delta=terms.delta)  # what is left of kept sets
 
 
 def _repaired(

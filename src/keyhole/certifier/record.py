@@ -186,7 +186,7 @@ def assumptions(certificate: ModelCertificate) -> list[str]:
 
 
 def delta_parts(certificate: ModelCertificate) -> dict[str, float]:
-    """How δ is spent; identification and a bound from inputs set aside have a δ of their own."""
+    """How δ is spent, over drawn sets; identification and a bound from inputs set aside have a δ of their own."""
     terms = certificate.terms
     parts = {"sample": terms.occam_delta, "fresh inputs": terms.sampling_delta}
     if certificate.identification is not None:
@@ -199,9 +199,10 @@ def delta_parts(certificate: ModelCertificate) -> dict[str, float]:
 
 
 def _delta_words(certificate: ModelCertificate) -> str:
-    """The parts in words, and what they come to together: by the union bound, a δ for each promise."""
+    """The parts in words, of kept sets, and what they come to together: by the union bound, a δ for each promise."""
     parts, delta = delta_parts(certificate), certificate.terms.delta
-    words = f"Of it {chance(parts['sample'])} is for the sample and {chance(parts['fresh inputs'])} for fresh inputs."
+    of_kept = chance(parts["sample"] / certificate.terms.accepted)
+    words = f"Of it {of_kept} is for the sample and {chance(parts['fresh inputs'])} for fresh inputs."
     called = {"identification": "identification", "held out": "the held-out bound", "wrong share": "the wrong share"}
     own = [name for name in called if name in parts]
     if not own:

@@ -67,6 +67,7 @@ class Guarantee:
             profile or self.profile,
             self.samples if samples is None else samples,
             delta=self.statement.delta,
+            spent=self.statement.spent,
             loss=self.statement.loss,
             two_sided=self.statement.two_sided,
             measured=self.statement.measured,
@@ -118,6 +119,7 @@ class Guarantee:
             "vacuous": stated.vacuous,
             "samples": stated.samples,
             "delta": stated.delta,
+            "delta_spent": stated.spent,
             "two_sided": stated.two_sided,
             "measured": stated.measured,
             "dominating": dominating.name,
@@ -143,13 +145,16 @@ def guarantee(
     samples: Real,
     *,
     delta: Real = 0.01,
+    spent: Real | None = None,
     loss: Loss | None = None,
     two_sided: bool = True,
     measured: bool = False,
 ) -> Guarantee:
     """What a theorem guarantees for these norms and this many samples.
 
-    Statement  Rule 3 with the theorem's R_m; for norms `measured` after training, Rule 4 first.
+    Statement  Rule 3 with the theorem's R_m; for norms `measured` after training, Rule 4 first. It is computed at the
+               share `spent` of δ, where that is given, and δ is promised: the rest pays for what the caller does, who
+               takes the smallest of several bounds, or redraws training sets.
 
     >>> from keyhole.bounds.construction_norms import pair_construction
     >>> from keyhole.bounds.theorems.registry import TABULATED
@@ -159,7 +164,14 @@ def guarantee(
     route.require(profile)
     try:
         return _guarantee(
-            route, profile, samples, delta=delta, loss=loss or Loss(), two_sided=two_sided, measured=measured
+            route,
+            profile,
+            samples,
+            delta=delta,
+            spent=delta if spent is None else spent,
+            loss=loss or Loss(),
+            two_sided=two_sided,
+            measured=measured,
         )
     except OverflowError as error:
         raise AssumptionError(
@@ -169,10 +181,23 @@ def guarantee(
 
 
 def _guarantee(
-    route: Route, profile: NormProfile, samples: Real, *, delta: Real, loss: Loss, two_sided: bool, measured: bool
+    route: Route,
+    profile: NormProfile,
+    samples: Real,
+    *,
+    delta: Real,
+    spent: Real,
+    loss: Loss,
+    two_sided: bool,
+    measured: bool,
 ) -> Guarantee:
     """As `guarantee`, of any numbers in the place of norms."""
-    m, chance = sample_size(samples), failure(delta)
+    m, promised, chance = sample_size(samples), failure(delta), failure(spent)
+    if chance > promised:
+        raise AssumptionError(
+            f"A bound computed at δ = {chance:g} promises no smaller one, and {promised:g} was asked for; spend no "
+            "more than is promised."
+        )
     of_class, nats = peel(profile, route.dials(profile)) if measured else (profile, 0.0)
     if measured:  # a sign pattern read off trained weights was not fixed in advance
         of_class = replace(of_class, readout_nonnegative=False)
@@ -189,6 +214,7 @@ def _guarantee(
         route.title,
         derivation.value,
         m,
+        promised,
         chance,
         loss,
         derivation,

@@ -26,12 +26,17 @@ class Loss:
 
 @dataclass(frozen=True)
 class Statement:
-    """With probability ≥ 1 − δ the gap between expected and average loss is at most `value`."""
+    """With probability ≥ 1 − δ the gap between expected and average loss is at most `value`.
+
+    The value may be computed at less than δ: where the smallest of several bounds is taken after looking, or training
+    sets were redrawn, the share `spent` is smaller than the δ that is promised.
+    """
 
     title: str
     value: float
     samples: float
-    delta: float
+    delta: float  # promised
+    spent: float  # that the value is computed at, no more than is promised
     loss: Loss
     derivation: Step
     valid_if: tuple[str, ...]

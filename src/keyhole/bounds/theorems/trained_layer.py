@@ -74,7 +74,7 @@ def layer_guarantee(
         )
     share = failure(delta) / (len(groups) if measured else 1)
     asked = (
-        guarantee(route, profile, samples, delta=share, loss=loss, two_sided=two_sided, measured=measured)
+        guarantee(route, profile, samples, delta=delta, spent=share, loss=loss, two_sided=two_sided, measured=measured)
         for group in groups
         for route in group
     )

@@ -4,7 +4,6 @@ The compiled form goes into jax's own cache on disk, where there is one. Process
 same time would each compile it; a lock beside that cache makes all but the first wait, and then read what it compiled.
 """
 
-import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterator
@@ -14,6 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import jax
+
+try:
+    import fcntl
+except ImportError:  # no Unix
+    fcntl = None  # type: ignore[assignment]
 
 QUICK = {"xla_cpu_use_fusion_emitters": False}  # compiles in two thirds of the time to programs as fast
 
@@ -55,8 +59,11 @@ def quick_options() -> dict[str, Any] | None:
 
 @contextmanager
 def _alone(what: str) -> Iterator[None]:
-    """While no other process compiles the same; at once where jax keeps no programs, or no lock can be made."""
-    folder: str | None = getattr(jax.config, "jax_compilation_cache_dir", None)
+    """While no other process compiles the same; at once where jax keeps no programs, or no lock can be made.
+
+    Where the system has no such locks, as Windows has not, every process compiles.
+    """
+    folder: str | None = getattr(jax.config, "jax_compilation_cache_dir", None) if fcntl else None
     try:
         descriptor = os.open(_lock(folder, what), os.O_RDWR | os.O_CREAT, 0o666) if folder else None
     except OSError:  # a folder that cannot be written to, or a disk without room: everybody compiles
