@@ -82,6 +82,21 @@ def test_one_layer_that_reads_images(tmp_path):
     assert "has 4 patches" in bad.stderr
 
 
+def test_redrawn_sets_are_paid_for_by_the_count_of_descriptions():
+    """Sets kept with probability .001: Occam's number is that of δ/1000, and the promise 1 − δ, never rounded to 1."""
+    arrays, config = tiny.vit()
+    checkpoint = load_checkpoint(arrays, config={**config, "image_mean": 0.5, "image_std": 0.25})
+    layer = fixed_query_layer(checkpoint)
+    kept, small = (
+        fixed_query_bound(checkpoint, layer, 1000, **asked) for asked in ({"accepted": 0.001}, {"delta": 1e-5})
+    )
+    assert kept.finite[0][1] == pytest.approx(small.finite[0][1], rel=1e-14)
+    assert kept.shrink == small.shrink
+    assert "with probability ≥ 0.99, at most" in kept.finite[0][0]
+    sure = fixed_query_bound(checkpoint, layer, 1000, delta=1e-9)
+    assert "with probability ≥ 1 − 1e-09, at most" in sure.finite[0][0]
+
+
 def test_pixels_that_nothing_bounds(tmp_path):
     """Without the scaling of pixels the bound is refused, and a setting for what is no checkpoint too."""
     arrays, config = tiny.vit()

@@ -289,6 +289,8 @@ def test_refusals():
     profile = pair_construction("and", 100, 3)
     with pytest.raises(AssumptionError, match="0 < δ < 1; got 0"):
         guarantee(SCALAR, profile, 100, delta=0)
+    with pytest.raises(AssumptionError, match=r"spend no more than is promised"):
+        guarantee(SCALAR, profile, 100, delta=0.01, spent=0.02)
     with pytest.raises(AssumptionError, match="at least one sample; got 0"):
         guarantee(SCALAR, profile, 0)
     for bad in (-1.0, float("nan")):
