@@ -136,10 +136,12 @@ def test_what_is_no_object_is_refused(friend, body):
 
 
 def test_a_long_body_is_cut_off(friend):
-    """A body beyond the limit is not read to its end, and starts nothing."""
+    """A body beyond the limit is not read to its end, and starts nothing; nor does an object with much behind it."""
     headers = {**SAME_ORIGIN, "Content-Type": "application/json"}
-    body = b'{"task": "and:3", "contexts": "20", "learner": "elimination"' + b" " * BODY + b"}"
-    assert friend.post("/begin/sweeps/start", content=body, headers=headers).status_code == 400
+    start = b'{"task": "and:3", "contexts": "20", "learner": "elimination"'
+    for parts in ([start, b" " * BODY, b"}"], [start + b"}", b" " * BODY, b" "]):
+        answer = friend.post("/begin/sweeps/start", content=iter(parts), headers=headers)
+        assert answer.status_code == 400
     assert friend.get("/jobs").json()["jobs"] == []
 
 

@@ -74,6 +74,18 @@ def test_jobs_wait_for_each_other_and_can_be_cancelled(jobs, tmp_path):
     assert {job.state for job in others} == {"cancelled"}
 
 
+@pytest.mark.slow
+def test_a_job_that_cannot_be_started_fails_and_the_next_one_runs(jobs, tmp_path):
+    """Where the log cannot be written the job ends as failed, and the queue goes on."""
+    job = jobs.add("lost", ["describe", "x1"])
+    job.log = tmp_path / "gone" / "log"  # read when the queue comes to it, or not at all
+    lost = jobs.add("lost for certain", ["describe", "x1"])
+    lost.log = tmp_path / "gone" / "log"
+    last = jobs.add("last", ["describe", "x1"])
+    assert ended(lost).state == "failed"
+    assert ended(last).state == "done"
+
+
 def test_no_such_job(jobs):
     """A number that no job has is refused."""
     with pytest.raises(ArgumentError, match="no job 7"):

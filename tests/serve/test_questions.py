@@ -13,10 +13,13 @@ from keyhole.api.learn import learn
 from keyhole.api.respond import respond
 from keyhole.api.stored_sweeps import stored_sweeps
 from keyhole.claims.reproduction import list_claims
-from keyhole.errors import ArgumentError
+from keyhole.errors import ArgumentError, KeyholeError
 from keyhole.serve import Serving, make_app
 from keyhole.serve.guard import COOKIE
 from keyhole.serve.limits import CONTEXT, SPARSITY
+from keyhole.serve.query import Query
+from keyhole.serve.screens.sweeps import start as start_sweep
+from keyhole.serve.screens.training import start as start_training
 
 OWN = "http://127.0.0.1:8437"
 
@@ -149,3 +152,17 @@ def test_out_of_range_is_a_sentence(ask, path, words):
     refused = ask(path, **words)["refused"]
     assert refused.rstrip().endswith((".", "'", "^"))  # a formula is shown with a mark below what is wrong
     assert "Traceback" not in refused
+
+
+@pytest.mark.parametrize("start", [start_training, start_sweep])
+@pytest.mark.parametrize("task", ["parity:11", "and:5000", "x1 &"])
+def test_no_large_task_is_started(serving, start, task):
+    """A task with too many relevant positions, or that is no function, is refused before anything is computed of it."""
+    with pytest.raises(KeyholeError):
+        start(Query({"task": task}), serving)
+
+
+def test_a_task_is_a_word_of_its_own(serving):
+    """What is typed as a task reaches the command behind `--`, as one word, whatever is in it."""
+    command = start_training(Query({"task": "x1 & x2"}), serving)
+    assert command.words[-2:] == ("--", "x1 & x2")

@@ -26,3 +26,10 @@ def test_a_port_in_use_is_a_sentence():
 def test_an_address_of_the_newer_kind_is_bracketed():
     """An IPv6 address stands in brackets."""
     assert address_of("::1", 80, "t") == "http://[::1]:80/?token=t"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])  # noqa: S104  (refused)
+def test_every_address_at_once_is_refused(tmp_path, host):
+    """A host that stands for all addresses names none that a browser could ask for."""
+    with pytest.raises(ArgumentError, match="every address"):
+        require_safe(Serving(tmp_path, tmp_path, host=host, password="x" * 16))

@@ -13,6 +13,7 @@ from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
 from keyhole.latent.inference import (
     IDENTITY,
+    Attention,
     Curve,
     MeanError,
     PowerOfT,
@@ -185,16 +186,13 @@ def infer(
     times = problem.repeats if repeats is None else repeats
     if times > MOST_REPEATS:
         raise ArgumentError(f"{times:,} repeats were asked for; use at most {MOST_REPEATS:,}.")
-    asked = list(attentions)
+    theory = [_predicted(problem, made, sizes) for made in attentions]
     if trained:
         from keyhole.api.trained_attention import train_encoder  # imports the lab
 
         encoder = train_encoder(problem, store=store, watch=watch)
-        attentions = [*asked, encoder]
+        attentions, theory = [*attentions, encoder], [*theory, encoder.prediction]
     curves = measure_curves(problem, attentions, sizes, repeats=times, seed=seed, watch=watch)
-    theory = [problem.predict(made.chosen, max(sizes)) for made in asked]
-    if trained:
-        theory.append(encoder.prediction)
     rng = np.random.default_rng([seed, times])
     readings = tuple(
         Reading(
@@ -206,6 +204,17 @@ def infer(
         for curve, prediction in zip(curves, theory, strict=True)
     )
     return Inference(named, times, seed, problem.pooling is None, readings)
+
+
+def _predicted(problem: Problem, made: Attention, sizes: Sequence[int]) -> Prediction:
+    """What theory says, before anything is measured; nothing where the settings leave the range of doubles."""
+    try:
+        return problem.predict(made.chosen, max(sizes, default=1))
+    except (
+        ArithmeticError,
+        ValueError,
+    ):  # the attention itself then has no finite answer, which is told when it is asked
+        return Prediction()
 
 
 def _ridge(given: str | float | PowerOfT | None) -> PowerOfT | None:

@@ -142,15 +142,15 @@ def _foreign(headers: Headers, own: str) -> str | None:
 
 
 def _limited(receive: Receive, most: int) -> Receive:
-    """The body of a request, cut off where it is too long: what reads it then finds no JSON."""
+    """The body of a request, cut off and spoiled where it is too long: what reads it then finds no JSON."""
     seen = 0
 
     async def receive_limited() -> Message:
         nonlocal seen
         message = await receive()
         seen += len(message.get("body", b""))
-        if seen > most:
-            return {"type": "http.request", "body": b"", "more_body": False}
+        if seen > most:  # what has come so far is spoiled, whatever it was
+            return {"type": "http.request", "body": b"\xff", "more_body": False}
         return message
 
     return receive_limited

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Condition, Thread
@@ -106,6 +107,9 @@ class Jobs:
             self._changed.notify_all()
         for job in self.all():
             self.cancel(job.number)
+        for job in self.all():
+            if job.process is not None:
+                _end_group(job.process, PATIENCE / 2)
 
     def _work(self) -> None:
         while True:
@@ -126,8 +130,8 @@ class Jobs:
 
     def _start(self, job: Job) -> None:
         """Start the child in a process group of its own, so that it and its workers can be ended together."""
-        with job.log.open("wb") as log:
-            try:
+        try:
+            with job.log.open("wb") as log:
                 job.process = subprocess.Popen(  # noqa: S603  (a list of words, none of them read by a shell)
                     [sys.executable, "-m", "keyhole", *job.words],
                     stdin=subprocess.DEVNULL,
@@ -135,24 +139,23 @@ class Jobs:
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
-            except OSError as error:
-                log.write(f"The job could not be started: {error}\n".encode())
+        except OSError:  # no log, no child: the job ends as failed, and the next one has its turn
+            job.process = None
 
 
 def _interrupt(job: Job) -> None:
-    """Ctrl-C for the job's process group; what does not end by that is terminated."""
+    """Ctrl-C for the job's process group; what does not end by that is killed."""
     process = job.process
-    if process is None:
-        return
-    _signal(process, signal.SIGINT)
+    if process is not None:
+        _signal(process, signal.SIGINT)
+        Thread(target=_end_group, args=(process, PATIENCE), daemon=True).start()
 
-    def finish() -> None:
-        try:
-            process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            _signal(process, signal.SIGKILL)
 
-    Thread(target=finish, daemon=True).start()
+def _end_group(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait so long for a child to end, then kill what is left of its group: workers that outlive it, too."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+    _signal(process, signal.SIGKILL)
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:

@@ -12,6 +12,7 @@ from keyhole.serve.guard import Doorkeeper
 from keyhole.serve.settings import LOOPBACK, Serving
 
 SHORTEST = 16  # letters of a password
+EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104  (refused)
 
 
 def serve(serving: Serving, say: Callable[[str], None], *, browser: bool = True) -> None:
@@ -21,9 +22,14 @@ def serve(serving: Serving, say: Callable[[str], None], *, browser: bool = True)
 
     doorkeeper = Doorkeeper(serving.session, serving.password)
     listening = open_socket(serving.host, serving.port)
-    address = address_of(serving.host, listening.getsockname()[1], doorkeeper.new_token())
-    say(f"The lab is open at {address}")
-    say("The address opens one browser; Ctrl-C closes the lab.")
+    port = listening.getsockname()[1]
+    address = address_of(serving.host, port, doorkeeper.new_token())
+    if serving.password is None:
+        say(f"The lab is open at {address}")
+        say("The address opens one browser; Ctrl-C closes the lab.")
+    else:  # a password is not printed
+        say(f"The lab is open at {address_of(serving.host, port, 'PASSWORD')}")
+        say("Write your password in place of PASSWORD; Ctrl-C closes the lab.")
     config = uvicorn.Config(
         make_app(serving, doorkeeper),
         log_level="warning",
@@ -43,6 +49,11 @@ def serve(serving: Serving, say: Callable[[str], None], *, browser: bool = True)
 
 def require_safe(serving: Serving) -> None:
     """Refuse to listen to other machines without a password."""
+    if serving.host in EVERYWHERE:
+        raise ArgumentError(
+            f"The host {serving.host} stands for every address of this machine, and the lab answers to the one it is "
+            "asked by. Give that address or name."
+        )
     if serving.host not in LOOPBACK and serving.password is None:
         raise ArgumentError(
             f"The host {serving.host} lets other machines in, and no password is set. Set KEYHOLE_PASSWORD to at least "

@@ -4,7 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from keyhole.boolean import read_function
+from keyhole.errors import ArgumentError
 from keyhole.figure import Figure
+from keyhole.serve.limits import SPARSITY
 from keyhole.serve.query import Query
 from keyhole.serve.settings import Serving
 
@@ -35,3 +38,11 @@ class Screen:
 def figure_record(figure: Figure) -> dict[str, Any]:
     """A figure as plain values, which the page draws."""
     return asdict(figure)
+
+
+def require_small(task: str) -> int:
+    """The number of relevant positions of a task; what is no function, or looks at too many, is refused."""
+    sparsity = read_function(task).sparsity
+    if sparsity > SPARSITY:
+        raise ArgumentError(f"The task has {sparsity} relevant positions; the lab takes at most {SPARSITY}.")
+    return sparsity

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
-from keyhole.api.describe import describe
 from keyhole.api.stored_sweeps import stored_sweeps
 from keyhole.errors import ArgumentError, OutputError, StoreError
 from keyhole.serve.limits import FORMULA, TRAINING
 from keyhole.serve.query import Query
-from keyhole.serve.screens.base import Answer, Command, Screen, figure_record
+from keyhole.serve.screens.base import Answer, Command, Screen, figure_record, require_small
 from keyhole.serve.settings import Serving
 
 LEARNERS = (
@@ -37,7 +36,7 @@ def sweeps(_query: Query, serving: Serving) -> Answer:
 def start(query: Query, serving: Serving) -> Command:
     """The command of a sweep, with every value in range."""
     task = query.text("task", FORMULA, "and:3")
-    describe(task)  # refuses what is no function
+    require_small(task)
     contexts = query.places("contexts", TRAINING["contexts"]) or [25, 50, 100]
     if max(contexts) > TRAINING["context"]:
         raise ArgumentError(f"A context of {max(contexts)} was asked for; the lab takes at most {TRAINING['context']}.")

@@ -3,11 +3,10 @@
 import re
 
 from keyhole.api.certify import certify
-from keyhole.api.describe import describe
 from keyhole.errors import ArgumentError
-from keyhole.serve.limits import FORMULA, SPARSITY, TRAINING
+from keyhole.serve.limits import FORMULA, TRAINING
 from keyhole.serve.query import Query
-from keyhole.serve.screens.base import Answer, Command, Screen
+from keyhole.serve.screens.base import Answer, Command, Screen, require_small
 from keyhole.serve.settings import Serving
 
 IDENTITY = re.compile(r"[0-9a-f]{12,64}")
@@ -18,10 +17,8 @@ EVERY = 10  # steps between two frames
 def start(query: Query, serving: Serving) -> Command:
     """The command of a run, with every value in range."""
     task = query.text("task", FORMULA, "and:3")
-    described = describe(task)
-    if described.sparsity > SPARSITY:
-        raise ArgumentError(f"The task has {described.sparsity} relevant positions; the lab takes at most {SPARSITY}.")
-    context = query.whole("context", max(described.sparsity, 1), TRAINING["context"], 60)
+    sparsity = require_small(task)
+    context = query.whole("context", max(sparsity, 1), TRAINING["context"], 60)
     samples = query.whole("samples", 1, TRAINING["samples"], 300)
     seed = query.whole("seed", 0, 10**6, 0)
     words = [
