@@ -86,7 +86,7 @@ def test_what_is_not_measured_here_counts_neither_way():
     )
     page = " ".join(render(findings, story, [], REFERENCES).split())
     assert "Of 2 that were measured" in page
-    assert "1 needs models that are not on this machine, and counts neither way." in page
+    assert "1 could not be measured on this machine, and counts neither way." in page
     assert "counts neither way" not in " ".join(render(FINDINGS, STORY, [], REFERENCES).split())
 
 

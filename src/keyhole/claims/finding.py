@@ -1,4 +1,4 @@
-"""A claim stated before it is measured, the experiment that measures it, and the finding that came of it.
+"""A claim with its prediction, the experiment that measures it, and the finding that came of it.
 
 What is proved and checked (an identity, an inequality) and what is evidence (a measurement, a replication) are told
 apart by the claim's kind, everywhere.
@@ -24,7 +24,10 @@ PROVED: tuple[Kind, ...] = ("identity", "inequality")
 
 @dataclass(frozen=True, repr=False)
 class Claim:
-    """What is claimed, by whom, and what would speak against it: all of it written before measuring."""
+    """What is claimed, by whom, and what would speak against it: written before measuring.
+
+    Where a part of the answer was known by then, the prediction says so.
+    """
 
     id: str
     title: str

@@ -21,7 +21,7 @@ from keyhole.show.report import write_report
 
 @dataclass(frozen=True, repr=False)
 class Claims(Result, Sequence[Claim]):
-    """Every claim, stated before anything is measured, and what no study covers yet."""
+    """Every claim with its prediction, and what no study covers yet; a prediction says what was known of its answer."""
 
     schema: ClassVar[str] = "claims/1"
 

@@ -1,16 +1,17 @@
 """Claims about published models: what is absent is named with what fetches it; what is there is judged by the rule."""
 
 import hashlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from keyhole.claims.checkpoints import atom_mapping, exchangeability, head_roles, syntax
-from keyhole.claims.checkpoints.sources import TREEBANK, TSP, VARIABLE, VIT, named
+from keyhole.claims.checkpoints.sources import TREEBANK, TSP, VARIABLE, VIT, Needed, named
 from keyhole.claims.checkpoints.statements import EXPERIMENTS
 from keyhole.claims.reproduction import reproduce
 from keyhole.errors import MissingError
-from keyhole.pretrained import NAMES, HeadUse
+from keyhole.pretrained import NAMES, HeadUse, OrderReport
 
 DIGEST = hashlib.sha256(b"weights").hexdigest()[:8]
 
@@ -43,7 +44,7 @@ def test_what_is_absent_is_not_kept(bare, tmp_path):  # noqa: ARG001  (a machine
     assert not list(tmp_path.glob("findings/*"))
     assert found.summary.startswith("1 claims: 1 not measured here")
     page = (tmp_path / "index.html").read_text("utf8")
-    assert "1 needs models that are not on this machine, and counts neither way." in " ".join(page.split())
+    assert "1 could not be measured on this machine, and counts neither way." in " ".join(page.split())
     assert "git clone" in page
     assert '"not measured here"' in found.to_json()
     assert "not measured here" in str(found)
@@ -131,6 +132,29 @@ def test_an_origin_is_taken_once():
     assert read["package"].tolist() == [[0, 1]]
 
 
+@pytest.mark.parametrize(("unseen", "verdict"), [(0.9, "holds"), (0.7, "fails here")])
+def test_atoms_are_judged_on_reactions_that_were_not_known(monkeypatch, unseen, verdict):
+    """The verdict is that of the last eight reactions, whatever all sixteen say; the text has both."""
+
+    def shares(reactions=atom_mapping.REACTIONS):
+        table = np.full((12, 8), 0.8)
+        table[atom_mapping.NAMED] = unseen if len(reactions) == 8 else 1.5 - unseen
+        return dict.fromkeys(atom_mapping.WAYS, table), sum(len(origins) for _, origins in reactions)
+
+    monkeypatch.setattr(atom_mapping, "shares", shares)
+    outcome = atom_mapping.measure("quick", 0)
+    assert outcome.verdict == verdict
+    assert "93 atoms of 8 products" in outcome.measurement
+    assert "141 atoms of 16 products" in outcome.measurement
+
+
+def test_what_was_known_is_in_the_prediction():
+    """A prediction whose answer was known in part when it was written says so itself, where it is printed."""
+    predictions = {experiment.claim.id: experiment.claim.prediction for experiment in EXPERIMENTS}
+    for name in ("reinforcement-heads", "atom-mapping-head"):
+        assert "known" in predictions[name]
+
+
 @pytest.mark.extra("rxnmapper")
 def test_the_head_that_maps_atoms():
     """Head 6 is best at every layer from the second on; 11-6 is fourth of 96, and tied for best the package's way."""
@@ -145,6 +169,8 @@ def test_the_head_that_maps_atoms():
     assert round(plain.max() * atoms) == 137
     assert np.delete(plain, 5, axis=1).max() < 0.55
     assert found["package"][10, 5] == found["package"].max()
+    unseen, atoms = atom_mapping.shares(atom_mapping.REACTIONS[atom_mapping.KNOWN :])
+    assert (atoms, round(unseen["argmax"][10, 5] * atoms), round(unseen["argmax"].max() * atoms)) == (93, 88, 89)
 
 
 def test_the_beginning_of_a_treebank(tmp_path):
@@ -155,6 +181,57 @@ def test_the_beginning_of_a_treebank(tmp_path):
     folder.mkdir()
     assert syntax._beginning(path, 2, folder).read_text() == "# 1\n1\ta\n\n# 2\n1\tb\n\n"
     assert syntax._beginning(path, None, folder) == path
+
+
+TOGETHER = {"MiniLM": 1e-15, "MNIST": 1e-15, "tours of 20": 1e-15, "tours of 50": 1e-15}
+ALONE = {"MiniLM": 0.5, "MNIST": 0.5, "tours of 20": None, "tours of 50": None}  # tours have no positions
+CONTEXT = {"MiniLM": 0.3, "MNIST": 0.3, "tours of 20": 1e-15, "tours of 50": 1e-15}
+
+
+def test_verdicts_on_moved_rows():
+    """It holds as predicted; rows that change with their positions, or tokens that do not without, turn it."""
+    assert exchangeability.judge(TOGETHER, ALONE, CONTEXT) == "holds"
+    for name in TOGETHER:
+        assert exchangeability.judge({**TOGETHER, name: 1e-8}, ALONE, CONTEXT) == "fails here"
+    assert exchangeability.judge(TOGETHER, {**ALONE, "MiniLM": 0.009}, CONTEXT) == "fails here"
+    for name in ("tours of 20", "tours of 50"):
+        assert exchangeability.judge(TOGETHER, ALONE, {**CONTEXT, name: 1e-8}) == "fails here"
+
+
+def readings(missing):
+    """The readings, each time with another one replaced, among those that the prediction needs."""
+    yield from (({**TOGETHER, name: missing}, ALONE, CONTEXT) for name in TOGETHER)
+    yield TOGETHER, {**ALONE, "MiniLM": missing}, CONTEXT
+    yield from ((TOGETHER, ALONE, {**CONTEXT, name: missing}) for name in ("tours of 20", "tours of 50"))
+
+
+def test_a_reading_that_is_missing():
+    """A reading that the prediction needs is refused where it is absent; one that is NaN fails the claim."""
+    for three in readings(None):
+        with pytest.raises(MissingError, match="gives no such reading"):
+            exchangeability.judge(*three)
+    assert all(exchangeability.judge(*three) == "fails here" for three in readings(float("nan")))
+
+
+@pytest.mark.parametrize("missing", [None, "MNIST", "tours of 50"])
+def test_a_model_whose_rows_could_not_be_moved(monkeypatch, tmp_path, missing):
+    """The whole measurement is "holds" with every reading, and without one of them it is not: the text names it."""
+    (tmp_path / "weights").write_bytes(b"weights")
+    names = iter(TOGETHER)
+
+    def model_order(*_, **__):
+        name = next(names)
+        together = None if name == missing else TOGETHER[name]
+        return SimpleNamespace(report=OrderReport("", together, ALONE[name], CONTEXT[name], 10))
+
+    monkeypatch.setattr(exchangeability, "model_order", model_order)
+    monkeypatch.setattr(exchangeability, "read_digits", lambda _: np.zeros((10, 28, 28)))
+    monkeypatch.setattr(Needed, "find", lambda _: tmp_path / "weights")
+    outcome = exchangeability.measure("quick", 0)
+    assert outcome.verdict == ("holds" if missing is None else "not measured here")
+    if missing is not None:
+        assert f"{missing}: moved with positions" in outcome.measurement
+        assert not outcome.numbers
 
 
 def test_powers_of_ten():

@@ -21,14 +21,16 @@ def test_the_rows_are_those_that_the_claim_knows():
 
 
 def test_without_rows_nothing_is_decided(tmp_path, monkeypatch):
-    """Without a finished context the claim is under way; without the folder it says that the rows are missing."""
+    """Without a finished context the claim is under way; without the folder it is not measured, and says so."""
     (tmp_path / "plan.toml").write_text((released() / "plan.toml").read_text("utf8"), "utf8")
     monkeypatch.setattr(registered, "released", lambda: tmp_path)
     outcome = measure("quick", 0)
     assert outcome.verdict == "undecided at this scale"
     assert f"{SWEEP}: under way: no context finished, undecided so far" in outcome.measurement
     monkeypatch.setattr(registered, "released", lambda: None)
-    assert "not part of this installation" in measure("quick", 0).measurement
+    absent = measure("quick", 0)
+    assert absent.verdict == "not measured here"
+    assert "not part of this installation" in absent.measurement
 
 
 def finished(tmp_path, contexts):

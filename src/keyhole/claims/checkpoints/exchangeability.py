@@ -1,5 +1,6 @@
 """Do published encoders move with their rows and positions?"""
 
+from collections.abc import Mapping
 from math import log10
 
 import numpy as np
@@ -9,7 +10,9 @@ from keyhole.claims.checkpoints.head_roles import conclude, read_digits
 from keyhole.claims.checkpoints.sentences import SENTENCES
 from keyhole.claims.checkpoints.sources import DIGITS, TSP, VIT, VIT_SETTINGS, measured, named
 from keyhole.claims.finding import Outcome, Scale
+from keyhole.errors import MissingError
 from keyhole.figure import Axis, Figure
+from keyhole.verdicts import ClaimVerdict
 
 ROUNDING, FELT = 1e-9, 0.01
 INPUTS = {"quick": 10, "paper": 100}
@@ -32,14 +35,16 @@ def _measured(count: int, seed: int) -> Outcome:
             for nodes, path in tours.items()
         },
     }
-    together = {name: _number(answer.report.moved_together) for name, answer in found.items()}
-    alone = {name: answer.report.moved_alone for name, answer in found.items() if answer.report.moved_alone is not None}
-    context = {name: _number(answer.report.moved_context) for name, answer in found.items()}
-    felt = alone["MiniLM"]
-    still = max(value for name, value in context.items() if name.startswith("tours"))
-    good = max(together.values()) <= ROUNDING and felt >= FELT and still <= ROUNDING
+    verdict = judge(
+        {name: answer.report.moved_together for name, answer in found.items()},
+        {name: answer.report.moved_alone for name, answer in found.items()},
+        {name: answer.report.moved_context for name, answer in found.items()},
+    )
+    together = {name: value for name, one in found.items() if (value := one.report.moved_together) is not None}
+    alone = {name: value for name, one in found.items() if (value := one.report.moved_alone) is not None}
+    context = {name: value for name, one in found.items() if (value := one.report.moved_context) is not None}
     return Outcome(
-        conclude(good, not good),
+        verdict,
         f"{named([vision, *tours.values()])}. Moved with positions: {_list(together)}. Moved without: {_list(alone)}. Last row, those before it reordered: {_list(context)}.",
         {
             **{f"{name}: moved with positions": value for name, value in together.items()},
@@ -73,8 +78,22 @@ def _measured(count: int, seed: int) -> Outcome:
     )
 
 
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value
+def judge(
+    together: Mapping[str, float | None], alone: Mapping[str, float | None], context: Mapping[str, float | None]
+) -> ClaimVerdict:
+    """The verdict on every reading that the prediction names; one that is missing is refused, and NaN fails."""
+    still = {
+        **{f"{name}: moved with positions": value for name, value in together.items()},
+        **{f"{name}: last row": value for name, value in context.items() if name.startswith("tours")},
+    }
+    felt = {"MiniLM: moved without": alone["MiniLM"]}
+    if missing := [name for name, value in {**still, **felt}.items() if value is None]:
+        raise MissingError(
+            f"{', '.join(missing)} was asked for, and the model at hand gives no such reading; use the published weights"
+        )
+    good = all(value is not None and value <= ROUNDING for value in still.values())
+    moves = all(value is not None and value >= FELT for value in felt.values())
+    return conclude(good and moves, not (good and moves))
 
 
 def _list(values: dict[str, float]) -> str:

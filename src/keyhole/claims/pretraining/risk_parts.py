@@ -64,14 +64,14 @@ def conclude(found: Sequence[Parts], early: Sequence[float]) -> Outcome:
     }
     falling = all(before.approximation > after.approximation for before, after in pairwise(found))
     left = {
-        one.values: max(abs(float(np.mean(one.optimisation[n]))) / float(np.mean(one.generalization[n])) for n in SIZES)
+        one.values: float(np.max([abs(np.mean(one.optimisation[n])) / np.mean(one.generalization[n]) for n in SIZES]))
         for one in found
     }
     stopped = mean_of(early)
     missed = [values for values, slope in slopes.items() if not slope.contains(-1.0)]
-    contradicted = missed or not falling or found[-1].approximation > 1e-9 or stopped.high < 0
-    decided = max(left.values()) <= LITTLE and stopped.low > 0
-    verdict: ClaimVerdict = "fails here" if contradicted else "holds" if decided else "undecided at this scale"
+    unfinished = not all(share <= LITTLE for share in left.values())
+    contradicted = missed or not falling or found[-1].approximation > 1e-9 or unfinished or stopped.high < 0
+    verdict: ClaimVerdict = "fails here" if contradicted else "holds" if stopped.low > 0 else "undecided at this scale"
     rows: list[dict[str, Any]] = []
     for one in found:
         name = f"{one.values} latent value{'s' * (one.values != 1)}"

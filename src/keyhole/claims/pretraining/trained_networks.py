@@ -37,8 +37,8 @@ class Course:
 
     @property
     def worst(self) -> float:
-        """The largest excess at a length that was trained on, over all runs."""
-        return max(max(self.excess[length]) for length in SEEN)
+        """The largest excess at a length that was trained on, over all runs; NaN where one of them is."""
+        return float(np.max([np.max(self.excess[length]) for length in SEEN]))
 
 
 def specs_of(kind: str, network: str, runs: Sequence[int], samples: int | None = None) -> list[RunSpec]:

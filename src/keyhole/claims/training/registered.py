@@ -30,8 +30,8 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows that wer
     folder = released()
     if folder is None:
         return Outcome(
-            "undecided at this scale",
-            "The released rows are not part of this installation.",
+            "not measured here",
+            "The released rows are not part of this installation; run in a clone of the repository.",
             {},
             "None: nothing was measured.",
         )
