@@ -235,6 +235,7 @@ def test_verdicts_come_length_by_length(visitor, lab, width, least, found):
     asked = f"model?model=3&lengths=3..5&read-at=SEP&claim=at+least+{least}+of+1"
     with visited(visitor, lab[1], asked, width) as page:
         page.wait_for_selector("#verify:not([hidden])")
+        page.wait_for_selector("#map rect")
         page.click("#claim button[type=submit]")
         until(page, "document.querySelectorAll('#verdicts tbody tr').length === 3", seconds=60)
         until(page, f"document.getElementById('verify-says').textContent.includes({found!r})")
