@@ -148,6 +148,8 @@ def test_a_bad_formula_shows_its_sentence(visitor, lab, width):
 def test_a_training_is_watched_resumed_and_certified(visitor, lab, width):
     """Frames arrive; a reload follows the same run; at the end stand the hidden positions and the certificate."""
     with visited(visitor, lab[1], f"training?context=20&samples=120&seed={width}", width) as page:
+        shown = page.inner_text("#context-shown"), page.inner_text("#samples-shown")
+        assert shown == ("20", "120")  # as the link says, whatever the steps of the sliders are
         page.click("button[type=submit]")
         page.wait_for_selector("#heads svg", timeout=120_000)
         page.reload()

@@ -34,7 +34,7 @@ function grid(heads, value, width, choose) {
     if (choose) pressable(cell, name, () => choose(each.layer + 1, each.head + 1));
     drawing.append(cell);
   }
-  return [drawing, el("p", { class: "soft" }, numbers.length ? `From ${shown(low)} (light) to ${shown(high)} (dark).` : "No head has this number here.")];
+  return [drawing, el("p", { class: "soft" }, numbers.length ? `From ${shown(low)} (faint) to ${shown(high)} (strong).` : "No head has this number here.")];
 }
 
 /** A drawn shape that acts as a button, by mouse and by key. */
@@ -100,7 +100,7 @@ function showMap() {
   const patches = Boolean(read.map.grid);
   document.getElementById("map-is").textContent = patches
     ? "The more a patch is coloured, the more weight it gets. Click a patch to look from it."
-    : "Each row is a token that looks; the darker a cell, the more weight the token in that column gets.";
+    : "Each row is a token that looks; the stronger a cell's colour, the more weight the token in that column gets.";
   place("map", (width) => patches ? overImage(read.map, width) : map(read.map, width));
 }
 
