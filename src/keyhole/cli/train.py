@@ -60,8 +60,8 @@ def train_command(
         if isinstance(progress.detail, Frame):
             typer.echo(json.dumps({"frame": progress.detail.record()}))
 
-    options = {"preset": preset, "settings": settings(set_) if set_ else {}, "law": law, "start": start}
-    options |= {"seed": seed, "store": store}
+    changes = settings(set_) if set_ else {}
+    options = {"preset": preset, "settings": changes, "law": law, "start": start, "seed": seed, "store": store}
     if frames:
         answer = train(task, context, samples, watch=print_frame, **options)  # type: ignore[arg-type]
         typer.echo(json.dumps({"run": {"identity": answer.run.identity, "success": answer.run.success,

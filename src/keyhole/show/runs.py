@@ -83,8 +83,8 @@ def comparison_document(record: Record) -> Document:
         f"p: Fisher's exact test of the runs that only one store holds; cells differ at {record['level']:g} over all "
         "(Holm), or where a run that both hold is not equal"
     )
-    grid = [Grid(COMPARED, rows), Lines(told)] if rows else []
-    return (Facts([("here", first), ("there", second), ("cells", verdict)]), Gap(), *grid)
+    facts = Facts([("here", first), ("there", second), ("cells", verdict)])
+    return (facts, Gap(), Grid(COMPARED, rows), Lines(told)) if rows else (facts,)
 
 
 def cost_document(runs: Sequence[Record]) -> Document:

@@ -18,10 +18,10 @@ TASK = SparseTask("and:2")
 
 
 def filled(folder, seeds, *, level=10.0, wrong=0, context=16, samples=(30, 40)):
-    """A store of runs of a coin; of the first `wrong` the accuracy is another."""
+    """A store of runs of a coin; the first `wrong` took a step more."""
     cells = [RunSpec(TASK, Coin(level), context, m, seed) for m in samples for seed in seeds]
     results = [run(cell) for cell in cells]
-    results = [replace(one, accuracy=one.accuracy / 2) if i < wrong else one for i, one in enumerate(results)]
+    results = [replace(one, steps=one.steps + 1) if i < wrong else one for i, one in enumerate(results)]
     with Store(folder) as kept:
         kept.add(zip(cells, results, strict=True))
     return folder
@@ -45,7 +45,7 @@ def test_the_same_runs_are_equal_and_no_evidence(tmp_path):
 
 
 def test_a_run_that_came_out_otherwise_is_seen(tmp_path):
-    """One of the shared runs has another accuracy: its cell differs, and no other."""
+    """One of the shared runs took a step more: its cell differs, and no other."""
     found = compared(filled(tmp_path / "a", range(6)), filled(tmp_path / "b", range(6), wrong=1))
     assert [(cell.unequal, cell.differs) for cell in found.cells] == [(1, True), (0, False)]
 
@@ -73,7 +73,7 @@ def test_cells_are_all_settings_but_the_seed(tmp_path):
 
 
 def test_holm_keeps_its_level():
-    """With twenty cells of equal chances some cell is rejected in at most 5 % of draws, and a real difference is found."""
+    """With twenty cells of equal chances some cell is rejected in at most 5 % of draws; the steps are Holm's."""
     rng, cells, runs, draws = np.random.default_rng(0), 20, 40, 2000
     counts = np.arange(runs + 1)
     table = np.array([[fisher_exact([[a, runs - a], [b, runs - b]]).pvalue for b in counts] for a in counts])

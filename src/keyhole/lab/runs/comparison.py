@@ -125,7 +125,13 @@ def _fisher(first: Counts, second: Counts) -> float | None:
 
 
 def _cell(
-    first: Sequence[RunSummary], second: Sequence[RunSummary], shared: int, unequal: int, p: float | None, *, differs: bool
+    first: Sequence[RunSummary],
+    second: Sequence[RunSummary],
+    shared: int,
+    unequal: int,
+    p: float | None,
+    *,
+    differs: bool,
 ) -> ComparedCell:
     row = first[0]
     counts = _counts(first), _counts(second)
