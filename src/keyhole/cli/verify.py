@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from keyhole.cli.arguments import count, file_place, lengths
+from keyhole.cli.refusals import INTERRUPTED
 
 MODEL = (
     "A folder with a one-layer checkpoint (config.json and weights), a file of weights, or a model compiled by keyhole."
@@ -102,7 +103,7 @@ def verify_command(
         typer.echo(
             "keyhole: interrupted; lengths that are done are kept: the same command goes on from there.", err=True
         )
-        raise typer.Exit(130) from stop
+        raise typer.Exit(INTERRUPTED) from stop
     if json:
         typer.echo(verified.to_json())
     else:
