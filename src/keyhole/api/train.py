@@ -32,17 +32,19 @@ COLUMNS = {
 }
 
 
+Shares = tuple[tuple[float, ...], ...]  # a row per head: the mean share of each position
+
+
 @dataclass(frozen=True)
 class Frame:
     """Training at one step."""
 
     readings: Mapping[str, float]  # step, loss, accuracies, attention on relevant positions, Fourier weight, norms
-    attention: tuple[tuple[float, ...], ...]  # a row per head: the mean share of each position
+    attention: Shares
 
     def record(self) -> dict[str, Any]:
         """The frame as plain values, shares with four decimals."""
-        shares = [[round(share, 4) for share in row] for row in self.attention]
-        return {"readings": dict(self.readings), "attention": shares}
+        return {"readings": dict(self.readings), "attention": _rounded(self.attention)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +57,14 @@ class Trained(Result):
     run: RunSummary
     positions: tuple[int, ...]  # the relevant ones, which the learner was not told
     function: str
+    start: Shares  # the attention before the first step
     frames: tuple[Frame, ...]
+
+    @property
+    def best_head(self) -> int:
+        """The head that looks most at the relevant positions in the end."""
+        shares = [sum(row[place] for place in self.positions) for row in self.frames[-1].attention]
+        return shares.index(max(shares))
 
     @property
     def summary(self) -> str:
@@ -69,15 +78,15 @@ class Trained(Result):
             "run": vars(self.run),
             "positions": self.positions,
             "function": self.function,
+            "start": _rounded(self.start),
             "frames": [frame.record() for frame in self.frames],
         }
 
     def document(self) -> Document:
         """The readings, a row per frame, and what came of it."""
         rows = [[f"{frame.readings[name]:.4g}" for name in COLUMNS] for frame in self.frames]
-        last = np.array(self.frames[-1].attention)
-        best = int(last[:, list(self.positions)].sum(axis=1).argmax()) if self.positions else 0
-        share = float(last[best, list(self.positions)].sum()) if self.positions else 0.0
+        best = self.best_head
+        share = sum(self.frames[-1].attention[best][place] for place in self.positions)
         return (
             Grid([Column(title, "right") for title in COLUMNS.values()], rows),
             Facts(
@@ -96,8 +105,7 @@ class Trained(Result):
 
     def attention_figure(self) -> Figure:
         """The attention of the head that looks most at relevant positions: a row per step, a column per position."""
-        last = np.array(self.frames[-1].attention)
-        best = int(last[:, list(self.positions)].sum(axis=1).argmax()) if self.positions else 0
+        best = self.best_head
         rows: tuple[Row, ...] = tuple(
             {"step": str(int(frame.readings["step"])), "position": str(place), "attention": share}
             for frame in self.frames
@@ -111,6 +119,27 @@ class Trained(Result):
             x=Axis("position", "position", "category"),
             y=Axis("step", "step", "category"),
             colour=Axis("attention", "share"),
+        )
+
+    def before_and_after(self) -> Figure:
+        """The attention of the head that looks most at relevant positions, before the first step and after the last."""
+        best, relevant = self.best_head, set(self.positions)
+        rows: list[Row] = []
+        for place, share in enumerate(self.start[best]):
+            rows.append({"position": place, "share": share, "none": 0.0, "when": "before training"})
+        for place, share in enumerate(self.frames[-1].attention[best]):
+            which = "relevant position" if place in relevant else "any other position"
+            rows.append({"position": place, "share": share, "none": 0.0, "when": f"after training, {which}"})
+        return Figure(
+            title="Where a head looks, before and after training",
+            subtitle=f"head {best + 1}, which {self.summary}; mean over {PROBED} inputs",
+            kind="points",
+            rows=tuple(rows),
+            x=Axis("position", "position"),
+            y=Axis("share", "share of the attention"),
+            colour=Axis("when", "", "category"),
+            low="none",
+            high="share",
         )
 
 
@@ -144,12 +173,17 @@ def train(
     inputs = instance.inputs(PROBED, np.random.default_rng([seed, 1]))
     steps = learner.settings.steps
     frames: list[Frame] = []
+    start: list[Shares] = []
 
     def notice(readings: Mapping[str, float], weights: Mapping[str, np.ndarray]) -> None:
         from keyhole.lab.learners.training.network import model_of  # imports jax
 
-        frames.append(Frame(dict(readings), mean_attention(model_of(learner.settings, weights), inputs)))
+        shares = mean_attention(model_of(learner.settings, weights), inputs)
         step = int(readings["step"])
+        if step == 0:
+            start.append(shares)
+            return
+        frames.append(Frame(dict(readings), shares))
         watch(Progress(step, steps, f"step {step}", detail=frames[-1], milestone=True))
 
     folder = home(store)
@@ -157,10 +191,15 @@ def train(
     made = make_run(spec, True, notice)  # noqa: FBT003  (weights are kept)
     with Store(folder) as kept:
         row = kept.add([(spec, made)])[spec.identity]
-    return Trained(row, made.positions, made.function, tuple(frames))
+    return Trained(row, made.positions, made.function, start[0], tuple(frames))
 
 
-def mean_attention(model: Model, inputs: np.ndarray) -> tuple[tuple[float, ...], ...]:
+def _rounded(shares: Shares) -> list[list[float]]:
+    """Shares with four decimals."""
+    return [[round(share, 4) for share in row] for row in shares]
+
+
+def mean_attention(model: Model, inputs: np.ndarray) -> Shares:
     """The share of the attention of [CLS] that each position gets, averaged over inputs; a row per head."""
     tables = dense(tabulate(model))
     places = np.arange(inputs.shape[1])

@@ -118,6 +118,8 @@ def _trained(
     stretch = compiled_stretch(form.source, shape, size.context)
     read = _Reader(form, shape, data, probe, state.parameters)
     rows: list[Row] = []
+    if observer is not None and observer.notice is not None:
+        observer.notice({"step": 0.0}, {name: np.asarray(a) for name, a in state.parameters.items()})
     while len(rows) * settings.every < settings.steps:
         state, losses = stretch(data, rates, state, draw(drawn_from, walk, state.step))
         rows.append(read(state, losses))
