@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from keyhole.api.asking import asked
+from keyhole.api.compiled_start import CompiledStart
 from keyhole.api.result import Result
 from keyhole.attention import Model, dense, tabulate
 from keyhole.errors import ArgumentError
@@ -16,12 +17,13 @@ from keyhole.figure import Axis, Figure, Row
 from keyhole.files.paths import home
 from keyhole.lab import SparseTask
 from keyhole.lab.laws import course_figure
-from keyhole.lab.learners import TransformerLearner, changed, transformer_with_preset
+from keyhole.lab.learners import StartedLearner, TransformerLearner, changed, transformer_with_preset
 from keyhole.lab.runs import RunSpec, RunSummary, Store, data_of, make_run
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Column, Document, Facts, Grid, Lines
 
 PROBED = 64  # inputs over which the attention of a frame is averaged
+STARTS = ("random", "compiled")
 LONGEST = 4096  # context: every frame has a number for each position
 COLUMNS = {
     "step": "step",
@@ -59,6 +61,7 @@ class Trained(Result):
     function: str
     start: Shares  # the attention before the first step
     frames: tuple[Frame, ...]
+    started_from: str = "random"  # or compiled: the weights of the function itself
 
     @property
     def best_head(self) -> int:
@@ -68,8 +71,9 @@ class Trained(Result):
 
     @property
     def summary(self) -> str:
-        """Whether it learned the function, and from how much."""
-        outcome = "learned" if self.run.success else "did not learn"
+        """Whether it learned the function (from compiled weights: kept it), and from how much."""
+        words = ("kept", "lost") if self.started_from == "compiled" else ("learned", "did not learn")
+        outcome = words[0] if self.run.success else words[1]
         return f"{outcome} {self.function} from {self.run.samples} samples, T = {self.run.context}"
 
     def record(self) -> dict[str, Any]:
@@ -78,6 +82,7 @@ class Trained(Result):
             "run": vars(self.run),
             "positions": self.positions,
             "function": self.function,
+            "started_from": self.started_from,
             "start": _rounded(self.start),
             "frames": [frame.record() for frame in self.frames],
         }
@@ -152,6 +157,7 @@ def train(
     preset: str = "default",
     settings: Mapping[str, str | float | None] = MappingProxyType({}),
     law: str = "uniform",
+    start: str = "random",
     seed: int = 0,
     store: str | Path | None = None,
     watch: Watch = ignore,
@@ -160,20 +166,20 @@ def train(
 
     The run is the one that `learn` makes for the same task, context, size and seed. `watch` hears of every reading; the
     detail of the event is a `Frame`. The learner is not told which positions are relevant; the result tells you.
+    With the start "compiled" it is: the network, without norms or residual, starts from weights that compute the
+    function exactly, and the question is whether training keeps them.
     """
     if not 1 <= context <= LONGEST:
         raise ArgumentError(f"A context of {context} was to be watched; use 1 to {LONGEST:,}.")
     if samples < 1 or seed < 0:
         raise ArgumentError(f"{samples} samples and the seed {seed} were given; use at least 1 sample, a seed from 0.")
-    learner = transformer_with_preset(preset)
-    if settings:
-        learner = TransformerLearner(changed(learner.settings, settings))
+    learner = _learner(preset, settings, start)
     spec = RunSpec(SparseTask(task, law), learner, context, samples, seed)
     instance, _ = data_of(spec)
     inputs = instance.inputs(PROBED, np.random.default_rng([seed, 1]))
     steps = learner.settings.steps
     frames: list[Frame] = []
-    start: list[Shares] = []
+    first: list[Shares] = []
 
     def notice(readings: Mapping[str, float], weights: Mapping[str, np.ndarray]) -> None:
         from keyhole.lab.learners.training.network import model_of  # imports jax
@@ -181,7 +187,7 @@ def train(
         shares = mean_attention(model_of(learner.settings, weights), inputs)
         step = int(readings["step"])
         if step == 0:
-            start.append(shares)
+            first.append(shares)
             return
         frames.append(Frame(dict(readings), shares))
         watch(Progress(step, steps, f"step {step}", detail=frames[-1], milestone=True))
@@ -191,7 +197,20 @@ def train(
     made = make_run(spec, True, notice)  # noqa: FBT003  (weights are kept)
     with Store(folder) as kept:
         row = kept.add([(spec, made)])[spec.identity]
-    return Trained(row, made.positions, made.function, start[0], tuple(frames))
+    return Trained(row, made.positions, made.function, first[0], tuple(frames), start)
+
+
+def _learner(preset: str, settings: Mapping[str, str | float | None], start: str) -> TransformerLearner:
+    """The transformer with these settings, from its usual start or from compiled weights."""
+    if start not in STARTS:
+        raise ArgumentError(f"There is no start {start!r}; there are {', '.join(STARTS)}.")
+    if start == "random":
+        learner = transformer_with_preset(preset)
+        return TransformerLearner(changed(learner.settings, settings)) if settings else learner
+    if preset != "default":
+        raise ArgumentError(f"The preset {preset!r} was given with compiled weights, which have settings of their own.")
+    started = StartedLearner(start=CompiledStart())
+    return StartedLearner(changed(started.settings, settings), start=started.start)
 
 
 def _rounded(shares: Shares) -> list[list[float]]:
