@@ -85,7 +85,7 @@ def rounding(matrix: Float[Any, "rows columns"]) -> float:
                singular values move by no more than the matrix does (Weyl).
     Source     Textbook; with the multiples that the larger side stands for it is the usual rule for a numerical rank.
     """
-    return EPSILON * max(matrix.shape) * float(np.linalg.norm(matrix, 2))
+    return float(EPSILON * max(matrix.shape) * np.linalg.norm(matrix, 2))
 
 
 def sum_zero_basis(m: int) -> Float[Any, "m m_less"]:
