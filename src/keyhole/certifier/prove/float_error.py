@@ -14,6 +14,7 @@ over the part; parts where that is much are cut.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
+from time import perf_counter
 
 import numpy as np
 from jaxtyping import Float
@@ -269,10 +270,13 @@ def float_error(
     unit: float,
     drifts: Sequence[Drift] | None = None,
     enough: float = 0.0,
+    time_limit: float = np.inf,
+    clock: Callable[[], float] = perf_counter,
 ) -> float:
     """A bound of |computed f − f| over all words of the classes, for a pass in the format with the unit.
 
-    Words on which it is more than `enough` are looked at in parts, until it is not or there are too many.
+    Words on which it is more than `enough` are looked at in parts, until it is not, there are too many, or the seconds
+    of the time limit are over: then the bound is what is known by then, infinite if some words were not looked at.
 
     `gross` has the absolute numbers of the read-out: for a difference of two logits, those of both, since each is a sum
     of its own and only then compared.
@@ -282,6 +286,7 @@ def float_error(
     Proof      Each operation adds its own rounding to what its arguments are off (`Arithmetic`).
     Source     Ours; the calculus is Higham's.
     """
+    started = clock()
     block, format_ = model.blocks[0], Arithmetic(unit)
     wiring = block.wiring
     if not isinstance(model.embedding, PairEmbedding) or wiring.residual != "each" or wiring.join != "concatenate":
@@ -314,7 +319,8 @@ def float_error(
 
     width = sum(len(mean.size) for mean in means)
     whole = _cut([words.take([part]) for _, words in classes for part in range(words.count)])
-    return _worst([_Part(words, np.zeros((0, width)), np.zeros(0)) for words in whole], off, enough)
+    parts = [_Part(words, np.zeros((0, width)), np.zeros(0)) for words in whole]
+    return _worst(parts, off, enough, lambda: clock() - started > time_limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,14 +348,22 @@ class _Part:
         ]
 
 
-def _worst(waiting: list[_Part], off: Callable[[Sequence[_Part]], tuple[np.ndarray, Ranges]], enough: float) -> float:
+def _worst(
+    waiting: list[_Part],
+    off: Callable[[Sequence[_Part]], tuple[np.ndarray, Ranges]],
+    enough: float,
+    late: Callable[[], bool],
+) -> float:
     """The largest error over all parts; those with the largest are cut while it is more than enough.
 
-    A part is where its unit with the widest range, times what it writes, is in the middle of that range.
+    A part is where its unit with the widest range, times what it writes, is in the middle of that range. Once it is
+    late, a part that was not looked at has the error of the part it was cut off.
     """
     settled, asked = list[_Part](), 0
     while waiting:
         for start in range(0, len(waiting), BATCH):
+            if late():
+                return max(part.off for part in [*settled, *waiting[start:]])
             some = waiting[start : start + BATCH]
             errors, ranges = off(some)
             normals, levels = _cuts(ranges)
