@@ -117,8 +117,8 @@ def test_bounds():
     shown = to_text(found.document(), 1000)
     assert read("0.99, at most: ", shown)[0] >= Fraction(occam)
     assert read("of them, with probability ≥ 0.99: ", shown)[0] >= Fraction(size)
-    assert read("cells were seen: ", shown)[0] >= Fraction(whole)
-    assert read("name the positions: ", str(found))[0] <= Fraction(floor)
+    assert read("every pattern was seen: ", shown)[0] >= Fraction(whole)
+    assert read("name the positions without fail: ", str(found))[0] <= Fraction(floor)
     for rival in found.rivals:
         if rival.value is not None:
             assert read(re.escape(f"{rival.name}: {rival.quantity} "), found.explain())[0] >= Fraction(rival.value)

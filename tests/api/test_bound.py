@@ -88,7 +88,7 @@ def test_what_does_not_apply_is_refused_with_its_reason():
     assert [reason for _, reason in deep.refused] == [
         "This theorem is about one attention layer, and the profile has 2. Use the bound for deep models."
     ] * 5
-    assert "Every bound here is vacuous" in str(deep)
+    assert "All of these bounds are vacuous" in str(deep)
     partial = bound(replace(profile, path_inf=None), 1e6)
     assert "has no path_inf" in dict(partial.refused)["Theorem T: one layer with a fixed query"]
 

@@ -72,7 +72,7 @@ def test_a_run_that_fits_gets_a_promise_on_its_error(monkeypatch):
     answer = bound("aaaa0001")
     norms = replace(profile(model, trained=True), least_probability=0.5)
     assert answer.by_margin == margin_bound(norms, np.abs(f), 0.01)
-    assert str(answer).startswith("error ≤ ")
+    assert str(answer).startswith("error on new inputs ≤ ")
     assert answer.record()["by_margin"]["vacuous"]
 
 

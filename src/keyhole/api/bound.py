@@ -340,7 +340,7 @@ def _holds_tables(source: Source) -> bool:
 def _needed(source: str | Path, context: int | None) -> int:
     """The context, which a name or a formula needs."""
     if context is None:
-        raise DataError(f"The norms of {source} depend on the number of positions: give a context.")
+        raise DataError(f"The norms of {source} depend on the number of positions; give `context`.")
     return context
 
 
@@ -426,7 +426,7 @@ def bound(
         _require_own(source, subject, samples, law)
     samples = subject.samples if samples is None else samples
     if samples is None:
-        raise AssumptionError("A bound was asked for without a number of samples; give samples.")
+        raise AssumptionError("A bound was asked for without a number of samples; give `samples`.")
     if subject.conditioned and accepted is None:
         raise AssumptionError(
             f"The training set of {source} was redrawn until it was balanced, and a bound must know how likely a set "
@@ -569,20 +569,20 @@ def _finite(
     nats = certificate_nats(context, s, spent)
     sure = f"with probability ≥ {surely(delta)}"
     whole = float(identification_size(context, s, spent, witnessed=False))
-    assumed = f"on uniform bits, if the target is a junta on at most {s} of them, {sure}"
-    fits = f"identification: samples from which a {s}-junta that fits"
+    assumed = f"on uniform bits, if the target depends on at most {s} of them, {sure}"
+    fits = f"identification: samples from which a function of {s} positions that fits them all"
     identified: tuple[tuple[str, float], ...] = ((f"{fits} is the target, {assumed}", whole),)
     if s <= EXACT_UP_TO:  # beyond, the number does not use the rule
         seen = float(identification_size(context, s, spent))
         identified = (
-            (f"{fits}, all of its cells seen, is the target, {assumed}", seen),
-            ("identification: the same without the rule that all cells were seen", whole),
+            (f"{fits}, with every pattern of these positions seen, is the target, {assumed}", seen),
+            ("identification: the same, whether or not every pattern was seen", whole),
         )
-    occam = f"Occam: error of any {s}-junta that fits {m:,} samples, {sure}, at most"
+    occam = f"Occam: the error of any function of {s} positions that fits {m:,} samples, {sure}, at most"
     return ((occam, exact_error(nats, m)), *identified, (FLOOR, information_floor(context, s)))
 
 
-FLOOR = "information floor: samples without which no learner can name the positions"
+FLOOR = "information floor: samples that any learner needs to name the positions without fail"
 LIMITS = {
     ("tabulated", "fixed"): "1: the complexity grows like √log T exactly, so samples like log T",
     ("tabulated", "compiled"): "1: P_∞ does not grow with T",

@@ -12,6 +12,7 @@ from keyhole.api.asking import asked
 from keyhole.api.certify import Certified
 from keyhole.api.certify import certify as certify_model
 from keyhole.api.result import Result
+from keyhole.decimals import percent
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
 from keyhole.figure import Figure
@@ -53,7 +54,9 @@ class Curve(Result):
     @property
     def summary(self) -> str:
         """The accuracy of each learner with the most rows."""
-        best = ", ".join(f"{name} {curves[0].points[-1].accuracy.value:.1%}" for name, curves in self.curves.items())
+        best = ", ".join(
+            f"{name} {percent(curves[0].points[-1].accuracy.value)}" for name, curves in self.curves.items()
+        )
         return f"{self.table.target} = {self.table.positive}: {best}"
 
     def document(self) -> Document:

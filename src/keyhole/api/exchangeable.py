@@ -34,7 +34,7 @@ TESTS = ("order", "extendible", "both")
 
 REJECTIONS = {
     "neighbours": "neighbouring tokens depend on each other, so the order matters",
-    "places": "places have laws of their own, so the order matters",
+    "places": "tokens have different distributions at different places, so the order matters",
     "extendible": "tokens of a sequence divide too evenly, which no latent variable allows",
     "birthday": "tokens of a sequence repeat too seldom, which no latent variable allows",
 }

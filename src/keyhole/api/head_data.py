@@ -40,9 +40,10 @@ def require_one_kind(**given: object) -> None:
     """Refuse data of no kind, and of several."""
     asked = [name for name, value in given.items() if value is not None]
     if len(asked) != 1:
-        raise ArgumentError(
-            f"Data of one kind are needed, and {' and '.join(asked) or 'none'} was given; give {' or '.join(given)}."
-        )
+        there = " and ".join(f"`{name}`" for name in asked) or "none"
+        one_of = " or ".join(f"`{name}`" for name in given)
+        verb = "were" if len(asked) > 1 else "was"
+        raise ArgumentError(f"Data of exactly one kind are needed, and {there} {verb} given; give {one_of}.")
 
 
 def head_data(
@@ -61,7 +62,7 @@ def head_data(
         return image_data(model, images)
     if rows is not None:
         return row_data(model, source, rows)
-    raise ArgumentError("Data are needed, and none were given; give text, images or rows.")
+    raise ArgumentError("Data are needed, and none were given; give `text`, `images` or `rows`.")
 
 
 def text_pieces(model: Runs, text: str | Path | Sequence[str], longest: int) -> tuple[list[Pieces], TextReader, str]:

@@ -137,7 +137,7 @@ class Inference(Result):
             rows += [_point(size, found, named) for size, found in positive if found.value > IDENTITY]
         return Figure(
             title=f"Attention and the posterior mean: {self.model}",
-            subtitle="squared distance from the posterior mean, two standard errors; who is that mean has none",
+            subtitle="squared distance from the posterior mean, ± two standard errors; what equals it is not drawn",
             kind="lines",
             rows=tuple(rows),
             x=Axis("T", "length of the context T", "log"),

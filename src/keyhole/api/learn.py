@@ -191,8 +191,8 @@ def _require_limit(seconds: float | None, *, online: bool) -> None:
         return
     if not online:
         raise ArgumentError(
-            f"A time limit of {seconds:g} s was asked for with training sets; it is for fresh samples. Limit a sweep "
-            "over training sets by a budget of runs."
+            f"A time limit of {seconds:g} s was asked for with training sets; it is for fresh samples (`online`). "
+            "Limit a sweep over training sets by a number of runs (`budget`)."
         )
     if not 0 < seconds < inf:
         raise ArgumentError(f"A time limit of {seconds:g} s was asked for; give seconds above 0.")
@@ -246,15 +246,18 @@ def _preset_of(learner: str | Learner, preset: str) -> str:
 def _fixed_schedule(samples: tuple[int, ...], online: bool, seeds: int | None) -> Schedule | None:  # noqa: FBT001
     """The schedule of given sizes or of fresh samples; None where the sizes are to be chosen in rounds."""
     if online and samples:
-        raise ArgumentError("Fresh samples and training sets of given sizes were both asked for; choose one.")
+        raise ArgumentError(
+            "Fresh samples (`online`) and training sets of given sizes (`samples`) were both asked for; choose one."
+        )
     if online:
         return Online(SEEDS if seeds is None else seeds)
     if samples:
         return Grid(tuple(sorted(set(samples))), SEEDS if seeds is None else seeds)
     if seeds is not None:
         raise ArgumentError(
-            f"{seeds} seeds were asked for without sizes; an adaptive sweep chooses how often to run each size. "
-            "Give sizes, or ask for fresh samples; or give a budget of runs at each context instead."
+            f"{seeds} seeds were asked for, and no sizes of training sets; a sweep that chooses its own sizes also "
+            "chooses how often to run each. Give sizes (`samples`), or ask for fresh samples (`online`), or limit the "
+            "runs at each context (`budget`) instead."
         )
     return None
 

@@ -158,9 +158,9 @@ def _letters(asked_for: _Question, model: FiniteModel, task: np.ndarray, words: 
             rank = sum(value > 0 for value in fisher_spectrum(model, length, block))
             learned.append(_learned(length, block, masked, moved, rank / (2 * asked_for.samples)))
     remarks = (
-        "κ_T is keyhole's definition, in coordinates of the block's law, which shrink as blocks grow.",
-        "Between masks compare κ_T²ε², or 1/s_m, which is free of coordinates.",
-        "The bound is on the theorem's head; a head fitted to labels adds its own error.",
+        "κ_T is defined here, in coordinates of the masked tokens' distribution, which shrink as masks grow.",
+        "To compare masks take κ_T²ε², or 1/s_m, which does not depend on coordinates.",
+        "The bound is about the theorem's head; a head fitted to labels adds an error of its own.",
     )
     return Pretraining(
         asked_for.model,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from keyhole.api.asking import asked
 from keyhole.api.result import Result
+from keyhole.decimals import percent
 from keyhole.errors import OutputError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.files.paths import home
@@ -87,7 +88,7 @@ class StoredSweeps(Result):
             raise OutputError("No threshold of the stored runs has an interval yet; there is none to draw.")
         return Figure(
             title="Samples needed against the length of the context",
-            subtitle=f"half of the runs succeed at m*; bands are {CONFIDENCE:.0%} intervals",
+            subtitle=f"half of the runs succeed at m*; bands are {percent(CONFIDENCE, 0)} intervals",
             kind="lines",
             rows=rows,
             x=Axis("T", "length of the context T", "log"),

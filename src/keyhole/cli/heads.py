@@ -54,13 +54,13 @@ def heads_command(
         bool, typer.Option("--estimator", help="Which estimator of its values each head, or --head, is.")
     ] = False,
     config: Annotated[
-        Path | None, typer.Option(help="A JSON file of settings that no file beside the weights says.", metavar="FILE")
+        Path | None, typer.Option(help="A JSON file of settings that the checkpoint's own files lack.", metavar="FILE")
     ] = None,
     architecture: Annotated[
         str | None, typer.Option(help="Its family, such as bert or gpt2; else it is recognised.")
     ] = None,
     through: Annotated[
-        str, typer.Option(help="Who runs the model: keyhole, or transformers (text; other families).")
+        str, typer.Option(help="What runs the model: keyhole, or transformers (text; other families).")
     ] = "keyhole",
     longest: Annotated[int, typer.Option(help="Tokens of one input; longer texts are cut.", min=8, max=4096)] = 128,
     queries: Annotated[str, typer.Option(help="all rows, or the first alone (a model read at [CLS]).")] = "all",

@@ -16,12 +16,12 @@ TASK = (
     "for every run."
 )
 LEARNER = (
-    "Who learns: transformer, elimination, elimination:signed, gf2 (parities), gf2:affine (negated ones too), "
+    "The learner: transformer, elimination, elimination:signed, gf2 (parities), gf2:affine (negated ones too), "
     "consistent:and, consistent:junta, sklearn:tree, sklearn:logistic, sklearn:lasso, "
     "sklearn:forest, sklearn:mlp."
 )
 BESIDE = "Other learners to put the same question to, such as elimination,transformer:paper."
-PRESET = "The settings of the transformer: default, parity (for parities, best with --online) or paper."
+PRESET = "Settings of the transformer: default, parity (for parities, best with --online), paper or bounded."
 SET = "Other settings of the transformer: width=32,heads=2,rate=1e-3; an unknown name lists them all."
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
@@ -46,11 +46,14 @@ def learn_command(
     preset: Annotated[str, typer.Option(help=PRESET, metavar="NAME")] = "default",
     set_: Annotated[str, typer.Option("--set", help=SET, metavar="LIST", show_default=False)] = "",
     quantile: Annotated[float, typer.Option(help="m* is where this share of runs succeeds.")] = QUANTILE,
-    precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = PRECISION,
+    precision: Annotated[
+        float, typer.Option(help="Half-width of the interval of m* to reach, relative to m*.")
+    ] = PRECISION,
     seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
     budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.", min=1)] = BUDGET,
     law: Annotated[
-        str, typer.Option(help="Of the bits: uniform, balanced, or a probability; the preset's own if not given.")
+        str,
+        typer.Option(help="How bits are drawn: uniform, balanced, or a probability of 1; by the preset if not given."),
     ] = "",
     noise: Annotated[float, typer.Option(help="Share of training labels that are flipped.")] = 0.0,
     feature_noise: Annotated[float, typer.Option(help="Share of training inputs that are flipped.")] = 0.0,
@@ -81,7 +84,7 @@ def learn_command(
     plan: Annotated[Path | None, typer.Option(help=PLAN, metavar="FILE")] = None,
     data: Annotated[Path | None, typer.Option(help=DATA, metavar="DIR")] = None,
     only_found: Annotated[
-        bool, typer.Option("--only-found", help="With --plan: make no run, answer from those that are there.")
+        bool, typer.Option("--only-found", help="With --plan: train nothing; answer from the runs in the store.")
     ] = False,
     save_plan: Annotated[Path | None, typer.Option(help=SAVE_PLAN, metavar="FILE")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,

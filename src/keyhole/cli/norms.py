@@ -48,10 +48,11 @@ def norms_command(
         str | None, typer.Option(help="Checkpoint: its family, such as bert or gpt2; else it is recognised.")
     ] = None,
     heads: Annotated[
-        int | None, typer.Option(help="Checkpoint: heads, where no file says it.", parser=count, metavar="H")
+        int | None,
+        typer.Option(help="Checkpoint: number of heads, where its files do not say.", parser=count, metavar="H"),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(help="Checkpoint: a JSON file of settings that no file says.", metavar="FILE")
+        Path | None, typer.Option(help="Checkpoint: a JSON file of settings that its own files lack.", metavar="FILE")
     ] = None,
     samples: Annotated[
         str | None, typer.Option(help="Checkpoint: samples m of the bound, 1e6 if not given.", metavar="M")

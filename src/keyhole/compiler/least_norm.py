@@ -70,8 +70,8 @@ def least_norm(truths: np.ndarray, attention: Attention = "equal", demand: Deman
     sparsity = len(truths).bit_length() - 1
     if not 1 <= sparsity <= MAX_BITS or len(truths) != 1 << sparsity:
         raise CompileError(
-            f"The least path norm was asked for a table of {len(truths)} entries, and its programme is solved for "
-            f"functions of 1 to {MAX_BITS} bits; use fewer positions."
+            f"The least path norm was asked for a function with a table of {len(truths)} entries; it is computed for "
+            f"functions of 1 to {MAX_BITS} bits (2 to {1 << MAX_BITS} entries). Use fewer positions."
         )
     known = unit_class(sparsity, attention)
     columns = known.outputs / known.denominator

@@ -50,9 +50,11 @@ def heads_document(record: Record) -> Document:
         for head in record["heads"]
     ]
     told = (
-        "The first two numbers are with sinks, those from * on without. H: entropy; e^H: effective support; max: the "
-        "largest weight. Means over inputs; JSON has more statistics, each with its 5 % and 95 % quantile over inputs. "
-        "A verdict with two words: the second is that of the weights without sinks."
+        "head: layer-head, counted from 1. The first two numbers count sinks, those from H/log n * on leave them out. "
+        "H/log n: entropy of the attention over that of uniform attention; sink: attention on sinks; e^H: effective "
+        "number of tokens attended to; max: largest weight; self, prev, next: attention on the token itself, the one "
+        "before and the one after. Numbers are means over inputs; JSON has more statistics, with quantiles. Of a "
+        "verdict with two words the second is without sinks."
     )
     return (
         Facts(facts),

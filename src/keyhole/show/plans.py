@@ -38,7 +38,7 @@ def _predicted(found: list[Record], answer: Record) -> list[Element]:
         Column("law", at_least=16),
         Column("predicted", "right"),
         Column("90 % interval"),
-        Column("off, in errors", "right"),
+        Column("off by, in standard errors", "right"),
     ]
     rows = [
         (one["formula"], f"{p['value']:.4g}", f"{p['low']:.4g} to {p['high']:.4g}", f"{one['off']:+.1f}")

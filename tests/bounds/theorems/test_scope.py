@@ -255,7 +255,7 @@ def test_finite_lines_carry_their_delta_and_their_rule():
     """Occam and identification print the probability; identification its rule, and the number without it: 107, 192."""
     shown = " ".join(str(bound("and:3", 1e6, 1000, delta=0.01)).split())
     assert "fits 1,000,000 samples, with probability ≥ 0.99, at most: 3.208e-05" in shown
-    assert "all of its cells seen, is the target" in shown
+    assert "with every pattern of these positions seen, is the target" in shown
     numbers = [value for name, value in bound("and:3", 1e6, 1000).finite if name.startswith("identification")]
     assert numbers == [107, 192]
     assert identification_size(1000, 3, witnessed=False) == 192

@@ -33,6 +33,7 @@ from keyhole.certifier.prove.tables import (
     tables_of,
 )
 from keyhole.decimals import at_least
+from keyhole.decimals import margin as printed_margin
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.rigorous import Ball
 from keyhole.verdicts import CertificateStatus
@@ -67,7 +68,8 @@ class Verification:
         """What a margin is good for, in words; empty without a proof."""
         if self.margin is None:
             return ""
-        return f"any implementation within {at_least(self.margin)} of f has the same sign on every input"
+        near = printed_margin(self.margin)
+        return f"an implementation within {near} of the model's output answers alike on every input"
 
 
 def verify(

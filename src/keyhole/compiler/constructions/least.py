@@ -61,8 +61,8 @@ def least_plan(function: SparseFunction, context: int, gamma: float, output: Out
     s = function.sparsity
     if s > MAX_BITS:
         raise CompileError(
-            f"The least path norm was asked for a function of {s} positions, and its programme is solved for at most "
-            f"{MAX_BITS}; use fewer, or another construction."
+            f"The least path norm was asked for a function of {s} positions; it is computed for at most {MAX_BITS}. "
+            "Use fewer, or another construction."
         )
     found = least_norm(function.table, "equal", output)
     beta = log((context + 1 - s) * (1 - gamma) / (s * gamma))

@@ -10,6 +10,7 @@ from math import exp, log
 import numpy as np
 from jaxtyping import Int
 
+from keyhole.decimals import percent
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
 from keyhole.lab.laws.decision import BENT_ODDS, FLAT, MISFIT, ODDS, PRICE, WIDE, Decision, decide, shares
@@ -204,7 +205,7 @@ def _obstacles(laws: tuple[FittedLaw, ...], decision: Decision, points: Points, 
         close = [law.formula for law in laws[1:] if law.score - first.score < 2 * log(ODDS)]
         found.append(
             f"Not excluded at {ODDS:g} to 1, the odds that name a law: {', '.join(close)}. Were {first.formula} true "
-            f"as fitted, points like these would name it in {power:.0%} of sweeps."
+            f"as fitted, points like these would name it in {percent(power, 0)} of sweeps."
         )
     return found
 

@@ -230,7 +230,7 @@ class Store:
         """Where a run's weights are, if they were kept; what is no identity names no file."""
         if not NAME.fullmatch(identity):
             raise StoreError(
-                f"The store {str(self.path)!r} was changed: {identity!r} is no name of a run. Forget that row with "
+                f"The store {str(self.path)!r} was changed: {identity!r} is no name of a run. Delete that row with "
                 "`keyhole.forget_runs`, or restore a copy."
             )
         return self.folder / "weights" / f"{identity}.safetensors"
