@@ -67,7 +67,7 @@ def test_no_python_is_left_in_what_the_library_says():
 
 
 def test_arguments_of_python_are_options_at_the_keyboard():
-    """Every argument that is replaced is an option of some command, and the public functions name no other in errors."""
+    """Every argument that is replaced is an option of some command; errors of the public functions name no other."""
     commands = typer.main.get_command(app).commands
     options = {name for command in commands.values() for option in command.params for name in option.opts}
     assert {f"--{name}" for name in OPTIONS} <= options
