@@ -15,9 +15,16 @@ from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.errors import ArgumentError
 from keyhole.files.paths import home
 from keyhole.lab import SparseTask, Task
-from keyhole.lab.laws import LAWS as GROWTH_LAWS
-from keyhole.lab.laws import GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
-from keyhole.lab.learners import LAWS, CountsSteps, Learner, OnlineLearner, TransformerLearner, changed, learner_named
+from keyhole.lab.laws import LAWS, GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
+from keyhole.lab.learners import (
+    PRESET_DISTRIBUTIONS,
+    CountsSteps,
+    Learner,
+    OnlineLearner,
+    TransformerLearner,
+    changed,
+    learner_named,
+)
 from keyhole.lab.runs import FRESH, Lane, Store, borrow, core_count, require_cores, require_learnable, start_processes
 from keyhole.lab.thresholds import (
     BUDGET,
@@ -60,7 +67,7 @@ def learn(
     seeds: int | None = None,
     budget: int = BUDGET,
     largest: int = LARGEST,
-    laws: Sequence[str | GrowthLaw] = GROWTH_LAWS,
+    laws: Sequence[str | GrowthLaw] = LAWS,
     law: str | None = None,
     label_noise: float = 0.0,
     feature_noise: float = 0.0,
@@ -94,7 +101,7 @@ def learn(
     `keyhole.lab.learners.TransformerSettings`. `watch` hears how far the sweep and the certificates have come.
     """
     if isinstance(task, str):
-        usual = LAWS.get(_preset_of(learner, preset), "uniform")
+        usual = PRESET_DISTRIBUTIONS.get(_preset_of(learner, preset), "uniform")
         law = usual if law is None else law
         redrawn = law == usual == "balanced" and not online if balanced_sets is None else balanced_sets
         task = SparseTask(task, law, label_noise, feature_noise, symbols, redrawn)

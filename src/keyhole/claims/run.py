@@ -165,7 +165,7 @@ def path_of(claim: str, key: str, folder: Path) -> Path:
 
 def save(finding: Finding, folder: Path) -> None:
     """Keep a finding."""
-    write_file(path_of(finding.claim.id, finding.run, folder), finding_bytes(finding))
+    write_file(path_of(finding.claim.id, finding.key, folder), finding_bytes(finding))
 
 
 def load(
@@ -188,7 +188,7 @@ def load(
         return None
     except DataError:
         finding = None
-    if finding is None or (finding.run, finding.scale, finding.seed) != (key, scale, seed):
+    if finding is None or (finding.key, finding.scale, finding.seed) != (key, scale, seed):
         warn(f"The finding of {claim.id} in {str(path)!r} is not as it was written")
         return None
     return finding

@@ -20,7 +20,7 @@ from keyhole.lab.learners.base import (
     StatesPackages,
     Validating,
 )
-from keyhole.lab.learners.presets import LAWS, preset
+from keyhole.lab.learners.presets import PRESET_DISTRIBUTIONS, preset
 from keyhole.lab.learners.registry import (
     learner_from_record,
     learner_named,
@@ -34,7 +34,7 @@ from keyhole.lab.learners.settings import TransformerSettings, changed
 from keyhole.lab.learners.transformer import TransformerLearner, transformer_with_preset
 
 __all__ = [
-    "LAWS",
+    "PRESET_DISTRIBUTIONS",
     "CountsSteps",
     "Estimator",
     "Fitted",

@@ -170,8 +170,8 @@ class Store:
             entries = list(self._among("SELECT identity, result FROM runs", identities))
             return {name: RunResult.from_record(parse_json(result)) for name, result in entries}
 
-    def claim(self, identities: Sequence[str]) -> set[str]:
-        """Those of the runs that are now this process's to make: neither finished nor claimed by a live process."""
+    def lease(self, identities: Sequence[str]) -> set[str]:
+        """Those of the runs that are now this process's to make: neither finished nor leased by a live process."""
         with transaction(self.connection, self.path):
             done = {entry[0] for entry in self._among("SELECT identity FROM runs", identities)}
             leases = self._among("SELECT identity, owner, host, pid, until FROM claims", identities)
@@ -185,12 +185,12 @@ class Store:
         return set(won)
 
     def renew(self) -> None:
-        """Hold this process's claims for another lease."""
+        """Hold this process's leases for another term."""
         with transaction(self.connection, self.path):
             self.connection.execute("UPDATE claims SET until = ? WHERE owner = ?", (time.time() + LEASE, self.owner))
 
     def release(self) -> None:
-        """Let go of every claim of this process."""
+        """Let go of every lease of this process."""
         with transaction(self.connection, self.path):
             self.connection.execute("DELETE FROM claims WHERE owner = ?", (self.owner,))
 
