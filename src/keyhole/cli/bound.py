@@ -140,13 +140,13 @@ def _bound_runs(store: Path | None, *, delta: float, accepted: float | None, as_
     if out is not None:
         RunBounds.require_ending(out)
     with view_progress("bounding runs") as watch:
-        found = bound_runs(store, delta=delta, accepted=accepted, watch=watch)
+        bounds = bound_runs(store, delta=delta, accepted=accepted, watch=watch)
     if out is not None:
-        typer.echo(f"wrote {found.save(out)}", err=True)
+        typer.echo(f"wrote {bounds.save(out)}", err=True)
     elif as_json:
-        typer.echo(found.to_json())
+        typer.echo(bounds.to_json())
     else:
-        print_document(found.document())
+        print_document(bounds.document())
 
 
 def law_of(text: str) -> str | float | None:

@@ -232,9 +232,9 @@ def hints(record: Mapping[str, Any]) -> list[str]:
     wanting = any(threshold["more_runs"] for answer in asked for threshold in answer["thresholds"])
     adaptive = record["schedule"]["kind"] == "adaptive"
     remedy = {None: "", "balanced": "--law balanced", "another": "another --law"}[record["trivial_remedy"]]
-    told = ["--budget allows more runs at each context."] if adaptive and wanting else []
-    told += [f"{remedy} makes both answers likely."] if remedy else []
-    return told + what_to_try(record)
+    advice = ["--budget allows more runs at each context."] if adaptive and wanting else []
+    advice += [f"{remedy} makes both answers likely."] if remedy else []
+    return advice + what_to_try(record)
 
 
 def what_to_try(record: Mapping[str, Any]) -> list[str]:
@@ -242,14 +242,16 @@ def what_to_try(record: Mapping[str, Any]) -> list[str]:
     if record["learner"]["name"] != "transformer" or any(cell["successes"] for cell in record["cells"]):
         return []
     online, parity = record["schedule"]["kind"] == "online", "parity" in record["what"] or "^" in record["what"]
-    told = []
+    advice = []
     if parity and not (online and "parity" in record["by"]):
-        told.append("--online --preset parity learns parities from fresh samples, where training sets of few do not.")
+        advice.append("--online --preset parity learns parities from fresh samples, where training sets of few do not.")
     if online:
-        told.append(_more_steps(record))
+        advice.append(_more_steps(record))
     if parity and not any(other["by"].startswith("gf2") for other in record["beside"]):
-        told.append("--learner gf2 solves parities by elimination, and shows how many samples suffice.")
-    return told or ["--learner elimination, or --beside elimination, shows how many samples suffice without training."]
+        advice.append("--learner gf2 solves parities by elimination, and shows how many samples suffice.")
+    return advice or [
+        "--learner elimination, or --beside elimination, shows how many samples suffice without training."
+    ]
 
 
 def _more_steps(record: Mapping[str, Any]) -> str:

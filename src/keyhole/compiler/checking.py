@@ -195,12 +195,12 @@ def _proof(evidence: _Evidence) -> tuple[str | None, str]:
     if not proof.margin > 0:
         return f"margin > 0 fails: on some input the output may be off by {at_most(proof.error, 6)}", ""
     for name in ("margin", "error", "leak"):
-        stated, found = float(described[name]), float(getattr(proof, name))
-        if not (stated <= found if name in BELOW else stated >= found):  # NaN fails too
+        stated, proved = float(described[name]), float(getattr(proof, name))
+        if not (stated <= proved if name in BELOW else stated >= proved):  # NaN fails too
             relation = "≥" if name in BELOW else "≤"
             hint = "; in its last digits a file of another machine may differ, then compile it again here"
-            near = hint if abs(stated - found) <= SAME else ""
-            claim, shown = _apart(stated, found)
+            near = hint if abs(stated - proved) <= SAME else ""
+            claim, shown = _apart(stated, proved)
             return f"{name} {relation} {claim} fails: the stored numbers give {shown}{near}", ""
     if described["exact"] is not True or described["inputs_covered"] != f"2^{plan.context}":
         return f"the description does not claim all 2^{plan.context} inputs", ""
@@ -212,16 +212,16 @@ def _proof(evidence: _Evidence) -> tuple[str | None, str]:
 
 def _norms(evidence: _Evidence) -> tuple[str | None, str]:
     """Each stated norm against the stored numbers, and against the theorem's figure."""
-    found = named_norms(evidence.profile)
-    for name, value in found.items():
+    measured = named_norms(evidence.profile)
+    for name, value in measured.items():
         stated = float(evidence.described["norms"][name])
         if not _close(value, stated):
             claim, shown = _apart(stated, value)
             return f"{name} = {claim} fails: the stored numbers give {shown}", ""
     for name, figure in evidence.theorem.items():
-        if not figure.holds(found[name], CLOSE):
-            return f"{name} {figure.relation} {figure.value:.12g} fails: it is {found[name]:.12g}", ""
-    return None, f"all {len(found)} norms are as stated, and agree with the theorems"
+        if not figure.holds(measured[name], CLOSE):
+            return f"{name} {figure.relation} {figure.value:.12g} fails: it is {measured[name]:.12g}", ""
+    return None, f"all {len(measured)} norms are as stated, and agree with the theorems"
 
 
 def _formats(evidence: _Evidence) -> tuple[str | None, str]:
@@ -232,9 +232,12 @@ def _formats(evidence: _Evidence) -> tuple[str | None, str]:
             return f"{name} is stated {stated.get(name)}, and is {verdict.outcome}", ""
     outcomes = dict.fromkeys(verdict.outcome for verdict in evidence.formats.values())
     by_outcome = {
-        one: [short_name(name) for name, v in evidence.formats.items() if v.outcome == one] for one in outcomes
+        outcome: [short_name(name) for name, v in evidence.formats.items() if v.outcome == outcome]
+        for outcome in outcomes
     }
-    return None, "; ".join(f"{SIGNS_BY_OUTCOME[one]} in {', '.join(names)}" for one, names in by_outcome.items())
+    return None, "; ".join(
+        f"{SIGNS_BY_OUTCOME[outcome]} in {', '.join(names)}" for outcome, names in by_outcome.items()
+    )
 
 
 def _description(evidence: _Evidence) -> tuple[str | None, str]:

@@ -56,9 +56,9 @@ def choose(
     Without a charge it is Theorem T's. With "auto" those constructions compete that say so; the others are taken only
     by name.
     """
-    found = _candidates(function, context, construction, output, seed, {"gamma": gamma, "rho": rho})
-    best, maker = min(found, key=lambda pair: (_price(pair[0], charge), pair[0].width))
-    return Choice(best, maker, _compare(best, [plan for plan, _ in found], asked=construction != AUTO))
+    candidates = _candidates(function, context, construction, output, seed, {"gamma": gamma, "rho": rho})
+    best, maker = min(candidates, key=lambda pair: (_price(pair[0], charge), pair[0].width))
+    return Choice(best, maker, _compare(best, [plan for plan, _ in candidates], asked=construction != AUTO))
 
 
 def _candidates(

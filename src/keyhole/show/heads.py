@@ -34,7 +34,7 @@ def heads_document(record: Record) -> Document:
     names = list(record["counts"]["trained"])
     counts = Grid(
         (Column("weights"), *(Column(name, "right") for name in names)),
-        [(kind, *(str(found[name]) for name in names)) for kind, found in record["counts"].items()],
+        [(kind, *(str(counted[name]) for name in names)) for kind, counted in record["counts"].items()],
     )
     columns = (
         Column("head"),
@@ -49,7 +49,7 @@ def heads_document(record: Record) -> Document:
         )
         for head in record["heads"]
     ]
-    told = (
+    note = (
         "head: layer-head, counted from 1. The first two numbers count sinks, those from H/log n * on leave them out. "
         "H/log n: entropy of the attention over that of uniform attention; sink: attention on sinks; e^H: effective "
         "number of tokens attended to; max: largest weight; self, prev, next: attention on the token itself, the one "
@@ -64,7 +64,7 @@ def heads_document(record: Record) -> Document:
         Gap(),
         Heading("head by head"),
         Grid(columns, rows),
-        Lines(told),
+        Lines(note),
     )
 
 

@@ -23,7 +23,7 @@ def _standing(left: list[int], answer: Record) -> str:
     """What is still to be run."""
     if not left:
         return ""
-    done = [one["context"] for one in answer["thresholds"]]
+    done = [threshold["context"] for threshold in answer["thresholds"]]
     reached = f"to T = {max(done)}" if done else "no context finished"
     return f": under way, {reached}, undecided so far; still to be run: T = {', '.join(map(str, left))}"
 

@@ -55,14 +55,14 @@ def _conditions(record: Record) -> Grid:
     headings = ("mask", "loss", "κ_T", "κ", "cond", "1/s_m")
     rows = [
         (
-            str(one["mask"]),
-            one["loss"],
-            *(_number(one[name]) for name in ("downstream", "least", "ratio")),
-            _interval(one["spectral"])
-            if one["spectral"]["low"] != one["spectral"]["high"]
-            else _number(one["spectral"]["value"]),
+            str(row["mask"]),
+            row["loss"],
+            *(_number(row[name]) for name in ("downstream", "least", "ratio")),
+            _interval(row["spectral"])
+            if row["spectral"]["low"] != row["spectral"]["high"]
+            else _number(row["spectral"]["value"]),
         )
-        for one in record["conditions"]
+        for row in record["conditions"]
     ]
     return Grid([Column(name, "left" if name == "loss" else "right") for name in headings], rows, indent=2)
 
@@ -71,14 +71,14 @@ def _losses(record: Record) -> Grid:
     headings = ("T", "mask", "Bayes", "excess", "rank/2n", "not optimised")
     rows = [
         (
-            str(one["size"]),
-            str(one["mask"]),
-            f"{one['bayes_loss']:.4f}",
-            _interval(one["excess"]),
-            f"{one['limit']:.2g}",
-            str(one["unoptimised"]),
+            str(row["size"]),
+            str(row["mask"]),
+            f"{row['bayes_loss']:.4f}",
+            _interval(row["excess"]),
+            f"{row['limit']:.2g}",
+            str(row["unoptimised"]),
         )
-        for one in record["learned"]
+        for row in record["learned"]
     ]
     return Grid([Column(name, "right") for name in headings], rows, indent=2)
 
@@ -87,13 +87,13 @@ def _downstream(record: Record) -> Grid:
     headings = ("T", "mask", "pretrained", "κ_T²ε²", "scratch", "exact", "nothing")
     rows = [
         (
-            str(one["size"]),
-            str(one["mask"]),
-            _interval(one["fitted_head"]),
-            "infinite" if one["bound"] is None else at_most(one["bound"]),
-            *(_number(one[name]) for name in ("scratch", "oracle", "blind")),
+            str(row["size"]),
+            str(row["mask"]),
+            _interval(row["fitted_head"]),
+            "infinite" if row["bound"] is None else at_most(row["bound"]),
+            *(_number(row[name]) for name in ("scratch", "oracle", "blind")),
         )
-        for one in record["learned"]
+        for row in record["learned"]
     ]
     return Grid([Column(name, "right") for name in headings], rows, indent=2)
 

@@ -138,14 +138,14 @@ class Store:
         """What was asked of each of these runs."""
         with explain_errors(self.path):
             entries = self._among("SELECT identity, configuration FROM runs", identities)
-            found = {identity: parse_json(text) for identity, text in entries}
-        gone = [name for name in identities if name not in found]
+            configurations = {identity: parse_json(text) for identity, text in entries}
+        gone = [name for name in identities if name not in configurations]
         if gone:
             raise StoreError(
                 f"The store {str(self.path)!r} no longer holds the run {gone[0][:10]}: it was forgotten, or the file "
                 "is damaged. Ask for the runs again, or restore a copy."
             )
-        return found
+        return configurations
 
     def run(self, name: str) -> StoredRun:
         """The run whose identity begins with this name; refused where none or several do."""
