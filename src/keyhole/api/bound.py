@@ -474,14 +474,14 @@ def _guarantees(
     profile: NormProfile, samples: float, delta: float, spent: float, *, measured: bool
 ) -> tuple[list[Guarantee], list[tuple[str, str]]]:
     """What every theorem that applies guarantees at δ, computed at the share of it, and why the others do not."""
-    found: list[Guarantee] = []
+    guarantees: list[Guarantee] = []
     refused: list[tuple[str, str]] = []
     for route in ROUTES:
         try:
-            found.append(guarantee(route, profile, samples, delta=delta, spent=spent, measured=measured))
+            guarantees.append(guarantee(route, profile, samples, delta=delta, spent=spent, measured=measured))
         except AssumptionError as refusal:
             refused.append((route.title, str(refusal)))
-    return found, refused
+    return guarantees, refused
 
 
 def _smallest(guarantees: Sequence[Guarantee]) -> float:
@@ -616,11 +616,11 @@ def _growths(
             )
             for T in contexts
         ]
-        for found in guarantees:
-            sizes = tuple(float(found.again(profile=norms).samples_for(gap)) for norms in here)
-            limit = LIMITS.get((found.route.key, kind)) or LIMITS[(kind,)]
+        for stated in guarantees:
+            sizes = tuple(float(stated.again(profile=norms).samples_for(gap)) for norms in here)
+            limit = LIMITS.get((stated.route.key, kind)) or LIMITS[(kind,)]
             words = "fixed" if kind == "fixed" else "compiled at each context"
-            grown.append(Growth(found.route.title, words, tuple(contexts), sizes, _exponents(contexts, sizes), limit))
+            grown.append(Growth(stated.route.title, words, tuple(contexts), sizes, _exponents(contexts, sizes), limit))
     return tuple(grown)
 
 

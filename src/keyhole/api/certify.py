@@ -247,7 +247,7 @@ def _note(notes: Any) -> str:
     if not isinstance(notes, Mapping):
         return ""
     last = notes.get("repair") and f"{notes['repair']}. {notes.get('repair_says', '')}"
-    return " Then ".join(str(told) for told in (notes.get("repaired_before"), last) if told)
+    return " Then ".join(str(note) for note in (notes.get("repaired_before"), last) if note)
 
 
 def _noise(data: Data | None, rate: float) -> str:

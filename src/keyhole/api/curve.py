@@ -140,8 +140,8 @@ def curve(
     curves = {
         name: {k: learning_curve(one, chosen, **options) for k, one in wide.items()} for name, chosen in named.items()
     }
-    found = _certified(table, transformers[0], seed, watch) if certify else None
-    return Curve(table, curves, accuracy, confidence, found)
+    certificate = _certified(table, transformers[0], seed, watch) if certify else None
+    return Curve(table, curves, accuracy, confidence, certificate)
 
 
 def _certified(table: Table, learner: TransformerLearner, seed: int, watch: Watch) -> Certified:

@@ -139,13 +139,13 @@ def _image_settings(model: Prepared) -> Mapping[str, Any]:
     """How the model's images are scaled: its settings, over a preprocessor_config.json beside the weights."""
     beside = Path(model.checkpoint.source)
     beside = (beside if beside.is_dir() else beside.parent) / "preprocessor_config.json"
-    told: Any = {}
+    settings: Any = {}
     if beside.is_file():
         try:
-            told = parse_json(read_text(beside))
+            settings = parse_json(read_text(beside))
         except (OSError, ValueError) as error:
             raise DataError(f"{str(beside)!r} cannot be read ({error}); fetch it again.") from error
-    return {**(told if isinstance(told, dict) else {}), **model.checkpoint.config}
+    return {**(settings if isinstance(settings, dict) else {}), **model.checkpoint.config}
 
 
 def _scaled(pixels: np.ndarray, scaling: Mapping[str, Any]) -> np.ndarray:
@@ -169,11 +169,11 @@ def _scaled(pixels: np.ndarray, scaling: Mapping[str, Any]) -> np.ndarray:
 
 
 def _size(scaling: Mapping[str, Any]) -> tuple[int, int] | None:
-    told = scaling.get("size", scaling.get("image_size"))
-    if isinstance(told, Mapping) and {"height", "width"} <= set(told):
-        height, width = _whole(told["height"], 0), _whole(told["width"], 0)
+    size = scaling.get("size", scaling.get("image_size"))
+    if isinstance(size, Mapping) and {"height", "width"} <= set(size):
+        height, width = _whole(size["height"], 0), _whole(size["width"], 0)
     else:
-        height = width = _whole(told, 0)
+        height = width = _whole(size, 0)
     return (height, width) if 0 < height <= 8192 and 0 < width <= 8192 else None
 
 

@@ -43,8 +43,8 @@ def _pieces(value: Any) -> Iterator[bytes]:
 def kept(path: Path) -> dict[str, Any] | None:
     """The verdict of an earlier call, lists as tuples; None where there is none that can be read."""
     try:
-        found = loads(path.read_bytes())["verdict"]
-        return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+        verdict = loads(path.read_bytes())["verdict"]
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in verdict.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -92,9 +92,9 @@ def at_length(question: WordQuestion, length: int, effort: Effort) -> LengthVerd
     read = [certifiable(case.model) for case in made]
     verdicts = []
     for case, model in zip(made, read, strict=True):
-        found = _searched(case, model, effort.time_limit / len(made))
-        verdicts.append((case, found))
-        if found.status == "COUNTEREXAMPLE":
+        verdict = _searched(case, model, effort.time_limit / len(made))
+        verdicts.append((case, verdict))
+        if verdict.status == "COUNTEREXAMPLE":
             break
     row = _joined(question, length, verdicts, effort.time_limit)
     row = _with_float_error(row, question, made, read, effort.time_limit)
@@ -143,8 +143,8 @@ def _with_float_error(
     margin, seconds = row.margin, row.seconds
     if margin <= error:  # the search stopped at the first margin above 0: it goes on to one above the error
         again = [_searched(case, model, time_limit / len(made), error) for case, model in zip(made, read, strict=True)]
-        seconds += sum(found.seconds for found in again)
-        margins = [found.margin for found in again if found.margin is not None]
+        seconds += sum(verdict.seconds for verdict in again)
+        margins = [verdict.margin for verdict in again if verdict.margin is not None]
         margin = min(margins) if len(margins) == len(again) else margin
     row = replace(row, margin=margin, seconds=seconds)
     return replace(row, float_format=coarsest, float_error=error, float_keeps=margin > error)
@@ -165,10 +165,10 @@ def of_tables(read: CertifiableModel, at: AtLength, symbols: tuple[str, ...], ef
         return row
     if not at.classes:
         return LengthVerdict(at.length, "VACUOUS", reason=f"no word of length {at.length} is asked about")
-    found = verify_words(read.tables, at.reads, at.classes, drifts=read.drifts, time_limit=effort.time_limit)
-    row = _row(at.length, found, effort.time_limit)
-    if found.counterexample is not None:
-        numbers = tuple(int(symbol) for symbol in found.counterexample)
+    verdict = verify_words(read.tables, at.reads, at.classes, drifts=read.drifts, time_limit=effort.time_limit)
+    row = _row(at.length, verdict, effort.time_limit)
+    if verdict.counterexample is not None:
+        numbers = tuple(int(symbol) for symbol in verdict.counterexample)
         row = replace(row, wrong_tokens=tuple(symbols[symbol] for symbol in numbers), wrong_numbers=numbers)
     wrong = _wrongly_answered([(read.tables, at, at.reads)], effort.samples, effort.seed)
     row = replace(row, sampled=effort.samples, sampled_wrong=wrong)
@@ -275,12 +275,12 @@ def _wrongly_answered(
         chances[: some // 2] = 1 / symbols
         drawn = rng.random((some, tokens, 1)) > np.cumsum(chances, axis=1)[:, None, :-1]
         sequences = drawn.sum(axis=2)
-        found = np.zeros(some, dtype=bool)
+        is_wrong = np.zeros(some, dtype=bool)
         for tables, at, reads in judges:
             words = np.zeros((some, at.length), dtype=np.int64)
             words[:, list(at.reads)] = sequences[:, list(reads)]
             true, spoken = at.answers(words)
             f = np.asarray(evaluate(tables, sequences))
-            found |= spoken & np.where(true, f <= 0, f >= 0)
-        wrong += int(found.sum())
+            is_wrong |= spoken & np.where(true, f <= 0, f >= 0)
+        wrong += int(is_wrong.sum())
     return wrong

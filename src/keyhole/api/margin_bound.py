@@ -72,8 +72,8 @@ def margin_bound(
     Source     Textbook, with Theorems T and L.
     """
     spent = delta if spent is None else spent
-    found = [made for share in SHARES if (made := _at(profile, margins, share, delta, spent)) is not None]
-    return min(found, key=lambda made: made.error, default=None)
+    bounds = [made for share in SHARES if (made := _at(profile, margins, share, delta, spent)) is not None]
+    return min(bounds, key=lambda made: made.error, default=None)
 
 
 def _at(profile: NormProfile, margins: np.ndarray, share: float, delta: float, spent: float) -> MarginBound | None:

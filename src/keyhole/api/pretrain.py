@@ -178,17 +178,17 @@ def _letters(asked_for: _Question, model: FiniteModel, task: np.ndarray, words: 
 
 def _learned(length: int, block: int, masked: Sequence[RunResult], moved: Sequence[RunResult], limit: float) -> Learned:
     def mean(runs: Sequence[RunResult], name: str) -> float:
-        return float(np.mean([one.numbers[name] for one in runs]))
+        return float(np.mean([run.numbers[name] for run in runs]))
 
     return Learned(
         length,
         block,
         masked[0].numbers["bayes_loss"],
-        _estimate([one.numbers["excess"] for one in masked]),
+        _estimate([run.numbers["excess"] for run in masked]),
         mean(masked, "likeliest_excess"),
         limit,
-        sum(not one.fitted for one in masked),
-        _estimate([one.numbers["fitted_head"] for one in moved]),
+        sum(not run.fitted for run in masked),
+        _estimate([run.numbers["fitted_head"] for run in moved]),
         *(mean(moved, name) for name in ("exact_head", "bound", "scratch", "oracle", "blind")),
     )
 
@@ -211,7 +211,7 @@ def _sinks(asked_for: _Question, model: Polya | BetaBernoulli | GaussianLocation
     else:
         weights = model.concentration.tolist() if isinstance(model, Polya) else [model.tails, model.heads]
         task = SinkRecovery(letters=True, parameters=tuple(weights))
-    found = []
+    sinks = []
     if asked_for.repeats:
         specs = [
             RunSpec(task, SinkHead(), length, asked_for.samples, seed)
@@ -222,7 +222,7 @@ def _sinks(asked_for: _Question, model: Polya | BetaBernoulli | GaussianLocation
         for place, length in enumerate(asked_for.lengths):
             some = results[k * place : k * (place + 1)]
             logits = sorted(one.numbers["logit"] for one in some)
-            found.append(RecoveredSink(length, task.truth, _median(logits), some[0].numbers["standard_error"]))
+            sinks.append(RecoveredSink(length, task.truth, _median(logits), some[0].numbers["standard_error"]))
     remarks = (
         "The latent has infinitely many values, so that there are no condition numbers of finite ones.",
         "At small n the least training loss may lie at a logit of −∞: no sink.",
@@ -236,7 +236,7 @@ def _sinks(asked_for: _Question, model: Polya | BetaBernoulli | GaussianLocation
         "",
         (),
         (),
-        tuple(found),
+        tuple(sinks),
         remarks,
     )
 

@@ -94,9 +94,9 @@ class Pretraining(Result):
             "repeats": self.repeats,
             "seed": self.seed,
             "downstream": self.downstream,
-            "conditions": [asdict(one) for one in self.conditions],
-            "learned": [asdict(one) for one in self.learned],
-            "sinks": [asdict(one) for one in self.sinks],
+            "conditions": [asdict(row) for row in self.conditions],
+            "learned": [asdict(row) for row in self.learned],
+            "sinks": [asdict(row) for row in self.sinks],
             "remarks": list(self.remarks),
         }
         return dict(_finite(plain))
@@ -226,7 +226,7 @@ def _lines(
 def _finite(value: Any) -> Any:
     """Plain values, with None for what is not finite."""
     if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
+        return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_finite(one) for one in value]
+        return [_finite(part) for part in value]
     return None if isinstance(value, float) and not isfinite(value) else value

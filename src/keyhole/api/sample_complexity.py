@@ -65,12 +65,12 @@ class SampleComplexity(Result):
     @property
     def plan(self) -> Plan:
         """The sweeps with every setting spelled out; `keyhole.lab.plans.write_plan` makes a file of it."""
-        return Plan({one.by: one.sweep.plan for one in (self, *self.beside)}, self.laws, self.what)
+        return Plan({answer.by: answer.sweep.plan for answer in (self, *self.beside)}, self.laws, self.what)
 
     @property
     def runs(self) -> int:
         """How many runs it rests on, those of the learners beside it included."""
-        earlier = sum(one.trials for one in self.attempts if one.steps != self.attempts[-1].steps)
+        earlier = sum(attempt.trials for attempt in self.attempts if attempt.steps != self.attempts[-1].steps)
         return len(self.sweep.rows) + earlier + sum(other.runs for other in self.beside)
 
     @property
@@ -86,7 +86,7 @@ class SampleComplexity(Result):
     @property
     def summary(self) -> str:
         """Task and learner, m* at the contexts, and how many runs it rests on."""
-        places = ", ".join(f"{one.m:.4g}" if one.m is not None else "?" for one in self.thresholds)
+        places = ", ".join(f"{threshold.m:.4g}" if threshold.m is not None else "?" for threshold in self.thresholds)
         return f"{self.title}; {f'm* = {places}; ' if places else ''}{self.runs:,} runs"
 
     def document(self) -> Document:

@@ -31,9 +31,9 @@ def stated_property(
 
 
 def _read(text: str, alphabet: tuple[str, ...], shortest: int) -> Property:
-    found = read_property(text, alphabet)
-    if found is not None:
-        return found
+    stated = read_property(text, alphabet)
+    if stated is not None:
+        return stated
     try:
         function = parse(text)
     except FormulaError as error:

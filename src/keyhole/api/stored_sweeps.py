@@ -36,7 +36,7 @@ class StoredSweep:
 
     def record(self) -> dict[str, Any]:
         """Every field as plain values."""
-        thresholds = [asdict(one) for one in self.thresholds]
+        thresholds = [asdict(threshold) for threshold in self.thresholds]
         return {**vars(self), "thresholds": thresholds, "law": None if self.law is None else self.law.record()}
 
 
@@ -64,14 +64,14 @@ class StoredSweeps(Result):
         rows = [
             [
                 sweep.name,
-                str(found.context),
-                _number(found.m),
-                _number(found.low),
-                _number(found.high),
-                str(found.trials),
+                str(threshold.context),
+                _number(threshold.m),
+                _number(threshold.low),
+                _number(threshold.high),
+                str(threshold.trials),
             ]
             for sweep in self.sweeps
-            for found in sweep.thresholds
+            for threshold in sweep.thresholds
         ]
         heads = ("T", "m*", "low", "high", "runs")
         return (Grid([Column("sweep"), *(Column(head, "right") for head in heads)], rows),)
@@ -79,10 +79,16 @@ class StoredSweeps(Result):
     def figure(self) -> Figure:
         """m* against the context, a line per sweep."""
         rows: tuple[Row, ...] = tuple(
-            {"T": found.context, "m": found.m, "low": found.low, "high": found.high, "sweep": sweep.name}
+            {
+                "T": threshold.context,
+                "m": threshold.m,
+                "low": threshold.low,
+                "high": threshold.high,
+                "sweep": sweep.name,
+            }
             for sweep in self.sweeps
-            for found in sweep.thresholds
-            if found.m is not None and found.low is not None and found.high is not None
+            for threshold in sweep.thresholds
+            if threshold.m is not None and threshold.low is not None and threshold.high is not None
         )
         if not rows:
             raise OutputError("No threshold of the stored runs has an interval yet; there is none to draw.")

@@ -337,8 +337,10 @@ def _identified(
     if junta is None or terms.assume_junta is None:
         return None
     spent = terms.delta * terms.accepted
-    found = identify(junta, sample, terms.assume_junta, terms.law, spent, among, doubt, terms.noise)
-    return found if found.delta is None else replace(found, delta=terms.delta)  # what is left of kept sets
+    identification = identify(junta, sample, terms.assume_junta, terms.law, spent, among, doubt, terms.noise)
+    return (
+        identification if identification.delta is None else replace(identification, delta=terms.delta)
+    )  # what is left of kept sets
 
 
 def _repaired(

@@ -57,7 +57,7 @@ def juntas_that_fit(sample: Sample, symbols: int, sparsity: int = 3, *, time_lim
     only, reason = None, ""
     try:
         for places in _minimal_sets(inputs, labels, sparsity, until):
-            fitting_sets.append(places)  # noqa: PERF402  (what was fitting_sets is kept when the time is up)
+            fitting_sets.append(places)  # noqa: PERF402  (what was found is kept when the time is up)
         only = _only(sample, symbols, fitting_sets, sparsity, until) if fitting_sets else None
         finished = True
     except _Late as late:

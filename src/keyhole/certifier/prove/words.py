@@ -68,7 +68,7 @@ class WordRegion:
     @cached_property
     def _extremes(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """The least and the largest Z of each head over each part, rounded outwards."""
-        found = []
+        extremes = []
         for head in self.tables.heads:
             mass = head.mass[list(self.reads)]
             free = head.mass[self._free] * self.tables.counts[self._free][:, None]
@@ -76,8 +76,8 @@ class WordRegion:
             round_off = gamma(len(self.tables.counts) + 8)
             low = self.words.best(cost, mass)[0][:, 0] + free.min(axis=1).sum() + head.cls_mass
             high = -self.words.best(-cost, mass)[0][:, 0] + free.max(axis=1).sum() + head.cls_mass
-            found.append((low * (1 - round_off), high * (1 + round_off)))
-        return found
+            extremes.append((low * (1 - round_off), high * (1 + round_off)))
+        return extremes
 
     def least(self, directions: Ball) -> Float[np.ndarray, "parts D"]:
         """A certified lower bound of each functional over each part.

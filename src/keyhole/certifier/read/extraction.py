@@ -52,12 +52,12 @@ def extract(
     fresh = law.draw(samples, model.tokens, rng)
     answers = np.asarray(evaluator(fresh)) > 0
     asked = np.argsort(-contrast(evaluator, law), kind="stable")
-    found = Extraction(None, 0.0, (), samples)
+    extraction = Extraction(None, 0.0, (), samples)
     for count in sorted({min(CANDIDATES, model.tokens), model.tokens}):
-        found = _among(evaluator, law, np.sort(asked[:count]), fresh, answers, largest, rng)
-        if found.junta is not None:
+        extraction = _among(evaluator, law, np.sort(asked[:count]), fresh, answers, largest, rng)
+        if extraction.junta is not None:
             break
-    return found
+    return extraction
 
 
 def agreement(evaluator: Evaluator, junta: Junta, *, seed: int, samples: int, law: SymbolLaw) -> float:

@@ -111,10 +111,10 @@ class _Reader:
             bias = biases[role]
             return None if bias is None else bias[group * width : (group + 1) * width]
 
-        found = []
+        heads = []
         for head in range(sizes.heads):
             group = head * sizes.key_value_heads // sizes.heads
-            found.append(
+            heads.append(
                 AttentionHead(
                     query=query[head],
                     key=key[group],
@@ -126,7 +126,7 @@ class _Reader:
                     scale=scale,
                 )
             )
-        return tuple(found)
+        return tuple(heads)
 
     def matrix(self, tensor: StoredTensor) -> np.ndarray:
         """A map of attention as it acts: (inputs, outputs), the heads side by side."""
@@ -156,9 +156,9 @@ class _Reader:
 
     def scale(self) -> float:
         """What scores are multiplied by."""
-        told = self.placed.files.config.get("attn_scale")
-        if isinstance(told, int | float) and not isinstance(told, bool) and told > 0:
-            return 1 / float(told)
+        stated = self.placed.files.config.get("attn_scale")
+        if isinstance(stated, int | float) and not isinstance(stated, bool) and stated > 0:
+            return 1 / float(stated)
         return 1 / sqrt(self.sizes.head_width)
 
     def norm(self, place: Place | None, *, there: bool) -> RowNorm | None:
@@ -180,9 +180,9 @@ class _Reader:
     def epsilon(self) -> float:
         """What norms add to a variance."""
         for name in (*self.how.epsilon, "eps"):
-            told = self.placed.files.config.get(name)
-            if isinstance(told, int | float) and not isinstance(told, bool) and 0 < told < 1:
-                return float(told)
+            stated = self.placed.files.config.get(name)
+            if isinstance(stated, int | float) and not isinstance(stated, bool) and 0 < stated < 1:
+                return float(stated)
         return self.how.default_epsilon
 
     def feedforward(self, places: Mapping[str, Place]) -> FeedForwardPart | None:
