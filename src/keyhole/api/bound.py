@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.margin_bound import MarginBound, margin_bound
 from keyhole.api.result import Result
 from keyhole.api.stored_run import names_run, read_run
@@ -387,7 +387,7 @@ def _require_few(contexts: Sequence[int]) -> None:
         )
 
 
-@asked
+@check_arguments
 def bound(
     source: Source,
     samples: Real | None = None,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.certify import Certified
 from keyhole.api.certify import certify as certify_model
 from keyhole.api.result import Result
@@ -99,7 +99,7 @@ class Curve(Result):
         }
 
 
-@asked
+@check_arguments
 def curve(
     data: str | Path | tuple[Any, Any],
     *,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.data import read_sequences
@@ -101,7 +101,7 @@ class Exchangeability(Result):
         }
 
 
-@asked
+@check_arguments
 def exchangeable(
     data: str | Path | np.ndarray,
     *,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.boolean import Junta, uniform_law
 from keyhole.boolean.fitting import FittingJuntas, Sample, juntas_that_fit
@@ -85,7 +85,7 @@ class Fit(Result):
         }
 
 
-@asked
+@check_arguments
 def fit(
     data: Data, *, sparsity: int = 3, symbols: int | None = None, delta: float = 0.01, time_limit: float = 30.0
 ) -> Fit:

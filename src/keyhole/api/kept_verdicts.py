@@ -40,7 +40,7 @@ def _pieces(value: Any) -> Iterator[bytes]:
         yield repr(value).encode()
 
 
-def kept(path: Path) -> dict[str, Any] | None:
+def load_verdict(path: Path) -> dict[str, Any] | None:
     """The verdict of an earlier call, lists as tuples; None where there is none that can be read."""
     try:
         verdict = loads(path.read_bytes())["verdict"]
@@ -49,6 +49,6 @@ def kept(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def keep(path: Path, verdict: dict[str, Any]) -> None:
+def save_verdict(path: Path, verdict: dict[str, Any]) -> None:
     """Write a verdict for later calls."""
     write_file(path, f"{dumps({'keyhole': __version__, 'verdict': verdict}, indent=2)}\n".encode())

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.errors import ArgumentError
@@ -22,7 +22,7 @@ from keyhole.lab.learners import (
     Learner,
     OnlineLearner,
     TransformerLearner,
-    changed,
+    change_settings,
     learner_named,
 )
 from keyhole.lab.runs import FRESH, Lane, Store, borrow, core_count, require_cores, require_learnable, start_processes
@@ -49,7 +49,7 @@ LARGEST_SEED = 2**62  # with as many runs as anyone makes after it, a seed stays
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
 
 
-@asked
+@check_arguments
 def learn(
     task: str | Task,
     contexts: Sequence[int],
@@ -231,7 +231,7 @@ def _named(
         if own := _preset_of(given, preset):
             learner = learner_named(f"transformer:{own}")
             if settings and isinstance(learner, TransformerLearner):
-                learner = replace(learner, settings=changed(learner.settings, settings))
+                learner = replace(learner, settings=change_settings(learner.settings, settings))
             name = f"transformer ({', '.join([own, *(f'{name} = {value}' for name, value in settings.items())])})"
         elif isinstance(given, str):
             name, learner = given, learner_named(given)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.api.kept_verdicts import keep, kept, question_key
+from keyhole.api.kept_verdicts import load_verdict, question_key, save_verdict
 from keyhole.api.word_question import Case, WordQuestion, cases
 from keyhole.attention import Model, Tabulated, evaluate, forward
 from keyhole.certifier import FLOAT_UNITS, WordVerification, float_error, verify_words
@@ -105,7 +105,7 @@ def at_length(question: WordQuestion, length: int, effort: Effort) -> LengthVerd
     if rounded:
         said = f"{rounded} sums of stored numbers (tokens and positions, logits) were rounded to double precision"
         row = replace(row, reason="; ".join(filter(None, (row.reason, said))))
-    keep(path, row.record())
+    save_verdict(path, row.record())
     return row
 
 
@@ -172,7 +172,7 @@ def of_tables(read: CertifiableModel, at: AtLength, symbols: tuple[str, ...], ef
         row = replace(row, wrong_tokens=tuple(symbols[symbol] for symbol in numbers), wrong_numbers=numbers)
     wrong = _wrongly_answered([(read.tables, at, at.reads)], effort.samples, effort.seed)
     row = replace(row, sampled=effort.samples, sampled_wrong=wrong)
-    keep(path, row.record())
+    save_verdict(path, row.record())
     return row
 
 
@@ -180,7 +180,7 @@ def _earlier(path: Path, time_limit: float) -> LengthVerdict | None:
     """A verdict of an earlier call; one that time ended is made again when there is more time."""
     known = {part.name for part in fields(LengthVerdict)}
     try:
-        row = LengthVerdict(**{name: value for name, value in (kept(path) or {}).items() if name in known})
+        row = LengthVerdict(**{name: value for name, value in (load_verdict(path) or {}).items() if name in known})
     except TypeError:
         return None
     return None if row.status == "UNDECIDED" and row.time_limit < time_limit else row

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.learn import answer_of, lanes_of
 from keyhole.api.result import Result
 from keyhole.api.sample_complexity import SampleComplexity
@@ -74,7 +74,7 @@ class PlanResult(Result):
         return learners_figure(self.plan.title or "Samples needed", known, floors=floors)
 
 
-@asked
+@check_arguments
 def run_plan(
     plan: str | Path | Plan,
     *,

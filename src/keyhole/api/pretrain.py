@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.pretraining import Conditioning, Learned, Pretraining, RecoveredSink
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
@@ -35,7 +35,7 @@ MOST_REPEATS = 10_000
 MOST_TOKENS = 10**8  # drawn for one training set
 
 
-@asked
+@check_arguments
 def pretrain(
     model: str | object,
     sizes: Sequence[int],

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.errors import DataError
 from keyhole.files.looking import is_folder, is_there
@@ -57,7 +57,7 @@ class Scores(Result):
         }
 
 
-@asked
+@check_arguments
 def score(
     key: str | Path, attributions: str | Path, *, model: str | None = None, top: int | None = None, seed: int = 0
 ) -> Scores:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.decimals import percent
 from keyhole.errors import OutputError
@@ -105,7 +105,7 @@ class StoredSweeps(Result):
         )
 
 
-@asked
+@check_arguments
 def stored_sweeps(store: str | Path | None = None) -> StoredSweeps:
     """The sweeps of a store, from the runs that are there; nothing is run."""
     with Store(home(store), create=False) as kept:

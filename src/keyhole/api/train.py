@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.attention import Model, dense, tabulate
 from keyhole.decimals import percent
@@ -17,7 +17,7 @@ from keyhole.figure import Axis, Figure, Row
 from keyhole.files.paths import home
 from keyhole.lab import SparseTask
 from keyhole.lab.laws import course_figure
-from keyhole.lab.learners import TransformerLearner, changed, transformer_with_preset
+from keyhole.lab.learners import TransformerLearner, change_settings, transformer_with_preset
 from keyhole.lab.runs import RunSpec, RunSummary, Store, data_of, make_run
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Column, Document, Facts, Grid, Lines
@@ -126,7 +126,7 @@ class Trained(Result):
         )
 
 
-@asked
+@check_arguments
 def train(
     task: str,
     context: int,
@@ -150,7 +150,7 @@ def train(
         raise ArgumentError(f"{samples} samples and the seed {seed} were given; use at least 1 sample, a seed from 0.")
     learner = transformer_with_preset(preset)
     if settings:
-        learner = TransformerLearner(changed(learner.settings, settings))
+        learner = TransformerLearner(change_settings(learner.settings, settings))
     spec = RunSpec(SparseTask(task, law), learner, context, samples, seed)
     instance, _ = data_of(spec)
     inputs = instance.inputs(PROBED, np.random.default_rng([seed, 1]))

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.claims.finding import Claim, Finding, Scale
 from keyhole.claims.ledger import NOT_COVERED, choose, experiments
@@ -110,7 +110,7 @@ def list_claims() -> Claims:
     return Claims(tuple(experiment.claim for experiment in experiments()), NOT_COVERED)
 
 
-@asked
+@check_arguments
 def reproduce(
     only: Sequence[str] = (),
     *,

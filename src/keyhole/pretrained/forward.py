@@ -84,8 +84,8 @@ class Prepared:
         if numbers.ndim != 1 or not len(numbers) or numbers.min() < 0 or numbers.max() >= len(part.tokens):
             ends = f"from {numbers.min()} to {numbers.max()}" if numbers.size else "that are none"
             raise DataError(
-                f"Tokens {ends} were given, and {self.checkpoint.source} knows those from 0 to {len(part.tokens) - 1}; use its "
-                "own tokenizer."
+                f"Tokens {ends} were given, and {self.checkpoint.source} knows those from 0 to {len(part.tokens) - 1}; "
+                "use its own tokenizer."
             )
         rows = part.tokens[numbers]
         return self._placed(rows if part.segments is None else rows + part.segments[0], part, positions)

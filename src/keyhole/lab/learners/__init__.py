@@ -30,7 +30,7 @@ from keyhole.lab.learners.registry import (
 )
 from keyhole.lab.learners.scikit import Estimator
 from keyhole.lab.learners.set_settings import SetSettings
-from keyhole.lab.learners.settings import TransformerSettings, changed
+from keyhole.lab.learners.settings import TransformerSettings, change_settings
 from keyhole.lab.learners.transformer import TransformerLearner, transformer_with_preset
 
 __all__ = [
@@ -50,7 +50,7 @@ __all__ = [
     "TransformerLearner",
     "TransformerSettings",
     "Validating",
-    "changed",
+    "change_settings",
     "learner_from_record",
     "learner_named",
     "learner_names",
