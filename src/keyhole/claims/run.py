@@ -50,17 +50,17 @@ def run_experiments(
     a model, is not kept: it is looked at again each time. `workers` are processes, one per core where None is given.
     """
     chosen = [experiment.claim.id for experiment in choose(only)]
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for experiment in experiments():
         wanted = experiment.claim.id in chosen
         rest = "the claim is looked at again" if wanted else "it is left off the page until it is looked at again"
         finding = load(experiment, scale, seed, folder, warn=partial(_warn_with, warn, rest))
         if finding is not None:
-            found[finding.claim.id] = finding
-    done = [name for name in chosen if name in found]
+            findings[finding.claim.id] = finding
+    done = [name for name in chosen if name in findings]
     for number, name in enumerate(done, 1):
         watch(Progress(number, len(chosen), name, detail=Step(name, fresh=False)))
-    missing = [experiment for experiment in choose(only) if experiment.claim.id not in found]
+    missing = [experiment for experiment in choose(only) if experiment.claim.id not in findings]
 
     def name_those_under_way(names: Sequence[str]) -> None:
         watch(Progress(len(done), len(chosen), f"looking at {', '.join(names)}"))
@@ -71,13 +71,13 @@ def run_experiments(
         watch(Progress(len(done), len(chosen), words, milestone=True))
     for finding in _run(missing, scale, seed, count, name_those_under_way):
         name = finding.claim.id
-        found[name] = finding
+        findings[name] = finding
         done.append(name)
         if finding.outcome.verdict != ABSENT:  # what is absent now may be there the next time
             save(finding, folder)
         words = f"claims ({name}: {finding.outcome.verdict})"
         watch(Progress(len(done), len(chosen), words, detail=Step(name, fresh=True), milestone=True))
-    return {name: found[name] for experiment in experiments() if (name := experiment.claim.id) in found}
+    return {name: findings[name] for experiment in experiments() if (name := experiment.claim.id) in findings}
 
 
 def _warn_with(warn: Warn, rest: str, why: str) -> None:

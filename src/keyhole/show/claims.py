@@ -9,8 +9,8 @@ Record = Mapping[str, Any]
 
 TONES: dict[str, Tone] = {"holds": "good", "holds with a caveat": "mild", "fails here": "bad"}
 KINDS = (
-    "measurement, replication: it could have come out otherwise. identity, inequality: it has a proof, and fails only by a "
-    "mistake in the code"
+    "measurement, replication: it could have come out otherwise. identity, inequality: it has a proof, and fails only "
+    "by a mistake in the code"
 )
 COLUMNS = (
     Column("claim", gap=1),

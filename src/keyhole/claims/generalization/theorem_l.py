@@ -72,13 +72,13 @@ def measure(scale: Scale, seed: int) -> Outcome:
     """The mean over draws of the supremum of the correlation with signs, over the bound, for every case."""
     rng = np.random.default_rng(seed)
     draws = 200 if scale == "quick" else 2000
-    found = {case: ratio_of(case, draws, rng) for case in CASES}
-    worst = max(found, key=lambda case: found[case].high)
-    largest = found[worst].high
+    ratios = {case: ratio_of(case, draws, rng) for case in CASES}
+    worst = max(ratios, key=lambda case: ratios[case].high)
+    largest = ratios[worst].high
     exact = sum(case.spread is None for case in CASES)
     floors = {spread: floor_ratio(spread) for spread in FLOORS}
     rows: list[dict[str, Any]] = []
-    for case, one in found.items():
+    for case, one in ratios.items():
         common = {"bound": one.bound, "case": str(case)}
         ends = {"low": one.low * one.bound, "high": one.high * one.bound}
         rows.append({**common, "complexity": one.mean, **ends, "what": f"measured, {case.law}"})
@@ -87,11 +87,11 @@ def measure(scale: Scale, seed: int) -> Outcome:
         verdict="holds" if max(largest, *floors.values()) <= 1 else "fails here",
         measurement=(
             f"Largest measured complexity over its bound: {at_most(largest, places=3)}, at {worst}; smallest "
-            f"{at_least(min(one.low for one in found.values()), places=3)}. {exact} of {len(CASES)} suprema are exact. "
+            f"{at_least(min(one.low for one in ratios.values()), places=3)}. {exact} of {len(CASES)} suprema are exact. "
             f"Samples that must be hard, R = 0 to 20: at most {at_most(max(floors.values()), places=3)} of the bound."
         ),
         numbers={
-            **{f"measured / bound at {case}": one.mean / one.bound for case, one in found.items()},
+            **{f"measured / bound at {case}": one.mean / one.bound for case, one in ratios.items()},
             **{f"floor / bound at R = {spread:g}": ratio for spread, ratio in floors.items()},
         },
         interval=f"99.9 % normal intervals over {draws} draws each; the largest upper end is the figure above.",
@@ -222,9 +222,9 @@ def largest_by_heads(case: Case, sums: np.ndarray, rng: np.random.Generator) -> 
         still = np.exp(constant - max(seen.max(), constant))
         total = weights.sum(axis=1) + still
         total[total == 0] = 1.0
-        found = np.abs(sums @ (still / total))
+        suprema = np.abs(sums @ (still / total))
         for t in range(case.context):
             for a in range(case.symbols):
-                found += np.abs(sums @ np.where(words[:, t] == a, weights[:, t] / total, 0.0))
-        np.maximum(best, found, out=best)
+                suprema += np.abs(sums @ np.where(words[:, t] == a, weights[:, t] / total, 0.0))
+        np.maximum(best, suprema, out=best)
     return best

@@ -139,9 +139,9 @@ def shares_left(rng: np.random.Generator, keys: Any, queries: Any) -> tuple[floa
     first, second = uniform_on_sphere(2, 3, rng)
 
     def left(points: Any, at_points: Any, at_queries: Any) -> float:
-        found = limit(points, at_points, queries)
-        together = float((found * at_queries).sum()) ** 2
-        return 1 - together / float(np.square(found).sum() * np.square(at_queries).sum())
+        answers = limit(points, at_points, queries)
+        together = float((answers * at_queries).sum()) ** 2
+        return 1 - together / float(np.square(answers).sum() * np.square(at_queries).sum())
 
     one = left(keys, degree_one(first, keys), degree_one(first, queries))
     both = [degree_one(first, points) + degree_two(second, points) for points in (keys, queries)]

@@ -40,10 +40,10 @@ def measure(scale: Scale, seed: int) -> Outcome:
     specs = [RunSpec(TASK, head, LENGTH, n, one) for head in heads for n in SIZES for one in runs]
     early = [RunSpec(TASK, LatentHead(VALUES[-1], starts=1, steps=FEW), LENGTH, SIZES[0], one) for one in runs]
     made = [one.numbers for one in make_runs([*specs, *early])]
-    found = []
+    parts = []
     for place, values in enumerate(VALUES):
         rows = {n: made[(place * len(SIZES) + column) * len(runs) :][: len(runs)] for column, n in enumerate(SIZES)}
-        found.append(
+        parts.append(
             Parts(
                 values,
                 rows[SIZES[0]][0]["approximation"],
@@ -53,7 +53,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
                 ),
             )
         )
-    return conclude(found, [one["optimisation"] for one in made[len(specs) :]])
+    return conclude(parts, [one["optimisation"] for one in made[len(specs) :]])
 
 
 def conclude(found: Sequence[Parts], early: Sequence[float]) -> Outcome:

@@ -53,17 +53,17 @@ class Recovery:
 
 def measure(scale: Scale, seed: int) -> Outcome:
     """Train both heads at every size."""
-    found = {}
+    recoveries = {}
     for name, (task, tokens) in TASKS.items():
         runs = seeds(seed, RUNS[scale])
         made = make_runs([RunSpec(task, SinkHead(), tokens, n, one) for n in SIZES for one in runs])
         parts = {n: made[place * len(runs) : (place + 1) * len(runs)] for place, n in enumerate(SIZES)}
-        found[name] = Recovery(
+        recoveries[name] = Recovery(
             task.truth,
             {n: [one.numbers["error"] for one in some] for n, some in parts.items()},
             {n: some[0].numbers["standard_error"] for n, some in parts.items()},
         )
-    return conclude(found | kernel(scale, seed))
+    return conclude(recoveries | kernel(scale, seed))
 
 
 def kernel(scale: Scale, seed: int) -> dict[str, Recovery]:

@@ -34,7 +34,11 @@ class Growth:
     @property
     def known(self) -> list[Threshold]:
         """The thresholds that were bracketed, with an interval of two ends."""
-        return [one for one in self.thresholds if one.m is not None and one.low is not None and one.high is not None]
+        return [
+            threshold
+            for threshold in self.thresholds
+            if threshold.m is not None and threshold.low is not None and threshold.high is not None
+        ]
 
     @property
     def exponent(self) -> Estimate | None:
@@ -82,19 +86,19 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
     elif exponent is not None and exponent.low > LIMIT:
         verdict = "fails here"
     numbers: dict[str, float] = {}
-    for one in measured:
-        if (found := one.exponent) is not None:
+    for setting in measured:
+        if (found := setting.exponent) is not None:
             numbers |= {
-                f"exponent ({one.setting})": found.value,
-                f"lower end ({one.setting})": found.low,
-                f"upper end ({one.setting})": found.high,
+                f"exponent ({setting.setting})": found.value,
+                f"lower end ({setting.setting})": found.low,
+                f"upper end ({setting.setting})": found.high,
             }
     rates = power(judged)
     numbers |= rates
     told = "".join(f" {name}: {rate:.0%}." for name, rate in rates.items())
     return Outcome(
         verdict=verdict,
-        measurement="; ".join(_sentence(one) for one in measured)
+        measurement="; ".join(_sentence(setting) for setting in measured)
         + "."
         + (" Power by simulation." if told else "")
         + told,
@@ -103,7 +107,7 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
         figures=(_figure(measured, law),),
         caveats=(
             "The exponent is that of the nearest power law over the contexts as a whole, whatever the law of growth is.",
-            *dict.fromkeys(warning for one in measured if one.laws for warning in one.laws.warnings),
+            *dict.fromkeys(warning for setting in measured if setting.laws for warning in setting.laws.warnings),
         ),
     )
 
@@ -135,6 +139,6 @@ def _sentence(one: Growth) -> str:
 
 
 def _figure(measured: tuple[Growth, ...], law: str) -> Figure:
-    floors = {context: floor for one in measured for context, floor in one.floors.items()}
-    settings = {one.setting: one.thresholds for one in measured if one.thresholds}
+    floors = {context: floor for setting in measured for context, floor in setting.floors.items()}
+    settings = {setting.setting: setting.thresholds for setting in measured if setting.thresholds}
     return learners_figure(f"Samples a 3-way AND takes on {law} bits", settings, floors=floors)

@@ -124,16 +124,16 @@ def rungs(law: Law, context: int, samples: int, seed: np.random.SeedSequence) ->
     gap, half = ramp(unseen, margin) - ramp(margins, margin), half_width(unseen, margin)
     counted = sum(np.size(array) for array in (fitted.weights or {}).values())
     settled = certify(model, (inputs, labels), assume_junta=3, time_limit=3.0, delta=DELTA, fresh=1000)
-    found = {
+    rungs = {
         **norm_bounds(ratio, spread, context, samples, LEAST_PROBABILITY[law], odd_units=norms.odd_units),
         BAYES: best_catoni(STORED_BITS * counted * log(2), samples, DELTA * share, ramp(margins, margin)),
         COUNTED: description_gap(STORED_BITS * counted, samples, DELTA * share),
     }
     if settled.error_bound is not None and settled.certificate.status == "PROVED":
-        found[OCCAM] = settled.error_bound
+        rungs[OCCAM] = settled.error_bound
     return Rungs(
         law, context, samples, ratio, spread, gap, gap - half, gap + half, float((unseen <= 0).mean()),
-        2 * ratio * one_position_complexity(inputs, rng), found,
+        2 * ratio * one_position_complexity(inputs, rng), rungs,
     )  # fmt: skip
 
 
@@ -258,11 +258,11 @@ def _least(one: Rungs) -> str:
 
 def _figure(found: Sequence[Rungs]) -> Figure:
     rows: list[dict[str, Any]] = []
-    for one in found:
-        shown = {MEASURED: one.high, FLOOR: one.floor, **one.bounds}
+    for layer in found:
+        shown = {MEASURED: layer.high, FLOOR: layer.floor, **layer.bounds}
         rows += [
             {
-                "case": f"{one.law[0].upper()} {one.context}/{one.samples}",
+                "case": f"{layer.law[0].upper()} {layer.context}/{layer.samples}",
                 "value": min(max(value, 1e-4), SHOWN_UP_TO),
                 "what": name,
             }

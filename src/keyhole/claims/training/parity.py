@@ -103,8 +103,8 @@ def conclude_learned(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
 
 def conclude_sudden(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
     """The share of successes in which accuracy jumps."""
-    won = [one for context, result in runs if (one := transition(context, result)).success]
-    share = Share(sum(one.sudden for one in won), len(won))
+    won = [run for context, result in runs if (run := transition(context, result)).success]
+    share = Share(sum(run.sudden for run in won), len(won))
     return Outcome(
         verdict=share.most,
         measurement=f"The rise is sudden in {share.hits} of {share.runs} runs that succeed.",
@@ -117,8 +117,8 @@ def conclude_sudden(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
 
 def conclude_foretold(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
     """The share of successes in which the Fourier weight moves first."""
-    won = [one for context, result in runs if (one := transition(context, result)).success]
-    share = Share(sum(one.foretold for one in won), len(won))
+    won = [run for context, result in runs if (run := transition(context, result)).success]
+    share = Share(sum(run.foretold for run in won), len(won))
     return Outcome(
         verdict=share.most,
         measurement=f"The Fourier weight moves first, by a tenth of the time, in {share.hits} of {share.runs} runs that succeed.",

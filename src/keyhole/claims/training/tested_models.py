@@ -53,7 +53,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
     tested = []
     with TemporaryDirectory() as folder:
         for task, checkpoint in stored_models():
-            found = verify(
+            verified = verify(
                 checkpoint,
                 ASKED[task],
                 (LONGER if task == "long" else LENGTHS)[scale],
@@ -64,7 +64,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
                 seed=seed,
                 store=folder,
             )
-            tested += [Tested(task, row) for row in found.rows]
+            tested += [Tested(task, row) for row in verified.rows]
     beside = [one for one in tested if one.task == "long" and one.passed]
     tested = [one for one in tested if one.task != "long"]
     passed = [one for one in tested if one.passed]
@@ -107,16 +107,16 @@ def stored_models() -> Iterator[tuple[str, Checkpoint]]:
 
 
 def _share(passed: list[Tested], length: int) -> Share:
-    some = [one for one in passed if one.row.length == length]
-    return Share(sum(one.wrong for one in some), len(some))
+    some = [model for model in passed if model.row.length == length]
+    return Share(sum(model.wrong for model in some), len(some))
 
 
 def _figure(passed: list[Tested]) -> Figure:
     """The share that is wrong somewhere, by task and length."""
     rows: list[dict[str, str | int | float | bool | None]] = []
     for task in ASKED:
-        for length in sorted({one.row.length for one in passed}):
-            share = _share([one for one in passed if one.task == task], length)
+        for length in sorted({model.row.length for model in passed}):
+            share = _share([model for model in passed if model.task == task], length)
             if share.runs:
                 rows.append({"T": length, "share": share.value, "task": task})
     return Figure(
