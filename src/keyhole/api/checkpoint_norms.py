@@ -219,8 +219,8 @@ def checkpoint_norms(
         raise ArgumentError(f"The seed {seed} was given; a seed is at least 0.")
     if heads is not None and heads < 1:
         raise ArgumentError(f"A model has at least one head; got {heads}.")
-    told = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
-    opened = [open_checkpoint(each, architecture=architecture, config=told) for each in (source, *later)]
+    settings = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
+    opened = [open_checkpoint(each, architecture=architecture, config=settings) for each in (source, *later)]
     first = opened[0]
     norms = head_norms(first, seed=seed, watch=watch)
     bound, why = None, ""

@@ -130,15 +130,15 @@ def curve(
     counts = sorted({0, *map(int, irrelevant)})
     if counts[0] < 0 or counts[-1] + table.features.shape[1] > MOST_COLUMNS:
         raise ArgumentError(f"{counts[-1]:,} irrelevant columns were asked for; use 0 to {MOST_COLUMNS:,} in all.")
-    learners = {one if isinstance(one, str) else one.name: one for one in (learner, *beside)}
-    named = {name: learner_named(one) if isinstance(one, str) else one for name, one in learners.items()}
-    transformers = [one for one in named.values() if isinstance(one, TransformerLearner)]
+    learners = {each if isinstance(each, str) else each.name: each for each in (learner, *beside)}
+    named = {name: learner_named(each) if isinstance(each, str) else each for name, each in learners.items()}
+    transformers = [each for each in named.values() if isinstance(each, TransformerLearner)]
     if certify and not transformers:
         raise ArgumentError("A certificate was asked for without a transformer; name one among the learners.")
     options: dict[str, Any] = {"sizes": sizes, "splits": splits, "confidence": confidence, "seed": seed, "watch": watch}
     wide = {k: append_irrelevant(table, k, np.random.default_rng([seed, k])) for k in counts}
     curves = {
-        name: {k: learning_curve(one, chosen, **options) for k, one in wide.items()} for name, chosen in named.items()
+        name: {k: learning_curve(each, chosen, **options) for k, each in wide.items()} for name, chosen in named.items()
     }
     certificate = _certified(table, transformers[0], seed, watch) if certify else None
     return Curve(table, curves, accuracy, confidence, certificate)

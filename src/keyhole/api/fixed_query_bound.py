@@ -104,8 +104,8 @@ def _range(checkpoint: Checkpoint) -> tuple[float, float]:
     """The least and the largest number that a pixel becomes."""
     parts = []
     for name in ("image_mean", "image_std"):
-        told = checkpoint.config.get(name)
-        values: list[Any] = told if isinstance(told, list) else [told]
+        stated = checkpoint.config.get(name)
+        values: list[Any] = stated if isinstance(stated, list) else [stated]
         if not values or not all(type(value) in (int, float) for value in values):
             raise AssumptionError(
                 f"{checkpoint.source} reads pixels, and no setting says how they are scaled, so that nothing bounds "

@@ -152,8 +152,8 @@ def _scaled(pixels: np.ndarray, scaling: Mapping[str, Any]) -> np.ndarray:
     """Whole numbers from 0 to 255 as the model was trained on: a share of 255, minus image_mean, over image_std."""
     parts = []
     for name in ("image_mean", "image_std"):
-        told = scaling.get(name)
-        values = told if isinstance(told, list) else [told]
+        stated = scaling.get(name)
+        values = stated if isinstance(stated, list) else [stated]
         if not all(type(value) in (int, float) for value in values) or len(values) not in (1, pixels.shape[1]):
             raise DataError(
                 "Images of whole numbers were given, and no file says how the model's are scaled; give image_mean and "

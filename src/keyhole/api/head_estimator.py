@@ -112,7 +112,7 @@ class HeadEstimator(Result):
             "heads": [asdict(each) for each in self.heads],
             "counts": {
                 "trained": _counts(self.heads),
-                **{name: _counts(found) for name, found in self.controls.items()},
+                **{name: _counts(estimates) for name, estimates in self.controls.items()},
             },
             "control_is": {name: CONTROLS[name] for name in CONTROLS if name in self.controls},
             "seed": self.seed,
@@ -183,13 +183,13 @@ def _diagnose(
 
     def inside(layer: int, query: np.ndarray, key: np.ndarray, value: np.ndarray) -> None:
         scale = model.layers[model.checkpoint.layers.stored[layer]].scale
-        for (at, number), found in kept.items():
+        for (at, number), rows in kept.items():
             if at != layer:
                 continue
             rng = np.random.default_rng((seed, index, layer, number))
             parts = (query[0, number, queries], key[0, number], value[0, number])
             try:
-                found.append(diagnose_head(*parts, temperature=1 / scale, rng=rng))
+                rows.append(diagnose_head(*parts, temperature=1 / scale, rng=rng))
             except AssumptionError:
                 continue
 

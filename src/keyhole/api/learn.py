@@ -113,8 +113,8 @@ def learn(
     lengths = _lengths(contexts)
     in_rounds = Adaptive(Design(quantile, precision, confidence, largest=largest, budget=budget))
     plans = [
-        SweepPlan(task, one, lengths, _own(schedule, one, first=not index) or in_rounds, quantile, confidence, seed)
-        for index, one in enumerate(learners.values())
+        SweepPlan(task, each, lengths, _own(schedule, each, first=not index) or in_rounds, quantile, confidence, seed)
+        for index, each in enumerate(learners.values())
     ]
     instance = task.instance(lengths[0], np.random.default_rng(0))  # refuses a context that is too short
     for plan in plans:
@@ -140,12 +140,12 @@ def learn(
         ]
     answer, *others = (
         replace(
-            answer_of(by, one, growth_laws),
+            answer_of(by, each, growth_laws),
             attempts=attempts,
             time_limit=time_limit if attempts else None,
             full_steps=plan.learner.steps if attempts and isinstance(plan.learner, CountsSteps) else None,
         )
-        for by, plan, (one, attempts) in zip(learners, plans, swept, strict=True)
+        for by, plan, (each, attempts) in zip(learners, plans, swept, strict=True)
     )
     certificates: tuple[RunCertificate, ...] = ()
     if certify:

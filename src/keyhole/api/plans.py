@@ -61,8 +61,8 @@ class PlanResult(Result):
             "plan": self.plan.record(),
             "summary": self.summary,
             "unfinished": self.unfinished,
-            "answers": {name: one.record() for name, one in self.answers.items()},
-            "predictions": {name: [asdict(one) for one in found] for name, found in self.predictions.items()},
+            "answers": {name: answer.record() for name, answer in self.answers.items()},
+            "predictions": {name: [asdict(answer) for answer in found] for name, found in self.predictions.items()},
         }
 
     def figure(self) -> Figure:
@@ -101,11 +101,11 @@ def run_plan(
         if make:
             made = _carry_out(chosen, runs, start, workers, rows, watch)
         else:
-            made = {name: replay(one, runs) for name, one in chosen.sweeps.items()}
-    answers = {name: _answer(name, one, chosen.laws) for name, one in made.items()}
+            made = {name: replay(answer, runs) for name, answer in chosen.sweeps.items()}
+    answers = {name: _answer(name, answer, chosen.laws) for name, answer in made.items()}
     laws = read_laws(chosen.laws)
-    finished = {name: one for name, one in answers.items() if one.thresholds and _is_whole(one.sweep)}
-    predictions = {name: predict_longest(one.thresholds, laws) for name, one in finished.items()}
+    finished = {name: answer for name, answer in answers.items() if answer.thresholds and _is_whole(answer.sweep)}
+    predictions = {name: predict_longest(answer.thresholds, laws) for name, answer in finished.items()}
     return PlanResult(chosen, answers, {name: found for name, found in predictions.items() if found})
 
 

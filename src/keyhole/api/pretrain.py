@@ -221,7 +221,7 @@ def _sinks(asked_for: _Question, model: Polya | BetaBernoulli | GaussianLocation
         results, k = made(specs), asked_for.repeats
         for place, length in enumerate(asked_for.lengths):
             some = results[k * place : k * (place + 1)]
-            logits = sorted(one.numbers["logit"] for one in some)
+            logits = sorted(result.numbers["logit"] for result in some)
             sinks.append(RecoveredSink(length, task.truth, _median(logits), some[0].numbers["standard_error"]))
     remarks = (
         "The latent has infinitely many values, so that there are no condition numbers of finite ones.",

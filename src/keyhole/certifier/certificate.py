@@ -292,12 +292,12 @@ def _with_sample(
     doubt = law_doubt(distinct, terms.law) or repeats.says(terms.law)
     assumed = SEARCHED if terms.assume_junta is None else terms.assume_junta
     among = juntas_that_fit(sample, shown.symbols, assumed, time_limit=terms.time_limit)  # what may be the target
-    found = (
+    searched = (
         among if assumed >= SEARCHED else juntas_that_fit(sample, shown.symbols, SEARCHED, time_limit=terms.time_limit)
     )
     read = tuple(junta for junta in (given, shown.junta) if junta is not None)
-    among = replace(among, known=(*read, *among.known, *found.known))
-    free_junta = found.fitting[0] if found.fitting else None
+    among = replace(among, known=(*read, *among.known, *searched.known))
+    free_junta = searched.fitting[0] if searched.fitting else None
     wrong = _wrong(evaluator, sample)
     errors = repeats.count(wrong) if repeats.refuted else int(np.count_nonzero(wrong))
     shown = replace(
@@ -307,7 +307,7 @@ def _with_sample(
         model_errors=errors,
         constant_errors=int(min(distinct[1].sum(), (~distinct[1]).sum())),
         network_free=NetworkFree(
-            found,
+            searched,
             None if free_junta is None else occam_bound(free_junta, sample, terms.occam_delta, repeats),
             _identified(free_junta, sample, among, shown, doubt),
         ),

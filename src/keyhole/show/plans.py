@@ -32,7 +32,7 @@ def _predicted(found: list[Record], answer: Record) -> list[Element]:
     """The longest context as each law predicts it from the others."""
     if not found:
         return []
-    longest = max(answer["thresholds"], key=lambda one: one["context"])
+    longest = max(answer["thresholds"], key=lambda prediction: prediction["context"])
     measured = f"{longest['m']:.4g} ({longest['low']:.4g} to {longest['high']:.4g})"
     columns = [
         Column("law", at_least=16),
@@ -41,8 +41,8 @@ def _predicted(found: list[Record], answer: Record) -> list[Element]:
         Column("off by, in standard errors", "right"),
     ]
     rows = [
-        (one["formula"], f"{p['value']:.4g}", f"{p['low']:.4g} to {p['high']:.4g}", f"{one['off']:+.1f}")
-        for one in found
-        for p in [one["predicted"]]
+        (prediction["formula"], f"{p['value']:.4g}", f"{p['low']:.4g} to {p['high']:.4g}", f"{prediction['off']:+.1f}")
+        for prediction in found
+        for p in [prediction["predicted"]]
     ]
     return [Gap(), Lines(f"T = {longest['context']} held out: m* = {measured} was measured"), Grid(columns, rows)]

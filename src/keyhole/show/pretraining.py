@@ -101,12 +101,12 @@ def _downstream(record: Record) -> Grid:
 def _sinks(record: Record) -> Grid:
     rows = [
         (
-            str(one["size"]),
-            f"{one['exact']:.4f}",
-            f"{one['logit']['value']:.4f} ({one['logit']['low']:.4f} to {one['logit']['high']:.4f})",
-            f"{one['standard_error']:.2g}",
+            str(row["size"]),
+            f"{row['exact']:.4f}",
+            f"{row['logit']['value']:.4f} ({row['logit']['low']:.4f} to {row['logit']['high']:.4f})",
+            f"{row['standard_error']:.2g}",
         )
-        for one in record["sinks"]
+        for row in record["sinks"]
     ]
     return Grid(
         [Column(name, "right") for name in ("T", "exact", "trained, median", "standard error of one")], rows, indent=2

@@ -188,14 +188,14 @@ def _attempts(record: Record) -> list[Element]:
     columns += [Column("runs", "right"), Column("successes", "right"), Column("seconds", "right")]
     rows = [
         (
-            str(one["context"]),
-            f"{one['steps']:,}",
-            _fresh_samples(record, one["steps"]),
-            str(one["trials"]),
-            str(one["successes"]),
-            f"{one['seconds']:.0f}",
+            str(attempt["context"]),
+            f"{attempt['steps']:,}",
+            _fresh_samples(record, attempt["steps"]),
+            str(attempt["trials"]),
+            str(attempt["successes"]),
+            f"{attempt['seconds']:.0f}",
         )
-        for one in record["attempts"]
+        for attempt in record["attempts"]
     ]
     words = f"tried within {record['time_limit']:g} s, twice the steps each time until half of the runs succeed"
     return [Gap(), Lines(words.replace("half", _share(record["quantile"]))), Grid(columns, rows), Gap()]

@@ -125,9 +125,9 @@ class WordRegion:
             total = total + bound
             size = size + costs.reach + np.abs(bound)
             allowance = allowance + np.abs(some.mid) @ head.slack + some.rad @ (head.reach + head.slack) + SPECK
-        found = self.words.best(read, np.zeros(read.shape[2:]))[0] + free.min(axis=-1).sum(axis=-1) + rest
+        value = self.words.best(read, np.zeros(read.shape[2:]))[0] + free.min(axis=-1).sum(axis=-1) + rest
         # each head's terms over Zmax sum to |p| + |t| at most along any word, and round by γ of that
-        gain = found - 16 * gamma(terms) * size
+        gain = value - 16 * gamma(terms) * size
         gain = np.where(gain > 0, gain, 0.0)  # where nothing is gained, the sum of the heads' own bounds stands
         slack = (allowance + gamma(len(self.tables.heads) + 4) * (size + gain)) * GROW
         return np.nextafter(total + gain - slack, -np.inf), read, free

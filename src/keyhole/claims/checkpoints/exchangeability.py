@@ -40,9 +40,9 @@ def _measured(count: int, seed: int) -> Outcome:
         {name: answer.report.moved_alone for name, answer in orders.items()},
         {name: answer.report.moved_context for name, answer in orders.items()},
     )
-    together = {name: value for name, one in orders.items() if (value := one.report.moved_together) is not None}
-    alone = {name: value for name, one in orders.items() if (value := one.report.moved_alone) is not None}
-    context = {name: value for name, one in orders.items() if (value := one.report.moved_context) is not None}
+    together = {name: value for name, order in orders.items() if (value := order.report.moved_together) is not None}
+    alone = {name: value for name, order in orders.items() if (value := order.report.moved_alone) is not None}
+    context = {name: value for name, order in orders.items() if (value := order.report.moved_context) is not None}
     return Outcome(
         verdict,
         f"{named([vision, *tours.values()])}. Moved with positions: {_list(together)}. Moved without: {_list(alone)}. Last row, those before it reordered: {_list(context)}.",

@@ -135,8 +135,8 @@ class Counted:
         """The share among another model's heads."""
         wanted = self.verdicts if verdicts is None else verdicts
         table = use.verdicts()
-        found = [verdict for layer in (self.layers if layers is None else layers) for verdict, _ in table[layer]]
-        return sum(verdict in wanted for verdict in found) / len(found)
+        seen = [verdict for layer in (self.layers if layers is None else layers) for verdict, _ in table[layer]]
+        return sum(verdict in wanted for verdict in seen) / len(seen)
 
     @property
     def interval(self) -> str:

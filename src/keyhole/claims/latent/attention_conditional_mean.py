@@ -125,9 +125,9 @@ def multiplier_rows(rng: np.random.Generator, keys: Any, queries: Any) -> tuple[
     off = 0.0
     for degree, shape in ((1, degree_one), (2, degree_two)):
         expected, wanted = shape(axis, queries), multiplier(3, degree, TEMPERATURE)
-        found = float((limit(keys, shape(axis, keys), queries) * expected).sum() / np.square(expected).sum())
-        rows.append({"degree": degree, "multiplier": found, "curve": "measured"})
-        off = max(off, abs(found / wanted - 1))
+        estimate = float((limit(keys, shape(axis, keys), queries) * expected).sum() / np.square(expected).sum())
+        rows.append({"degree": degree, "multiplier": estimate, "curve": "measured"})
+        off = max(off, abs(estimate / wanted - 1))
     return rows, off
 
 

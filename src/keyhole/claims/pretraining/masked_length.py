@@ -73,7 +73,7 @@ def conclude(cells: Sequence[Cell], by_size: Mapping[int, Sequence[float]]) -> O
     """The verdict: the trained mean in the estimate's interval at each length, no growth with it, and the rate 1/n."""
     in_n = fitted_slope(list(by_size), list(by_size.values()), level=0.999)
     away = [cell for cell in cells if abs(cell.difference[0]) > cell.difference[1]]
-    same_rank = [cell for cell in cells if cell.rank == max(one.rank for one in cells)]
+    same_rank = [cell for cell in cells if cell.rank == max(each.rank for each in cells)]
     growth = fitted_slope([cell.length for cell in same_rank], [cell.trained for cell in same_rank])
     contradicted = bool(away) or growth.low > GROWTH or not in_n.contains(-1.0)
     verdict: ClaimVerdict = (

@@ -46,7 +46,7 @@ def specs_of(kind: str, network: str, runs: Sequence[int], samples: int | None =
     task, settings = (FINITE, ENCODERS["finite"]) if kind == "finite" else (GAUSSIAN, ENCODERS["gaussian"])
     if network != "encoder":
         settings = SetSettings(network, settings.loss, hidden=64, batch=settings.batch, steps=settings.steps)
-    return [RunSpec(task, settings, max(SEEN), samples, one) for one in runs]
+    return [RunSpec(task, settings, max(SEEN), samples, seed) for seed in runs]
 
 
 def measure(scale: Scale, seed: int) -> Outcome:
@@ -62,12 +62,12 @@ def measure(scale: Scale, seed: int) -> Outcome:
     made = iter(make_runs([*(spec for some in specs.values() for spec in some), *few]))
     results = {key: [next(made) for _ in some] for key, some in specs.items()}
     few_encoder, few_positions = [
-        max(one.numbers[f"excess@{length}"] for length in SEEN) for one in made
+        max(run.numbers[f"excess@{length}"] for length in SEEN) for run in made
     ]  # those of few sequences are left
     noise = GAUSSIAN.model.variances[1]
     share = max(
-        one.numbers[f"excess@{length}"] / (one.numbers[f"risk@{length}"] - noise)
-        for one in results["gaussian", "encoder"]
+        run.numbers[f"excess@{length}"] / (run.numbers[f"risk@{length}"] - noise)
+        for run in results["gaussian", "encoder"]
         for length in SEEN
     )
     return conclude({key: course(key, some) for key, some in results.items()}, few_encoder, few_positions, share)

@@ -151,10 +151,14 @@ def _least_error(one: RunCertificate) -> float:
 
 def _figure(groups: Sequence[Group]) -> Figure:
     rows: list[dict[str, Any]] = [
-        {"bound": one.error_bound, "error": one.true_error, "what": f"{KINDS[group.why]}, {one.status.lower()}"}
+        {
+            "bound": certified.error_bound,
+            "error": certified.true_error,
+            "what": f"{KINDS[group.why]}, {certified.status.lower()}",
+        }
         for group in groups
-        for one in group.settled
-        if one.error_bound is not None
+        for certified in group.settled
+        if certified.error_bound is not None
     ] or [{"bound": 1.0, "error": 1.0, "what": "no bound"}]
     return Figure(
         title="Promised and measured error of trained heads",

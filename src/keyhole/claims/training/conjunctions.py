@@ -87,21 +87,21 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
         verdict = "fails here"
     numbers: dict[str, float] = {}
     for setting in measured:
-        if (found := setting.exponent) is not None:
+        if (estimate := setting.exponent) is not None:
             numbers |= {
-                f"exponent ({setting.setting})": found.value,
-                f"lower end ({setting.setting})": found.low,
-                f"upper end ({setting.setting})": found.high,
+                f"exponent ({setting.setting})": estimate.value,
+                f"lower end ({setting.setting})": estimate.low,
+                f"upper end ({setting.setting})": estimate.high,
             }
     rates = power(judged)
     numbers |= rates
-    told = "".join(f" {name}: {rate:.0%}." for name, rate in rates.items())
+    naming = "".join(f" {name}: {rate:.0%}." for name, rate in rates.items())
     return Outcome(
         verdict=verdict,
         measurement="; ".join(_sentence(setting) for setting in measured)
         + "."
-        + (" Power by simulation." if told else "")
-        + told,
+        + (" Power by simulation." if naming else "")
+        + naming,
         numbers=numbers,
         interval="90 % intervals of the exponent, from those of each m*, by resampling and likelihood.",
         figures=(_figure(measured, law),),

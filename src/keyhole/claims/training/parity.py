@@ -79,14 +79,14 @@ def transitions(scale: Scale, seed: int) -> list[tuple[int, RunResult]]:
 def conclude_learned(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
     """Success pooled over two contexts, and steps at each."""
     read = [transition(context, result) for context, result in runs]
-    pooled = [one for one in read if one.context in POOLED]
-    share = Share(sum(one.success for one in pooled), len(pooled))
+    pooled = [reading for reading in read if reading.context in POOLED]
+    share = Share(sum(reading.success for reading in pooled), len(pooled))
     numbers = {"successes pooled": float(share.hits), "runs pooled": float(share.runs)}
     said = []
-    for context in dict.fromkeys(one.context for one in read):
-        here = [one for one in read if one.context == context]
-        wins_here = sum(one.success for one in here)
-        middle = median(one.steps if one.success else inf for one in here)
+    for context in dict.fromkeys(reading.context for reading in read):
+        here = [reading for reading in read if reading.context == context]
+        wins_here = sum(reading.success for reading in here)
+        middle = median(reading.steps if reading.success else inf for reading in here)
         numbers |= {f"successes at T = {context}": float(wins_here)}
         numbers |= {f"median steps at T = {context}": middle} if middle < inf else {}
         steps = f"median {middle:.0f} steps" if middle < inf else "no median: half of the runs or more never succeed"

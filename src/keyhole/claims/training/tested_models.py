@@ -65,26 +65,26 @@ def measure(scale: Scale, seed: int) -> Outcome:
                 store=folder,
             )
             tested += [Tested(task, row) for row in verified.rows]
-    beside = [one for one in tested if one.task == "long" and one.passed]
-    tested = [one for one in tested if one.task != "long"]
-    passed = [one for one in tested if one.passed]
+    beside = [model for model in tested if model.task == "long" and model.passed]
+    tested = [model for model in tested if model.task != "long"]
+    passed = [model for model in tested if model.passed]
     shares = {length: _share(passed, length) for length in LENGTHS[scale]}
     longest = shares[LONGEST]
-    undecided = sum(one.row.status == "UNDECIDED" for one in passed)
+    undecided = sum(model.row.status == "UNDECIDED" for model in passed)
     by_length = "; ".join(f"T = {length}: {share.hits} of {share.runs}" for length, share in shares.items())
     numbers = {
         "models": float(len(tested) / len(LENGTHS[scale])),
         "passed": float(len(passed)),
-        "wrong": float(sum(one.wrong for one in passed)),
-        "proved": float(sum(one.row.status == "PROVED" for one in passed)),
+        "wrong": float(sum(model.wrong for model in passed)),
+        "proved": float(sum(model.row.status == "PROVED" for model in passed)),
         "undecided": float(undecided),
         "longer_passed": float(len(beside)),
-        "longer_wrong": float(sum(one.wrong for one in beside)),
+        "longer_wrong": float(sum(model.wrong for model in beside)),
     }
     return Outcome(
         longest.most,
         f"Of the models without an error on {SAMPLES:,} random words, those wrong on some word: {by_length}. Beside them, a "
-        f"model trained on up to 101 symbols is wrong somewhere at {sum(one.wrong for one in beside)} of {len(beside)} "
+        f"model trained on up to 101 symbols is wrong somewhere at {sum(model.wrong for model in beside)} of {len(beside)} "
         f"longer lengths at which it passes.",
         numbers,
         f"at T = {LONGEST}: {longest}",

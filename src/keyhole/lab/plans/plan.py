@@ -96,7 +96,7 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
     """The plan that a record was made of."""
     _require_present(record, path)
     try:
-        sweeps = {str(one["name"]): _sweep(one) for one in record["sweep"]}
+        sweeps = {str(sweep["name"]): _sweep(sweep) for sweep in record["sweep"]}
         plan = Plan(sweeps, tuple(record["laws"]), str(record["title"]), str(record["notes"]))
         spelt = json.loads(json.dumps(plan.record()))
     except KeyholeError:

@@ -213,9 +213,11 @@ class Store:
     def take_in(self, runs: Iterable[ImportedRun]) -> None:
         """Keep runs that were made elsewhere, all or none; one that is there already stays as it is."""
         entries = []
-        for one in runs:
-            *fields, _, configuration, result, _, _ = _entry(one.spec, one.result)
-            entries.append((*fields, one.created, configuration, result, json.dumps(dict(one.versions)), one.cpu))
+        for imported in runs:
+            *fields, _, configuration, result, _, _ = _entry(imported.spec, imported.result)
+            entries.append(
+                (*fields, imported.created, configuration, result, json.dumps(dict(imported.versions)), imported.cpu)
+            )
         with transaction(self.connection, self.path):
             self.connection.executemany(INSERT, entries)
 

@@ -103,7 +103,7 @@ def _candidates(files: WeightFiles, architecture: Architecture | str | None) -> 
         return known
     candidates = tuple(each for each in known if kind in each.model_types)
     if not candidates:
-        types = ", ".join(sorted({each for one in known for each in one.model_types}))
+        types = ", ".join(sorted({each for family in known for each in family.model_types}))
         raise CheckpointError(
             f"{files.source!r} is of the model type {str(kind)[:60]!r}, which is not known; known are {types}. If "
             "it is built as one of the known architectures, name that; otherwise describe its own "
