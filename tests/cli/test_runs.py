@@ -45,7 +45,7 @@ def test_a_line_per_run(store):
     listed = ask("list", "--store", store)
     assert listed.exit_code == 0
     lines = listed.stdout.splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 7
     assert all(len(line) <= 80 for line in lines)
     assert lines[1].split()[1:6] == ["and:2", "coin", "6", "30", "0"]
     assert "fresh" in listed.stdout
@@ -54,8 +54,8 @@ def test_a_line_per_run(store):
 
 def test_filters(store):
     """Task, learner and context leave what they name."""
-    assert len(ask("list", "--store", store, "--task", "and:2").stdout.splitlines()) == 4
-    assert len(ask("list", "--store", store, "--context", "100", "--task", "and:2").stdout.splitlines()) == 3
+    assert len(ask("list", "--store", store, "--task", "and:2").stdout.splitlines()) == 5
+    assert len(ask("list", "--store", store, "--context", "100", "--task", "and:2").stdout.splitlines()) == 4
     assert len(ask("list", "--store", store, "--learner", "other").stdout.splitlines()) == 1
 
 
@@ -147,11 +147,11 @@ def test_prune(store):
         refused = ask("prune", "--store", store, *arguments)
         assert refused.exit_code == 2
         assert sentence in refused.stderr
-    assert len(ask("--store", store).stdout.splitlines()) == 6
+    assert len(ask("--store", store).stdout.splitlines()) == 7
     done = ask("prune", "--store", store, "--task", "and:2", "--yes")
     assert done.stdout.splitlines()[0].startswith("2 runs of and:2 by coin at T = 6, 100: ")
     assert done.stdout.splitlines()[1] == "deleted 2 runs"
-    assert len(ask("--store", store).stdout.splitlines()) == 4
+    assert len(ask("--store", store).stdout.splitlines()) == 5
     assert len(list((store / "weights").iterdir())) == 2
     assert "nothing was deleted" in ask("prune", "--store", store, "--task", "and:2", "--yes").stdout
     ask("prune", "--store", store, "--all", "--yes")

@@ -31,7 +31,7 @@ def test_runs_and_not_fitted_are_two_columns():
     assert heading.split() == ["T", "m*", "90", "%", "interval", "floor", "runs", "not", "fitted"]
     assert heading.index("runs") + len("runs") == row.index(" 60") + len(" 60")
     assert heading.index("not fitted") + len("not fitted") == row.index("7 %") + len("7 %") == len(row)
-    assert note == "not fitted: the share of runs that failed and did not even fit their training set"
+    assert note == "not fitted: share of runs that failed and did not even fit their training set"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ COLUMNS = (
 )
 NOTE = (
     "T: length of the context; m: size of the training set; accuracy: on fresh inputs, or, where a latent is learned, "
-    "how much of the Bayes answer's gain over a constant is reached"
+    "the share of the Bayes gain"
 )
 FITTED_ONLY = "fitted only: the run fits its training set, but is not a success on fresh inputs"
 

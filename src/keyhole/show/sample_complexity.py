@@ -9,7 +9,7 @@ from keyhole.show.document import Column, Document, Element, Gap, Grid, Lines
 
 Record = Mapping[str, Any]
 
-NOT_FITTED = "not fitted: the share of runs that failed and did not even fit their training set"
+NOT_FITTED = "not fitted: share of runs that failed and did not even fit their training set"
 BEYOND = "> or <: m* lies beyond the sizes that were run, so that no number is given"
 OPEN = "or more, up to: the runs limit m* on one side only"
 CERTIFIED = (

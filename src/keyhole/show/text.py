@@ -67,7 +67,7 @@ def _paragraphs(paragraphs: Paragraphs, width: int, *, styled: bool) -> str:
     names = 2 + max([paragraphs.at_least, *(cell_len(name) for name, _ in paragraphs.rows)])
     lines = []
     for name, sentences in paragraphs.rows:
-        folds = [line for paragraph in sentences for line in wrap(paragraph, width - 1 - names)]
+        folds = [line for paragraph in sentences for line in wrap(paragraph, width - 1 - names, break_on_hyphens=False)]
         blanks = " " * (names - cell_len(name))
         begun = (_styled(name, BOLD, styled=styled) if name else "") + blanks
         lines += [f"{begun if i == 0 else ' ' * names}{line}".rstrip() for i, line in enumerate(folds)]
