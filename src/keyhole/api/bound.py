@@ -569,13 +569,13 @@ def _finite(
     nats = certificate_nats(context, s, spent)
     sure = f"with probability ≥ {surely(delta)}"
     whole = float(identification_size(context, s, spent, witnessed=False))
-    assumed = f"on uniform bits, if the target depends on at most {s} of them, {sure}"
-    fits = f"identification: samples from which a function of {s} positions that fits them all"
-    identified: tuple[tuple[str, float], ...] = ((f"{fits} is the target, {assumed}", whole),)
+    fits = f"identification: samples that make a function of {s} positions that fits them all the target, {sure}"
+    assumed = f"on uniform bits, if the target depends on at most {s} of them"
+    identified: tuple[tuple[str, float], ...] = ((f"{fits}, {assumed}", whole),)
     if s <= EXACT_UP_TO:  # beyond, the number does not use the rule
         seen = float(identification_size(context, s, spent))
         identified = (
-            (f"{fits}, with every pattern of these positions seen, is the target, {assumed}", seen),
+            (f"{fits}, {assumed} and every pattern of the {s} positions was seen", seen),
             ("identification: the same, whether or not every pattern was seen", whole),
         )
     occam = f"Occam: the error of any function of {s} positions that fits {m:,} samples, {sure}, at most"
