@@ -188,7 +188,7 @@ def test_a_formula_has_the_bound_of_what_compile_makes_of_it(source):
     norms = plan_profile(keyhole.compile(source, 100).plan)
     assert answer.best.value == bound(norms, 1e6).best.value
     assert any(name.startswith("Occam") for name, _ in answer.finite)
-    with pytest.raises(DataError, match="give a context"):
+    with pytest.raises(DataError, match="give `context`"):
         bound(source, 1e6)
 
 

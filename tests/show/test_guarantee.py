@@ -65,7 +65,7 @@ def test_everything_explained(record):
     """The answer comes first; every rival is named with its number or the reason that it has none."""
     shown = to_text(explained_document(record), 1000)
     assert shown.startswith(to_text(bound_document(record), 1000))
-    assert shown.count("if one norm were half as large, the others unchanged: change of ") == 5
+    assert shown.count("if one norm alone is halved: change of ") == 5
     rivals = shown.split("rivals on the same norms\n")[1].splitlines()
     assert [line.split()[0] for line in rivals] == [rival["key"] for rival in record["rivals"]]
     (first_version,) = [line for line in rivals if line.startswith("  R7")]

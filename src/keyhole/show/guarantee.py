@@ -44,7 +44,7 @@ def explained_document(record: Record) -> Document:
             "",
             derivation_text(guarantee),
             "",
-            f"if one norm were half as large, the others unchanged: change of {of}",
+            f"if one norm alone is halved: change of {of}",
         ]
         lines += [f"  {norm}: {100 * change:+.0f} %" for norm, change in halved.items()]
         if "reason" in guarantee["sensitivity"]:
