@@ -42,8 +42,8 @@ def compiled_document(record: Record) -> Document:
     width, dimension = _count(record["width"], "hidden unit"), record["dimension"]
     size = f"{_count(record['heads'], 'head')}, {width}, embedding dimension {dimension}"
     scale = (
-        f"the logits span {record['logit_scale']:.6g}; a model with this margin and with values and a read-out of these "
-        f"sizes needs a span of at least {at_least(record['logit_floor'], 6)}"
+        f"the logits span {record['logit_scale']:.6g}; a model with this margin and with values and a read-out of "
+        f"these sizes needs a span of at least {at_least(record['logit_floor'], 6)}"
     )
     target, threshold = TARGETS[record["output"]]
     proof = (
