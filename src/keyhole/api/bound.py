@@ -569,7 +569,7 @@ def _finite(
     nats = certificate_nats(context, s, spent)
     sure = f"with probability ≥ {surely(delta)}"
     whole = float(identification_size(context, s, spent, witnessed=False))
-    fits = f"identification: samples that make a function of {s} positions that fits them all the target, {sure}"
+    fits = f"identification: samples after which a function of {s} positions that fits them all is the target, {sure}"
     assumed = f"on uniform bits, if the target depends on at most {s} of them"
     identified: tuple[tuple[str, float], ...] = ((f"{fits}, {assumed}", whole),)
     if s <= EXACT_UP_TO:  # beyond, the number does not use the rule

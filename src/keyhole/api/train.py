@@ -93,7 +93,7 @@ class Trained(Result):
             Facts(
                 [
                     ("outcome", f"{self.summary}; {right} of fresh inputs are answered correctly"),
-                    ("attention", f"head {best + 1} gives {looks}, mean over {PROBED} inputs"),
+                    ("attention", f"head {best + 1} gives {looks}, mean over {PROBED} more inputs"),
                     ("run", f"{self.run.identity[:IDENTITY]}, kept with its weights"),
                 ]
             ),

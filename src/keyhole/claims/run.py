@@ -67,7 +67,7 @@ def run_experiments(
 
     count = require_cores(workers) if workers is not None else core_count() if missing else 1
     if missing:
-        words = f"claims (to be looked at: {len(missing)}, processes: {min(count, len(missing))})"
+        words = f"claims (to be measured: {len(missing)}, processes: {min(count, len(missing))})"
         watch(Progress(len(done), len(chosen), words, milestone=True))
     for finding in _run(missing, scale, seed, count, name_those_under_way):
         name = finding.claim.id

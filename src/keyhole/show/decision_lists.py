@@ -11,9 +11,9 @@ Record = Mapping[str, Any]
 STATED = (1, 8, 64)  # depths of cuts that are printed; the record has more
 MEANING = (
     "A head equals the average of a decision list over random orders of its lines: the first line that applies gives "
-    "the answer. comes next: the chance that this line follows those above it in the order. mean attention: what the "
-    "head gives to this line, averaged over {law}; it is the chance, over inputs and orders, that this line gives the "
-    "answer, and is computed, not promised. answer: the output of the model if this line had all attention of this "
+    "the answer. next: the chance that this line follows those above it in the order. attention: what the head gives "
+    "to this line, averaged over {law}; it is the chance, over inputs and orders, that this line gives the answer, and "
+    "is computed, not promised. answer: the output of the model if this line had all attention of this "
     "head, and other heads gave 0. R: the largest difference between the scores of two symbols at one position. The "
     "errors of a cut list are promised for the head's tables of scores and values; averages are over {law}."
 )
@@ -31,8 +31,8 @@ def lists_document(heads: Sequence[Record], law: str) -> Document:
             rows.append((_rest(head), "", f"{head['others_decide']:.3g}"))
         columns = [
             Column(f"head {h} as a decision list"),
-            Column("comes next", "right"),
-            Column("mean attention", "right"),
+            Column("next", "right"),
+            Column("attention", "right"),
         ]
         parts += [Gap(), Grid(columns, rows), Lines(_cuts(head))]
     return (*parts, Gap(), Lines(MEANING.format(law=law)))

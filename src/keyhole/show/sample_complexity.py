@@ -10,7 +10,7 @@ from keyhole.show.document import Column, Document, Element, Gap, Grid, Lines
 Record = Mapping[str, Any]
 
 NOT_FITTED = "not fitted: share of runs that failed and did not even fit their training set"
-BEYOND = "> or <: m* lies beyond the sizes that were run, so that no number is given"
+BEYOND = "> or <: the estimate of m* lies beyond the sizes that were run, and is not given"
 OPEN = "or more, up to: the runs limit m* on one side only"
 CERTIFIED = (
     "successful runs, certified. clean: no error on 100,000 fresh inputs; proved: the function read off the weights "

@@ -69,7 +69,7 @@ class Verification:
         if self.margin is None:
             return ""
         near = printed_margin(self.margin)
-        return f"an implementation within {near} of the model's output answers alike on every input"
+        return f"an implementation within {near} of the model's output gives the same answer on every input"
 
 
 def verify(
