@@ -83,6 +83,10 @@ def use_functions_of_data(folder: Path) -> None:
     accuracy: float = run.run.result.accuracy
     bounds = keyhole.bound_runs(folder / "store")
     assert_type(bounds, keyhole.RunBounds)
+    keyhole.learn("and:2", [8], samples=[40], seeds=1, learner="elimination", store=folder / "other", workers=1)
+    compared = keyhole.compare_runs(folder / "other", store=folder / "store")
+    assert_type(compared, keyhole.RunComparison)
+    assert compared.agree
     keyhole.forget_runs(runs[:1])
     learned = keyhole.curve((np.eye(30), np.arange(30) % 2), learner="sklearn:tree", splits=2)
     assert_type(learned, keyhole.Curve)

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from keyhole.api.check import check as check
     from keyhole.api.checkpoint_norms import CheckpointNorms as CheckpointNorms
     from keyhole.api.checkpoint_norms import checkpoint_norms as checkpoint_norms
+    from keyhole.api.compare_runs import RunComparison as RunComparison
+    from keyhole.api.compare_runs import compare_runs as compare_runs
     from keyhole.api.compile import Compiled as Compiled
     from keyhole.api.compile import compile as compile  # noqa: A004  (the name of the question)
     from keyhole.api.curve import Curve as Curve
@@ -118,6 +120,7 @@ _HOMES = {  # public name → the module that has it
     "Pretraining": "api.pretraining",
     "Response": "api.respond",
     "RunBounds": "api.bound_runs",
+    "RunComparison": "api.compare_runs",
     "RunInFull": "api.runs",
     "Runs": "api.runs",
     "SampleComplexity": "api.sample_complexity",
@@ -131,6 +134,7 @@ _HOMES = {  # public name → the module that has it
     "certify": "api.certify",
     "check": "api.check",
     "checkpoint_norms": "api.checkpoint_norms",
+    "compare_runs": "api.compare_runs",
     "compile": "api.compile",
     "curve": "api.curve",
     "describe": "api.describe",

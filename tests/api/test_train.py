@@ -34,6 +34,26 @@ def test_every_reading_is_a_frame(watched):
 
 
 @pytest.mark.slow
+def test_attention_before_and_after(watched):
+    """Before the first step attention is near uniform, as the start draws it; the figure has every position twice."""
+    answer = watched[0]
+    start = np.array(answer.start)
+    assert start.shape == (2, 6)
+    assert np.abs(start - 1 / 7).max() < 0.05
+    figure = answer.before_and_after()
+    best = answer.best_head
+    drawn = {(row["position"], row["when"].split(",")[0]): row["share"] for row in figure.rows}
+    assert len(drawn) == 12
+    for place in range(6):
+        assert drawn[place, "before training"] == answer.start[best][place]
+        assert drawn[place, "after training"] == answer.frames[-1].attention[best][place]
+    marked = {row["position"] for row in figure.rows if row["when"].endswith("relevant position")}
+    assert marked == set(answer.positions)
+    masses = [sum(row[place] for place in answer.positions) for row in answer.frames[-1].attention]
+    assert masses[best] == max(masses)
+
+
+@pytest.mark.slow
 def test_a_watched_run_is_that_of_learn(watched):
     """`learn` finds the run in the store, and makes none."""
     answer, _, folder = watched

@@ -172,6 +172,24 @@ def test_a_folder_of_pictures(tmp_path, vision):
     assert json.loads(run(*model, "--images", large, "--json").stdout)["heads"] == wanted
 
 
+def test_an_image_of_too_many_patches(tmp_path, vision):
+    """Every head weighs each patch against each: an image of too many is refused before its pixels are scaled."""
+    np.save(tmp_path / "huge.npy", np.zeros((1, 390, 390), dtype=np.uint8))
+    answer = run(*vision[0], "--images", tmp_path / "huge.npy")
+    assert answer.exit_code == 2
+    assert "16,900 patches" in " ".join(answer.stderr.split())
+
+
+def test_a_map_that_cannot_be_drawn_is_refused_first(tmp_path, encoder, monkeypatch):
+    """An input that is too long to be drawn, or is not there, is refused before the model is run on anything."""
+    monkeypatch.setattr("keyhole.api.heads.head_use", lambda *_, **__: pytest.fail("the model was run"))
+    np.save(tmp_path / "long.npy", np.zeros((1, 1100, tiny.D)))
+    for rows, line, told in ((tmp_path / "long.npy", 1, "maps of up to 1024"), (encoder[-1], 7, "Input 7 was to be")):
+        answer = run(*encoder[:4], rows, "--head", "1-1", "--line", line)
+        assert answer.exit_code == 2
+        assert told in " ".join(answer.stderr.split())
+
+
 def test_images_that_do_not_fit(tmp_path, vision):
     """An empty folder, shapes that differ, no scaling, pixels out of range, a broken array, mixed kinds: refused."""
     model, pixels = vision

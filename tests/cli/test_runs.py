@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -164,3 +165,29 @@ def test_no_store(tmp_path):
     assert answer.exit_code == 2
     assert "There are no runs in" in answer.stderr
     assert not (tmp_path / "none").exists()
+
+
+def test_compare(store, tmp_path):
+    """Two stores of the same runs agree; one run changed, and the exit code is 1; a store beside itself is refused."""
+    other = tmp_path / "other"
+    cells = [RunSpec(SparseTask("and:2"), Coin(), T, 30, 0) for T in (6, 100)]
+    with Store(other) as kept:
+        kept.add((cell, run(cell)) for cell in cells)
+    found = ask("compare", other, "--store", store)
+    assert found.exit_code == 0
+    assert "0 of 2 cells in common differ" in " ".join(found.stdout.split())
+    assert all(len(line) <= 80 for line in found.stdout.splitlines() if "/" not in line)
+    facts = json.loads(ask("compare", other, "--store", store, "--json").stdout)
+    assert (facts["schema"], facts["agree"], facts["only_first"]) == ("runs-compare/1", True, 2)
+    assert list(facts["cells"][0]) == [
+        "task", "learner", "context", "samples", "first", "second", "shared", "unequal", "p_value", "differs",
+    ]  # fmt: skip
+    changed = tmp_path / "changed"
+    with Store(changed) as kept:
+        kept.add([(cells[0], replace(run(cells[0]), steps=7))])
+    differing = ask("compare", changed, "--store", store)
+    assert differing.exit_code == 1
+    assert "1 unequal" in differing.stdout
+    assert ask("compare", store, "--store", store).exit_code == 2
+    assert ask("compare", tmp_path / "nowhere", "--store", store).exit_code == 2
+    assert ask("compare", other, "--store", store, "--level", 2).exit_code == 2

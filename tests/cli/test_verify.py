@@ -49,6 +49,17 @@ def test_json_and_exit_codes(folder):
     assert codes == {0: {"PROVED"}, 1: {"COUNTEREXAMPLE"}}
 
 
+def test_rows_come_one_by_one(folder):
+    """With --rows each length is a line of JSON, and the last line has the rest; --json beside it is refused."""
+    asked = ("--claim", "at least 9 of 1", "--lengths", "3..4", "--read-at", "SEP")
+    lines = [json.loads(line) for line in run(folder, *asked, "--rows").stdout.splitlines()]
+    assert [list(line) for line in lines] == [["length"], ["length"], ["verified"]]
+    assert [line["length"]["length"] for line in lines[:-1]] == [3, 4]
+    assert all(list(line["length"]) == ROW for line in lines[:-1])
+    assert "lengths" not in lines[-1]["verified"]
+    assert run(folder, *asked, "--rows", "--json").exit_code == 2
+
+
 def test_words(folder):
     """A table within 80 columns; a wrong word comes with the lines that show it in transformers."""
     said = [run(folder, "--claim", f"at least {n} of 1", "--lengths", "4", "--read-at", "SEP").stdout for n in (0, 9)]

@@ -1,17 +1,23 @@
 """Who may ask the lab, from which page, and what a page may do. Each law fails when its defence is taken away."""
 
+import io
 import re
+from base64 import b64encode
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from keyhole.serve import Serving, make_app
-from keyhole.serve.guard import COOKIE, Doorkeeper
-from keyhole.serve.limits import BODY
+from keyhole.serve import app as application
+from keyhole.serve.guard import Doorkeeper, cookie_name
+from keyhole.serve.limits import BODY, UPLOAD
 
-OWN = "http://127.0.0.1:8437"
+PORT = 8437
+OWN = f"http://127.0.0.1:{PORT}"
+COOKIE = cookie_name(PORT)
 SAME_ORIGIN = {"Origin": OWN, "Sec-Fetch-Site": "same-origin"}
-CHANGING = ["/begin/sweeps/start", "/jobs/1/cancel"]
+CHANGING = ["/begin/sweeps/start", "/begin/model/verify", "/jobs/1/cancel", "/give/image"]
 
 
 @pytest.fixture
@@ -23,7 +29,7 @@ def serving(tmp_path):
 @pytest.fixture
 def doorkeeper(serving):
     """Its doorkeeper."""
-    return Doorkeeper(serving.session, serving.password)
+    return Doorkeeper(serving.session, serving.password, port=serving.port)
 
 
 @pytest.fixture
@@ -40,8 +46,16 @@ def friend(stranger, serving):
     return stranger
 
 
+@pytest.fixture
+def pixels():
+    """A small image, as numpy.save writes it."""
+    content = io.BytesIO()
+    np.save(content, np.arange(36, dtype=np.uint8).reshape(6, 6))
+    return content.getvalue()
+
+
 @pytest.mark.parametrize(
-    "path", ["/", "/variable", "/ask/variable/variable", "/static/lab.js", "/jobs", "/watch/sweeps"]
+    "path", ["/", "/variable", "/ask/variable/variable", "/static/lab.js", "/jobs", "/watch/sweeps", "/give/image"]
 )
 def test_nothing_is_shown_without_the_cookie(stranger, path):
     """Without the session's cookie every address answers 401 and a sentence."""
@@ -54,6 +68,15 @@ def test_nothing_is_shown_without_the_cookie(stranger, path):
 def test_another_cookie_is_no_cookie(stranger, value):
     """A cookie of the right name with another value lets nobody in."""
     assert stranger.get("/jobs", headers={"Cookie": f"{COOKIE}={value}"}).status_code == 401
+
+
+def test_the_cookie_of_another_lab_is_no_cookie(stranger, serving):
+    """Cookies know no ports: another lab on this machine has a cookie of another name, which opens nothing here."""
+    other = cookie_name(PORT + 1)
+    assert other != COOKIE
+    assert stranger.get("/jobs", headers={"Cookie": f"{other}={serving.session}"}).status_code == 401
+    both = f"{other}=x; {COOKIE}={serving.session}"
+    assert stranger.get("/jobs", headers={"Cookie": both}).status_code == 200
 
 
 def test_the_printed_address_opens_one_browser(stranger, doorkeeper):
@@ -115,10 +138,21 @@ def test_other_pages_change_nothing(friend, path, headers):
     assert friend.get("/jobs").json()["jobs"] == []
 
 
+def test_an_image_of_another_page_is_not_kept(friend, serving, pixels):
+    """A whole image is refused unless it comes from a page of this server, and as JSON; nothing is written of it."""
+    spelled = b64encode(pixels).decode()
+    for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {}):
+        assert friend.post("/give/image", json={"image": spelled}, headers=headers).status_code == 403
+    raw = {**SAME_ORIGIN, "Content-Type": "image/png"}
+    assert friend.post("/give/image", content=pixels, headers=raw).status_code == 403
+    assert not serving.store.exists()
+
+
+@pytest.mark.parametrize("path", CHANGING)
 @pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "multipart/form-data", ""])
-def test_a_form_changes_nothing(friend, kind):
+def test_a_form_changes_nothing(friend, kind, path):
     """Only JSON changes something: no form of another page can send it without being asked first."""
-    answer = friend.post("/begin/sweeps/start", content=b"{}", headers={**SAME_ORIGIN, "Content-Type": kind})
+    answer = friend.post(path, content=b"{}", headers={**SAME_ORIGIN, "Content-Type": kind})
     assert answer.status_code == 403
 
 
@@ -143,6 +177,59 @@ def test_a_long_body_is_cut_off(friend):
         answer = friend.post("/begin/sweeps/start", content=iter(parts), headers=headers)
         assert answer.status_code == 400
     assert friend.get("/jobs").json()["jobs"] == []
+
+
+def test_an_image_is_kept_by_its_content(friend, serving, pixels):
+    """An image gets the name of its content, whatever else is sent, and is the one file of its folder."""
+    sent = {"image": b64encode(pixels).decode(), "name": "../../evil.py", "path": "/etc/passwd"}
+    answers = [friend.post("/give/image", json=sent, headers=SAME_ORIGIN).json()["image"] for _ in range(2)]
+    assert answers[0] == answers[1]
+    assert re.fullmatch(r"[0-9a-f]{32}", answers[0])
+    written = [path.relative_to(serving.store).as_posix() for path in serving.store.rglob("*") if path.is_file()]
+    assert written == [f"lab-images/{answers[0]}/image.npy"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"GIF89a", b"<svg onload=alert(1)>", b"\x93NUMPY", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"PK\x03\x04"],
+)
+def test_what_is_no_image_is_refused_and_not_kept(friend, serving, content):
+    """Neither a PNG nor a JPEG nor an array, or one that ends early: a sentence, and no file."""
+    given = {"image": b64encode(content).decode()}
+    refused = friend.post("/give/image", json=given, headers=SAME_ORIGIN).json()["refused"]
+    assert refused.startswith("The image ")
+    assert not serving.store.exists()
+
+
+@pytest.mark.parametrize("given", [{}, {"image": "%%%"}, {"image": "AAA"}, {"image": 7}, {"picture": "AAAA"}])
+def test_an_image_is_spelled_in_letters(friend, serving, given):
+    """What is no image in base 64 is refused."""
+    answer = friend.post("/give/image", json=given, headers=SAME_ORIGIN)
+    assert answer.status_code == 400 or "refused" in answer.json()
+    assert not serving.store.exists()
+
+
+def test_only_an_image_may_be_long_and_not_too_long(friend, serving, pixels):
+    """A body beyond the usual limit is read at one address alone, and there up to a limit of its own."""
+    headers = {**SAME_ORIGIN, "Content-Type": "application/json"}
+    spelled = b64encode(pixels)
+
+    def send(path, padding):
+        parts = iter([b'{"image": "', spelled, b'"', b" " * padding, b"}"])
+        return friend.post(path, content=parts, headers=headers)
+
+    assert send("/begin/sweeps/start", BODY).status_code == 400
+    assert send("/give/image", UPLOAD).status_code == 400
+    assert not serving.store.exists()
+    assert send("/give/image", BODY).status_code == 200
+
+
+def test_few_images_are_received_at_once(friend, serving, pixels, monkeypatch):
+    """Beyond a number of images under way the next one is refused before it is read."""
+    monkeypatch.setattr(application, "UPLOADS", 0)
+    answer = friend.post("/give/image", json={"image": b64encode(pixels).decode()}, headers=SAME_ORIGIN)
+    assert "receiving other images" in answer.json()["refused"]
+    assert not serving.store.exists()
 
 
 @pytest.mark.parametrize("path", ["/variable", "/static/lab.js", "/ask/variable/variable", "/nothing/here", "/jobs"])
@@ -178,7 +265,7 @@ def test_typed_text_never_becomes_markup(friend):
 
 def test_a_password_opens_as_often_as_it_is_given():
     """With a password of one's own the address can be opened again."""
-    keeper = Doorkeeper("session", "correct horse battery")
+    keeper = Doorkeeper("session", "correct horse battery", port=PORT)
     assert keeper.new_token() == "correct horse battery"
     assert all(keeper.accept("correct horse battery") for _ in range(2))
     assert not keeper.accept("another")

@@ -7,8 +7,10 @@ import pytest
 
 from keyhole.errors import ArgumentError
 from keyhole.serve.events import job_events
-from keyhole.serve.jobs import Jobs
+from keyhole.serve.jobs import KEPT, Jobs
 from keyhole.serve.limits import WAITING
+
+from helpers.tiny_gpt2 import write_gpt2
 
 
 @pytest.fixture
@@ -84,6 +86,77 @@ def test_a_job_that_cannot_be_started_fails_and_the_next_one_runs(jobs, tmp_path
     last = jobs.add("last", ["describe", "x1"])
     assert ended(lost).state == "failed"
     assert ended(last).state == "done"
+
+
+@pytest.fixture
+def limited(tmp_path):
+    """Make a queue with other limits; it is closed at the end."""
+    made = []
+
+    def make(**limits):
+        made.append(Jobs(tmp_path, **limits))
+        return made[-1]
+
+    yield make
+    for queue in made:
+        queue.close()
+
+
+@pytest.mark.slow
+def test_a_job_that_takes_too_long_is_ended(limited, tmp_path):
+    """After the limit of time a job ends as failed, and its log says why."""
+    words = ["learn", "and:3", "--context", "400", "--store", str(tmp_path / "store")]
+    job = ended(limited(seconds=0.3).add("long", words), 30)
+    assert job.state == "failed"
+    assert "the limit of the lab" in job.log.read_text()
+
+
+@pytest.mark.slow
+def test_a_job_that_takes_too_much_memory_fails(limited):
+    """Under a limit that holds no interpreter a job fails, where the system can limit it."""
+    resource = pytest.importorskip("resource")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("this system limits no process from outside")
+    assert ended(limited(memory=2**24).add("large", ["describe", "x1"])).state == "failed"
+
+
+@pytest.mark.slow
+def test_an_answer_may_have_another_exit_code(jobs, tmp_path):
+    """A wrong word is an answer of `verify`: its job is done, and each length is a line of its log."""
+    write_gpt2(tmp_path / "model", seed=3, width=4, scale=0.05)
+    words = ["verify", "--claim=at least 9 of 1", "--lengths=3,4", "--read-at=SEP", "--samples=10", "--time-limit=0.2"]
+    words += ["--rows", "--store", str(tmp_path / "store"), "--", str(tmp_path / "model")]
+    wrong = ended(jobs.add("wrong", words, answered=(0, 1)))
+    assert wrong.state == "done"
+    assert sum('{\\"length\\"' in event for event in heard(wrong)) == 2
+
+
+def test_logs_do_not_pile_up(limited, tmp_path):
+    """Logs that earlier servers left are removed but for the newest; those of jobs that can be asked for stay."""
+    for number in range(KEPT + 40):
+        (tmp_path / f"20200101-000000-1-{number:03}.log").write_text("old")
+    queue = limited()
+    job = queue.add("new", ["describe", "x1"])
+    left = sorted(path.name for path in tmp_path.glob("2020*.log"))
+    assert len(left) == KEPT
+    assert left[-1].endswith(f"-{KEPT + 39:03}.log")
+    ended(job)
+    assert job.log.exists()
+
+
+def test_the_log_of_a_forgotten_job_is_removed(limited):
+    """When a job is too old to be asked for, its log goes with it."""
+    queue = limited()
+    queue.close()  # nothing is started: jobs are ended by hand
+    jobs = []
+    for number in range(KEPT + 2):
+        jobs.append(queue.add(f"job {number}", ["describe", "x1"]))
+        jobs[-1].log.write_text("x")
+        queue.cancel(jobs[-1].number)
+    with pytest.raises(ArgumentError):
+        queue.find(jobs[0].number)
+    assert not jobs[0].log.exists()
+    assert jobs[-1].log.exists()
 
 
 def test_no_such_job(jobs):

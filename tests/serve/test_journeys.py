@@ -1,9 +1,12 @@
 """Every screen of the lab in a browser: what is typed, clicked and started shows, and no page logs an error."""
 
+import json
 import re
+import struct
 import subprocess
 import sys
 import time
+import zlib
 from contextlib import contextmanager
 
 import numpy as np
@@ -13,7 +16,9 @@ from safetensors.numpy import save_file
 from keyhole.api.learn import learn
 from keyhole.api.runs import runs
 
+from helpers import tiny_checkpoints as tiny
 from helpers.browsing import open_browser
+from helpers.tiny_gpt2 import write_gpt2
 
 pytestmark = pytest.mark.extra("a browser")
 WIDTHS = (400, 1400)
@@ -55,12 +60,20 @@ def started(folder, *words):
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """A lab with one model, and its folder."""
+    """A lab with models of matrices alone, of images and of words, and its folder."""
     folder = tmp_path_factory.mktemp("journeys")
     rng = np.random.default_rng(0)
     arrays = {f"blocks.0.attn.W_{name}": rng.normal(size=(2, 4, 3)) for name in "QKV"}
     save_file(arrays | {"blocks.0.attn.W_O": rng.normal(size=(2, 3, 4))}, folder / "model.safetensors")
-    with started(folder, "--model", str(folder / "model.safetensors")) as (address, _):
+    arrays, config = tiny.vit()
+    (folder / "vit").mkdir()
+    save_file(arrays, folder / "vit" / "model.safetensors")
+    (folder / "vit" / "config.json").write_text(json.dumps(config))
+    scaling = {"image_mean": 0.5, "image_std": 0.25, "size": {"height": 6, "width": 6}}
+    (folder / "vit" / "preprocessor_config.json").write_text(json.dumps(scaling))
+    write_gpt2(folder / "words", seed=3, width=4, scale=0.05)
+    named = [f"--model={folder / name}" for name in ("model.safetensors", "vit", "words")]
+    with started(folder, *named) as (address, _):
         yield folder, address
 
 
@@ -83,7 +96,8 @@ def visited(visitor, address, path, width=1400):
     errors, others = [], []
     page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda asked: others.append(asked.url) if not asked.url.startswith((origin, "data:")) else None)
+    own = (origin, f"blob:{origin}", "data:")
+    page.on("request", lambda asked: others.append(asked.url) if not asked.url.startswith(own) else None)
     page.goto(f"{origin}/{path}")
     yield page
     page.close()
@@ -118,9 +132,10 @@ def test_a_formula_is_typed_and_attention_moves(visitor, lab, width):
         until(again, "document.getElementById('says').textContent.includes('says 1')")
 
 
-def test_a_bad_formula_shows_its_sentence(visitor, lab):
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_bad_formula_shows_its_sentence(visitor, lab, width):
     """A formula that does not parse shows its sentence, and markup in it stays text."""
-    with visited(visitor, lab[1], "variable") as page:
+    with visited(visitor, lab[1], "variable", width) as page:
         page.wait_for_selector("button.cell")
         page.fill("[name=formula]", "x1 & <img src=x onerror=alert(1)>")
         page.wait_for_selector("#refusal:not([hidden])")
@@ -142,9 +157,10 @@ def test_a_training_is_watched_resumed_and_certified(visitor, lab, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_training_is_cancelled(visitor, lab):
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_training_is_cancelled(visitor, lab, width):
     """A run that is stopped says so."""
-    with visited(visitor, lab[1], "training?task=parity:3&context=400&samples=4000") as page:
+    with visited(visitor, lab[1], "training?task=parity:3&context=400&samples=4000", width) as page:
         page.click("button[type=submit]")
         page.wait_for_selector("#cancel:not([disabled])")
         page.click("#cancel")
@@ -175,6 +191,62 @@ def test_tokens_come_one_by_one(visitor, lab, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def png(side, level):
+    """A grey picture of this side, written out by hand."""
+
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    rows = b"".join(b"\0" + bytes((level + row * place) % 256 for place in range(side)) for row in range(side))
+    header = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_an_image_is_dropped_in(visitor, lab, width):
+    """A picture that is dropped lies below a head's attention; another is chosen; what is none shows a sentence."""
+    pytest.importorskip("PIL")
+    with visited(visitor, lab[1], "model?model=2", width) as page:
+        page.wait_for_selector("#drop:not([hidden])")
+        made = """(bytes) => { const moved = new DataTransfer();
+            moved.items.add(new File([new Uint8Array(bytes)], "../<b>x.png", { type: "image/png" })); return moved; }"""
+        page.dispatch_event("#drop", "drop", {"dataTransfer": page.evaluate_handle(made, list(png(24, width % 200)))})
+        page.wait_for_selector("#map svg image")
+        assert page.locator("#map .patch").count() == 4
+        first, said = page.url, page.inner_text("#map p")
+        page.locator("#map .patch").nth(2).click()
+        until(page, "document.querySelector('#map p').textContent.startsWith('Patch 2, 1 looks')")
+        assert said.startswith("[CLS] looks")
+        page.set_input_files("[name=picture]", {"name": "y.png", "mimeType": "image/png", "buffer": png(30, 7)})
+        until(page, f"location.href !== {first!r}")
+        page.locator("#use .headcell").nth(1).click()
+        until(page, "document.getElementById('which').textContent === '1-2'")
+        page.reload()
+        page.wait_for_selector("#map .patch")
+        page.set_input_files("[name=picture]", {"name": "y.png", "mimeType": "image/png", "buffer": b"<b>no</b>"})
+        page.wait_for_selector("#refusal:not([hidden])")
+        assert "no PNG" in page.inner_text("#refusal")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(("width", "least", "found"), [(400, 0, "wrong from T = 3"), (1400, 9, "proved for 3 lengths")])
+def test_verdicts_come_length_by_length(visitor, lab, width, least, found):
+    """A claim is broken or proved at each length; a reload follows the same job; a bad claim shows its sentence."""
+    asked = f"model?model=3&lengths=3..5&read-at=SEP&claim=at+least+{least}+of+1"
+    with visited(visitor, lab[1], asked, width) as page:
+        page.wait_for_selector("#verify:not([hidden])")
+        page.click("#claim button[type=submit]")
+        until(page, "document.querySelectorAll('#verdicts tbody tr').length === 3", seconds=60)
+        until(page, f"document.getElementById('verify-says').textContent.includes({found!r})")
+        said = page.inner_text("#verify-says")
+        page.reload()
+        until(page, f"document.getElementById('verify-says').textContent === {said!r}")
+        page.fill("#claim [name=claim]", "automaton:/etc/passwd")
+        page.click("#claim button[type=submit]")
+        page.wait_for_selector("#refusal:not([hidden])")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_model_of_the_command_line_is_drawn(visitor, lab, width):
     """The heads of a named model are a grid; what the model cannot be asked is a sentence."""
@@ -183,9 +255,10 @@ def test_a_model_of_the_command_line_is_drawn(visitor, lab, width):
         assert page.locator("#norms .headcell").count() == 2
 
 
-def test_claims_are_cards(visitor, lab):
+@pytest.mark.parametrize("width", WIDTHS)
+def test_claims_are_cards(visitor, lab, width):
     """Every claim is a card with its prediction."""
-    with visited(visitor, lab[1], "claims") as page:
+    with visited(visitor, lab[1], "claims", width) as page:
         page.wait_for_selector("article")
         assert page.locator("article").count() >= 30
 

@@ -36,6 +36,27 @@ def test_no_whole_number(given):
         Query({"T": given}).whole("T", 1, 100, 7)
 
 
+@given(st.text(alphabet="0123456789.,- x", max_size=30))
+def test_lengths_are_in_range_or_refused(text):
+    """Whatever is typed, lengths come back in order, each once, within their limits, or a sentence."""
+    try:
+        lengths = Query({"lengths": text}).lengths("lengths", 20, 300)
+    except ArgumentError:
+        return
+    assert lengths == sorted(set(lengths))
+    assert len(lengths) <= 20
+    assert all(1 <= length <= 300 for length in lengths)
+
+
+def test_lengths_are_lists_and_ranges():
+    """Numbers between commas and ranges with both ends; nothing gives none."""
+    assert Query({"lengths": "3..5, 9,4"}).lengths("lengths", 20, 300) == [3, 4, 5, 9]
+    assert Query({}).lengths("lengths", 20, 300) == []
+    for bad in ("0", "5..3", "1..301", "1..21", "a", "1,,2", "1...3"):
+        with pytest.raises(ArgumentError):
+            Query({"lengths": bad}).lengths("lengths", 20, 300)
+
+
 def test_long_text_is_refused():
     """A text beyond its limit is refused, and steering characters are shown as codes."""
     with pytest.raises(ArgumentError, match="at most 3"):

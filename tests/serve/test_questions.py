@@ -1,5 +1,8 @@
 """The lab's answers are those of the public functions, within its limits; what is out of range is a sentence."""
 
+import io
+import json
+
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -9,37 +12,50 @@ from keyhole.api.bound import bound
 from keyhole.api.compile import compile as compile_function
 from keyhole.api.describe import describe
 from keyhole.api.follow import follow
+from keyhole.api.heads import heads
 from keyhole.api.learn import learn
 from keyhole.api.respond import respond
 from keyhole.api.stored_sweeps import stored_sweeps
 from keyhole.claims.reproduction import list_claims
 from keyhole.errors import ArgumentError, KeyholeError
 from keyhole.serve import Serving, make_app
-from keyhole.serve.guard import COOKIE
+from keyhole.serve.guard import cookie_name
+from keyhole.serve.images import keep_image
 from keyhole.serve.limits import CONTEXT, SPARSITY
 from keyhole.serve.query import Query
+from keyhole.serve.screens.model import verify
 from keyhole.serve.screens.sweeps import start as start_sweep
 from keyhole.serve.screens.training import start as start_training
+
+from helpers import tiny_checkpoints as tiny
+from helpers.tiny_gpt2 import write_gpt2
 
 OWN = "http://127.0.0.1:8437"
 
 
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory):
-    """A server with a store of a small sweep and one model."""
+    """A server with a store of a small sweep, and models of matrices alone, of images and of words."""
     folder = tmp_path_factory.mktemp("lab")
     learn("and:2", [8, 16], learner="elimination", budget=12, store=folder / "store", workers=1)
     rng = np.random.default_rng(0)
     arrays = {f"blocks.0.attn.W_{name}": rng.normal(size=(2, 4, 3)) for name in "QKV"}
     save_file(arrays | {"blocks.0.attn.W_O": rng.normal(size=(2, 3, 4))}, folder / "model.safetensors")
-    return Serving(folder / "store", folder / "report", (str(folder / "model.safetensors"),))
+    arrays, config = tiny.vit()
+    (folder / "vit").mkdir()
+    save_file(arrays, folder / "vit" / "model.safetensors")
+    (folder / "vit" / "config.json").write_text(json.dumps(config))
+    (folder / "vit" / "preprocessor_config.json").write_text(json.dumps({"image_mean": 0.5, "image_std": 0.25}))
+    write_gpt2(folder / "words", seed=3, width=4, scale=0.05)
+    models = tuple(str(folder / name) for name in ("model.safetensors", "vit", "words"))
+    return Serving(folder / "store", folder / "report", models)
 
 
 @pytest.fixture(scope="module")
 def ask(serving):
     """Ask a question of the lab."""
     with TestClient(make_app(serving), base_url=OWN) as client:
-        client.cookies.set(COOKIE, serving.session, domain="127.0.0.1")
+        client.cookies.set(cookie_name(serving.port), serving.session, domain="127.0.0.1")
         yield lambda path, **words: client.get(f"/ask/{path}", params=words).json()
 
 
@@ -115,10 +131,52 @@ def test_sweeps_of_the_store_are_shown(ask, serving):
 
 def test_models_are_named_by_numbers(ask):
     """A model of the command line is read; another number, or a path, is refused."""
-    assert ask("model/models")["models"] == ["model.safetensors"]
+    assert ask("model/models")["models"] == ["model.safetensors", "vit", "words"]
     assert len(ask("model/norms", model=1)["heads"]) == 2
-    assert "refused" in ask("model/norms", model=2)
+    assert "refused" in ask("model/norms", model=4)
     assert "refused" in ask("model/norms", model="/etc/passwd")
+
+
+def test_a_model_says_what_it_can_be_asked(ask):
+    """Only a model of patches is given images, and only one layer of tokens is verified."""
+    asked = [ask("model/norms", model=number) for number in (1, 2, 3)]
+    assert [each["reads_images"] for each in asked] == [False, True, False]
+    assert [each["verifiable"] for each in asked] == [False, False, True]
+
+
+def test_an_image_is_read_as_at_the_terminal(ask, serving):
+    """The heads on an image that was dropped in are those of `heads` on the same pixels; its patches have a grid."""
+    pixels, content = np.random.default_rng(1).integers(0, 256, (6, 6)).astype(np.uint8), io.BytesIO()
+    np.save(content, pixels)
+    name = keep_image(serving.store, content.getvalue())
+    answer = ask("model/attention", model=2, image=name, layer=1, head=2)
+    own = heads(serving.models[1], images=pixels[None], head=(0, 1), controls=False)
+    assert answer["map"]["weights"] == own.shown.weights.tolist()
+    assert answer["map"]["grid"] == [2, 2]
+    assert "reads none" in ask("model/attention", model=3, image=name)["refused"]
+
+
+@pytest.mark.parametrize("name", ["..", "../../etc", "/etc", "a" * 32, "A" * 32, "0" * 31, "<b>", "lab-images"])
+def test_no_image_by_a_path(ask, name):
+    """An image is asked for by the digest of its content; what is none, or is not kept, is a sentence."""
+    assert "drop" in ask("model/attention", model=2, image=name)["refused"]
+
+
+@pytest.mark.parametrize("claim", ["automaton:/etc/passwd", " automaton: x.json", "majority:x", "", "x" * 201])
+def test_a_claim_names_no_file(serving, claim):
+    """A claim that would be read from a file is refused: no path comes from the browser."""
+    with pytest.raises(ArgumentError):
+        verify(Query({"model": "3", "claim": claim, "lengths": "3"}), serving)
+
+
+def test_a_claim_is_words_of_its_own(serving):
+    """What is typed reaches the command as values, never as options of its own; the model is the command line's."""
+    typed = {"model": "3", "claim": "first is 1", "lengths": "1..3,9", "read-at": "--store=/x", "before": "-x"}
+    command = verify(Query(typed), serving)
+    assert "--lengths=1,2,3,9" in command.words
+    assert "--read-at=--store=/x" in command.words
+    assert command.words[-2:] == ("--", serving.models[2])
+    assert command.answered == (0, 1)
 
 
 def test_claims_are_listed(ask):
@@ -144,6 +202,7 @@ def test_claims_are_listed(ask):
         ("latent/context", {"model": "gaussian", "bandwidth": "T^T"}),
         ("latent/context", {"model": "gaussian", "attention": "none,such"}),
         ("model/attention", {"text": ""}),
+        ("model/attention", {"model": 2, "image": "0" * 32}),
         ("model/attention", {"text": "a" * 3000}),
     ],
 )

@@ -22,11 +22,11 @@ WEIGHTS = Figure(
 )
 
 
-def finding(name, kind, verdict="holds", **outcome):
+def finding(name, kind, verdict="holds", shipped="", **outcome):
     """The record of a finding with little in it."""
     claim = Claim(
         id=name, title=f"The claim {name}", statement="It is <so> & more.", formula=r"a\le b", kind=kind,
-        source="keyhole", prediction="it holds", could_fail="if not", papers=(EDELMAN_2022,),
+        source="keyhole", prediction="it holds", could_fail="if not", papers=(EDELMAN_2022,), shipped=shipped,
     )  # fmt: skip
     seen = Outcome(
         **{"verdict": verdict, "measurement": "seen </script>", "numbers": {"x": 1.5}, "interval": "none", **outcome}
@@ -75,6 +75,49 @@ def test_measured_and_proved_are_marked_and_counted_apart():
     assert "2 have a proof" in page
     for name, kind in (("alpha", "measured"), ("beta", "inequality"), ("gamma", "identity"), ("delta", "replication")):
         assert f'<span class="kind">{kind}</span>' in page.split(f'<article id="{name}"')[1].split("</article>")[0]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "line"),
+    [
+        (["holds"], "The claim that answers it holds."),
+        (["fails here"], "The claim that answers it fails here."),
+        (["holds", "holds"], "All 2 claims that answer it hold."),
+        (["undecided at this scale"] * 2, "All 2 claims that answer it are undecided at this scale."),
+        (
+            ["fails here", "holds", "holds"],
+            "Of 3 claims that answer it, 2 hold, 1 fails here (The claim c0).",
+        ),
+        (
+            ["holds with a caveat", "not measured here", "not measured here"],
+            "Of 3 claims that answer it, 1 holds with a caveat, 2 were not measured here (The claim c1; The claim c2).",
+        ),
+    ],
+)
+def test_each_sentence_is_answered_in_one_line(verdicts, line):
+    """What was found of a sentence stands in the summary and above its claims; what does not hold is named."""
+    findings = [finding(f"c{number}", "measurement", verdict) for number, verdict in enumerate(verdicts)]
+    told = {"says": "So.", "place": "abstract", "claims": [one["claim"]["id"] for one in findings], "missing": ""}
+    page = render(findings, [{"title": "A paper", "paper": "P", "sentences": [told]}], [], REFERENCES)
+    assert page.count(f"<strong>Found:</strong> {line}") == 2
+
+
+def test_what_is_shipped_is_marked():
+    """A finding that rests on data of the repository says so beside its verdict and where it leads the page."""
+    long = finding("registered-growth", "measurement", shipped="rows of a <long> run", figures=(WEIGHTS,))
+    page = render((long, FINDINGS[2]), (last("registered-growth", "gamma"),), [], REFERENCES)
+    article = page.split('<article id="registered-growth"')[1].split("</article>")[0]
+    assert "long run, shipped with keyhole" in article
+    assert "rows of a &lt;long&gt; run" in article
+    assert "shipped with keyhole" in page.split('class="leads"')[1].split("</figure>")[0]
+    assert "shipped with keyhole" not in page.split('<article id="gamma"')[1]
+
+
+def test_the_leading_figures_say_what_was_found():
+    """A figure at the head of the page has its finding as its text for those who do not see it."""
+    lead = finding("conjunctions-uniform", "measurement", "fails here", measurement="m* <grew>.", figures=(WEIGHTS,))
+    page = render((lead,), (last("conjunctions-uniform"),), [], REFERENCES)
+    assert "fails here: m* &lt;grew&gt;." in page.split('class="leads"')[1].split("</figure>")[0]
 
 
 def test_what_is_not_measured_here_counts_neither_way():

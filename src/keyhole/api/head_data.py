@@ -12,7 +12,9 @@ from keyhole.api.opening import Source, array_of, tokens_of_bits
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.images import read_images
 from keyhole.files.reading import parse_json, read_text
-from keyhole.pretrained import Given, Pieces, Prepared, Runs, TextReader, patches, text_reader
+from keyhole.pretrained import Checkpoint, Given, Pieces, Prepared, Runs, TextReader, patches, text_reader
+
+MOST_PATCHES = 2**14  # of an image: every head weighs each against each
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +27,7 @@ class HeadData:
     give: Callable[[int], Given]
     spell: Callable[[int], tuple[str, ...]]
     ordered: bool  # whether rows are a sequence
+    grid: tuple[int, int] | None = None  # of an image: its patches down and across, which are the last rows
 
     def first_alone(self) -> "HeadData":
         """The same, where only the first row is looked at as a query."""
@@ -104,19 +107,35 @@ def text_data(model: Runs, text: str | Path | Sequence[str], longest: int) -> He
 
 def image_data(model: Prepared, images: str | Path | np.ndarray) -> HeadData:
     """Images as inputs of patches, which are no sequence."""
-    rows = image_rows(model, images)
-    return _features(model, rows, f"{len(rows)} images", ordered=False)
+    rows, grid = _cut(model, images)
+    return replace(_features(model, rows, f"{len(rows)} images", ordered=False), grid=grid)
 
 
 def image_rows(model: Prepared, images: str | Path | np.ndarray) -> np.ndarray:
     """Images of a folder, of one file or of an array, cut into the model's patches: (n, count, numbers)."""
+    return _cut(model, images)[0]
+
+
+def reads_images(checkpoint: Checkpoint) -> bool:
+    """Whether a model reads patches of one or three channels."""
+    features = checkpoint.embedding.features
+    return checkpoint.embedding.tokens is None and features is not None and _channels(features.inputs) > 0
+
+
+def _channels(numbers: int) -> int:
+    """The channels of a square patch of so many numbers, one or three; 0 where it is no such square."""
+    return next((n for n in (1, 3) if numbers >= n and isqrt(numbers // n) ** 2 * n == numbers), 0)
+
+
+def _cut(model: Prepared, images: str | Path | np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
+    """The patches of images, and how many there are down and across."""
     features = model.checkpoint.embedding.features
     if features is None:
         raise DataError(f"Images were given, and {model.checkpoint.source} reads none.")
     scaling = _image_settings(model)
     if not isinstance(images, np.ndarray) and Path(images).is_dir():
-        channels = next((n for n in (1, 3) if isqrt(features.inputs // n) ** 2 * n == features.inputs), 0)
-        array = read_images(Path(images), channels, _size(scaling), _whole(scaling.get("resample"), 2))
+        shape, filtered = _size(scaling), _whole(scaling.get("resample"), 2)
+        array = read_images(Path(images), _channels(features.inputs), shape, filtered)
     else:
         array = array_of(images, "images")
     array = array[:, None] if array.ndim == 3 else array
@@ -124,15 +143,20 @@ def image_rows(model: Prepared, images: str | Path | np.ndarray) -> np.ndarray:
         raise DataError(
             f"Images of shape {array.shape} were given; {model.checkpoint.source} reads (n, channels, height, width)."
         )
-    if array.dtype.kind != "f":
-        array = _scaled(array, scaling)
     side = isqrt(features.inputs // array.shape[1])
     if side * side * array.shape[1] != features.inputs:
         raise DataError(
             f"The model reads {features.inputs} numbers of each patch, which are no squares of {array.shape[1]} "
             "channels; give images with the channels that it was trained on."
         )
-    return np.asarray(patches(array, side))
+    grid = array.shape[2] // side, array.shape[3] // side
+    if grid[0] * grid[1] > MOST_PATCHES:
+        raise DataError(
+            f"An image of {array.shape[2]} × {array.shape[3]} is {grid[0] * grid[1]:,} patches, and at most "
+            f"{MOST_PATCHES:,} are read; make it smaller, or say the model's image_size in its settings."
+        )
+    scaled = array if array.dtype.kind == "f" else _scaled(array, scaling)
+    return np.asarray(patches(scaled, side)), grid
 
 
 def _image_settings(model: Prepared) -> Mapping[str, Any]:

@@ -50,6 +50,7 @@ class HeadMap:
     head: int
     rows: tuple[str, ...]
     weights: np.ndarray  # (T, T): row t is what t attends to
+    grid: tuple[int, int] | None = None  # of an image: its patches down and across, which are the last rows
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -254,6 +255,8 @@ def heads(
     else:
         data = text_data(model, [] if text is None else text, longest)
     data = data.first_alone() if queries == "first" else data
+    if head is not None:
+        _require_drawable(data, line)
     names = list(controlling) if controls else []
     of = len(data.lengths) * (1 + len(names))
     use = head_use(model, data.lengths, data.give, ordered=data.ordered, watch=part_of(watch, "trained", 0, of))
@@ -312,13 +315,17 @@ def part_of(watch: Watch, name: str, before: int, of: int) -> Watch:
     return told
 
 
-def _shown(model: Runs, data: HeadData, head: tuple[int, int], line: int) -> HeadMap:
+def _require_drawable(data: HeadData, line: int) -> None:
+    """Refuse a map of an input that is not there, or is too long to be drawn, before anything is run."""
     if not 1 <= line <= len(data.lengths):
         raise ArgumentError(f"Input {line} was to be drawn, and there are {len(data.lengths)}, counted from 1.")
     if data.lengths[line - 1] > LONGEST_DRAWN:
         raise ArgumentError(
             f"Input {line} has {data.lengths[line - 1]} rows, and maps of up to {LONGEST_DRAWN} are drawn."
         )
+
+
+def _shown(model: Runs, data: HeadData, head: tuple[int, int], line: int) -> HeadMap:
     kept: list[np.ndarray] = []
 
     def look(layer: int, maps: np.ndarray) -> None:
@@ -327,4 +334,4 @@ def _shown(model: Runs, data: HeadData, head: tuple[int, int], line: int) -> Hea
 
     rows, visible = filled([data.give(line - 1).rows])
     model.run(rows, visible, look)
-    return HeadMap(head[0], head[1], data.spell(line - 1), kept[0])
+    return HeadMap(head[0], head[1], data.spell(line - 1), kept[0], data.grid)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
 from keyhole.api.asking import check_arguments
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.api.sample_complexity import SampleComplexity
@@ -19,6 +20,7 @@ from keyhole.lab.laws import LAWS, GrowthLaw, LawVerdict, comparable, compare_la
 from keyhole.lab.learners import (
     PRESET_DISTRIBUTIONS,
     CountsSteps,
+    DeepLearner,
     Learner,
     OnlineLearner,
     TransformerLearner,
@@ -223,18 +225,19 @@ def _named(
     learners: Sequence[str | Learner], preset: str, settings: Mapping[str, str | float | None]
 ) -> dict[str, Learner]:
     """The learners by what a person calls them: a transformer with its preset, others of one name numbered."""
-    if (preset != "default" or settings) and not any(_preset_of(given, preset) for given in learners):
-        what = f"The preset {preset!r} was" if preset != "default" else "Settings of the transformer were"
-        raise ArgumentError(f"{what} given, and no transformer is asked; leave them out.")
+    if preset != "default" and not any(_preset_of(given, preset) for given in learners):
+        raise ArgumentError(f"The preset {preset!r} was given, and no transformer is asked; leave it out.")
+    if settings and not any(_preset_of(given, preset) or _has_settings(given) for given in learners):
+        raise ArgumentError("Settings of the transformer were given, and no transformer is asked; leave them out.")
     by_name: dict[str, Learner] = {}
+    words = [f"{name} = {value}" for name, value in settings.items()]
     for given in learners:
         if own := _preset_of(given, preset):
-            learner = learner_named(f"transformer:{own}")
-            if settings and isinstance(learner, TransformerLearner):
-                learner = replace(learner, settings=change_settings(learner.settings, settings))
-            name = f"transformer ({', '.join([own, *(f'{name} = {value}' for name, value in settings.items())])})"
+            learner = _with_settings(learner_named(f"transformer:{own}"), settings)
+            name = f"transformer ({', '.join([own, *words])})"
         elif isinstance(given, str):
-            name, learner = given, learner_named(given)
+            learner = _with_settings(learner_named(given), settings)
+            name = f"{given} ({', '.join(words)})" if words and _has_settings(given) else given
         else:
             name, learner = given.name, given
         if learner in by_name.values():
@@ -242,6 +245,18 @@ def _named(
         same = sum(other.split(" #")[0] == name for other in by_name)
         by_name[f"{name} #{same + 1}" if same else name] = learner
     return by_name
+
+
+def _with_settings(learner: Learner, settings: Mapping[str, str | float | None]) -> Learner:
+    """A transformer, of one layer or of several, with these settings changed; any other learner as it is."""
+    if not settings or not isinstance(learner, TransformerLearner | DeepLearner):
+        return learner
+    return replace(learner, settings=change_settings(learner.settings, settings))
+
+
+def _has_settings(learner: str | Learner) -> bool:
+    """Whether a transformer of several layers, or one from a start of its own, is named."""
+    return isinstance(learner, str) and learner.partition(":")[0] in {"deep", "started"}
 
 
 def _preset_of(learner: str | Learner, preset: str) -> str:

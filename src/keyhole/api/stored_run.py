@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
 from keyhole.attention import Model
 from keyhole.boolean import SymbolLaw
 from keyhole.errors import AssumptionError

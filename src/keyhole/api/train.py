@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from keyhole.api.asking import check_arguments
+from keyhole.api.compiled_start import CompiledStart
 from keyhole.api.result import Result
 from keyhole.attention import Model, dense, tabulate
 from keyhole.decimals import percent
@@ -17,13 +18,14 @@ from keyhole.figure import Axis, Figure, Row
 from keyhole.files.paths import home
 from keyhole.lab import SparseTask
 from keyhole.lab.laws import course_figure
-from keyhole.lab.learners import TransformerLearner, change_settings, transformer_with_preset
+from keyhole.lab.learners import StartedLearner, TransformerLearner, change_settings, transformer_with_preset
 from keyhole.lab.runs import RunSpec, RunSummary, Store, data_of, make_run
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Column, Document, Facts, Grid, Lines
 
 IDENTITY = 10  # letters shown of a run's name
 PROBED = 64  # inputs over which the attention of a frame is averaged
+STARTS = ("random", "compiled")
 LONGEST = 4096  # context: every frame has a number for each position
 COLUMNS = {
     "step": "step",
@@ -40,17 +42,19 @@ NOTE = (
 )
 
 
+Shares = tuple[tuple[float, ...], ...]  # a row per head: the mean share of each position
+
+
 @dataclass(frozen=True)
 class Frame:
     """Training at one step."""
 
     readings: Mapping[str, float]  # step, loss, accuracies, attention on relevant positions, Fourier weight, norms
-    attention: tuple[tuple[float, ...], ...]  # a row per head: the mean share of each position
+    attention: Shares
 
     def record(self) -> dict[str, Any]:
         """The frame as plain values, shares with four decimals."""
-        shares = [[round(share, 4) for share in row] for row in self.attention]
-        return {"readings": dict(self.readings), "attention": shares}
+        return {"readings": dict(self.readings), "attention": _rounded(self.attention)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,12 +67,21 @@ class Trained(Result):
     run: RunSummary
     positions: tuple[int, ...]  # the relevant ones, which the learner was not told
     function: str
+    start: Shares  # the attention before the first step
     frames: tuple[Frame, ...]
+    started_from: str = "random"  # or compiled: the weights of the function itself
+
+    @property
+    def best_head(self) -> int:
+        """The head that looks most at the relevant positions in the end."""
+        shares = [sum(row[place] for place in self.positions) for row in self.frames[-1].attention]
+        return shares.index(max(shares))
 
     @property
     def summary(self) -> str:
-        """Whether it learned the function, and from how much."""
-        outcome = "learned" if self.run.success else "did not learn"
+        """Whether it learned the function (from compiled weights: kept it), and from how much."""
+        words = ("kept", "lost") if self.started_from == "compiled" else ("learned", "did not learn")
+        outcome = words[0] if self.run.success else words[1]
         return f"{outcome} {self.function} from {self.run.samples} samples, T = {self.run.context}"
 
     def record(self) -> dict[str, Any]:
@@ -77,15 +90,16 @@ class Trained(Result):
             "run": vars(self.run),
             "positions": self.positions,
             "function": self.function,
+            "started_from": self.started_from,
+            "start": _rounded(self.start),
             "frames": [frame.record() for frame in self.frames],
         }
 
     def document(self) -> Document:
         """The readings, a row per frame, and what came of it."""
         rows = [[_reading(name, frame.readings[name]) for name in COLUMNS] for frame in self.frames]
-        last = np.array(self.frames[-1].attention)
-        best = int(last[:, list(self.positions)].sum(axis=1).argmax()) if self.positions else 0
-        share = float(last[best, list(self.positions)].sum()) if self.positions else 0.0
+        best = self.best_head
+        share = sum(self.frames[-1].attention[best][place] for place in self.positions)
         right = percent(self.run.accuracy, 2)
         looks = f"{percent(share)} of its attention to the {len(self.positions)} relevant positions"
         return (
@@ -108,8 +122,7 @@ class Trained(Result):
 
     def attention_figure(self) -> Figure:
         """The attention of the head that looks most at relevant positions: a row per step, a column per position."""
-        last = np.array(self.frames[-1].attention)
-        best = int(last[:, list(self.positions)].sum(axis=1).argmax()) if self.positions else 0
+        best = self.best_head
         rows: tuple[Row, ...] = tuple(
             {"step": str(int(frame.readings["step"])), "position": str(place), "attention": share}
             for frame in self.frames
@@ -125,6 +138,27 @@ class Trained(Result):
             colour=Axis("attention", "share"),
         )
 
+    def before_and_after(self) -> Figure:
+        """The attention of the head that looks most at relevant positions, before the first step and after the last."""
+        best, relevant = self.best_head, set(self.positions)
+        rows: list[Row] = []
+        for place, share in enumerate(self.start[best]):
+            rows.append({"position": place, "share": share, "none": 0.0, "when": "before training"})
+        for place, share in enumerate(self.frames[-1].attention[best]):
+            which = "relevant position" if place in relevant else "any other position"
+            rows.append({"position": place, "share": share, "none": 0.0, "when": f"after training, {which}"})
+        return Figure(
+            title="Where a head looks, before and after training",
+            subtitle=f"head {best + 1}, which {self.summary}; mean over {PROBED} inputs",
+            kind="points",
+            rows=tuple(rows),
+            x=Axis("position", "position"),
+            y=Axis("share", "share of the attention"),
+            colour=Axis("when", "", "category"),
+            low="none",
+            high="share",
+        )
+
 
 @check_arguments
 def train(
@@ -135,6 +169,7 @@ def train(
     preset: str = "default",
     settings: Mapping[str, str | float | None] = MappingProxyType({}),
     law: str = "uniform",
+    start: str = "random",
     seed: int = 0,
     store: str | Path | None = None,
     watch: Watch = ignore,
@@ -143,25 +178,30 @@ def train(
 
     The run is the one that `learn` makes for the same task, context, size and seed. `watch` hears of every reading; the
     detail of the event is a `Frame`. The learner is not told which positions are relevant; the result tells you.
+    With the start "compiled" it is: the network, without norms or residual, starts from weights that compute the
+    function exactly, and the question is whether training keeps them.
     """
     if not 1 <= context <= LONGEST:
         raise ArgumentError(f"A context of {context} was to be watched; use 1 to {LONGEST:,}.")
     if samples < 1 or seed < 0:
         raise ArgumentError(f"{samples} samples and the seed {seed} were given; use at least 1 sample, a seed from 0.")
-    learner = transformer_with_preset(preset)
-    if settings:
-        learner = TransformerLearner(change_settings(learner.settings, settings))
+    learner = _learner(preset, settings, start)
     spec = RunSpec(SparseTask(task, law), learner, context, samples, seed)
     instance, _ = data_of(spec)
     inputs = instance.inputs(PROBED, np.random.default_rng([seed, 1]))
     steps = learner.settings.steps
     frames: list[Frame] = []
+    first: list[Shares] = []
 
     def notice(readings: Mapping[str, float], weights: Mapping[str, np.ndarray]) -> None:
         from keyhole.lab.learners.training.network import model_of  # imports jax
 
-        frames.append(Frame(dict(readings), mean_attention(model_of(learner.settings, weights), inputs)))
+        shares = mean_attention(model_of(learner.settings, weights), inputs)
         step = int(readings["step"])
+        if step == 0:
+            first.append(shares)
+            return
+        frames.append(Frame(dict(readings), shares))
         watch(Progress(step, steps, "training steps", detail=frames[-1], milestone=True))
 
     folder = home(store)
@@ -169,7 +209,7 @@ def train(
     made = make_run(spec, True, notice)  # noqa: FBT003  (weights are kept)
     with Store(folder) as kept:
         row = kept.add([(spec, made)])[spec.identity]
-    return Trained(row, made.positions, made.function, tuple(frames))
+    return Trained(row, made.positions, made.function, first[0], tuple(frames), start)
 
 
 def _reading(name: str, value: float) -> str:
@@ -177,7 +217,25 @@ def _reading(name: str, value: float) -> str:
     return percent(value) if name in SHARES else f"{value:.4g}"
 
 
-def mean_attention(model: Model, inputs: np.ndarray) -> tuple[tuple[float, ...], ...]:
+def _learner(preset: str, settings: Mapping[str, str | float | None], start: str) -> TransformerLearner:
+    """The transformer with these settings, from its usual start or from compiled weights."""
+    if start not in STARTS:
+        raise ArgumentError(f"There is no start {start!r}; there are {', '.join(STARTS)}.")
+    if start == "random":
+        learner = transformer_with_preset(preset)
+        return TransformerLearner(change_settings(learner.settings, settings)) if settings else learner
+    if preset != "default":
+        raise ArgumentError(f"The preset {preset!r} was given with compiled weights, which have settings of their own.")
+    started = StartedLearner(start=CompiledStart())
+    return StartedLearner(change_settings(started.settings, settings), start=started.start)
+
+
+def _rounded(shares: Shares) -> list[list[float]]:
+    """Shares with four decimals."""
+    return [[round(share, 4) for share in row] for row in shares]
+
+
+def mean_attention(model: Model, inputs: np.ndarray) -> Shares:
     """The share of the attention of [CLS] that each position gets, averaged over inputs; a row per head."""
     tables = dense(tabulate(model))
     places = np.arange(inputs.shape[1])

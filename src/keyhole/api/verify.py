@@ -167,6 +167,7 @@ def verify(
     last symbol where `read_at` is None, or at the first token of `before` with `read_first`. `answers` are the tokens
     for false and true (the first and the last of the alphabet, if not said; several of one answer as "no|No", of which
     the mean logit counts); the right one must win against the other one and all of `among`. A tie counts as wrong.
+    `watch` hears of each length when it is done; the detail of the event is its `LengthVerdict`.
     `where` restricts the claim to the words of another property. Verdicts are kept in the store, so that a second call
     goes on where the first one ended.
     """
@@ -194,7 +195,7 @@ def verify(
     for done, length in enumerate(listed):
         row = at_length(question, length, effort)
         rows.append(row)
-        watch(Progress(done + 1, len(listed), f"T = {length}: {row.name}; lengths done", milestone=True))
+        watch(Progress(done + 1, len(listed), f"T = {length}: {row.name}; lengths done", detail=row, milestone=True))
     source = checkpoint.source if isinstance(model, Checkpoint) else str(model)
     shown = " ".join([*before, "x1 … xT", *([] if read_at is None else [read_at])])
     where_read = before[0] if read_first and before else "the last symbol" if read_at is None else read_at
@@ -232,7 +233,7 @@ def _own(
         )
     stated = stated_property(claim, symbols, where, shortest=length)
     row = of_tables(read, stated.at(length), symbols, effort)
-    watch(Progress(1, 1, f"T = {length}: {row.name}; lengths done", milestone=True))
+    watch(Progress(1, 1, f"T = {length}: {row.name}; lengths done", detail=row, milestone=True))
     return Verified(
         str(path),
         _called(claim),

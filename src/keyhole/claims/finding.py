@@ -38,6 +38,7 @@ class Claim:
     prediction: str  # a number, a law or an inequality
     could_fail: str
     papers: tuple[Paper, ...] = ()
+    shipped: str = ""  # what its finding rests on, where that is shipped with the library and not made on this machine
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.id):

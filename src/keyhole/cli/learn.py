@@ -16,13 +16,14 @@ TASK = (
     "for every run."
 )
 LEARNER = (
-    "The learner: transformer, elimination, elimination:signed, gf2 (parities), gf2:affine (negated ones too), "
-    "consistent:and, consistent:junta, sklearn:tree, sklearn:logistic, sklearn:lasso, "
-    "sklearn:forest, sklearn:mlp."
+    "The learner: transformer, deep:2 (a Transformer of so many layers), elimination, elimination:signed, gf2 "
+    "(parities), gf2:affine (negated ones too), consistent:and, consistent:junta, sklearn:tree, sklearn:logistic, "
+    "sklearn:lasso, sklearn:forest, sklearn:mlp; started:compiled is told the function, and shows whether training "
+    "keeps it, beside started:random."
 )
 BESIDE = "Other learners to put the same question to, such as elimination,transformer:paper."
 PRESET = "Settings of the transformer: default, parity (for parities, best with --online), paper or bounded."
-SET = "Other settings of the transformer: width=32,heads=2,rate=1e-3; an unknown name lists them all."
+SET = "Other settings of the transformers: width=32,heads=2,rate=1e-3; an unknown name lists them all."
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
 SEEDS = "Runs at each size of --samples, or at each context with --online; 20 if not given."
@@ -100,6 +101,8 @@ def learn_command(
       keyhole learn and:3 --context 25 --samples 20..160 --learner sklearn:tree
 
       keyhole learn and:3 --context 25..200 --beside elimination --out figures
+
+      keyhole learn and:3 --context 25 --samples 100,200 --seeds 5 --learner deep:2
 
       keyhole learn parity:4 --context 30 --online --preset parity --seeds 4
 

@@ -1,4 +1,4 @@
-"""`keyhole runs`: the finished runs of a store, listed, shown, exported and deleted."""
+"""`keyhole runs`: the finished runs of a store, listed, shown, compared, exported and deleted."""
 
 import sys
 from pathlib import Path
@@ -39,7 +39,7 @@ runs_app = typer.Typer(cls=Listing)
 
 @runs_app.callback()
 def runs_command() -> None:
-    """List, show, export or prune (delete) the runs that `keyhole learn` keeps; alone, it lists them.
+    """List, show, compare, export or prune (delete) the runs that `keyhole learn` keeps; alone, it lists them.
 
     Examples:
 
@@ -48,6 +48,8 @@ def runs_command() -> None:
       keyhole runs show 3f9a
 
       keyhole runs export runs.csv --learner transformer
+
+      keyhole runs compare ../colleague/.keyhole --task and:3
 
       keyhole runs prune --task parity:3
     """
@@ -123,6 +125,40 @@ def export_command(
     typer.echo(f"wrote {chosen.save(file)}: {_counted(chosen)}", err=True)
     if json:
         typer.echo(chosen.to_json())
+
+
+@runs_app.command("compare")
+def compare_command(
+    other: Annotated[Path, typer.Argument(help="Folder of the other store.", metavar="DIR")],
+    task: Task = "",
+    learner: Learner = "",
+    context: Context = "",
+    level: Annotated[
+        float, typer.Option("--level", help="Chance of a false alarm over all cells, at most.", metavar="SHARE")
+    ] = 0.05,
+    store: Folder = None,
+    json: AsJson = False,
+) -> None:
+    """Set the runs of two stores beside each other, cell by cell; exit code 1 where some cell differs.
+
+    Runs that both stores hold must be equal to the bit; of the others the successes are compared by Fisher's exact
+    test, with Holm's procedure over all cells.
+
+    Example:
+
+      keyhole runs compare ../colleague/.keyhole --task and:3
+    """
+    from keyhole.api.compare_runs import compare_runs
+    from keyhole.cli.printing import print_document
+
+    chosen = {"task": task, "learner": learner, "contexts": counts(context) if context else ()}
+    found = compare_runs(other, store=store, level=level, **chosen)  # type: ignore[arg-type]
+    if json:
+        typer.echo(found.to_json())
+    else:
+        print_document(found.document())
+    if not found.agree:
+        raise typer.Exit(1)
 
 
 @runs_app.command("prune")

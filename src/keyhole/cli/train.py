@@ -8,6 +8,7 @@ import typer
 
 from keyhole.cli.arguments import file_place, settings
 
+START = "Where training starts: random, or compiled (weights of the hidden function itself: does training keep them?)."
 TASK = "What is learned: and:3, parity:2, majority:3, or a formula. Its positions are drawn by the seed."
 
 
@@ -21,6 +22,7 @@ def train_command(
     ] = "default",
     set_: Annotated[str, typer.Option("--set", help="Other settings: width=32,heads=2.", show_default=False)] = "",
     law: Annotated[str, typer.Option(help="How bits are drawn: uniform, balanced, or a probability of 1.")] = "uniform",
+    start: Annotated[str, typer.Option(help=START, metavar="NAME")] = "random",
     seed: Annotated[int, typer.Option(help="Draws positions, samples and weights.", min=0)] = 0,
     store: Annotated[
         Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole, if not given.", metavar="DIR")
@@ -43,6 +45,8 @@ def train_command(
       keyhole train and:3 --context 100 --samples 300
 
       keyhole train majority:3 --context 50 --samples 400 --out course.svg
+
+      keyhole train and:3 --context 100 --samples 30 --start compiled
     """
     from keyhole.api.train import Frame, Trained, train
     from keyhole.cli.printing import print_document
@@ -56,7 +60,8 @@ def train_command(
         if isinstance(progress.detail, Frame):
             typer.echo(json.dumps({"frame": progress.detail.record()}))
 
-    options = {"preset": preset, "settings": settings(set_) if set_ else {}, "law": law, "seed": seed, "store": store}
+    changes = settings(set_) if set_ else {}
+    options = {"preset": preset, "settings": changes, "law": law, "start": start, "seed": seed, "store": store}
     if frames:
         answer = train(task, context, samples, watch=print_frame, **options)  # type: ignore[arg-type]
         typer.echo(json.dumps({"run": {"identity": answer.run.identity, "success": answer.run.success,

@@ -1,11 +1,13 @@
 """`keyhole verify`: is a claim about a model true on every word of every length?"""
 
+import json as plain
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import count, file_place, lengths
+from keyhole.cli.arguments import count, file_place, lengths, refuse_ignored
 
 MODEL = (
     "A folder with a one-layer checkpoint (config.json and weights), a file of weights, or a model compiled by keyhole."
@@ -48,6 +50,9 @@ def verify_command(
         Path | None,
         typer.Option(help="Folder that keeps verdicts; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR"),
     ] = None,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Print the verdict of each length as a line of JSON, as it comes.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
@@ -73,14 +78,22 @@ def verify_command(
 
       keyhole verify maj.safetensors --claim "maj(x0,x1,x2)"
     """
+    from keyhole.api.length_verdict import LengthVerdict
     from keyhole.api.verify import Verified, verify
     from keyhole.cli.printing import print_document
+    from keyhole.progress import Progress
     from keyhole.show.progress_view import view_progress
 
+    refuse_ignored({"--json": json and rows}, "--rows prints each length as it comes, and the summary last")
     if out is not None:
         Verified.require_ending(out)
+
+    def print_row(progress: Progress) -> None:
+        if isinstance(progress.detail, LengthVerdict):
+            typer.echo(plain.dumps({"length": progress.detail.record()}))
+
     try:
-        with view_progress("reading the model") as watch:
+        with nullcontext(print_row) if rows else view_progress("reading the model") as watch:
             verified = verify(
                 model,
                 claim,
@@ -103,7 +116,10 @@ def verify_command(
             "keyhole: interrupted; lengths that are done are kept: the same command goes on from there.", err=True
         )
         raise typer.Exit(130) from stop
-    if json:
+    if rows:
+        told = {name: value for name, value in verified.record().items() if name != "lengths"}
+        typer.echo(plain.dumps({"verified": told}))
+    elif json:
         typer.echo(verified.to_json())
     else:
         print_document(verified.document())

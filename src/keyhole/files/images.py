@@ -1,6 +1,7 @@
 """Images on disk: a folder of .npy arrays, or of .png and .jpg files, which the package Pillow reads."""
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,30 @@ from keyhole.files.reading import parse_array, read_bytes
 ENDINGS = (".npy", ".png", ".jpg", ".jpeg")
 FETCH = "pip install 'keyhole[images]'"
 MOST_PIXELS = 2**26  # of one image: a small file may say that it is huge
+STARTS = {b"\x93NUMPY": ".npy", b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg"}  # of a file → its ending
+
+
+def image_ending(content: bytes, most_pixels: int = MOST_PIXELS) -> str:
+    """The ending for a file with this content: .npy, .png or .jpg; what cannot be read as one of them is refused.
+
+    The content decides, and no name. A picture is decoded to its end, so that one that is cut off is refused.
+    """
+    ending = next((ending for start, ending in STARTS.items() if content.startswith(start)), None)
+    if ending is None:
+        raise DataError("The image is no PNG, no JPEG and no array that numpy.save wrote; save it as one of these.")
+    if ending != ".npy":
+        _decoded(BytesIO(content), "The image", "RGB", most_pixels)
+        return ending
+    try:
+        array = parse_array(content)
+    except ValueError as error:
+        raise DataError(f"The image holds no array ({error}); write it with numpy.save.") from error
+    if array.ndim not in (2, 3) or array.dtype.kind not in "fiu" or not 0 < array.size <= 3 * most_pixels:
+        raise DataError(
+            f"The image has shape {array.shape} and kind {array.dtype}; it takes numbers (height, width) or "
+            f"(channels, height, width), at most {most_pixels:,} pixels."
+        )
+    return ending
 
 
 def read_images(folder: Path, channels: int, size: tuple[int, int] | None = None, resample: int = 2) -> np.ndarray:
@@ -57,23 +82,30 @@ def _arrays(paths: Sequence[Path], channels: int) -> list[np.ndarray]:
 
 
 def _pictures(paths: Sequence[Path], channels: int, size: tuple[int, int] | None, resample: int) -> list[np.ndarray]:
-    try:
-        from PIL import Image  # noqa: PLC0415  (an extra)
-    except ImportError as error:
-        raise MissingError(
-            f"{str(paths[0])!r} is a picture, and the package Pillow is not installed; run: {FETCH}, or give .npy."
-        ) from error
     pictures = []
     for path in paths:
-        try:
-            with Image.open(path, formats=("PNG", "JPEG")) as opened:
-                if opened.width * opened.height > MOST_PIXELS:
-                    raise DataError(f"{str(path)!r} has {opened.width} × {opened.height} pixels; cut it smaller.")
-                picture: Any = opened.convert("L" if channels == 1 else "RGB")
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise DataError(f"{str(path)!r} is no picture that can be read ({error}); save it again.") from error
+        picture = _decoded(path, repr(str(path)), "L" if channels == 1 else "RGB", MOST_PIXELS)
         if size is not None and (picture.height, picture.width) != size:
             picture = picture.resize((size[1], size[0]), resample=resample)
         pixels = np.asarray(picture, dtype=np.uint8)
         pictures.append(pixels[None] if channels == 1 else np.ascontiguousarray(pixels.transpose(2, 0, 1)))
     return pictures
+
+
+def _decoded(source: Path | BytesIO, name: str, mode: str, most_pixels: int) -> Any:
+    """The picture in a mode of Pillow's; its size is looked at before it is decoded."""
+    try:
+        from PIL import Image  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise MissingError(
+            f"{name} is a picture, and the package Pillow is not installed; run: {FETCH}, or give .npy."
+        ) from error
+    try:
+        with Image.open(source, formats=("PNG", "JPEG")) as opened:
+            if opened.width * opened.height > most_pixels:
+                raise DataError(
+                    f"{name} has {opened.width} × {opened.height} pixels; make it smaller, at most {most_pixels:,}."
+                )
+            return opened.convert(mode)
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise DataError(f"{name} is no picture that can be read ({error}); save it again.") from error

@@ -28,9 +28,8 @@ class Observation:
     characters: Float[np.ndarray, "n C"]  # an orthonormal basis of the target's own characters on the inputs
 
 
-Notice = Callable[
-    [Mapping[str, float], Mapping[str, np.ndarray]], None
-]  # of a reading, and the weights it was taken of
+# of a reading, and the weights it was taken of; before the first step the weights come with step 0 alone
+Notice = Callable[[Mapping[str, float], Mapping[str, np.ndarray]], None]
 
 
 class Observer:

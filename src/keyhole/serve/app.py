@@ -1,6 +1,7 @@
 """The lab as a web application: pages, questions, streams of events, and long work."""
 
 import json
+from base64 import b64decode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -15,20 +16,22 @@ from starlette.routing import Route
 
 from keyhole.errors import KeyholeError
 from keyhole.serve.events import Streams, changes, job_events, last_event
-from keyhole.serve.guard import Doorkeeper, Guard
+from keyhole.serve.guard import GIVE_IMAGE, Doorkeeper, Guard
+from keyhole.serve.images import keep_image
 from keyhole.serve.jobs import Jobs
+from keyhole.serve.limits import UPLOADS
 from keyhole.serve.pages import render, static_file
 from keyhole.serve.query import Query
 from keyhole.serve.screens import SCREENS, Screen
 from keyhole.serve.settings import Serving
 from keyhole.serve.turns import Turns, json_response
 
-REFUSALS = {400: "The request could not be read.", 404: "There is nothing at this address."}
+REFUSALS = {400: "The request could not be read, or is too long.", 404: "There is nothing at this address."}
 
 
 def make_app(serving: Serving, doorkeeper: Doorkeeper | None = None) -> Starlette:
     """The application of one server."""
-    keeper = Doorkeeper(serving.session, serving.password) if doorkeeper is None else doorkeeper
+    keeper = doorkeeper or Doorkeeper(serving.session, serving.password, port=serving.port)
     lab = Lab(serving)
     return Starlette(
         lifespan=lab.lifespan,
@@ -38,6 +41,7 @@ def make_app(serving: Serving, doorkeeper: Doorkeeper | None = None) -> Starlett
             Route("/ask/{screen}/{question}", lab.ask),
             Route("/watch/{screen}", lab.watch),
             Route("/begin/{screen}/{command}", lab.begin, methods=["POST"]),
+            Route(GIVE_IMAGE, lab.give_image, methods=["POST"]),
             Route("/jobs", lab.list_jobs),
             Route("/jobs/{number:int}/events", lab.follow_job),
             Route("/jobs/{number:int}/cancel", lab.cancel_job, methods=["POST"]),
@@ -55,6 +59,7 @@ class Lab:
         self._serving = serving
         self._turns, self._streams = Turns(), Streams()
         self._jobs = Jobs(serving.store / "lab-jobs")
+        self._receiving = 0  # images
         self._screens = {screen.name: screen for screen in SCREENS}
 
     @asynccontextmanager
@@ -101,9 +106,23 @@ class Lab:
 
         def add() -> dict[str, Any]:
             wanted = command(query, self._serving)
-            return self._jobs.add(wanted.title, wanted.words).record()
+            return self._jobs.add(wanted.title, wanted.words, answered=wanted.answered).record()
 
         return await self._turns.answer(add)
+
+    async def give_image(self, request: Request) -> Response:
+        """Keep an image, and say under which name a question may use it."""
+        if self._receiving >= UPLOADS:
+            return json_response({"refused": "The lab is receiving other images. Try again in a moment."})
+        self._receiving += 1
+        try:
+            given = await read_words(request)
+            content = b64decode(given.get("image", ""), validate=True)
+        except ValueError:
+            raise HTTPException(400) from None
+        finally:
+            self._receiving -= 1
+        return await self._turns.answer(lambda: {"image": keep_image(self._serving.store, content)})
 
     async def list_jobs(self, _request: Request) -> Response:
         """Every job, the newest first."""

@@ -7,7 +7,7 @@ web. Four checks stand in front of every answer:
 2. the request carries the session's cookie, which only the printed address gives;
 3. a request that changes something comes from a page of this server: `Sec-Fetch-Site` and `Origin` say so, and its body
    is JSON, which no foreign form can send;
-4. its body is small.
+4. its body is small; only an image may be larger, at one address.
 
 Every answer carries a policy under which a page runs only scripts of this server, and none that stands in the text.
 """
@@ -21,10 +21,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from keyhole.serve.limits import BODY
+from keyhole.serve.limits import BODY, UPLOAD
 
-COOKIE = "keyhole_session"
 SAFE = {"GET", "HEAD"}
+GIVE_IMAGE = "/give/image"
+LARGER = {GIVE_IMAGE: UPLOAD}  # bodies that may be longer than others
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "font-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -39,11 +40,16 @@ HEADERS = {
 }
 
 
+def cookie_name(port: int) -> str:
+    """The name of the cookie: cookies know no ports, and another lab on this machine has its own."""
+    return f"keyhole_session_{port}"
+
+
 class Doorkeeper:
     """The words that open the door: an address that serves once, or a password; and the cookie they are turned into."""
 
-    def __init__(self, session: str, password: str | None = None) -> None:
-        self._session, self._password = session, password
+    def __init__(self, session: str, password: str | None = None, *, port: int) -> None:
+        self._session, self._password, self._cookie = session, password, cookie_name(port)
         self._once: set[str] = set()
 
     def new_token(self) -> str:
@@ -65,14 +71,14 @@ class Doorkeeper:
     def knows(self, cookies: str) -> bool:
         """Whether the cookies of a request hold the session."""
         try:
-            given = SimpleCookie(cookies).get(COOKIE)
+            given = SimpleCookie(cookies).get(self._cookie)
         except CookieError:
             return False
         return given is not None and secrets.compare_digest(given.value.encode(), self._session.encode())
 
     def admit(self, response: Response) -> Response:
         """The response with the session's cookie; scripts cannot read it, and other pages' requests do not carry it."""
-        response.set_cookie(COOKIE, self._session, httponly=True, samesite="lax", path="/")
+        response.set_cookie(self._cookie, self._session, httponly=True, samesite="lax", path="/")
         return response
 
 
@@ -97,7 +103,7 @@ class Guard:
         refusal = self._refusal(scope)
         if refusal is not None:
             return await refusal(scope, receive, send_guarded)
-        return await self._app(scope, _limited(receive, BODY), send_guarded)
+        return await self._app(scope, _limited(receive, LARGER.get(scope["path"], BODY)), send_guarded)
 
     def _refusal(self, scope: Scope) -> Response | None:
         """The answer to who is not let in; None for who is."""

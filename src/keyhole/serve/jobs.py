@@ -1,7 +1,8 @@
 """Long work: each job is a child process that runs a command of keyhole on the store; one runs, the others wait.
 
 The server holds no result. What a job has finished lies in the store and in the job's own log, so that a server that is
-killed loses nothing.
+killed loses nothing. A job has a limit of time, and of memory where the system can limit a process from outside. Logs
+are removed with the jobs that are forgotten; those that an earlier server left are, too, but for the newest.
 """
 
 import os
@@ -18,10 +19,10 @@ from threading import Condition, Thread
 from typing import Any, Literal
 
 from keyhole.errors import ArgumentError
-from keyhole.serve.limits import WAITING
+from keyhole.serve.limits import JOB_MEMORY, JOB_SECONDS, WAITING
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
-KEPT = 50  # finished jobs that are remembered
+KEPT = 50  # finished jobs that are remembered, and logs that stay
 PATIENCE = 10.0  # seconds in which a cancelled job may end by itself
 
 
@@ -33,6 +34,7 @@ class Job:
     title: str
     words: tuple[str, ...]
     log: Path
+    answered: tuple[int, ...] = (0,)  # exit codes of an answer; any other is a failure
     state: State = "waiting"
     began: float | None = None
     ended: float | None = None
@@ -47,8 +49,8 @@ class Job:
 class Jobs:
     """The queue: one job runs at a time."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, *, seconds: float = JOB_SECONDS, memory: int = JOB_MEMORY) -> None:
+        self._folder, self._seconds, self._memory = folder, seconds, memory
         self._jobs: dict[int, Job] = {}
         self._queue: deque[Job] = deque()
         self._changed = Condition()
@@ -56,18 +58,23 @@ class Jobs:
         self._count = 0
         self._thread: Thread | None = None
 
-    def add(self, title: str, words: Sequence[str]) -> Job:
-        """Put a command of keyhole into the queue; its words go to the child process as they are."""
+    def add(self, title: str, words: Sequence[str], *, answered: tuple[int, ...] = (0,)) -> Job:
+        """Put a command of keyhole into the queue; its words go to the child process as they are.
+
+        `answered` are the exit codes of an answer: that of `verify` is 1 where a wrong word was found.
+        """
         with self._changed:
             if len(self._queue) >= WAITING:
                 raise ArgumentError(f"{WAITING} jobs are waiting already. Wait for one to end, or cancel one.")
             self._folder.mkdir(parents=True, exist_ok=True)
             self._count += 1
             name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{self._count}.log"
-            job = Job(self._count, title, tuple(words), self._folder / name)
+            job = Job(self._count, title, tuple(words), self._folder / name, answered)
             self._jobs[job.number] = job
             for old in [each for each in self._jobs.values() if each.ended is not None][:-KEPT]:
                 del self._jobs[old.number]
+                _remove(old.log)
+            self._remove_old_logs()
             self._queue.append(job)
             if self._thread is None:
                 self._thread = Thread(target=self._work, daemon=True)
@@ -121,12 +128,33 @@ class Jobs:
                 job = self._queue.popleft()
                 job.state, job.began = "running", time.time()
                 self._start(job)
-            code = 1 if job.process is None else job.process.wait()
+            code = self._wait(job)
             with self._changed:
-                job.ended = time.time()
                 if job.state == "running":
-                    job.state = "done" if code == 0 else "failed"
+                    job.state = "done" if code in job.answered else "failed"
+                job.ended = time.time()  # last: who sees the end sees the state
                 self._changed.notify_all()
+
+    def _wait(self, job: Job) -> int | None:
+        """The exit code of a job; None where it was not started, or took longer than a job may."""
+        if job.process is None:
+            return None
+        try:
+            return job.process.wait(self._seconds)
+        except subprocess.TimeoutExpired:
+            _signal(job.process, signal.SIGINT)
+            _end_group(job.process, PATIENCE)
+            with suppress(OSError), job.log.open("ab") as log:
+                log.write(
+                    f"keyhole: ended after {self._seconds:g} s, the limit of the lab; a terminal has none\n".encode()
+                )
+            return None
+
+    def _remove_old_logs(self) -> None:
+        """Remove the logs that other servers left, but for the newest."""
+        own = {job.log for job in self._jobs.values()}
+        for path in sorted(path for path in self._folder.glob("*.log") if path not in own)[:-KEPT]:  # named by time
+            _remove(path)
 
     def _start(self, job: Job) -> None:
         """Start the child in a process group of its own, so that it and its workers can be ended together."""
@@ -139,8 +167,24 @@ class Jobs:
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
+            _limit_memory(job.process.pid, self._memory)
         except OSError:  # no log, no child: the job ends as failed, and the next one has its turn
             job.process = None
+
+
+def _remove(log: Path) -> None:
+    with suppress(OSError):  # another lab on this store may have removed it
+        log.unlink()
+
+
+def _limit_memory(process: int, most: int) -> None:
+    """Limit the data that a process, and each that it starts, may hold; a system that cannot do so is left alone."""
+    try:
+        import resource  # noqa: PLC0415  (not on every system)
+
+        resource.prlimit(process, resource.RLIMIT_DATA, (most, most))
+    except (ImportError, AttributeError, OSError, ValueError):  # also a process that has ended already
+        return
 
 
 def _interrupt(job: Job) -> None:

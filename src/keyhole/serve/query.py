@@ -1,9 +1,12 @@
 """What a browser asks, read word by word: every value has a kind, a range, and a sentence when it has neither."""
 
 import math
+import re
 from collections.abc import Mapping
 
 from keyhole.errors import ArgumentError, printable
+
+LENGTHS = re.compile(r"([0-9]{1,6})(?:\.\.([0-9]{1,6}))?")
 
 
 class Query:
@@ -47,6 +50,22 @@ class Query:
         if len(words) > most or not all(word.isdecimal() and len(word) <= 9 for word in words):
             raise ArgumentError(f"The {name} must be at most {most} positions between commas, such as 3,17.")
         return [int(word) for word in words]
+
+    def lengths(self, name: str, most: int, longest: int) -> list[int]:
+        """Lengths between commas, or first..last, each once in order; none where nothing is given."""
+        found: set[int] = set()
+        for part in self._words.get(name, "").replace(" ", "").split(",") if self._words.get(name) else []:
+            spelled = LENGTHS.fullmatch(part)
+            low, high = (int(spelled[1]), int(spelled[2] or spelled[1])) if spelled else (0, 0)
+            if not 1 <= low <= high <= longest:
+                raise ArgumentError(
+                    f"The {name} must be numbers from 1 to {longest} between commas, or first..last; "
+                    f"{printable(part[:40])!r} was given."
+                )
+            found.update(range(low, high + 1))
+        if len(found) > most:
+            raise ArgumentError(f"The {name} are {len(found)}; the lab takes at most {most}.")
+        return sorted(found)
 
     def choice(self, name: str, of: tuple[str, ...], default: str) -> str:
         """One of several words."""

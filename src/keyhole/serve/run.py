@@ -20,9 +20,9 @@ def serve(serving: Serving, say: Callable[[str], None], *, browser: bool = True)
     require_safe(serving)
     import uvicorn  # noqa: PLC0415  (imported to serve only)
 
-    doorkeeper = Doorkeeper(serving.session, serving.password)
     listening = open_socket(serving.host, serving.port)
     port = listening.getsockname()[1]
+    doorkeeper = Doorkeeper(serving.session, serving.password, port=port)
     address = address_of(serving.host, port, doorkeeper.new_token())
     if serving.password is None:
         say(f"The lab is open at {address}")

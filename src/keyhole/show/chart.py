@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from functools import cache, lru_cache
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 from keyhole.figure import Axis, Figure
@@ -16,6 +17,8 @@ Span = tuple[float, float] | None  # the ends of a logarithmic axis
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
 WIDTH, HEIGHT = 560, 320
 LETTER = 7  # pixels of a letter of an axis
+TITLE, SUBTITLE = 66, 92  # letters of a line above a figure of that width
+KEY = 30  # pixels of a legend's mark and the room beside its label
 PADDING = 12  # pixels between the data and the ends of a logarithmic axis
 HEAT_CELL, HEAT_LEAST, HEAT_SIDE = 26, 14, 1600  # a cell, the least (its name is as high), and a side where they shrink
 MAP_SQUARE = 150
@@ -32,9 +35,8 @@ CONFIG: dict[str, Any] = {
     "mark": {"color": PALETTE[0]},
     "legend": {
         "symbolOpacity": 1,
-        "labelLimit": 0,
-        "titleLimit": 0,
-        "columns": 3,
+        "labelLimit": 2000,
+        "titleLimit": 2000,
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
@@ -74,9 +76,27 @@ def _make_spec(content: Content) -> dict[str, Any]:
         drawn = alt.layer(drawn, over)
         if figure.kind in ("map", "heatmap"):  # whose colours are numbers
             drawn = drawn.resolve_scale(color="independent")
-    title = alt.TitleParams(figure.title, subtitle=figure.subtitle) if figure.subtitle else figure.title
-    spec: dict[str, Any] = drawn.properties(title=title).configure(**CONFIG).to_dict()
+    title = alt.TitleParams(_lines(figure.title, TITLE))
+    if figure.subtitle:
+        title = alt.TitleParams(_lines(figure.title, TITLE), subtitle=_lines(figure.subtitle, SUBTITLE))
+    label = _longest_label(figure)
+    legend = {**CONFIG["legend"], "columns": max(1, WIDTH // (LETTER * label + KEY))}
+    usermeta = {"label": label}  # for a page that draws it at another width
+    configured = drawn.properties(title=title, usermeta=usermeta).configure(**{**CONFIG, "legend": legend})
+    spec: dict[str, Any] = configured.to_dict()
     return spec
+
+
+def _lines(text: str, letters: int) -> str | list[str]:
+    """A text as it is, or in lines where it is longer."""
+    return text if len(text) <= letters else wrap(text, letters)
+
+
+def _longest_label(figure: Figure) -> int:
+    """The letters of the longest name in the legend; 0 where there is none."""
+    layers = [layer for layer in (figure, *figure.over) if layer.kind not in ("heatmap", "map", "tree")]
+    names = (str(row[layer.colour.column]) for layer in layers if layer.colour for row in layer.rows)
+    return max(map(len, names), default=0)
 
 
 def to_svg(figure: Figure) -> str:

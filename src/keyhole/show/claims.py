@@ -37,7 +37,7 @@ def claims_document(record: Record) -> Document:
             Heading(claim["id"]),
             Lines(f"    {claim['title']} ({claim['kind']})", hang=0),
             Lines(f"    predicts: {claim['prediction']}", hang=0),
-            Lines(f"    refuted by: {claim['could_fail']}", hang=0),
+            Lines(f"    would make it fail: {claim['could_fail']}", hang=0),
             Gap(),
         ]
     not_covered = (Lines(f"    {name}: {why}", hang=0) for name, why in record["not_covered"])

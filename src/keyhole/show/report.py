@@ -18,9 +18,29 @@ from keyhole.show.site import save_figure
 ABSENT = "not measured here"
 FORMATS = (".svg", ".png", ".csv")
 LEADS = (  # claim, which of its figures, and what it shows: at the head of the page
-    ("conjunctions-uniform", 0, "How many samples a network needs for an AND of three bits, as the context grows."),
-    ("sparse-heads", 0, "Where the heads of trained networks look: the share of attention on the relevant positions."),
+    (
+        "conjunctions-uniform",
+        0,
+        (
+            "How many training samples a network needs for an AND of three bits, as the context T grows: m* with its "
+            "90 % intervals, the laws that fit best, the floor below which no learner succeeds, and the samples that a "
+            "theorem asks for."
+        ),
+    ),
+    (
+        "sparse-heads",
+        1,
+        "Where one attention head looks, before training and after; which three positions matter it is not told.",
+    ),
+    ("registered-growth", 0, "The same question over longer contexts."),
 )
+VERDICTS = {  # how a verdict is said of one claim, and of several
+    "holds": ("holds", "hold"),
+    "holds with a caveat": ("holds with a caveat", "hold with a caveat"),
+    "fails here": ("fails here", "fail here"),
+    "undecided at this scale": ("is undecided at this scale", "are undecided at this scale"),
+    ABSENT: ("was not measured here", "were not measured here"),
+}
 
 Record = Mapping[str, Any]
 
@@ -72,7 +92,7 @@ def render(
     measured = [finding for finding in findings if finding["outcome"]["verdict"] != ABSENT]
     return template.render(
         version=__version__,
-        story=story,
+        story=[{**part, "sentences": [_answered(each, shown) for each in part["sentences"]]} for part in story],
         shown=shown,
         leads=[lead for part in LEADS if (lead := _lead(shown, *part)) is not None],
         evidence=_counted(finding["outcome"]["verdict"] for finding in measured if not finding["proved"]),
@@ -101,4 +121,35 @@ def _shown(finding: Record) -> dict[str, Any]:
 def _lead(shown: Mapping[str, Any], name: str, place: int, says: str) -> dict[str, Any] | None:
     """One of the figures at the head of the page, where its claim was looked at."""
     figures = shown[name]["figures"] if name in shown else []
-    return {**figures[place], "claim": name, "says": says} if place < len(figures) else None
+    if place >= len(figures):
+        return None
+    finding = shown[name]["finding"]
+    found = f"{finding['outcome']['verdict']}: {finding['outcome']['measurement']}"
+    return {**figures[place], "claim": name, "says": says, "found": found, "shipped": finding["claim"].get("shipped")}
+
+
+def _answered(sentence: Record, shown: Mapping[str, Any]) -> dict[str, Any]:
+    """A sentence with what was found of it, in one line."""
+    claims = [shown[name]["finding"] for name in sentence["claims"]]
+    verdicts = _counted(finding["outcome"]["verdict"] for finding in claims)
+    if len(claims) == 1:
+        line = f"The claim that answers it {_said(*verdicts[0])}."
+    elif len(verdicts) == 1:
+        line = f"All {len(claims)} claims that answer it {_said(*verdicts[0])}."
+    else:
+        told = [f"{count} {_said(verdict, count)}{_named(verdict, claims)}" for verdict, count in verdicts]
+        line = f"Of {len(claims)} claims that answer it, {', '.join(told)}."
+    return {**sentence, "answer": line, "verdicts": [finding["outcome"]["verdict"] for finding in claims]}
+
+
+def _said(verdict: str, count: int) -> str:
+    one, several = VERDICTS.get(verdict, (f"reads {verdict}", f"read {verdict}"))
+    return one if count == 1 else several
+
+
+def _named(verdict: str, claims: Sequence[Record]) -> str:
+    """The titles of the claims that do not hold."""
+    if verdict.startswith("holds"):
+        return ""
+    titles = [finding["claim"]["title"] for finding in claims if finding["outcome"]["verdict"] == verdict]
+    return f" ({'; '.join(titles)})"

@@ -48,6 +48,50 @@ def run_document(record: Record) -> Document:
     return (name, Grid(COLUMNS, [_row(record)]), Gap(), Facts(rows))
 
 
+COMPARED = (
+    Column("task", gap=1),
+    Column("learner", gap=1),
+    Column("T", "right", gap=1),
+    Column("m", "right"),
+    Column("here", "right"),
+    Column("there", "right"),
+    Column("in both", "right"),
+    Column("p", "right"),
+    Column("", tones={"differs": "bad"}),
+)
+
+
+def comparison_document(record: Record) -> Document:
+    """A row per cell of two stores: successes of runs in each, the runs that both hold, and the test."""
+    rows = [
+        (
+            abbreviate(cell["task"], TASK),
+            abbreviate(cell["learner"], LEARNER),
+            str(cell["context"]),
+            "fresh" if cell["samples"] is None else str(cell["samples"]),
+            "{} of {}".format(*cell["first"]),
+            "{} of {}".format(*cell["second"]),
+            f"{cell['shared']}" + (f", {cell['unequal']} unequal" if cell["unequal"] else ""),
+            "" if cell["p_value"] is None else f"{cell['p_value']:.2g}",
+            "differs" if cell["differs"] else "",
+        )
+        for cell in record["cells"]
+    ]
+    first, second = record["stores"]
+    alone = [
+        f"{count} cell{'s' * (count != 1)} only in {store}"
+        for count, store in ((record["only_first"], first), (record["only_second"], second))
+        if count
+    ]
+    verdict = f"{record['summary']}; {'; '.join(alone)}" if alone else record["summary"]
+    told = (
+        f"p: Fisher's exact test of the runs that only one store holds; cells differ at {record['level']:g} over all "
+        "(Holm), or where a run that both hold is not equal"
+    )
+    facts = Facts([("here", first), ("there", second), ("cells", verdict)])
+    return (facts, Gap(), Grid(COMPARED, rows), Lines(told)) if rows else (facts,)
+
+
 def cost_document(runs: Sequence[Record]) -> Document:
     """How many runs these are, of what, and how long they took: what deleting them would lose."""
     tasks, learners = (", ".join(sorted({run[name] for run in runs})) for name in ("task", "learner"))

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from keyhole.api.run_certificate import RunCertificate
+from keyhole.bounds import pair_construction
 from keyhole.bounds.finite.binomial import clopper_pearson
+from keyhole.bounds.theorems import TABULATED, guarantee
 from keyhole.claims.training import certified_runs as settled
 from keyhole.claims.training import conjunctions, grokking, parity, sparse_heads, sweeps
 from keyhole.claims.training.conjunctions import Growth
@@ -71,6 +73,21 @@ def test_conjunctions_tell_their_power():
     assert outcome.numbers["holds, were m* = a + b ln T as fitted"] > 0.9
     assert outcome.numbers["fails, were m* = a T^0.7"] > 0.5
     assert "Power by simulation." in outcome.measurement
+
+
+def test_conjunctions_are_drawn_with_floor_laws_and_bound():
+    """Beside m* lie the floor, two laws, and at every context the samples from which Theorem T promises the gap."""
+    outcome = conjunctions.conclude((grown(lambda T: 20 * T**0.3),), "uniform")
+    (figure,) = outcome.figures
+    curves = [row for layer in figure.over for row in layer.rows]
+    bound = {row["context"]: row["m"] for row in curves if row["of"].startswith("Theorem T")}
+    assert list(bound) == list(CONTEXTS)
+    for context, m in bound.items():
+        stated = guarantee(TABULATED, pair_construction("and", context, 3), m, delta=0.01)
+        assert stated.value <= 0.1 < stated.again(samples=m - 1).value
+    assert any(row["of"].startswith("floor") for row in curves)
+    assert len({row["of"] for row in curves}) == 4
+    assert any("Theorem T" in caveat for caveat in outcome.caveats)
 
 
 def test_conjunctions_are_judged_by_the_default_settings():

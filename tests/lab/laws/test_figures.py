@@ -70,6 +70,20 @@ def test_learners_share_colours_with_their_lines():
     assert to_spec(success_figure("AND", TALLIES, THRESHOLDS))["resolve"]["scale"]["color"] == "independent"
 
 
+def test_laws_and_bounds_lie_beside_the_learners():
+    """With a verdict the first learner's two best laws take the place of its line; other curves keep their numbers."""
+    verdict, enough = compare_laws(THRESHOLDS), {25: 1e4, 100: 2e4}
+    figure = learners_figure(
+        "m*", {"tree": THRESHOLDS, "forest": THRESHOLDS}, floors=FLOORS, verdict=verdict, curves={"bound": enough}
+    )
+    curves = rows_of(figure, "curves")
+    laws = {law.formula for law in verdict.laws[:2]}
+    assert {row["of"] for row in curves} == {"forest", "bound", "floor: no learner goes below", *laws}
+    assert {row["context"]: row["m"] for row in curves if row["of"] == "bound"} == enough
+    best = [(row["context"], row["m"]) for row in curves if row["of"] == verdict.winner.formula]
+    assert best == [(t, pytest.approx(verdict.winner.at(t))) for t, _ in best]
+
+
 def test_a_course_has_a_line_for_each_run_and_reading():
     """Readings that were taken are drawn, one line a run; those that were not are left out."""
     figure = course_figure("parity", {"0": RUN, "1": RUN})

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from keyhole.api.sample_complexity import SampleComplexity
+from keyhole.bounds import pair_construction
+from keyhole.bounds.theorems import TABULATED, guarantee
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.claims.training.sweeps import train
 from keyhole.estimate import Estimate
@@ -20,6 +22,12 @@ PRECISION = {"quick": 0.3, "paper": 0.15}
 LIMIT = 0.5  # the exponent that growth is to stay below
 LEAST = 4  # contexts with a threshold, for an exponent
 RIVAL = 0.7  # an exponent that is to be refuted, were it true
+SPARSITY, GAP, DELTA = 3, 0.1, 0.01  # of the bound that is drawn beside: a gap below what a constant answer errs, 1/8
+BOUND_IS = (
+    "The bound in the figure decides nothing here. It is the number of samples from which Theorem T promises, with "
+    f"probability {1 - DELTA:g}, that training and test error of a layer with the norms of the compiled AND differ by at "
+    f"most {GAP:g}; m* is where half of the runs answer 99 % of fresh inputs rightly."
+)
 
 
 @dataclass(frozen=True)
@@ -107,6 +115,7 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
         figures=(_figure(measured, law),),
         caveats=(
             "The exponent is that of the nearest power law over the contexts as a whole, whatever the law of growth is.",
+            BOUND_IS,
             *dict.fromkeys(warning for setting in measured if setting.laws for warning in setting.laws.warnings),
         ),
     )
@@ -141,4 +150,13 @@ def _sentence(one: Growth) -> str:
 def _figure(measured: tuple[Growth, ...], law: str) -> Figure:
     floors = {context: floor for setting in measured for context, floor in setting.floors.items()}
     settings = {setting.setting: setting.thresholds for setting in measured if setting.thresholds}
-    return learners_figure(f"Samples a 3-way AND takes on {law} bits", settings, floors=floors)
+    contexts = sorted({threshold.context for known in settings.values() for threshold in known})
+    enough = {f"Theorem T: enough for a gap of {GAP:g}": {context: samples_of_bound(context) for context in contexts}}
+    verdict = measured[0].laws if measured[0].thresholds else None
+    title = f"Samples a 3-way AND takes on {law} bits"
+    return learners_figure(title, settings, floors=floors, verdict=verdict, curves=enough)
+
+
+def samples_of_bound(context: int) -> float:
+    """The samples from which Theorem T promises the gap, for the norms of the compiled AND."""
+    return guarantee(TABULATED, pair_construction("and", context, SPARSITY), 1e6, delta=DELTA).samples_for(GAP)

@@ -1,9 +1,11 @@
 """Where do the heads of a trained layer look: at the few positions that matter, or everywhere?"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from keyhole.api.train import train as watch_training
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.claims.training.majority import Share
 from keyhole.claims.training.sweeps import read_runs, train
@@ -18,9 +20,14 @@ SEEDS = {"quick": 16, "paper": 60}
 
 
 def measure(scale: Scale, seed: int) -> Outcome:
-    """Train below and above the threshold, and read the last attention of every run."""
+    """Train below and above the threshold, and read the last attention of every run; draw one that generalised."""
     runs = read_runs(train(TASK, (CONTEXT,), seed, samples=SIZES, seeds=SEEDS[scale]))
-    return conclude([result for _, result in runs])
+    outcome = conclude([result for _, result in runs])
+    learned = next((row for row, result in runs if result.success and row.samples == SIZES[-1]), None)
+    if learned is None:
+        return outcome
+    shown = watch_training(TASK.function, CONTEXT, SIZES[-1], seed=learned.seed)  # the same run once more, watched
+    return replace(outcome, figures=(*outcome.figures, shown.before_and_after()))
 
 
 def conclude(results: Sequence[RunResult]) -> Outcome:

@@ -66,18 +66,31 @@ def learners_figure(
     learners: Mapping[str, Sequence[Threshold]],
     *,
     floors: Mapping[int, float | None] | None = None,
+    verdict: LawVerdict | None = None,
+    curves: Mapping[str, Mapping[int, float]] | None = None,
 ) -> Figure:
-    """m* of several learners on one plot, with the floor below which no learner succeeds."""
+    """m* of several learners on one plot, with the floor below which no learner succeeds.
+
+    With a verdict on the growth of the first learner's m* its two best laws are drawn, and `curves` are other numbers
+    of samples at each context, such as those that a bound asks for, by what they are.
+    """
     marks = _threshold_rows(learners)
     if not marks:
         raise DataError("A plot of thresholds was asked for, and no learner has one; run a sweep first.")
+    first = next(iter(learners))
     lines: list[Row] = [
         {"context": each.context, "m": each.m, "of": name}
         for name, thresholds in learners.items()
         for each in thresholds
-        if each.m is not None
+        if each.m is not None and (verdict is None or name != first)  # laws go where its line would
     ]
+    lines += _best_law_rows(verdict, learners[first], (0.0, np.inf), shown=2)
     lines += _floor_rows(floors or {}, (0.0, np.inf))
+    lines += [
+        {"context": context, "m": m, "of": name}
+        for name, points in (curves or {}).items()
+        for context, m in points.items()
+    ]
     return Figure(
         title,
         "points",
@@ -87,7 +100,8 @@ def learners_figure(
         Axis("of", "", "category"),
         "low",
         "high",
-        subtitle="intervals beside each estimate; an interval without an end goes on beyond the sizes tried",
+        subtitle="intervals beside each estimate; an interval without an end goes on beyond the sizes tried"
+        + ("; formulas are the laws that fit best" if verdict else ""),
         over=(_curve_layer(lines),) if lines else (),
     )
 
@@ -161,14 +175,14 @@ def _threshold_rows(learners: Mapping[str, Sequence[Threshold]]) -> list[Row]:
 
 
 def _best_law_rows(
-    verdict: LawVerdict | None, thresholds: Sequence[Threshold], within: tuple[float, float]
+    verdict: LawVerdict | None, thresholds: Sequence[Threshold], within: tuple[float, float], shown: int = SHOWN
 ) -> list[Row]:
     """The best laws as curves."""
     if verdict is None:
         return []
     ends = [each.context for each in thresholds]
     contexts = np.geomspace(min(ends), max(ends), SMOOTH)
-    return [row for law in verdict.laws[:SHOWN] for row in _law_rows(law, contexts, within)]
+    return [row for law in verdict.laws[:shown] for row in _law_rows(law, contexts, within)]
 
 
 def _law_rows(law: FittedLaw, contexts: np.ndarray, within: tuple[float, float]) -> list[Row]:

@@ -18,8 +18,10 @@ from keyhole.lab.learners.base import (
     StatesLimits,
     StatesMemory,
     StatesPackages,
+    ToldTarget,
     Validating,
 )
+from keyhole.lab.learners.deep import DeepLearner
 from keyhole.lab.learners.presets import PRESET_DISTRIBUTIONS, preset
 from keyhole.lab.learners.registry import (
     learner_from_record,
@@ -31,11 +33,13 @@ from keyhole.lab.learners.registry import (
 from keyhole.lab.learners.scikit import Estimator
 from keyhole.lab.learners.set_settings import SetSettings
 from keyhole.lab.learners.settings import TransformerSettings, change_settings
+from keyhole.lab.learners.started import Start, StartedLearner, Weights, register_start
 from keyhole.lab.learners.transformer import TransformerLearner, transformer_with_preset
 
 __all__ = [
     "PRESET_DISTRIBUTIONS",
     "CountsSteps",
+    "DeepLearner",
     "Estimator",
     "Fitted",
     "Learner",
@@ -44,12 +48,16 @@ __all__ = [
     "Predictor",
     "Reading",
     "SetSettings",
+    "Start",
+    "StartedLearner",
     "StatesLimits",
     "StatesMemory",
     "StatesPackages",
+    "ToldTarget",
     "TransformerLearner",
     "TransformerSettings",
     "Validating",
+    "Weights",
     "change_settings",
     "learner_from_record",
     "learner_named",
@@ -57,6 +65,7 @@ __all__ = [
     "preset",
     "register_family",
     "register_learner",
+    "register_start",
     "transformer_with_preset",
 ]
 

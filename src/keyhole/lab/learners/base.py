@@ -3,7 +3,7 @@
 `Learner` is all that is needed. The other protocols are for what some learners do besides: learn online, train by
 steps, take readings
 of the hidden part, refuse a problem before anything is run, count the memory they need, name the packages that decide
-their numbers, or say what they take the labels for.
+their numbers, say what they take the labels for, or start from the hidden function itself.
 """
 
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, UInt8
 
+from keyhole.boolean import SparseFunction
 from keyhole.lab.observation import Observer, SampleSource
 from keyhole.lab.task import Examples, ProblemSize
 
@@ -79,6 +80,14 @@ class Observable(Protocol):
 
     def with_observer(self, observer: Observer) -> Learner:
         """The same learner, taking its readings through this observer; it learns the same without."""
+
+
+@runtime_checkable
+class ToldTarget(Protocol):
+    """A learner that is told the hidden function, because it starts from it; its success is no learning."""
+
+    def with_target(self, function: SparseFunction) -> Learner:
+        """The same learner, told the function."""
 
 
 @runtime_checkable

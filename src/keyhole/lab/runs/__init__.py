@@ -1,5 +1,8 @@
 """Runs: what decides one, how it is executed, and the store that keeps it."""
 
+from keyhole.lab.runs.comparison import ComparedCell as ComparedCell
+from keyhole.lab.runs.comparison import StoreComparison as StoreComparison
+from keyhole.lab.runs.comparison import compare_stores as compare_stores
 from keyhole.lab.runs.engine import Lane as Lane
 from keyhole.lab.runs.engine import borrow as borrow
 from keyhole.lab.runs.engine import core_count as core_count

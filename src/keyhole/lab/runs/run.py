@@ -16,6 +16,7 @@ from keyhole.lab.learners.base import (
     OnlineLearner,
     Predictor,
     Reading,
+    ToldTarget,
     Validating,
 )
 from keyhole.lab.observation import Notice, Observer, SampleSource
@@ -118,6 +119,8 @@ def learn(spec: RunSpec, notice: Notice | None = None) -> tuple[Instance, Exampl
     if not isinstance(learner, Learner):
         raise ArgumentError(f"{learner.name} does not learn hidden functions; use a learner of keyhole.lab.learners.")
     require_learnable(learner, instance, online=examples is None)
+    if isinstance(learner, ToldTarget):
+        learner = learner.with_target(instance.function)
     if isinstance(learner, Observable):
         learner = learner.with_observer(Observer(instance, notice))
     if examples is not None:

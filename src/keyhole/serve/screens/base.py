@@ -21,6 +21,7 @@ class Command:
 
     title: str
     words: tuple[str, ...]
+    answered: tuple[int, ...] = (0,)  # exit codes of an answer; any other is a failure
 
 
 @dataclass(frozen=True)

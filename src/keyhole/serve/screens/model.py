@@ -1,43 +1,84 @@
-"""Read a model: checkpoints named on the command line, their heads by any statistic, a sentence through one head."""
+"""Read a model: checkpoints named on the command line, by their heads, and by what is proved of their answers."""
 
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from keyhole.api.checkpoint_norms import checkpoint_norms
+from keyhole.api.head_data import reads_images
 from keyhole.api.heads import heads
 from keyhole.errors import ArgumentError
-from keyhole.serve.limits import TEXT
+from keyhole.serve.images import image_folder
+from keyhole.serve.limits import CLAIM, LENGTHS, TEXT
 from keyhole.serve.query import Query
-from keyhole.serve.screens.base import Answer, Screen
+from keyhole.serve.screens.base import Answer, Command, Screen
 from keyhole.serve.settings import Serving
 
 MOST_LAYERS = 200
 MOST_TOKENS = 64  # of the sentence
+TIME_LIMIT = 5  # seconds for each length of a claim
+RANDOM_WORDS = 10_000  # tried beside the proof
+TOKENS = 100  # letters of a list of tokens
+IN_WORDS = "regex"  # the one kind of claim that begins with its name and a colon and reads no file
+WRONG = 1  # the exit code that says that a wrong word was found
 
 
 def models(_query: Query, serving: Serving) -> Answer:
     """The names of the models, in the order of the command line."""
-    return {"models": [name.rstrip("/").rpartition("/")[2] for name in serving.models]}
+    return {"models": [_name(source) for source in serving.models]}
 
 
 def norms(query: Query, serving: Serving) -> Answer:
-    """The norms of every head, and the bound of the model's stand-in."""
+    """The norms of every head, the bound of the model's stand-in, and what the model can be asked."""
     return _norms(_model(query, serving))
 
 
 def attention(query: Query, serving: Serving) -> Answer:
-    """What every head does on a sentence, and the attention of one head on it."""
+    """What every head does on a sentence or an image, and the attention of one head on it."""
+    model = _model(query, serving)
+    head = query.whole("layer", 1, MOST_LAYERS, 1) - 1, query.whole("head", 1, MOST_LAYERS, 1) - 1
+    if image := query.text("image", 64):
+        return heads(model, images=image_folder(serving.store, image), head=head, controls=False).record()
     text = query.text("text", TEXT).strip()
     if not text:
-        raise ArgumentError("Type a sentence to see what the heads do with it.")
-    layer, head = query.whole("layer", 1, MOST_LAYERS, 1), query.whole("head", 1, MOST_LAYERS, 1)
-    read = heads(_model(query, serving), text=[text], head=(layer - 1, head - 1), controls=False, longest=MOST_TOKENS)
-    return read.record()
+        raise ArgumentError("Type a sentence, or drop an image, to see what the heads do with it.")
+    return heads(model, text=[text], head=head, controls=False, longest=MOST_TOKENS).record()
+
+
+def verify(query: Query, serving: Serving) -> Command:
+    """The command that proves a claim about a model's answers, or finds a wrong word, at each length."""
+    model, claim = _model(query, serving), query.text("claim", CLAIM).strip()
+    kind, colon, _ = claim.partition(":")
+    if not claim:
+        raise ArgumentError('Say what the model should answer, such as "majority" or "even number of 1".')
+    if colon and kind != IN_WORDS:
+        raise ArgumentError(
+            f"The lab takes claims in words, as a formula, or as regex:…; {claim[:40]!r} is for a terminal, where a "
+            "file can be named."
+        )
+    words = ["verify", f"--claim={claim}", f"--time-limit={TIME_LIMIT}", f"--samples={RANDOM_WORDS}", "--rows"]
+    if lengths := query.lengths("lengths", LENGTHS["count"], LENGTHS["longest"]):
+        words.append(f"--lengths={','.join(map(str, lengths))}")
+    given = {name: query.text(name, TOKENS).strip() for name in ("alphabet", "before", "read-at", "answers")}
+    words += [f"--{name}={tokens}" for name, tokens in given.items() if tokens]
+    words += ["--store", str(serving.store), "--", model]
+    return Command(f"{claim}, by {_name(model)}", tuple(words), answered=(0, WRONG))
 
 
 @lru_cache(maxsize=8)
 def _norms(source: str) -> dict[str, Any]:
-    return checkpoint_norms(source).record()
+    read = checkpoint_norms(source)
+    checkpoint = read.checkpoint
+    asked = {
+        "reads_images": reads_images(checkpoint),
+        "verifiable": checkpoint.sizes.layers == 1 and checkpoint.embedding.tokens is not None,
+    }
+    return {**read.record(), **asked}
+
+
+def _name(source: str) -> str:
+    """A model as a page names it: without the folders above it."""
+    return Path(source).name or source
 
 
 def _model(query: Query, serving: Serving) -> str:
@@ -50,6 +91,8 @@ def _model(query: Query, serving: Serving) -> str:
 SCREEN = Screen(
     "model",
     "Read a model",
-    "Checkpoints that were named when the lab was started: norms of their heads, and their attention on a sentence.",
+    "Checkpoints that were named when the lab was started: norms of their heads, their attention on a sentence or an "
+    "image, and claims about their answers, proved or broken.",
     {"models": models, "norms": norms, "attention": attention},
+    commands={"verify": verify},
 )

@@ -12,6 +12,7 @@ from keyhole.serve.settings import Serving
 IDENTITY = re.compile(r"[0-9a-f]{12,64}")
 TIME_LIMIT = 3.0  # seconds of a proof
 EVERY = 10  # steps between two frames
+PRESETS = ("default", "parity", "paper", "bounded")
 
 
 def start(query: Query, serving: Serving) -> Command:
@@ -21,6 +22,7 @@ def start(query: Query, serving: Serving) -> Command:
     context = query.whole("context", max(sparsity, 1), TRAINING["context"], 60)
     samples = query.whole("samples", 1, TRAINING["samples"], 300)
     seed = query.whole("seed", 0, 10**6, 0)
+    preset = query.choice("preset", PRESETS, "default")
     words = [
         "train",
         "--context",
@@ -29,6 +31,8 @@ def start(query: Query, serving: Serving) -> Command:
         str(samples),
         "--seed",
         str(seed),
+        "--preset",
+        preset,
         "--set",
         f"every={EVERY}",
         "--frames",

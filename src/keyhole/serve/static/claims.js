@@ -18,9 +18,9 @@ function card({ claim, outcome }) {
   const verdict = outcome ? outcome.verdict : "not looked at yet";
   const rows = [["prediction", claim.prediction]];
   if (outcome) rows.push(["found", outcome.measurement], ["interval", outcome.interval], ...outcome.caveats.map((caveat) => ["caveat", caveat]));
-  rows.push(["refuted by", claim.could_fail], ["source", `${claim.source} (${claim.kind})`]);
+  rows.push(["would make it fail", claim.could_fail], ["source", `${claim.source} (${claim.kind})`]);
   const figures = (outcome?.figures ?? []).filter((figure) => KINDS.has(figure.kind)).map((figure) => el("div", {}, el("p", {}, figure.title), el("p", { class: "soft" }, figure.subtitle), chart(figure, 640)));
-  return el("article", { id: claim.id }, el("h4", {}, claim.title), el("p", { class: `verdict ${TONES[verdict] ?? "soft"}` }, verdict), el("details", {}, el("summary", {}, "Statement, prediction, measurement, figures"), el("p", {}, claim.statement), facts(rows), figures));
+  return el("article", { id: claim.id }, el("h4", {}, claim.title), el("p", { class: `verdict ${TONES[verdict] ?? "soft"}` }, verdict), claim.shipped ? el("p", { class: "soft" }, `A long run, shipped with keyhole, not of this machine: ${claim.shipped}.`) : null, el("details", {}, el("summary", {}, "Statement, prediction, measurement, figures"), el("p", {}, claim.statement), facts(rows), figures));
 }
 
 function show() {

@@ -35,6 +35,13 @@ export function shown(value, digits = 3) {
   return `${Number(mantissa)}e${Number(power)}`;
 }
 
+/** A promise from below with so many digits, never rounded up. */
+export function atLeast(value, digits = 3) {
+  if (!value) return "0";
+  const scale = 10 ** (digits - 1 - Math.floor(Math.log10(Math.abs(value))));
+  return String(Number((Math.floor(value * scale) / scale).toPrecision(digits)));
+}
+
 /** Ask a question; the newest of a name wins, and a refusal is shown as its sentence. */
 const asked = new Map();
 let waiting = 0;

@@ -10,7 +10,7 @@ const context = logarithmic(field("context")), samples = logarithmic(field("samp
 const says = document.getElementById("says"), cancel = document.getElementById("cancel");
 let job = null, source = null, frames = [], finished = null, other = [];
 
-const words = () => ({ task: field("task").value, context: context.get(), samples: samples.get(), seed: field("seed").value, guess: field("guess").value, job: job ?? "" });
+const words = () => ({ task: field("task").value, context: context.get(), samples: samples.get(), seed: field("seed").value, preset: field("preset").value, guess: field("guess").value, look: field("look").value, job: job ?? "" });
 
 function label() {
   document.getElementById("context-shown").textContent = shown(context.get());
@@ -43,13 +43,19 @@ function show() {
   if (!finished) says.textContent = `Step ${shown(last.step)}: ${shown(100 * last.accuracy)} % of fresh inputs are answered rightly.`;
 }
 
+/** Whether a guess was right, where one was made. */
+function judged(name, yes, truth) {
+  const guess = field(name).value;
+  return guess ? (guess === yes) === truth ? " You guessed right." : " You guessed otherwise." : "";
+}
+
 async function end(record) {
   cancel.disabled = true;
   if (record.state === "cancelled") says.textContent = "Stopped.";
   else if (!finished) says.textContent = other.at(-1) ?? "The run ended without a result.";
   else {
-    const guess = field("guess").value, right = guess && (guess === "yes") === finished.success ? " You guessed right." : guess ? " You guessed otherwise." : "";
-    says.textContent = `${finished.success ? "Learned" : "Not learned"}: ${shown(100 * finished.accuracy, 4)} % of fresh inputs are answered rightly. The relevant positions were ${finished.positions.join(", ")}.${right}`;
+    const share = frames.at(-1).readings.mass_best;
+    says.textContent = `${finished.success ? "Learned" : "Not learned"}: ${shown(100 * finished.accuracy, 4)} % of fresh inputs are answered rightly.${judged("guess", "yes", finished.success)} The relevant positions were ${finished.positions.join(", ")}; the best head gives them ${shown(100 * share)} % of its attention.${judged("look", "relevant", share >= 0.5)}`;
     show();
     fill("certificate", el("p", { class: "soft" }, "Reading the function off the weights …"));
     await attempt(async () => {
@@ -70,14 +76,14 @@ function listen(number) {
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  attempt(async () => { const { guess, job: _, ...asked } = words(); listen((await send("/begin/training/start", asked)).number); });
+  attempt(async () => { const { guess, look, job: _, ...asked } = words(); listen((await send("/begin/training/start", asked)).number); });
 });
 cancel.addEventListener("click", () => send(`/jobs/${job}/cancel`, {}));
 form.addEventListener("input", () => { label(); remember(words()); });
 const given = remembered();
 context.set(Number(given.context) || 60);
 samples.set(Number(given.samples) || 300);
-for (const name of ["task", "seed", "guess"]) if (given[name]) field(name).value = given[name];
+for (const name of ["task", "seed", "preset", "guess", "look"]) if (given[name]) field(name).value = given[name];
 label();
 if (/^\d+$/.test(given.job ?? "")) {
   fetch("/jobs").then((response) => response.json()).then(({ jobs }) => { if (jobs.some((each) => each.number === Number(given.job))) listen(Number(given.job)); });

@@ -1,6 +1,6 @@
 // Create a variable: the formula is asked as it is typed; bits are flipped by clicking them.
 
-import { ask, attempt, el, facts, fill, logarithmic, refuse, remember, remembered, shown, soon, svg } from "./lab.js";
+import { ask, atLeast, attempt, el, facts, fill, logarithmic, refuse, remember, remembered, shown, soon, svg } from "./lab.js";
 import { bars, place } from "./draw.js";
 
 const ALL = 64; // up to so many positions each has a cell; beyond, the others share one
@@ -109,7 +109,7 @@ function describe(description, floor) {
 function prove(compiled) {
   const formats = Object.entries(compiled.formats).map(([name, verdict]) => `${name}: ${verdict}`).join("; ");
   fill("proof", el("p", { class: "says good" }, `Right on all ${compiled.inputs_covered} inputs.`), facts([
-    ["margin", `at least ${outward(compiled.margin)}`],
+    ["margin", `at least ${atLeast(compiled.margin, 6)}`],
     ["construction", `${compiled.construction}: ${compiled.why}`],
     ["heads and units", `${compiled.heads} ${compiled.heads === 1 ? "head" : "heads"}, ${compiled.width} units`],
     ["number formats", formats],
@@ -121,12 +121,6 @@ function prove(compiled) {
       return el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "number" }, shown(compiled.norms[name], 4)),
         el("td", { class: "number" }, theorem ? `${theorem.relation} ${shown(theorem.value, 4)}` : ""));
     }))));
-}
-
-/** A promise from below, never rounded up. */
-function outward(value) {
-  const digits = 10 ** (5 - Math.floor(Math.log10(value)));
-  return String(Number((Math.floor(value * digits) / digits).toPrecision(6)));
 }
 
 function guarantee(bound) {

@@ -6,7 +6,7 @@ of steps, the network's outputs, and the shape of its weights. Starting weights 
 which changes none of them: of a threefry generator each entry depends on its own place alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -53,6 +53,7 @@ from keyhole.lab.observation import Observer, SampleSource
 from keyhole.lab.task import Examples, ProblemSize
 
 Row = dict[str, np.ndarray]
+Begin = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]  # the usual starting weights in, those used out
 
 
 class Form(NamedTuple):
@@ -69,14 +70,15 @@ def train(
     examples: Examples,
     seed: np.random.SeedSequence,
     observer: Observer | None = None,
+    begin: Begin | None = None,
 ) -> Fitted:
-    """Train one network on a training set."""
+    """Train one network on a training set; `begin` changes the weights it starts from."""
     words = seed.generate_state(4)
     rng = np.random.default_rng(words[0])
     data = prepare_set(examples, whole=not settings.batch)
     probe = blind_probe(size, rng) if observer is None else prepare_probe(observer, rng)
     left_out = OF_THE_PROBE if observer is None else set()
-    return _trained(settings, size, ON_A_SET, data, probe, int(words[1]), left_out, observer)
+    return _trained(settings, size, ON_A_SET, data, probe, int(words[1]), left_out, observer, begin)
 
 
 def train_online(
@@ -85,6 +87,7 @@ def train_online(
     source: SampleSource,
     seed: np.random.SeedSequence,
     observer: Observer | None = None,
+    begin: Begin | None = None,
 ) -> Fitted:
     """Train one network on fresh samples, drawn inside the loop.
 
@@ -95,7 +98,7 @@ def train_online(
     data = prepare_source(source)
     probe = blind_probe(size, rng, source) if observer is None else prepare_probe(observer, rng)
     left_out = OF_THE_SET | (OF_THE_PROBE - {"accuracy"} if observer is None else set())
-    return _trained(settings, size, ON_FRESH_SAMPLES, data, probe, int(words[1]), left_out, observer)
+    return _trained(settings, size, ON_FRESH_SAMPLES, data, probe, int(words[1]), left_out, observer, begin)
 
 
 def _trained(
@@ -107,17 +110,24 @@ def _trained(
     key: int,
     left_out: set[str],
     observer: Observer | None,
+    begin: Begin | None,
 ) -> Fitted:
     """Steps in stretches of `every`, a reading after each."""
     shape, rates = shape_of(settings), rates_of(settings)
     start, walk = jax.random.split(jax.random.key(key))
     state = starting_state(shape, size.symbols, size.context, start)
+    if begin is not None:
+        begun = begin({name: np.asarray(array) for name, array in state.parameters.items()})
+        parameters = {name: jnp.asarray(array) for name, array in begun.items()}
+        state = State(parameters, optimizer_of(shape).init(parameters), state.step)
     count = settings.batch or len(data.labels)
     drawn_from = data.size if isinstance(data, TrainingSet) else jnp.int32(0)
     draw = compiled_draws(form.source, shape, count)
     stretch = compiled_stretch(form.source, shape, size.context)
     read = _Reader(form, shape, data, probe, state.parameters)
     rows: list[Row] = []
+    if observer is not None and observer.notice is not None:
+        observer.notice({"step": 0.0}, {name: np.asarray(a) for name, a in state.parameters.items()})
     while len(rows) * settings.every < settings.steps:
         state, losses = stretch(data, rates, state, draw(drawn_from, walk, state.step))
         rows.append(read(state, losses))

@@ -69,7 +69,7 @@ def initial(settings: TransformerSettings, symbols: int, context: int, key: Arra
     return drawn
 
 
-def _cls(settings: TransformerSettings, parameters: Mapping[str, Any]) -> Any:
+def cls_vector(settings: TransformerSettings, parameters: Mapping[str, Any]) -> Any:
     """The vector of [CLS], with that of its position where it has one."""
     return parameters["cls"] + parameters["cls_position"] if settings.cls_position else parameters["cls"]
 
@@ -79,9 +79,9 @@ def tables(
 ) -> tuple[Float[Array, "A T H"], Float[Array, "A T d"]]:
     """Scores and values of every symbol at every position, [CLS] last."""
     rows = parameters["tokens"][:, None, :] + parameters["positions"][None, :, :]
-    cls = _cls(settings, parameters)
+    cls = cls_vector(settings, parameters)
     if settings.norm == "pre":
-        rows, cls = (_norm(settings, parameters, "attention_norm", part) for part in (rows, cls))
+        rows, cls = (norm_rows(settings, parameters, "attention_norm", part) for part in (rows, cls))
     d, heads = settings.width, settings.heads
     asked = (cls @ parameters["query"] + parameters["query_bias"]) / math.sqrt(d // heads)
     # the query folded into the keys: one vector per head; a key bias would shift all scores of a head alike
@@ -192,17 +192,17 @@ def apply(
     """The network's number for each sequence, with what is dropped from attention and the feed-forward part."""
     p, pre, post = parameters, settings.norm == "pre", settings.norm == "post"
     read = attend(settings, p, sequences, dropout.weights) @ p["output"] + p["output_bias"]
-    stream = _dropped(settings, read, dropout.attention)
-    stream = stream + _cls(settings, p) if settings.residual else stream
-    stream = _norm(settings, p, "attention_norm", stream) if post else stream
+    stream = dropped(settings, read, dropout.attention)
+    stream = stream + cls_vector(settings, p) if settings.residual else stream
+    stream = norm_rows(settings, p, "attention_norm", stream) if post else stream
     if settings.hidden:
-        entering = _norm(settings, p, "feedforward_norm", stream) if pre else stream
-        active = jax.nn.relu if settings.activation == "relu" else _gelu
+        entering = norm_rows(settings, p, "feedforward_norm", stream) if pre else stream
+        active = jax.nn.relu if settings.activation == "relu" else gelu
         fed = active(entering @ p["inner"] + p["inner_bias"]) @ p["outer"] + p["outer_bias"]
-        fed = _dropped(settings, fed, dropout.feedforward)
+        fed = dropped(settings, fed, dropout.feedforward)
         stream = stream + fed if settings.residual else fed
-        stream = _norm(settings, p, "feedforward_norm", stream) if post else stream
-    stream = _norm(settings, p, "final_norm", stream) if settings.final_norm else stream
+        stream = norm_rows(settings, p, "feedforward_norm", stream) if post else stream
+    stream = norm_rows(settings, p, "final_norm", stream) if settings.final_norm else stream
     return stream @ p["readout"] + p["readout_bias"]
 
 
@@ -218,7 +218,7 @@ def path_norm(settings: TransformerSettings, parameters: Parameters) -> Float[Ar
     values = tables(settings, p)[1]
     values = values.reshape(*values.shape[:2], heads, -1)
     output, constant = p["output"].reshape(heads, -1, settings.width), p["output_bias"]
-    constant = constant + _cls(settings, p) if settings.residual else constant
+    constant = constant + cls_vector(settings, p) if settings.residual else constant
 
     def largest(columns: Array) -> Array:  # d × n columns behind the output map, over all pairs and [CLS]
         reached: Array = jnp.abs(jnp.einsum("athw,hwd,dn->athn", values, output, columns)).max(axis=(0, 1))
@@ -249,17 +249,23 @@ def attention_mass(
 def model_of(settings: TransformerSettings, weights: Mapping[str, Any], dtype: Any = np.float64) -> Model:
     """The same weights as a general model, in double precision unless asked otherwise."""
     w = {name: np.asarray(array, dtype=dtype) for name, array in weights.items()}
+    return model_of_blocks(settings, w, (block_of(settings, w),))
+
+
+def model_of_blocks(settings: TransformerSettings, w: Mapping[str, Any], blocks: tuple[Block, ...]) -> Model:
+    """The embedding and the read-out of these weights around blocks."""
+    embedding = AdditiveEmbedding(w["tokens"], LearnedPositions(w["positions"]), cls_vector(settings, w))
+    return Model(embedding, blocks, ReadOut(w["readout"], w["readout_bias"], _layer_norm(settings, w, "final_norm")))
+
+
+def block_of(settings: TransformerSettings, w: Mapping[str, Any]) -> Block:
+    """One layer as a general block."""
     width = settings.width // settings.heads
 
     def head(index: int) -> Head:
         part = slice(index * width, (index + 1) * width)
         score = FactoredScore(w["query"][:, part], w["key"][:, part], w["query_bias"][part])
         return Head(score, Affine(w["value"][:, part], w["value_bias"][part]))
-
-    def norm(name: str) -> LayerNorm | None:
-        if f"{name}_gain" not in w:
-            return None
-        return LayerNorm(w[f"{name}_gain"], w[f"{name}_bias"], settings.norm_eps)
 
     feedforward = None
     if settings.hidden:
@@ -271,23 +277,29 @@ def model_of(settings: TransformerSettings, weights: Mapping[str, Any], dtype: A
         feedforward=feedforward,
         residual="each" if settings.residual else "none",
         placement="post" if settings.norm == "none" else settings.norm,
-        attention_norm=norm("attention_norm"),
-        feedforward_norm=norm("feedforward_norm"),
+        attention_norm=_layer_norm(settings, w, "attention_norm"),
+        feedforward_norm=_layer_norm(settings, w, "feedforward_norm"),
     )
-    embedding = AdditiveEmbedding(w["tokens"], LearnedPositions(w["positions"]), _cls(settings, w))
-    heads = tuple(head(index) for index in range(settings.heads))
-    return Model(embedding, (Block(heads, wiring),), ReadOut(w["readout"], w["readout_bias"], norm("final_norm")))
+    return Block(tuple(head(index) for index in range(settings.heads)), wiring)
 
 
-def _norm(settings: TransformerSettings, parameters: Parameters, name: str, rows: Array) -> Array:
+def _layer_norm(settings: TransformerSettings, w: Mapping[str, Any], name: str) -> LayerNorm | None:
+    """The norm of this name, where there is one."""
+    return LayerNorm(w[f"{name}_gain"], w[f"{name}_bias"], settings.norm_eps) if f"{name}_gain" in w else None
+
+
+def norm_rows(settings: TransformerSettings, parameters: Parameters, name: str, rows: Array) -> Array:
+    """Every row through the LayerNorm of this name."""
     centred = rows - rows.mean(axis=-1, keepdims=True)
     scaled = centred * jax.lax.rsqrt((centred * centred).mean(axis=-1, keepdims=True) + settings.norm_eps)
     return scaled * parameters[f"{name}_gain"] + parameters[f"{name}_bias"]
 
 
-def _gelu(x: Array) -> Array:
+def gelu(x: Array) -> Array:
+    """x·Φ(x), not its approximation by tanh."""
     return x * (1 + jax.scipy.special.erf(x / math.sqrt(2))) / 2
 
 
-def _dropped(settings: TransformerSettings, rows: Array, kept: Array | None) -> Array:
+def dropped(settings: TransformerSettings, rows: Array, kept: Array | None) -> Array:
+    """The rows with only the kept entries, which grow by as much as is dropped."""
     return rows if kept is None else jnp.where(kept, rows / (1 - settings.dropout), 0.0)

@@ -17,6 +17,7 @@ from keyhole.lab.learners.training.network import Dropout, Parameters, apply, dr
 from keyhole.lab.learners.training.prepare import FreshSamples, TrainingSet
 
 Data = Any  # a TrainingSet or FreshSamples, as the form of the loop wants it
+Network = Callable[[TransformerSettings, Parameters, Array, Any], Array]
 Batch = tuple[Array, Array, Array]  # inputs, labels, and the weight of each in the loss
 
 
@@ -84,13 +85,14 @@ def advance(
     rates: Rates,
     state: State,
     batch: Batch,
-    dropout: Dropout,
+    dropout: Any,
+    network: Network = apply,
 ) -> tuple[State, Float[Array, ""]]:
-    """One step of gradient descent on a batch; its loss is the reading."""
+    """One step of gradient descent on a batch; its loss is the reading. `dropout` is what the network takes for it."""
     inputs, labels, weights = batch
 
     def loss(parameters: Parameters) -> Array:
-        outputs = apply(settings, parameters, inputs, dropout)
+        outputs = network(settings, parameters, inputs, dropout)
         fit = (weights * cross_entropy(outputs, labels)).sum()
         return fit + rates.path_penalty * path_norm(settings, parameters) if settings.path_penalty else fit
 

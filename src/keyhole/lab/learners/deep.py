@@ -1,0 +1,113 @@
+"""Several layers of attention read at [CLS], trained by gradient descent: beside the one-layer transformer.
+
+jax is imported only when something is trained.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from keyhole.errors import ArgumentError
+from keyhole.lab.learners.base import Fitted
+from keyhole.lab.learners.deep_memory import deep_memory
+from keyhole.lab.learners.registry import register_family, register_learner
+from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.observation import Observer, SampleSource
+from keyhole.lab.task import Examples, ProblemSize
+
+LAYERS = 2  # where their number is not said
+MOST = 24  # layers; each is compiled by itself
+USUAL = TransformerSettings(
+    norm="pre",
+    final_norm=True,
+    rate=1e-3,
+    dropout=0.1,
+    attention_dropout=0.1,
+)  # as encoders are commonly trained; no rule has tuned them
+
+
+@dataclass(frozen=True)
+class DeepLearner:
+    """A Transformer encoder of some layers; every token asks every other, and a step costs as much as T²."""
+
+    layers: int = LAYERS
+    settings: TransformerSettings = USUAL
+    observer: Observer | None = field(default=None, compare=False, repr=False)
+    packages: ClassVar[tuple[str, ...]] = ("jax", "jaxlib", "optax", "numpy")
+    bears_noise: ClassVar[bool] = True
+    remark: ClassVar[str] = "the settings of the deep transformer were not tuned"
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.layers <= MOST:
+            raise ArgumentError(f"A transformer of {self.layers} layers was asked for; use 1 to {MOST}.")
+        if self.settings.path_penalty:
+            raise ArgumentError(
+                "A penalty on the path norm was asked for with several layers; it is one layer's. Use a penalty of 0."
+            )
+
+    @property
+    def name(self) -> str:
+        """How a person names it."""
+        return f"deep:{self.layers}"
+
+    def record(self) -> dict[str, Any]:
+        """Its name, its layers and every setting."""
+        return {"name": self.name, "layers": self.layers, **self.settings.record()}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "DeepLearner":
+        """The learner that a record was made of."""
+        settings = {name: value for name, value in record.items() if name not in {"name", "layers"}}
+        return cls(int(record["layers"]), TransformerSettings(**settings))
+
+    @property
+    def steps(self) -> int:
+        """At most so many steps of gradient descent."""
+        return self.settings.steps
+
+    def with_steps(self, steps: int) -> "DeepLearner":
+        """The same settings but for the steps, rounded up to whole stretches between readings."""
+        stretches = max(1, -(-steps // self.settings.every))
+        return replace(self, settings=replace(self.settings, steps=stretches * self.settings.every))
+
+    def with_observer(self, observer: Observer) -> "DeepLearner":
+        """The same settings, with readings of accuracy and Fourier weight on a probe."""
+        return replace(self, observer=observer)
+
+    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (any size will do)
+        """Refuse fresh samples that are to come all at once."""
+        if online and not self.settings.batch:
+            raise ArgumentError(
+                "Fresh samples were asked for with a batch of 0, the whole training set; there is none. Give sample "
+                "sizes, or choose settings with a batch of at least 1."
+            )
+
+    def memory(self, size: ProblemSize, samples: int | None) -> int:
+        """Bytes of a run."""
+        return deep_memory(self.layers, self.settings, size, samples)
+
+    def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
+        """Train on these examples."""
+        from keyhole.lab.learners.training.deep import train_deep  # noqa: PLC0415  (imports jax)
+
+        return train_deep(self.layers, self.settings, size, examples, seed, self.observer)
+
+    def fit_online(self, size: ProblemSize, source: SampleSource, seed: np.random.SeedSequence) -> Fitted:
+        """Train on fresh samples, a batch of them for every step."""
+        from keyhole.lab.learners.training.deep import train_deep_online  # noqa: PLC0415  (imports jax)
+
+        self.validate(size, online=True)
+        return train_deep_online(self.layers, self.settings, size, source, seed, self.observer)
+
+
+def deep_of(layers: str) -> DeepLearner:
+    """The deep transformer of so many layers, as a name says it."""
+    if not (layers.isascii() and layers.isdigit() and len(layers) < 4):
+        raise ArgumentError(f"There is no learner 'deep:{layers}'; name a number of layers, such as deep:2.")
+    return DeepLearner(int(layers))
+
+
+register_learner("deep", DeepLearner, DeepLearner.from_record)
+register_family("deep", deep_of, DeepLearner.from_record)
