@@ -106,7 +106,7 @@ def checkpoint_bound(
     answer = bound(profile, samples, length, delta=delta, **more)
     known = {field.name: getattr(answer, field.name) for field in fields(Bound)} | {"source": str(source)}
     uncovered = tuple(f"{each.what}: {each.reason}" for each in checkpoint.not_covered)
-    stated = stand_in_bound(checkpoint, norms, samples, length, delta)
+    stated = stand_in_bound(checkpoint, norms, samples, length, delta, more.get("accepted"))
     return CheckpointBound(**known, stand_in=stated, uncovered=uncovered)
 
 

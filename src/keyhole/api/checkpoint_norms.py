@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from keyhole.api.opening import open_checkpoint, settings_of
 from keyhole.api.result import Result
-from keyhole.bounds import DEEP, Real, failure, guarantee, sample_size
+from keyhole.bounds import DEEP, Real, failure, guarantee, kept_share, sample_size
 from keyhole.decimals import at_most, brief
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.figure import Axis, Figure, Row
@@ -44,7 +44,8 @@ class StandInBound:
 
     samples: float
     context: int
-    delta: float
+    delta: float  # promised
+    delta_spent: float  # that the value is computed at, no more than is promised
     value: float
     vacuous: bool
     orders: float | None  # log10 of (samples for a gap below the loss's range)/(samples given); None beyond 10^300
@@ -233,16 +234,23 @@ def checkpoint_norms(
 
 
 def stand_in_bound(
-    checkpoint: Checkpoint, found: HeadNormSet, samples: Real, context: int, delta: Real = 0.01
+    checkpoint: Checkpoint,
+    found: HeadNormSet,
+    samples: Real,
+    context: int,
+    delta: Real = 0.01,
+    accepted: Real | None = None,
 ) -> StandInBound:
     """Theorem D for the stand-in, by how much it is vacuous, and the share of each layer in its capacity.
 
     The norms count as if they had been fixed beforehand; to have looked at them costs more, so `orders` is the least
-    that is wanting.
+    that is wanting. Where training sets were redrawn and kept with probability `accepted`, every number is computed at
+    δ·accepted, and promised of kept sets at δ.
     """
-    m, chance = sample_size(samples), failure(delta)
+    m, promised = sample_size(samples), failure(delta)
+    spent = promised * kept_share(accepted)
     profile = stand_in_profile(checkpoint, found.trained, context + 1)
-    stated = guarantee(DEEP, profile, m, delta=chance)
+    stated = guarantee(DEEP, profile, m, delta=promised, spent=spent)
     capacity = next(step for _, _, step in stated.derivation.walk() if step.name == "capacity C")
     shares = [0.0] * len(checkpoint.layers)
     for part in capacity.parts:
@@ -257,7 +265,7 @@ def stand_in_bound(
                 middle = (low + high) / 2
                 low, high = (middle, high) if stated.again(samples=10.0**middle).vacuous else (low, middle)
             orders = low - log10(m)
-    return StandInBound(float(m), context, float(chance), stated.value, stated.vacuous, orders, tuple(shares))
+    return StandInBound(m, context, promised, spent, stated.value, stated.vacuous, orders, tuple(shares))
 
 
 def _series(opened: Sequence[Checkpoint], first: HeadNormSet, watch: Watch) -> tuple[Moment, ...]:

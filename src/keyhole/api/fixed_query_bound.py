@@ -4,8 +4,8 @@ from dataclasses import dataclass, fields, replace
 from math import floor, log
 from typing import Any
 
-from keyhole.api.bound import Bound, bound, kept_share
-from keyhole.bounds import Guarantee, Real, agnostic_error, failure, guarantee, sample_size
+from keyhole.api.bound import Bound, bound
+from keyhole.bounds import Guarantee, Real, agnostic_error, failure, guarantee, kept_share, sample_size
 from keyhole.decimals import at_least, at_most, brief, surely
 from keyhole.errors import AssumptionError
 from keyhole.pretrained import Checkpoint, FixedQueryLayer, fixed_query_profile

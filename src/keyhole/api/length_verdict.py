@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,10 @@ def _with_float_error(
     read: Sequence[CertifiableModel],
     time_limit: float,
 ) -> LengthVerdict:
-    """A proved row with what a pass in the format of the weights may be off, where that is known."""
+    """A proved row with what a pass in the format of the weights may be off, where that is known.
+
+    It takes the time limit once more at most: the rest of it is for a proof with a margin above that error.
+    """
     formats, embedding = question.checkpoint.number_formats, question.checkpoint.embedding
     units = {name: FLOAT_UNITS[name] for name in formats if name in FLOAT_UNITS}
     plain = embedding.norm is None and embedding.segments is None and embedding.widen is None
@@ -124,7 +128,7 @@ def _with_float_error(
     plain = plain and all(rival is None or len(rival) == 1 for _, _, rival in question.pairs)
     if row.margin is None or len(units) < len(formats) or not units or not plain:
         return row
-    coarsest = max(units, key=lambda name: units[name])
+    coarsest, started = max(units, key=lambda name: units[name]), perf_counter()
     error = max(
         float_error(
             case.model,
@@ -135,17 +139,19 @@ def _with_float_error(
             unit=units[coarsest],
             drifts=model.drifts,
             enough=BELOW * row.margin,
+            time_limit=time_limit / len(made),
         )
         for case, model in zip(made, read, strict=True)
     )
     if not np.isfinite(error):
-        return replace(row, float_format=coarsest)
-    margin, seconds = row.margin, row.seconds
+        return replace(row, float_format=coarsest, seconds=row.seconds + perf_counter() - started)
+    margin = row.margin
     if margin <= error:  # the search stopped at the first margin above 0: it goes on to one above the error
-        again = [_searched(case, model, time_limit / len(made), error) for case, model in zip(made, read, strict=True)]
-        seconds += sum(verdict.seconds for verdict in again)
+        left = max(time_limit - (perf_counter() - started), 0.0) / len(made)
+        again = [_searched(case, model, left, error) for case, model in zip(made, read, strict=True)]
         margins = [verdict.margin for verdict in again if verdict.margin is not None]
         margin = min(margins) if len(margins) == len(again) else margin
+    seconds = row.seconds + perf_counter() - started
     row = replace(row, margin=margin, seconds=seconds)
     return replace(row, float_format=coarsest, float_error=error, float_keeps=margin > error)
 
@@ -177,13 +183,14 @@ def of_tables(read: CertifiableModel, at: AtLength, symbols: tuple[str, ...], ef
 
 
 def _earlier(path: Path, time_limit: float) -> LengthVerdict | None:
-    """A verdict of an earlier call; one that time ended is made again when there is more time."""
+    """A verdict of an earlier call; made again with more time where time ended it, or left its float error open."""
     known = {part.name for part in fields(LengthVerdict)}
     try:
         row = LengthVerdict(**{name: value for name, value in (load_verdict(path) or {}).items() if name in known})
     except TypeError:
         return None
-    return None if row.status == "UNDECIDED" and row.time_limit < time_limit else row
+    unsettled = row.status == "UNDECIDED" or (row.float_format is not None and not row.float_keeps)
+    return None if unsettled and row.time_limit < time_limit else row
 
 
 def _joined(

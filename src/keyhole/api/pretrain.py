@@ -16,6 +16,7 @@ from keyhole.files.paths import home
 from keyhole.lab.runs import RunResult, RunSpec, Store, core_count, gather_runs, require_cores
 from keyhole.latent.inference import require_problem
 from keyhole.latent.learning import (
+    ConditionNumbers,
     block_law,
     canonical_correlations,
     condition_numbers,
@@ -121,9 +122,10 @@ class _Question:
 def _letters(asked_for: _Question, model: FiniteModel, task: np.ndarray, words: str, made: Any) -> Pretraining:
     """Letters with a finite latent: exact condition numbers, and trained heads."""
     m = len(model.prior)
-    conditions = []
+    conditions, found = [], []
     for block in asked_for.blocks:
         numbers, least = condition_numbers(block_law(model, block), task), canonical_correlations(model, block)[-1]
+        found.append(numbers)
         spectral = 1 / least if least else inf
         conditions.append(
             Conditioning(
@@ -161,6 +163,7 @@ def _letters(asked_for: _Question, model: FiniteModel, task: np.ndarray, words: 
         "κ_T is defined here, in coordinates of the masked tokens' distribution, which shrink as masks grow.",
         "To compare masks take κ_T²ε², or 1/s_m, which does not depend on coordinates.",
         "The bound is about the theorem's head; a head fitted to labels adds an error of its own.",
+        *_untold(found),
     )
     return Pretraining(
         asked_for.model,
@@ -174,6 +177,14 @@ def _letters(asked_for: _Question, model: FiniteModel, task: np.ndarray, words: 
         (),
         remarks,
     )
+
+
+def _untold(found: Sequence[ConditionNumbers]) -> tuple[str, ...]:
+    """What "infinite" stands for, where a condition number is: from where on double precision cannot tell."""
+    limits = [1 / one.rounding for one in found if inf in (one.least, one.downstream) and one.rounding]
+    if not limits:
+        return ()
+    return (f"Infinite stands for all above about {min(limits):.1g}, too: double precision cannot tell them apart.",)
 
 
 def _learned(length: int, block: int, masked: Sequence[RunResult], moved: Sequence[RunResult], limit: float) -> Learned:
@@ -253,6 +264,7 @@ def _mixture(asked_for: _Question, model: GaussianMixture, task: np.ndarray, wor
         "κ_T, κ and cond are of the mean of a token (squared error), exact.",
         "1/s_m is estimated from 20,000 drawn blocks, with a 95 % interval.",
         "Training on real tokens of a mixture is not covered.",
+        *_untold([numbers]),
     )
     return Pretraining(
         asked_for.model,

@@ -149,7 +149,7 @@ class Trained(Result):
             rows.append({"position": place, "share": share, "none": 0.0, "when": f"after training, {which}"})
         return Figure(
             title="Where a head looks, before and after training",
-            subtitle=f"head {best + 1}, which {self.summary}; mean over {PROBED} inputs",
+            subtitle=f"head {best + 1} of a network that {self.summary}; mean over {PROBED} inputs",
             kind="points",
             rows=tuple(rows),
             x=Axis("position", "position"),

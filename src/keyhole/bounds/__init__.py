@@ -48,4 +48,5 @@ from keyhole.bounds.theorems.trained_layer import layer_guarantee as layer_guara
 from keyhole.bounds.theorems.trained_layer import tabulated_profile as tabulated_profile
 from keyhole.bounds.validate import Real as Real
 from keyhole.bounds.validate import failure as failure
+from keyhole.bounds.validate import kept_share as kept_share
 from keyhole.bounds.validate import sample_size as sample_size

@@ -48,6 +48,20 @@ def failure(delta: Real) -> float:
     return float(delta)
 
 
+def kept_share(accepted: Real | None) -> float:
+    """The probability with which a drawn training set was kept: 1 where none was redrawn.
+
+    Statement  What fails with probability ≤ δ·accepted over drawn sets fails with probability ≤ δ over kept ones.
+    Proof      P(fails | kept) ≤ P(fails)/P(kept).
+    Source     Textbook.
+    """
+    if accepted is None:
+        return 1.0
+    if not 0 < accepted <= 1:
+        raise AssumptionError(f"A training set is kept with a probability above 0 and at most 1; got {accepted}.")
+    return float(accepted)
+
+
 def subset_size(context: int, sparsity: int) -> None:
     """Refuse to choose more positions than there are."""
     whole("the context", context)

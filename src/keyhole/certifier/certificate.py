@@ -16,7 +16,7 @@ from jaxtyping import Bool
 from keyhole.attention import Evaluator, Tabulated
 from keyhole.boolean import Junta, SymbolLaw, uniform_law, without_ignored
 from keyhole.boolean.fitting import FittingJuntas, Sample, juntas_that_fit
-from keyhole.bounds import failure
+from keyhole.bounds import failure, kept_share
 from keyhole.certifier.prove.tables import Drift
 from keyhole.certifier.prove.verify import Verification, verify
 from keyhole.certifier.read.extraction import Extraction, agreement, extract
@@ -62,10 +62,7 @@ class Terms:
 
     def __post_init__(self) -> None:
         failure(self.delta)
-        if not 0 < self.accepted <= 1:
-            raise AssumptionError(
-                f"A training set is kept with a probability above 0 and at most 1; got {self.accepted}."
-            )
+        kept_share(self.accepted)
         if self.assume_junta is not None and self.assume_junta < 0:
             raise ArgumentError(f"A function depends on 0 positions or more; got {self.assume_junta}.")
         if not 0 <= self.largest <= 12:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from keyhole.cli.arguments import counts, file_place, folder_place, names, refuse_ignored, settings
+from keyhole.cli.refusals import INTERRUPTED
 from keyhole.errors import ArgumentError, KeyholeError
 
 ONLINE_SECONDS = 180  # of trying on fresh samples, if no limit is given
@@ -177,7 +178,7 @@ def learn_command(
 
         words = f"finished runs are kept in {store_folder(store)}. The same command goes on from there."
         typer.echo(f"keyhole: interrupted; {words}", err=True)
-        raise typer.Exit(130) from stop
+        raise typer.Exit(INTERRUPTED) from stop
     if as_json:
         typer.echo(answer.to_json())
     else:

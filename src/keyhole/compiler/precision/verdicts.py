@@ -19,7 +19,7 @@ from keyhole.verdicts import FormatOutcome
 
 ORDER = "a running sum in the order of positions, [CLS] last"
 ASSUMED = (
-    "the tables are run as described: the largest logit subtracted first, exp within 2 units in the last place, sums "
+    "the tables are run as described: the largest logit subtracted first, exp within 1 unit in the last place, sums "
     "in the order of positions, nothing flushed to zero; an exported torch or TransformerLens module runs another "
     "graph, of which nothing is proved in any format"
 )
