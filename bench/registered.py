@@ -2,9 +2,10 @@
 
 `data/registered/plan.toml` was fixed before its first run. The power is that of the plan's own contexts and precision:
 data sets about a true curve, with the error that the plan's precision allows at most (a 90 % interval that ends at
-the relative precision), judged by the plan's rule. The outside fit takes the released rows and estimates m* at every
-context by psignifit, the psychometric fit of experimental psychology, where it is installed (`pip install psignifit`),
-or else by a logistic regression of success on ln m (statsmodels); neither knows anything of this package's curves.
+the relative precision), judged by the plan's rule. The outside fit takes the released rows of the contexts that are
+finished by the plan's stopping rule, and estimates m* there by psignifit, the psychometric fit of experimental
+psychology, where it is installed (`pip install psignifit`), or else by a logistic regression of success on ln m
+(statsmodels); neither knows anything of this package's curves. Contexts that are under way are named, and not read.
 
     python bench/registered.py             the power
     python bench/registered.py --outside   m* of the released rows, by another package beside ours
@@ -17,12 +18,15 @@ from collections.abc import Callable
 from math import exp, log, log1p
 from pathlib import Path
 from statistics import NormalDist
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
+import keyhole
 from keyhole.lab.laws import Array, naming_rates
 from keyhole.lab.plans import read_plan
-from keyhole.lab.thresholds import Adaptive, estimate_threshold
+from keyhole.lab.plans.rows import rows_path
+from keyhole.lab.thresholds import Adaptive
 
 FOLDER = Path(__file__).parents[1] / "data" / "registered"
 LOW, RISE = 45.0, 6.0  # m* at the shortest context, and its rise to the longest; only the rise matters
@@ -94,27 +98,35 @@ def regression(successes: list[bool], sizes: list[int]) -> tuple[float, float, f
     return exp(-a / b), exp(-a / b - reach), exp(-a / b + reach)
 
 
-def print_outside() -> None:
-    """Both estimates of m* at every context of every table."""
+def print_outside(folder: Path = FOLDER) -> None:
+    """Both estimates of m* at every finished context of every sweep; the others are named, and not read."""
     name, fit = outside()
-    for path in sorted(FOLDER.glob("*.csv")):
-        print(f"\n{path.stem}\n{'T':>7} {'runs':>5}   {'ours':23s} {name:23s} apart")
-        with path.open(encoding="utf8") as file:
-            rows = list(csv.DictReader(file))
-        for context in sorted({int(row["context"]) for row in rows}):
-            chosen = [row for row in rows if int(row["context"]) == context]
-            sizes, won = [int(row["samples"]) for row in chosen], [row["success"] == "1" for row in chosen]
-            counts = {
-                m: (sum(w for w, s in zip(won, sizes, strict=True) if s == m), sizes.count(m)) for m in set(sizes)
-            }
-            ours = estimate_threshold(context, counts, rounds=True)
+    with TemporaryDirectory() as store:
+        found = keyhole.run_plan(folder / "plan.toml", data=folder, store=store, make=False)
+    for swept, answer in found.answers.items():
+        print(f"\n{swept}\n{'T':>7} {'runs':>5}   {'ours':23s} {name:23s} apart")
+        for ours in answer.thresholds:
+            rows = [row for row in answer.sweep.rows if row.context == ours.context]
             if ours.m is None:
-                print(f"{context:>7} {len(chosen):>5}   beyond the sizes tried")
+                print(f"{ours.context:>7} {len(rows):>5}   beyond the sizes tried")
                 continue
-            theirs = fit(won, sizes)
+            theirs = fit([row.success for row in rows], [row.samples or 0 for row in rows])
             own = f"{ours.m:.0f} ({ours.low or 0:.0f} to {ours.high or 0:.0f})"
             other = f"{theirs[0]:.0f} ({theirs[1]:.0f} to {theirs[2]:.0f})"
-            print(f"{context:>7} {len(chosen):>5}   {own:23s} {other:23s} {log(theirs[0] / ours.m):+.1%}")
+            print(f"{ours.context:>7} {len(rows):>5}   {own:23s} {other:23s} {log(theirs[0] / ours.m):+.1%}")
+        print_unread(found.unfinished[swept], rows_path(folder, swept))
+
+
+def print_unread(unfinished: list[int], path: Path) -> None:
+    """Which contexts are under way, with how many rows, and which are not begun."""
+    rows = csv.DictReader(path.read_text("utf8").splitlines()) if path.exists() else ()
+    found = [int(row["context"]) for row in rows]
+    counts = {context: found.count(context) for context in unfinished}
+    begun = [f"T = {context} ({count} rows)" for context, count in counts.items() if count]
+    if begun:
+        print(f"  under way, not read: {', '.join(begun)}")
+    if len(begun) < len(unfinished):
+        print(f"  not begun: T = {', '.join(str(context) for context, count in counts.items() if not count)}")
 
 
 def main() -> None:

@@ -9,6 +9,14 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
+import keyhole
+from keyhole.lab.learners import learner_named
+from keyhole.lab.plans import Plan, write_plan
+from keyhole.lab.task import SparseTask
+from keyhole.lab.thresholds import Adaptive, Design, SweepPlan
+
+from helpers.lab_fakes import Inline
+
 BENCH = Path(__file__).parent.parent / "bench"
 PEERS = """
 import runpy, sys
@@ -106,3 +114,27 @@ def test_the_table_of_laws_counts_right_and_wrong():
     assert right >= 80
     mistaken = bench["row"]("a line", curve, "log", bench["LONG"], 0.05, 50, 0)
     assert f"linear {right:.1f}%" in mistaken
+
+
+@pytest.mark.slow
+def test_the_outside_fit_reads_finished_contexts_only(tmp_path, capsys):
+    """Of three contexts one lacks its last row and one has none: only the first is fitted, and the others are named."""
+    bench = runpy.run_path(str(BENCH / "registered.py"))
+    design = Adaptive(Design(budget=24))
+    plan = Plan({"and": SweepPlan(SparseTask("and:2"), learner_named("elimination"), (6, 12, 24), design)})
+    (tmp_path / "plan.toml").write_text(write_plan(plan), "utf8")
+    made = keyhole.run_plan(plan, data=tmp_path, store=tmp_path / "store", executor=Inline())
+    path = tmp_path / "and.csv"
+    header, *rows = path.read_text("utf8").splitlines(keepends=True)
+    at = {T: [row for row in rows if row.startswith(f"{T},")] for T in (6, 12)}
+    path.write_text("".join([header, *at[6], *at[12][:-1]]), "utf8")
+    bench["print_outside"].__globals__["outside"] = lambda: ("another", lambda won, sizes: (sum(sizes), len(won), 0.0))
+    bench["print_outside"](tmp_path)
+    printed = capsys.readouterr().out
+    ours = made.answers["and"].thresholds[0]
+    (line,) = [line for line in printed.splitlines() if line.split()[:1] == ["6"]]
+    assert line.split()[1:3] == [str(len(at[6])), f"{ours.m:.0f}"]
+    assert str(sum(int(row.split(",")[1]) for row in at[6])) in line
+    assert f"under way, not read: T = 12 ({len(at[12]) - 1} rows)" in printed
+    assert "not begun: T = 24" in printed
+    assert not [line for line in printed.splitlines() if line.split()[:1] in (["12"], ["24"])]

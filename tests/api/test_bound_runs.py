@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import keyhole
-from keyhole.api import bound as asking
 from keyhole.api import bound_runs as bounding
+from keyhole.api import norm_sources
 from keyhole.api.bound import bound
 from keyhole.api.margin_bound import margin_bound
 from keyhole.api.stored_run import TrainedRun
 from keyhole.attention import evaluate, profile, tabulate
 from keyhole.boolean.symbols import biased_bits, uniform_law
-from keyhole.bounds import PRODUCT_LISTS, guarantee, layer_guarantee, tabulated_profile
+from keyhole.bounds import PRODUCT_LISTS, ROUTES, guarantee, layer_guarantee, tabulated_profile
 from keyhole.compiler import plan_profile
 from keyhole.errors import AssumptionError, DataError, KeyholeError
 from keyhole.lab.runs.store import RunSummary
@@ -45,7 +45,7 @@ def store(monkeypatch):
         made = TrainedRun(name, NAMES["aaaa0001"]["model"], (inputs, inputs[:, 0]), uniform_law(2), False, "", hidden)  # noqa: FBT003
         return replace(made, **NAMES[name])
 
-    monkeypatch.setattr(asking, "read_run", read)
+    monkeypatch.setattr(norm_sources, "read_run", read)
 
 
 def test_a_run_without_layernorm_has_a_bound():
@@ -72,7 +72,7 @@ def test_a_run_that_fits_gets_a_promise_on_its_error(monkeypatch):
     answer = bound("aaaa0001")
     norms = replace(profile(model, trained=True), least_probability=0.5)
     assert answer.by_margin == margin_bound(norms, np.abs(f), 0.01)
-    assert str(answer).startswith("error ≤ ")
+    assert str(answer).startswith("error on new inputs ≤ ")
     assert answer.record()["by_margin"]["vacuous"]
 
 
@@ -113,7 +113,7 @@ def test_kept_training_sets_are_promised_no_more_than_delta(monkeypatch):
     assert answer.by_margin.gap == margin_bound(norms, np.abs(f), 0.01 * 0.001).gap
     assert (answer.by_margin.delta, answer.by_margin.spent) == (0.01, 0.01 * 0.001)
     for stated in answer.guarantees:
-        spent = 0.01 * 0.001 / len(asking.ROUTES)
+        spent = 0.01 * 0.001 / len(ROUTES)
         assert (stated.statement.delta, stated.statement.spent) == (0.01, spent)
         assert stated.value == guarantee(stated.route, norms, 80, delta=spent, measured=True).value
     record = answer.record()
@@ -138,7 +138,7 @@ def test_asked_again_a_promise_stays_the_same():
     """Other samples, or the samples for a gap, are computed at the share that was spent, and promise the same δ."""
     stated = bound("aaaa0001").best
     again = stated.again(samples=160)
-    assert (again.statement.delta, again.statement.spent) == (0.01, 0.01 / len(asking.ROUTES))
+    assert (again.statement.delta, again.statement.spent) == (0.01, 0.01 / len(ROUTES))
     assert again.value == guarantee(stated.route, stated.profile, 160, delta=again.statement.spent, measured=True).value
 
 
@@ -188,7 +188,7 @@ def test_a_formula_has_the_bound_of_what_compile_makes_of_it(source):
     norms = plan_profile(keyhole.compile(source, 100).plan)
     assert answer.best.value == bound(norms, 1e6).best.value
     assert any(name.startswith("Occam") for name, _ in answer.finite)
-    with pytest.raises(DataError, match="give a context"):
+    with pytest.raises(DataError, match="give `context`"):
         bound(source, 1e6)
 
 
@@ -206,7 +206,7 @@ def test_the_gap_of_a_trained_layer_from_its_numbers_alone():
     own = tabulated_profile(path_inf=norms.path_inf, context=12, spread=norms.spread)
     assert layer_guarantee(own, 1e8).value == layer_guarantee(norms, 1e8).value
     lawful = replace(own, least_probability=0.5)
-    best = min(guarantee(route, lawful, 1e8, delta=0.005, measured=True).value for route in asking.ROUTES[:3])
+    best = min(guarantee(route, lawful, 1e8, delta=0.005, measured=True).value for route in ROUTES[:3])
     assert layer_guarantee(lawful, 1e8).value == best
     assert layer_guarantee(lawful, 1e8).statement.delta == 2 * layer_guarantee(lawful, 1e8).statement.spent == 0.01
     fixed = layer_guarantee(lawful, 1e8, measured=False)

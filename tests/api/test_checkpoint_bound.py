@@ -97,6 +97,20 @@ def test_redrawn_sets_are_paid_for_by_the_count_of_descriptions():
     assert "with probability ≥ 1 − 1e-09, at most" in sure.finite[0][0]
 
 
+def test_redrawn_sets_are_paid_for_beside_a_stand_in(folder):
+    """Sets kept with probability .001: what is wanting is that of δ/1000, and δ is what is promised."""
+    plain, kept, small = (
+        checkpoint_bound(folder, 1e6, 50, **asked).stand_in for asked in ({}, {"accepted": 0.001}, {"delta": 1e-5})
+    )
+    assert (kept.delta, kept.delta_spent) == (plain.delta, plain.delta_spent / 1000) == (0.01, pytest.approx(1e-5))
+    assert kept.value == pytest.approx(small.value, rel=1e-14)
+    assert kept.value > plain.value
+    assert kept.orders == pytest.approx(small.orders, abs=1e-9)
+    for wrong in (0.0, 1.5, -0.1):
+        with pytest.raises(AssumptionError, match="kept with a probability above 0"):
+            checkpoint_bound(folder, 1e6, 50, accepted=wrong)
+
+
 def test_pixels_that_nothing_bounds(tmp_path):
     """Without the scaling of pixels the bound is refused, and a setting for what is no checkpoint too."""
     arrays, config = tiny.vit()

@@ -1,5 +1,7 @@
 """The error that training margins promise: ramp loss and gap at the margin that makes their sum least."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -35,8 +37,23 @@ def test_a_few_small_margins_are_given_up():
 
 
 def test_without_margins_there_is_no_promise():
-    """A layer that errs on more than a tenth of its training set, and one without a path norm, get none."""
+    """A layer that errs on more than a tenth of its training set gets none; on less it gets one."""
     assert margin_bound(layer(1.0), np.full(100, -1.0), 0.01) is None
+    for wrong, some in [(9, True), (11, False)]:
+        margins = np.where(np.arange(100) < wrong, -1.0, 1.0)
+        assert (margin_bound(layer(1.0), margins, 0.01) is not None) is some
+
+
+def test_without_a_path_norm_there_is_no_promise():
+    """The promise divides P_∞ by a margin: norms that have none, of a LayerNorm after attention, say, get no promise.
+
+    So do normalisers other than softmax; the same norms with both get one.
+    """
+    norms, margins = layer(1.0), np.full(10**5, 1.0)
+    assert margin_bound(norms, margins, 0.01) is not None
+    assert margin_bound(replace(norms, path_inf=None), margins, 0.01) is None
+    other = replace(norms, normaliser="sparsemax", normaliser_constant=None)
+    assert margin_bound(other, margins, 0.01) is None
 
 
 def test_the_promise_is_rounded_outwards_and_says_when_it_is_vacuous():
@@ -47,6 +64,6 @@ def test_the_promise_is_rounded_outwards_and_says_when_it_is_vacuous():
     assert "γ = 1.23," in few.sentence
     many = margin_bound(layer(4.0), np.full(10**6, 1.23456), 0.01)
     assert "VACUOUS" not in many.sentence
-    shown = float(many.sentence.split("error ≤ ")[1].split()[0])
+    shown = float(many.sentence.split("error on new inputs ≤ ")[1].split()[0])
     assert many.error <= shown < many.error * 1.02
     assert many.record()["sentence"] == many.sentence

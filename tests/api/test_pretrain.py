@@ -48,6 +48,8 @@ def test_no_linear_head_serves(tmp_path):
     assert answer.record()["conditions"][0]["downstream"] is None
     assert answer.record()["learned"][0]["bound"] is None
     assert "infinite" in str(answer)
+    assert "Infinite stands for all above about 1e+15" in " ".join(str(answer).split())
+    assert not any("Infinite" in remark for remark in keyhole.pretrain(THREE, [6], repeats=0).remarks)
     assert answer.learned[0].fitted_head.value > 0
     assert answer.figure()
 

@@ -148,6 +148,8 @@ def test_a_bad_formula_shows_its_sentence(visitor, lab, width):
 def test_a_training_is_watched_resumed_and_certified(visitor, lab, width):
     """Frames arrive; a reload follows the same run; at the end stand the hidden positions and the certificate."""
     with visited(visitor, lab[1], f"training?context=20&samples=120&seed={width}", width) as page:
+        shown = page.inner_text("#context-shown"), page.inner_text("#samples-shown")
+        assert shown == ("20", "120")  # as the link says, whatever the steps of the sliders are
         page.click("button[type=submit]")
         page.wait_for_selector("#heads svg", timeout=120_000)
         page.reload()
@@ -235,6 +237,7 @@ def test_verdicts_come_length_by_length(visitor, lab, width, least, found):
     asked = f"model?model=3&lengths=3..5&read-at=SEP&claim=at+least+{least}+of+1"
     with visited(visitor, lab[1], asked, width) as page:
         page.wait_for_selector("#verify:not([hidden])")
+        page.wait_for_selector("#map rect")
         page.click("#claim button[type=submit]")
         until(page, "document.querySelectorAll('#verdicts tbody tr').length === 3", seconds=60)
         until(page, f"document.getElementById('verify-says').textContent.includes({found!r})")

@@ -144,6 +144,16 @@ def test_a_model_says_what_it_can_be_asked(ask):
     assert [each["verifiable"] for each in asked] == [False, False, True]
 
 
+def test_a_model_of_words_reads_its_own_tokens(ask, serving):
+    """Without a tokenizer a text is tokens between spaces, by the names beside the weights; others are a sentence."""
+    answer = ask("model/attention", model=3, text="BOS 0 1 SEP", layer=1, head=2)
+    own = heads(serving.models[2], rows=np.array([[2, 0, 1, 3]]), head=(0, 1), controls=False)
+    assert answer["map"]["rows"] == ["BOS", "0", "1", "SEP"]
+    assert answer["map"]["weights"] == own.shown.weights.tolist()
+    assert ask("model/norms", model=3)["tokens"] == ["0", "1", "BOS", "SEP", "no"]
+    assert "no token named" in ask("model/attention", model=3, text="The cat")["refused"]
+
+
 def test_an_image_is_read_as_at_the_terminal(ask, serving):
     """The heads on an image that was dropped in are those of `heads` on the same pixels; its patches have a grid."""
     pixels, content = np.random.default_rng(1).integers(0, 256, (6, 6)).astype(np.uint8), io.BytesIO()

@@ -88,3 +88,16 @@ def test_the_report_draws_every_figure_within_the_page(browser, report, width):
         page.wait_for_selector("#vg-tooltip-element.visible")
         assert len(page.query_selector_all("math")) == 3
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")
+
+
+def test_what_is_folded_is_printed(browser, report):
+    """On paper every detail is open; on the screen it is as it was before."""
+    with visited(browser, report, "index.html", 1400) as page:
+        page.wait_for_selector("details")
+        folded = "document.querySelectorAll('details:not([open])').length"
+        before = page.evaluate(folded)
+        assert before > 0
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate(folded) == 0
+        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert page.evaluate(folded) == before

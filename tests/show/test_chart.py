@@ -2,6 +2,7 @@
 
 import csv
 import re
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -202,3 +203,31 @@ def test_every_name_of_a_crowded_axis_is_shown():
     drawn = to_svg(figure)
     assert all(f">{name}</text>" in drawn for name in names)
     assert 'opacity="0"' not in drawn  # how a name that is left out is drawn
+
+
+def test_long_titles_are_set_in_lines():
+    """Nothing above a figure is longer than the figure is wide, and no word is lost; short titles stay one line."""
+    long = " ".join(["words"] * 40)
+    title = to_spec(replace(FIGURES["lines"], title=long, subtitle=long))["title"]
+    for lines, most in ((title["text"], chart.TITLE), (title["subtitle"], chart.SUBTITLE)):
+        assert max(map(len, lines)) <= most
+        assert " ".join(lines) == long
+    assert to_spec(FIGURES["lines"])["title"]["text"] == FIGURES["lines"].title
+
+
+def test_a_legend_has_as_many_columns_as_its_names_allow():
+    """Long names stand below each other, short ones beside; a page that draws at another width is told the longest."""
+    rows = tuple({"x": x, "y": x, "who": name} for x in (1, 2) for name in ("a", "n" * 60))
+    figure = Figure("F", "lines", rows, Axis("x", "x"), Axis("y", "y"), Axis("who", "", "category"))
+    spec = to_spec(figure)
+    assert spec["usermeta"]["label"] == 60
+    assert spec["config"]["legend"]["columns"] == 1
+    assert to_spec(replace(figure, rows=rows[:1]))["config"]["legend"]["columns"] > 3
+
+
+def test_whole_numbers_have_no_marks_between_them():
+    """An axis of whole numbers, such as layers, is marked at whole numbers only."""
+    for values, step in (((1, 2, 3), 1), ((1.0, 2.5), None)):
+        rows = tuple({"x": x, "y": 1.0} for x in values)
+        axis = to_spec(Figure("F", "points", rows, Axis("x", "x"), Axis("y", "y")))["encoding"]["x"].get("axis", {})
+        assert axis.get("tickMinStep") == step

@@ -80,23 +80,23 @@ def test_measured_and_proved_are_marked_and_counted_apart():
 @pytest.mark.parametrize(
     ("verdicts", "line"),
     [
-        (["holds"], "The claim that answers it holds."),
-        (["fails here"], "The claim that answers it fails here."),
-        (["holds", "holds"], "All 2 claims that answer it hold."),
-        (["undecided at this scale"] * 2, "All 2 claims that answer it are undecided at this scale."),
+        (["holds"], "The claim that answers it holds (by proof)."),
+        (["not measured here"], "The claim that answers it was not measured here."),
+        (["holds", "holds", "holds"], "All 3 claims that answer it hold (1 by proof, 2 by measurement)."),
         (
-            ["fails here", "holds", "holds"],
-            "Of 3 claims that answer it, 2 hold, 1 fails here (The claim c0).",
+            ["holds", "fails here", "holds", "fails here"],
+            "Of 4 claims that answer it, 2 hold (1 by proof, 1 by measurement), 2 fail here (by measurement).",
         ),
         (
             ["holds with a caveat", "not measured here", "not measured here"],
-            "Of 3 claims that answer it, 1 holds with a caveat, 2 were not measured here (The claim c1; The claim c2).",
+            "Of 3 claims that answer it, 1 holds with a caveat (by proof), 2 were not measured here.",
         ),
     ],
 )
 def test_each_sentence_is_answered_in_one_line(verdicts, line):
-    """What was found of a sentence stands in the summary and above its claims; what does not hold is named."""
-    findings = [finding(f"c{number}", "measurement", verdict) for number, verdict in enumerate(verdicts)]
+    """What was found of a sentence stands in the summary and above its claims; proofs are told from measurements."""
+    kinds = ["identity", "measurement", "replication", "measurement"]
+    findings = [finding(f"c{i}", kind, verdict) for i, (kind, verdict) in enumerate(zip(kinds, verdicts, strict=False))]
     told = {"says": "So.", "place": "abstract", "claims": [one["claim"]["id"] for one in findings], "missing": ""}
     page = render(findings, [{"title": "A paper", "paper": "P", "sentences": [told]}], [], REFERENCES)
     assert page.count(f"<strong>Found:</strong> {line}") == 2

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from keyhole.api.opening import open_checkpoint, settings_of
 from keyhole.api.result import Result
-from keyhole.bounds import DEEP, Real, failure, guarantee, sample_size
+from keyhole.bounds import DEEP, Real, failure, guarantee, kept_share, sample_size
 from keyhole.decimals import at_most, brief
 from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.figure import Axis, Figure, Row
@@ -44,7 +44,8 @@ class StandInBound:
 
     samples: float
     context: int
-    delta: float
+    delta: float  # promised
+    delta_spent: float  # that the value is computed at, no more than is promised
     value: float
     vacuous: bool
     orders: float | None  # log10 of (samples for a gap below the loss's range)/(samples given); None beyond 10^300
@@ -219,30 +220,37 @@ def checkpoint_norms(
         raise ArgumentError(f"The seed {seed} was given; a seed is at least 0.")
     if heads is not None and heads < 1:
         raise ArgumentError(f"A model has at least one head; got {heads}.")
-    told = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
-    opened = [open_checkpoint(each, architecture=architecture, config=told) for each in (source, *later)]
+    settings = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
+    opened = [open_checkpoint(each, architecture=architecture, config=settings) for each in (source, *later)]
     first = opened[0]
-    found = head_norms(first, seed=seed, watch=watch)
+    norms = head_norms(first, seed=seed, watch=watch)
     bound, why = None, ""
     try:
-        bound = stand_in_bound(first, found, samples, context)
+        bound = stand_in_bound(first, norms, samples, context)
     except AssumptionError as refusal:
         why = str(refusal)
-    series = _series(opened, found, watch) if later else ()
-    return CheckpointNorms(first, found, bound, why, statistic, seed, series)
+    series = _series(opened, norms, watch) if later else ()
+    return CheckpointNorms(first, norms, bound, why, statistic, seed, series)
 
 
 def stand_in_bound(
-    checkpoint: Checkpoint, found: HeadNormSet, samples: Real, context: int, delta: Real = 0.01
+    checkpoint: Checkpoint,
+    found: HeadNormSet,
+    samples: Real,
+    context: int,
+    delta: Real = 0.01,
+    accepted: Real | None = None,
 ) -> StandInBound:
     """Theorem D for the stand-in, by how much it is vacuous, and the share of each layer in its capacity.
 
     The norms count as if they had been fixed beforehand; to have looked at them costs more, so `orders` is the least
-    that is wanting.
+    that is wanting. Where training sets were redrawn and kept with probability `accepted`, every number is computed at
+    δ·accepted, and promised of kept sets at δ.
     """
-    m, chance = sample_size(samples), failure(delta)
+    m, promised = sample_size(samples), failure(delta)
+    spent = promised * kept_share(accepted)
     profile = stand_in_profile(checkpoint, found.trained, context + 1)
-    stated = guarantee(DEEP, profile, m, delta=chance)
+    stated = guarantee(DEEP, profile, m, delta=promised, spent=spent)
     capacity = next(step for _, _, step in stated.derivation.walk() if step.name == "capacity C")
     shares = [0.0] * len(checkpoint.layers)
     for part in capacity.parts:
@@ -257,18 +265,18 @@ def stand_in_bound(
                 middle = (low + high) / 2
                 low, high = (middle, high) if stated.again(samples=10.0**middle).vacuous else (low, middle)
             orders = low - log10(m)
-    return StandInBound(float(m), context, float(chance), stated.value, stated.vacuous, orders, tuple(shares))
+    return StandInBound(m, context, promised, spent, stated.value, stated.vacuous, orders, tuple(shares))
 
 
 def _series(opened: Sequence[Checkpoint], first: HeadNormSet, watch: Watch) -> tuple[Moment, ...]:
     """Each checkpoint's medians per layer, and how far its heads are from the first one's."""
     moments = []
     for checkpoint in opened:
-        found = first if checkpoint is opened[0] else head_norms(checkpoint, watch=watch)
+        norms = first if checkpoint is opened[0] else head_norms(checkpoint, watch=watch)
         moved = distances(opened[0], checkpoint)
         layers = checkpoint.distinct_layers
         medians = {
-            name: tuple(median(head[name] for head in found.trained if head.layer == layer) for layer in layers)
+            name: tuple(median(head[name] for head in norms.trained if head.layer == layer) for layer in layers)
             for name in STATISTICS
         }
         shares = [

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from keyhole.api.kept_verdicts import keep, kept, question_key
+from keyhole.api.kept_verdicts import load_verdict, question_key, save_verdict
 from keyhole.api.word_question import Case, WordQuestion, cases
 from keyhole.attention import Model, Tabulated, evaluate, forward
 from keyhole.certifier import FLOAT_UNITS, WordVerification, float_error, verify_words
@@ -92,9 +93,9 @@ def at_length(question: WordQuestion, length: int, effort: Effort) -> LengthVerd
     read = [certifiable(case.model) for case in made]
     verdicts = []
     for case, model in zip(made, read, strict=True):
-        found = _searched(case, model, effort.time_limit / len(made))
-        verdicts.append((case, found))
-        if found.status == "COUNTEREXAMPLE":
+        verdict = _searched(case, model, effort.time_limit / len(made))
+        verdicts.append((case, verdict))
+        if verdict.status == "COUNTEREXAMPLE":
             break
     row = _joined(question, length, verdicts, effort.time_limit)
     row = _with_float_error(row, question, made, read, effort.time_limit)
@@ -105,7 +106,7 @@ def at_length(question: WordQuestion, length: int, effort: Effort) -> LengthVerd
     if rounded:
         said = f"{rounded} sums of stored numbers (tokens and positions, logits) were rounded to double precision"
         row = replace(row, reason="; ".join(filter(None, (row.reason, said))))
-    keep(path, row.record())
+    save_verdict(path, row.record())
     return row
 
 
@@ -116,7 +117,10 @@ def _with_float_error(
     read: Sequence[CertifiableModel],
     time_limit: float,
 ) -> LengthVerdict:
-    """A proved row with what a pass in the format of the weights may be off, where that is known."""
+    """A proved row with what a pass in the format of the weights may be off, where that is known.
+
+    It takes the time limit once more at most: the rest of it is for a proof with a margin above that error.
+    """
     formats, embedding = question.checkpoint.number_formats, question.checkpoint.embedding
     units = {name: FLOAT_UNITS[name] for name in formats if name in FLOAT_UNITS}
     plain = embedding.norm is None and embedding.segments is None and embedding.widen is None
@@ -124,7 +128,7 @@ def _with_float_error(
     plain = plain and all(rival is None or len(rival) == 1 for _, _, rival in question.pairs)
     if row.margin is None or len(units) < len(formats) or not units or not plain:
         return row
-    coarsest = max(units, key=lambda name: units[name])
+    coarsest, started = max(units, key=lambda name: units[name]), perf_counter()
     error = max(
         float_error(
             case.model,
@@ -135,17 +139,19 @@ def _with_float_error(
             unit=units[coarsest],
             drifts=model.drifts,
             enough=BELOW * row.margin,
+            time_limit=time_limit / len(made),
         )
         for case, model in zip(made, read, strict=True)
     )
     if not np.isfinite(error):
-        return replace(row, float_format=coarsest)
-    margin, seconds = row.margin, row.seconds
+        return replace(row, float_format=coarsest, seconds=row.seconds + perf_counter() - started)
+    margin = row.margin
     if margin <= error:  # the search stopped at the first margin above 0: it goes on to one above the error
-        again = [_searched(case, model, time_limit / len(made), error) for case, model in zip(made, read, strict=True)]
-        seconds += sum(found.seconds for found in again)
-        margins = [found.margin for found in again if found.margin is not None]
+        left = max(time_limit - (perf_counter() - started), 0.0) / len(made)
+        again = [_searched(case, model, left, error) for case, model in zip(made, read, strict=True)]
+        margins = [verdict.margin for verdict in again if verdict.margin is not None]
         margin = min(margins) if len(margins) == len(again) else margin
+    seconds = row.seconds + perf_counter() - started
     row = replace(row, margin=margin, seconds=seconds)
     return replace(row, float_format=coarsest, float_error=error, float_keeps=margin > error)
 
@@ -165,25 +171,26 @@ def of_tables(read: CertifiableModel, at: AtLength, symbols: tuple[str, ...], ef
         return row
     if not at.classes:
         return LengthVerdict(at.length, "VACUOUS", reason=f"no word of length {at.length} is asked about")
-    found = verify_words(read.tables, at.reads, at.classes, drifts=read.drifts, time_limit=effort.time_limit)
-    row = _row(at.length, found, effort.time_limit)
-    if found.counterexample is not None:
-        numbers = tuple(int(symbol) for symbol in found.counterexample)
+    verdict = verify_words(read.tables, at.reads, at.classes, drifts=read.drifts, time_limit=effort.time_limit)
+    row = _row(at.length, verdict, effort.time_limit)
+    if verdict.counterexample is not None:
+        numbers = tuple(int(symbol) for symbol in verdict.counterexample)
         row = replace(row, wrong_tokens=tuple(symbols[symbol] for symbol in numbers), wrong_numbers=numbers)
     wrong = _wrongly_answered([(read.tables, at, at.reads)], effort.samples, effort.seed)
     row = replace(row, sampled=effort.samples, sampled_wrong=wrong)
-    keep(path, row.record())
+    save_verdict(path, row.record())
     return row
 
 
 def _earlier(path: Path, time_limit: float) -> LengthVerdict | None:
-    """A verdict of an earlier call; one that time ended is made again when there is more time."""
+    """A verdict of an earlier call; made again with more time where time ended it, or left its float error open."""
     known = {part.name for part in fields(LengthVerdict)}
     try:
-        row = LengthVerdict(**{name: value for name, value in (kept(path) or {}).items() if name in known})
+        row = LengthVerdict(**{name: value for name, value in (load_verdict(path) or {}).items() if name in known})
     except TypeError:
         return None
-    return None if row.status == "UNDECIDED" and row.time_limit < time_limit else row
+    unsettled = row.status == "UNDECIDED" or (row.float_format is not None and not row.float_keeps)
+    return None if unsettled and row.time_limit < time_limit else row
 
 
 def _joined(
@@ -275,12 +282,12 @@ def _wrongly_answered(
         chances[: some // 2] = 1 / symbols
         drawn = rng.random((some, tokens, 1)) > np.cumsum(chances, axis=1)[:, None, :-1]
         sequences = drawn.sum(axis=2)
-        found = np.zeros(some, dtype=bool)
+        is_wrong = np.zeros(some, dtype=bool)
         for tables, at, reads in judges:
             words = np.zeros((some, at.length), dtype=np.int64)
             words[:, list(at.reads)] = sequences[:, list(reads)]
             true, spoken = at.answers(words)
             f = np.asarray(evaluate(tables, sequences))
-            found |= spoken & np.where(true, f <= 0, f >= 0)
-        wrong += int(found.sum())
+            is_wrong |= spoken & np.where(true, f <= 0, f >= 0)
+        wrong += int(is_wrong.sum())
     return wrong

@@ -26,7 +26,9 @@ def positive(name: str, value: Real) -> float:
 def sample_size(value: Real) -> float:
     """The number of samples as a float, if there is at least one."""
     if not (value >= 1 and isfinite(value)):
-        raise AssumptionError(f"A bound needs at least one sample; got {value}. Ask for samples ≥ 1.")
+        raise AssumptionError(
+            f"A bound needs at least one sample; got {float(value):g}. Give a number of samples from 1 on."
+        )
     return float(value)
 
 
@@ -44,6 +46,20 @@ def failure(delta: Real) -> float:
             f"δ is the chance that the bound fails, so 0 < δ < 1; got {delta}. Use 0.01, for example."
         )
     return float(delta)
+
+
+def kept_share(accepted: Real | None) -> float:
+    """The probability with which a drawn training set was kept: 1 where none was redrawn.
+
+    Statement  What fails with probability ≤ δ·accepted over drawn sets fails with probability ≤ δ over kept ones.
+    Proof      P(fails | kept) ≤ P(fails)/P(kept).
+    Source     Textbook.
+    """
+    if accepted is None:
+        return 1.0
+    if not 0 < accepted <= 1:
+        raise AssumptionError(f"A training set is kept with a probability above 0 and at most 1; got {accepted}.")
+    return float(accepted)
 
 
 def subset_size(context: int, sparsity: int) -> None:

@@ -16,7 +16,7 @@ from jaxtyping import Bool
 from keyhole.attention import Evaluator, Tabulated
 from keyhole.boolean import Junta, SymbolLaw, uniform_law, without_ignored
 from keyhole.boolean.fitting import FittingJuntas, Sample, juntas_that_fit
-from keyhole.bounds import failure
+from keyhole.bounds import failure, kept_share
 from keyhole.certifier.prove.tables import Drift
 from keyhole.certifier.prove.verify import Verification, verify
 from keyhole.certifier.read.extraction import Extraction, agreement, extract
@@ -62,10 +62,7 @@ class Terms:
 
     def __post_init__(self) -> None:
         failure(self.delta)
-        if not 0 < self.accepted <= 1:
-            raise AssumptionError(
-                f"A training set is kept with a probability above 0 and at most 1; got {self.accepted}."
-            )
+        kept_share(self.accepted)
         if self.assume_junta is not None and self.assume_junta < 0:
             raise ArgumentError(f"A function depends on 0 positions or more; got {self.assume_junta}.")
         if not 0 <= self.largest <= 12:
@@ -292,12 +289,12 @@ def _with_sample(
     doubt = law_doubt(distinct, terms.law) or repeats.says(terms.law)
     assumed = SEARCHED if terms.assume_junta is None else terms.assume_junta
     among = juntas_that_fit(sample, shown.symbols, assumed, time_limit=terms.time_limit)  # what may be the target
-    found = (
+    searched = (
         among if assumed >= SEARCHED else juntas_that_fit(sample, shown.symbols, SEARCHED, time_limit=terms.time_limit)
     )
     read = tuple(junta for junta in (given, shown.junta) if junta is not None)
-    among = replace(among, known=(*read, *among.known, *found.known))
-    free_junta = found.fitting[0] if found.fitting else None
+    among = replace(among, known=(*read, *among.known, *searched.known))
+    free_junta = searched.fitting[0] if searched.fitting else None
     wrong = _wrong(evaluator, sample)
     errors = repeats.count(wrong) if repeats.refuted else int(np.count_nonzero(wrong))
     shown = replace(
@@ -307,7 +304,7 @@ def _with_sample(
         model_errors=errors,
         constant_errors=int(min(distinct[1].sum(), (~distinct[1]).sum())),
         network_free=NetworkFree(
-            found,
+            searched,
             None if free_junta is None else occam_bound(free_junta, sample, terms.occam_delta, repeats),
             _identified(free_junta, sample, among, shown, doubt),
         ),
@@ -337,8 +334,10 @@ def _identified(
     if junta is None or terms.assume_junta is None:
         return None
     spent = terms.delta * terms.accepted
-    found = identify(junta, sample, terms.assume_junta, terms.law, spent, among, doubt, terms.noise)
-    return found if found.delta is None else replace(found, delta=terms.delta)  # what is left of kept sets
+    identification = identify(junta, sample, terms.assume_junta, terms.law, spent, among, doubt, terms.noise)
+    return (
+        identification if identification.delta is None else replace(identification, delta=terms.delta)
+    )  # what is left of kept sets
 
 
 def _repaired(

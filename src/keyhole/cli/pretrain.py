@@ -7,6 +7,7 @@ import typer
 
 from keyhole.cli.arguments import count, counts, file_place
 from keyhole.cli.learn import was_interrupted
+from keyhole.cli.refusals import INTERRUPTED
 from keyhole.errors import ArgumentError, KeyholeError
 
 MODEL = "A latent model by its name: finite, polya, beta, gaussian or mixture."
@@ -81,7 +82,7 @@ def pretrain_command(
         if not was_interrupted(stop):
             raise
         typer.echo("keyhole: interrupted; finished runs are kept. The same command goes on from there.", err=True)
-        raise typer.Exit(130) from stop
+        raise typer.Exit(INTERRUPTED) from stop
     if out is not None:
         typer.echo(f"wrote {answer.save(out)}", err=True)
     if as_json:

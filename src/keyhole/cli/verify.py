@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from keyhole.cli.arguments import count, file_place, lengths, refuse_ignored
+from keyhole.cli.refusals import INTERRUPTED
 
 MODEL = (
     "A folder with a one-layer checkpoint (config.json and weights), a file of weights, or a model compiled by keyhole."
@@ -44,7 +45,9 @@ def verify_command(
         str | None, typer.Option(help="Ask only of words with this property, written as the claim is.", metavar="TEXT")
     ] = None,
     samples: Annotated[str, typer.Option(help="Random words to try at each length beside the proof.")] = "1e5",
-    time_limit: Annotated[float, typer.Option(help="Seconds for each length.", metavar="S")] = 10.0,
+    time_limit: Annotated[
+        float, typer.Option(help="Seconds for the proof at each length, and as many for its float error.", metavar="S")
+    ] = 10.0,
     seed: Annotated[int, typer.Option(help="Draws the random words.", min=0)] = 0,
     store: Annotated[
         Path | None,
@@ -115,7 +118,7 @@ def verify_command(
         typer.echo(
             "keyhole: interrupted; lengths that are done are kept: the same command goes on from there.", err=True
         )
-        raise typer.Exit(130) from stop
+        raise typer.Exit(INTERRUPTED) from stop
     if rows:
         told = {name: value for name, value in verified.record().items() if name != "lengths"}
         typer.echo(plain.dumps({"verified": told}))

@@ -150,9 +150,12 @@ def javascript() -> str:
 def _spans(figure: Figure) -> tuple[Span, Span]:
     """The ends of both axes, where logarithmic, over all that is drawn on them."""
     layers = (figure, *figure.over)
-    across = (row[one.x.column] for one in layers for row in one.rows)
+    across = (row[layer.x.column] for layer in layers for row in layer.rows)
     up = (
-        row[column] for one in layers for column in filter(None, (one.y.column, one.low, one.high)) for row in one.rows
+        row[column]
+        for layer in layers
+        for column in filter(None, (layer.y.column, layer.low, layer.high))
+        for row in layer.rows
     )
     return (
         padded_span(across, WIDTH, PADDING) if figure.x.scale == "log" else None,
@@ -162,7 +165,8 @@ def _spans(figure: Figure) -> tuple[Span, Span]:
 
 def _flat(figure: Figure, alt: Any, spans: tuple[Span, Span]) -> Any:
     """Lines, points, bars and heat maps: one mark for the data, one for its band or intervals."""
-    across = _channel(figure.x, alt.X, alt, spans[0])
+    counted = all(isinstance(row[figure.x.column], int) for row in figure.rows)
+    across = _channel(figure.x, alt.X, alt, spans[0], whole=counted)
     if figure.kind == "bars" and figure.x.scale == "linear":
         across = across.scale(nice=False, padding=8)
     data = alt.Data(values=[dict(row) for row in figure.rows])
@@ -240,8 +244,8 @@ def _brackets(placed: list[Placed]) -> list[dict[str, float]]:
     return strokes
 
 
-def _channel(axis: Axis, channel: Any, alt: Any, span: Span) -> Any:
-    """An axis as Altair's channel: categories keep the order of the rows."""
+def _channel(axis: Axis, channel: Any, alt: Any, span: Span, *, whole: bool = False) -> Any:
+    """An axis as Altair's channel: categories keep the order of the rows, whole numbers have no marks between them."""
     if axis.scale == "category":
         return channel(axis.column, type="nominal", title=axis.title, sort=None)
     if axis.scale == "log" and span is not None:  # ends at the data, not at the next power of ten
@@ -252,7 +256,7 @@ def _channel(axis: Axis, channel: Any, alt: Any, span: Span) -> Any:
         label = f"datum.value < 0.01 || datum.value >= 1e15 ? {powers} : {spoken}"
         shown = {"axis": alt.Axis(values=log_ticks(*span), labelExpr=label)}
     else:
-        scale, shown = alt.Scale(type=axis.scale), {}
+        scale, shown = alt.Scale(type=axis.scale), {"axis": alt.Axis(tickMinStep=1)} if whole else {}
     return channel(axis.column, type="quantitative", title=axis.title, scale=scale, **shown)
 
 

@@ -132,12 +132,11 @@ def _answered(sentence: Record, shown: Mapping[str, Any]) -> dict[str, Any]:
     """A sentence with what was found of it, in one line."""
     claims = [shown[name]["finding"] for name in sentence["claims"]]
     verdicts = _counted(finding["outcome"]["verdict"] for finding in claims)
-    if len(claims) == 1:
-        line = f"The claim that answers it {_said(*verdicts[0])}."
-    elif len(verdicts) == 1:
-        line = f"All {len(claims)} claims that answer it {_said(*verdicts[0])}."
+    if len(verdicts) == 1:
+        who = "The claim that answers it" if len(claims) == 1 else f"All {len(claims)} claims that answer it"
+        line = f"{who} {_said(*verdicts[0])}{_how(verdicts[0][0], claims)}."
     else:
-        told = [f"{count} {_said(verdict, count)}{_named(verdict, claims)}" for verdict, count in verdicts]
+        told = [f"{count} {_said(verdict, count)}{_how(verdict, claims)}" for verdict, count in verdicts]
         line = f"Of {len(claims)} claims that answer it, {', '.join(told)}."
     return {**sentence, "answer": line, "verdicts": [finding["outcome"]["verdict"] for finding in claims]}
 
@@ -147,9 +146,11 @@ def _said(verdict: str, count: int) -> str:
     return one if count == 1 else several
 
 
-def _named(verdict: str, claims: Sequence[Record]) -> str:
-    """The titles of the claims that do not hold."""
-    if verdict.startswith("holds"):
+def _how(verdict: str, claims: Sequence[Record]) -> str:
+    """How many of the claims with this verdict have a proof, and how many are measured."""
+    if verdict == ABSENT:
         return ""
-    titles = [finding["claim"]["title"] for finding in claims if finding["outcome"]["verdict"] == verdict]
-    return f" ({'; '.join(titles)})"
+    proved = [finding["proved"] for finding in claims if finding["outcome"]["verdict"] == verdict]
+    counts = {"by proof": sum(proved), "by measurement": len(proved) - sum(proved)}
+    named = {way: count for way, count in counts.items() if count}
+    return f" ({', '.join(named) if len(named) == 1 else ', '.join(f'{n} {way}' for way, n in named.items())})"

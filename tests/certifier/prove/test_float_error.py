@@ -1,6 +1,7 @@
 """The bound of a float pass: never below what a pass in single precision is off, and not without cause that large."""
 
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def _few_parts(monkeypatch):
     monkeypatch.setattr(module, "MOST_PARTS", 40)
 
 
-def measured_and_bound(folder, length=4, unit=SINGLE, enough=0.0):
+def measured_and_bound(folder, length=4, unit=SINGLE, enough=0.0, **time):
     """How far a pass in single precision is off on every word, at most, and what is promised."""
     checkpoint = load_checkpoint(folder)
     framed = framed_model(checkpoint, Frame((0, 1), (2,), (3,)), length, *logit_difference(checkpoint, 1, 0))
@@ -43,6 +44,7 @@ def measured_and_bound(folder, length=4, unit=SINGLE, enough=0.0):
         unit=unit,
         drifts=read.drifts,
         enough=enough,
+        **time,
     )
     single, worst = in_format(framed.model, np.float32), 0.0
     for number in range(2**length):
@@ -63,6 +65,19 @@ def test_the_bound_holds_on_every_word_and_is_no_number_out_of_the_air(tmp_path)
         assert 0 < worst <= bound <= 1e4 * worst
         worst, cut = measured_and_bound(tmp_path / "model", unit=2.0**-45)
         assert cut < worst
+
+
+def test_what_is_known_when_time_ends_holds_too(tmp_path):
+    """Nothing looked at: no bound. Later ends give bounds that fall, and each holds on every word."""
+    write_gpt2(tmp_path / "model", seed=1, width=4, heads=1)
+    bounds = []
+    for looks in (0, 1, 2, 10**6):
+        clock = count()
+        worst, bound = measured_and_bound(tmp_path / "model", time_limit=looks, clock=lambda clock=clock: next(clock))
+        assert worst <= bound
+        bounds.append(bound)
+    assert bounds[0] == np.inf
+    assert np.inf > bounds[1] >= bounds[2] > bounds[3]
 
 
 def test_a_norm_of_a_small_row_is_off_by_what_entered_it():

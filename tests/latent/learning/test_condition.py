@@ -1,10 +1,11 @@
 """Condition numbers of a pretext task: closed forms, the transfer theorem, and what no linear head can do."""
 
 from itertools import product
-from math import inf, sqrt
+from math import inf, prod, sqrt
 
 import numpy as np
 import pytest
+from flint import acb_mat, arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from keyhole.latent.learning import (
     log_loss_bound,
     transfer_bound,
 )
+from keyhole.latent.learning.condition import rounding
 from keyhole.latent.models import FiniteModel, GaussianMixture
 
 FIRST = np.full((4, 3), 0.1) + 0.6 * np.eye(4, 3)
@@ -145,6 +147,72 @@ def test_a_rank_deficient_pretext_still_serves_some_tasks():
     posterior = FiniteModel(law, UNIFORM).posterior(np.array([[0, 1, 1], [0, 0, 0]]))
     head = linear_head(law, np.array([[1.0, 0.0, -1.0]]))
     assert head(posterior @ law.T) == pytest.approx(posterior[:, :1] - posterior[:, 2:])
+
+
+def exact_singular(columns):
+    """Singular values of AU from columns of exact numbers, in 300 bits: roots of the eigenvalues of the Gram matrix."""
+    with ctx.workprec(300):
+        mean = [sum(row, start=arb(0)) / len(columns) for row in zip(*columns, strict=True)]
+        centred = [[entry - middle for entry, middle in zip(column, mean, strict=True)] for column in columns]
+        gram = [[sum((a * b for a, b in zip(x, y, strict=True)), start=arb(0)) for y in centred] for x in centred]
+        squares = acb_mat(gram).eig(algorithm="approx")
+    found = sorted((abs(float(value.real.mid())) for value in squares), reverse=True)
+    return np.sqrt(found[:-1])  # the last is that of the constant vector, which U leaves out
+
+
+def exact_block(model, block):
+    """The columns of a block's law over all sequences, in 300 bits."""
+    with ctx.workprec(300):
+        letters = [[arb(float(chance)) for chance in column] for column in model.emission.T]
+        words = list(product(range(model.letters), repeat=block))
+        return [[prod((chances[letter] for letter in word), start=arb(1)) for word in words] for chances in letters]
+
+
+@pytest.mark.parametrize(("block", "letters", "m"), [(1, 5, 4), (1, 30, 8), (3, 4, 4), (6, 2, 3), (5, 2, 6)])
+def test_singular_values_are_known_to_within_the_rounding(block, letters, m):
+    """Of blocks' laws: those in doubles are within τ of those in 300 bits, and 0 where those are below it."""
+    for seed in range(5):
+        model = random_model(seed, letters=letters, m=m)
+        law = block_law(model, block)
+        found, exact = condition_numbers(law), exact_singular(exact_block(model, block))
+        assert found.rounding == rounding(law) == pytest.approx(2.0**-52 * max(law.shape) * np.linalg.norm(law, 2))
+        assert np.abs(np.where(exact > found.rounding, exact, 0.0) - found.singular).max() <= found.rounding
+
+
+@pytest.mark.parametrize(("rows", "m"), [(4, 3), (8, 4), (40, 6), (200, 12)])
+def test_dependent_columns_are_infinite_and_those_that_can_be_told_are_not(rows, m):
+    """A last column that mixes others, but for rounding, has κ = κ_T = ∞; moved by 100 τ it has the κ of 300 bits."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        law = rng.dirichlet(np.ones(rows), size=m).T
+        law[:, -1] = law[:, :-1] @ rng.dirichlet(np.ones(m - 1))
+        task = np.eye(m)[-1:]
+        flat = condition_numbers(law, task)
+        assert flat.least == flat.downstream == inf
+        with pytest.raises(ArgumentError, match="as far as double precision tells"):
+            linear_head(law, task)
+        law[:, -1] += 100 * flat.rounding * np.linalg.qr(law, mode="complete")[0][:, -1]
+        told = condition_numbers(law, task)
+        exact = exact_singular([[arb(float(entry)) for entry in column] for column in law.T])
+        assert told.least == pytest.approx(1 / exact[-1], rel=0.05)
+        assert 1e10 < told.downstream < inf
+
+
+def test_a_task_that_is_served_but_for_little_is_not_served():
+    """A part of 1e-9 in the direction that the pretext cannot see makes κ_T infinite; one of 1e-16 is rounding."""
+    law = np.array([[0.8, 0.5, 0.2], [0.2, 0.5, 0.8]])
+    unseen = np.array([[1.0, -2.0, 1.0]])
+    served = np.array([[1.0, 0.0, -1.0]])
+    for share, told in [(1e-9, inf), (1e-12, inf), (1e-16, sqrt(2) / 0.6)]:
+        assert condition_numbers(law, served + share * unseen).downstream == pytest.approx(told)
+
+
+def test_equal_latents_have_no_correlation_to_tell():
+    """Two latent values of one law: s_m is 0, not the rounding of 0."""
+    law = np.array([[0.3, 0.3, 0.1], [0.1, 0.1, 0.7], [0.6, 0.6, 0.2]])
+    for block in (1, 2, 3):
+        assert canonical_correlations(FiniteModel(law, UNIFORM), block)[-1] == 0
+        assert canonical_correlations(FiniteModel(law, UNIFORM), block)[1] > 0.3
 
 
 @pytest.mark.slow

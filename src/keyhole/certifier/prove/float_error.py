@@ -14,6 +14,7 @@ over the part; parts where that is much are cut.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
+from time import perf_counter
 
 import numpy as np
 from jaxtyping import Float
@@ -46,15 +47,17 @@ from keyhole.rigorous import gamma
 
 FLOAT_UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8}  # formats whose exponents reach to 2^−126
 SMALLEST = 2.0**-126
-EXPONENTIAL = 5.0  # units by which the logarithm of a computed exponential is off: 2 units in the last place are 4u
-GELU_UNITS = 12.0  # of |x|: the argument is off by 9u, and t/cosh² t ≤ 0.45; tanh or erf by 4u; four operations more
+EXP_PLACES, UNITS_OF_ONE = 3.5, 5.0  # units in the last place: of exp itself; of 1, for tanh and erf
+EXPONENTIAL = 7.1  # u, of the logarithm of a computed exponential (`Arithmetic.mean`)
+GELU_UNITS = 7.6  # u |x|, of a computed GELU (`Arithmetic.activation`)
 DOUBLE = 2.0**-50  # what double precision adds to a product of matrices, of its absolute terms, for each term
 PAD = 1 + 2.0**-10
 PARTS, BATCH = 128, 32  # parts of the classes, and those that are gone through together
 MOST_PARTS, MOST_CUTS = 400, 12  # parts looked at in all, and half-spaces of one
 FLOAT_ASSUMED = (
     "the float error is that of a plain forward pass: every operation rounds to nearest, sums go in any order, norms "
-    "take the mean first, exp, tanh and erf are within 2 units in the last place; nothing over- or underflows"
+    f"take the mean first, softmax all scores at once; exp is within {EXP_PLACES:g} units in the last place, tanh and "
+    f"erf within {UNITS_OF_ONE:g} units in the last place of 1; nothing over- or underflows"
 )
 
 
@@ -102,14 +105,14 @@ def _merged(
     one: tuple[tuple[np.ndarray, np.ndarray], ...], other: tuple[tuple[np.ndarray, np.ndarray], ...]
 ) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     """The sources of a sum: an error that reaches it in two ways adds its matrices."""
-    found = list(one)
+    merged = list(one)
     for bound, matrix in other:
-        same = [index for index, (known, _) in enumerate(found) if known is bound]
+        same = [index for index, (known, _) in enumerate(merged) if known is bound]
         if same:
-            found[same[0]] = (bound, found[same[0]][1] + matrix)
+            merged[same[0]] = (bound, merged[same[0]][1] + matrix)
         else:
-            found.append((bound, matrix))
-    return tuple(found)
+            merged.append((bound, matrix))
+    return tuple(merged)
 
 
 def _source(bound: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
@@ -169,8 +172,8 @@ class Arithmetic:
         sources = tuple((bound * below[..., None], matrix * gain) for bound, matrix in rows.sources)
         size = quotient * np.abs(gain) + bias if size is None else size
         # along z · gain = y − bias: along y, and what that adds of the bias
-        found = Computed(size, sources, ratio).added(ratio[..., None] * bias)
-        return found.added(self.gamma(4) * (found.reach + 2 * bias))
+        computed = Computed(size, sources, ratio).added(ratio[..., None] * bias)
+        return computed.added(self.gamma(4) * (computed.reach + 2 * bias))
 
     def norm_over(self, x: Computed, norm: LayerNorm, box: Box) -> Computed:
         """A norm of rows anywhere in a box.
@@ -204,8 +207,8 @@ class Arithmetic:
         lost = self.gamma(d // 2 + 4) / (1 - self.gamma(d // 2 + 4))
         sources += ((np.full((*z.shape[:-1], 1), lost), (z * gain)[..., None, :]),)
         sources += _source(lost * about * np.abs(gain))
-        found = Computed((np.abs(z) + about) * np.abs(gain) + bias, sources)
-        return found.added(self.gamma(4) * (found.reach + 2 * bias))
+        computed = Computed((np.abs(z) + about) * np.abs(gain) + bias, sources)
+        return computed.added(self.gamma(4) * (computed.reach + 2 * bias))
 
     def _centred(self, x: Computed, norm: LayerNorm, size: np.ndarray) -> Computed:
         """Rows less their mean, where the norm takes it off; `size` is that of the exact ones."""
@@ -220,23 +223,33 @@ class Arithmetic:
     def activation(self, x: Computed, kind: Activation, lines: Curves) -> Computed:
         """σ of every entry, whose exact arguments are within the range of the lines.
 
-        Statement  Off by a slope times what the argument is off, and by its own rounding: 12u of |x| for GELUs.
-        Proof      The slope is one between the ends of the range widened by the error (`slopes`); |σ(x)| ≤ |x|.
+        Statement  Off by a slope times what the argument is off, and by its own rounding: 7.6u of |x| for GELUs.
+        Assumes    tanh and erf are off by 10u at most, u ≤ 2^−8; x³ by 4u of itself.
+        Proof      The slope is one between the ends of the range widened by the error (`slopes`). In x(1 + tanh t)/2
+                   the argument t = c(x + kx³) is off by (3 + 6s)u of itself, s the share of kx³: k, x³ by 4u and a
+                   product in that; a sum, c and a product in all. That moves tanh by (3 + 6s)u t/cosh² t. With the
+                   roundings of the sum and of the product it is |x|/2 ((3 + 6s) t/cosh² t + 10 + 2(1 + tanh t))u, at
+                   most 7.48u |x|, near x = 1.29; terms in u² make it 7.52u |x| at u = 2^−8. In x(1 + erf t)/2 the
+                   argument t = x/√2 is off by 2u, and the whole by 7.31u |x| at most.
+        Source     Ours. The tests set scipy's erf, numpy's tanh and both of torch beside it: in torch erf is formula
+                   7.1.26 of Abramowitz and Stegun, off by more than 8u near 0.
         """
         require_known(kind)
         error = x.error
         middle, radius = slopes(kind, lines.grid[0] - error, lines.grid[-1] + error)
         reached = x.sources + _source(np.asarray(x.along)[..., None] * x.size)
         sources = tuple((bound, matrix * middle[..., None, :]) for bound, matrix in reached)
-        found = Computed(lines.size, sources).added(radius * error)
-        return found if isinstance(kind, ReLU | Identity) else found.added(GELU_UNITS * self.unit * x.reach)
+        computed = Computed(lines.size, sources).added(radius * error)
+        return computed if isinstance(kind, ReLU | Identity) else computed.added(GELU_UNITS * self.unit * x.reach)
 
     def mean(self, off: float, spread: float, values: Computed, half: np.ndarray, tokens: int) -> Computed:
         """A mean of values by softmax weights, over any choice of a symbol at each position.
 
         Statement  Off by a mean of the values' errors, ε h and γ_(2n+2) max|v| at most, for scores off by δ and with
-                   range R, ε = δ + u (R + 2δ) + 5u, h half the range of the values.
-        Proof      The shift by the largest score cancels. A mass is off by a factor within e^±ε, and masses moved so
+                   range R, ε = δ + u (R + 2δ) + 7.1u, h half the range of the values.
+        Assumes    exp is within 3.5 units in the last place, u ≤ 2^−8: numpy's is, and torch's, plain and fused.
+        Proof      The shift by the largest score cancels. A unit in the last place is 2u of a number at most, and
+                   −ln(1 − 7u) ≤ 7.1u. So a mass is off by a factor within e^±ε, and masses moved so
                    move a mean by ε h: its rate is a covariance, at most the product of the standard deviations. Sum of
                    masses, quotient, sum of products: 2n + 2 roundings. What underflows is below n · 2^−126 of the mass.
         Source     Ours.
@@ -257,10 +270,13 @@ def float_error(
     unit: float,
     drifts: Sequence[Drift] | None = None,
     enough: float = 0.0,
+    time_limit: float = np.inf,
+    clock: Callable[[], float] = perf_counter,
 ) -> float:
     """A bound of |computed f − f| over all words of the classes, for a pass in the format with the unit.
 
-    Words on which it is more than `enough` are looked at in parts, until it is not or there are too many.
+    Words on which it is more than `enough` are looked at in parts, until it is not, there are too many, or the seconds
+    of the time limit are over: then the bound is what is known by then, infinite if some words were not looked at.
 
     `gross` has the absolute numbers of the read-out: for a difference of two logits, those of both, since each is a sum
     of its own and only then compared.
@@ -270,6 +286,7 @@ def float_error(
     Proof      Each operation adds its own rounding to what its arguments are off (`Arithmetic`).
     Source     Ours; the calculus is Higham's.
     """
+    started = clock()
     block, format_ = model.blocks[0], Arithmetic(unit)
     wiring = block.wiring
     if not isinstance(model.embedding, PairEmbedding) or wiring.residual != "each" or wiring.join != "concatenate":
@@ -302,7 +319,8 @@ def float_error(
 
     width = sum(len(mean.size) for mean in means)
     whole = _cut([words.take([part]) for _, words in classes for part in range(words.count)])
-    return _worst([_Part(words, np.zeros((0, width)), np.zeros(0)) for words in whole], off, enough)
+    parts = [_Part(words, np.zeros((0, width)), np.zeros(0)) for words in whole]
+    return _worst(parts, off, enough, lambda: clock() - started > time_limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,14 +348,22 @@ class _Part:
         ]
 
 
-def _worst(waiting: list[_Part], off: Callable[[Sequence[_Part]], tuple[np.ndarray, Ranges]], enough: float) -> float:
+def _worst(
+    waiting: list[_Part],
+    off: Callable[[Sequence[_Part]], tuple[np.ndarray, Ranges]],
+    enough: float,
+    late: Callable[[], bool],
+) -> float:
     """The largest error over all parts; those with the largest are cut while it is more than enough.
 
-    A part is where its unit with the widest range, times what it writes, is in the middle of that range.
+    A part is where its unit with the widest range, times what it writes, is in the middle of that range. Once it is
+    late, a part that was not looked at has the error of the part it was cut off.
     """
     settled, asked = list[_Part](), 0
     while waiting:
         for start in range(0, len(waiting), BATCH):
+            if late():
+                return max(part.off for part in [*settled, *waiting[start:]])
             some = waiting[start : start + BATCH]
             errors, ranges = off(some)
             normals, levels = _cuts(ranges)
@@ -377,10 +403,10 @@ def _cuts(ranges: Ranges) -> tuple[list[np.ndarray | None], np.ndarray]:
 def _empty(ranges: Ranges) -> np.ndarray:
     """The parts of which the ranges show that they hold no word."""
     boxes = [*([] if ranges.box is None else [ranges.box]), *ranges.later]
-    found = (ranges.lines.grid[0] > ranges.lines.grid[-1]).any(axis=-1)
+    empty = (ranges.lines.grid[0] > ranges.lines.grid[-1]).any(axis=-1)
     for box in boxes:
-        found = found | (box.low > box.high).any(axis=-1) | (box.least > box.most)
-    return np.asarray(found)
+        empty = empty | (box.low > box.high).any(axis=-1) | (box.least > box.most)
+    return np.asarray(empty)
 
 
 def _region(tables: Tables, places: tuple[int, ...], some: Sequence[_Part]) -> Region:

@@ -64,7 +64,8 @@ def output_error(plan: Plan, storage: NumberFormat, accumulation: NumberFormat) 
                |Δf| ≤ Σ_j |w_j| e_j + |ŵ_j − w_j|(V_j + e_j) + g_k |ŵ_j|(V_j + e_j).
                For one head and a sign read at 0, an error of the normaliser does not count, nor does a logit error
                that all tokens with values share: θ = (1 + g_n)(1 + u_d) − 1, n the tokens whose values are not 0.
-    Assumes    Maximal logit subtracted, exp within two units of roundoff, sums in the order of positions, [CLS] last.
+    Assumes    Maximal logit subtracted, sums in the order of positions, [CLS] last. exp within one unit in the last
+               place, which is two units of roundoff at most, as those of C libraries; numpy's vectorised one is not.
                What underflows is lost: 2n e_min on θ, and 2(n+1) e_min on every unit.
     Proof      ReLU and the read-out are positively homogeneous: dividing every N_j by another positive number keeps
                the sign. A rounded sum of positive terms counts each at most twice, since S itself is a candidate for

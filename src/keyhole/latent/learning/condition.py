@@ -16,17 +16,21 @@ from keyhole.errors import ArgumentError
 from keyhole.latent.learning.masked import require_few_counts
 from keyhole.latent.models.finite import FiniteModel, count_vectors, log_multinomials
 
-RANK = 1e-10  # singular values below this share of the largest are 0
-SOLVED = 1e-8  # what may be left of TU outside the rows of AU, relative to TU
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
 class ConditionNumbers:
-    """The condition numbers of a pretext task, and of a downstream task given it."""
+    """The condition numbers of a pretext task, and of a downstream task given it.
+
+    Singular values are known to within `rounding`; those that it cannot tell from 0 are given as 0. So "infinite"
+    says: infinite, or too large for double precision to tell, which begins at 1/rounding.
+    """
 
     singular: tuple[float, ...]  # of AU, largest first
     downstream: float  # κ_T = ‖TU(AU)⁺‖; infinite where no linear head serves the task
     column: float  # the largest column norm of W = TU(AU)⁺, which may stand for κ_T under a bound on ‖·‖₁
+    rounding: float  # τ
 
     @property
     def least(self) -> float:
@@ -72,6 +76,18 @@ def block_law(model: FiniteModel, block: int) -> Float[Any, "K m"]:
     return np.asarray(np.exp(terms + log_multinomials(counts)[:, None] / 2))
 
 
+def rounding(matrix: Float[Any, "rows columns"]) -> float:
+    """τ: how far rounding may move the singular values of a matrix, ε times its larger side times the largest of them.
+
+    Statement  Singular values computed in doubles are within τ of those of the matrix before its entries were rounded.
+    Proof      Rounding entries moves the matrix by ε‖A‖_F/2 at most, which is ε√(smaller side) σ_max/2; a product with
+               orthonormal columns and the decomposition, which are backward stable, by small multiples of ε σ_max; and
+               singular values move by no more than the matrix does (Weyl).
+    Source     Textbook; with the multiples that the larger side stands for it is the usual rule for a numerical rank.
+    """
+    return float(EPSILON * max(matrix.shape) * np.linalg.norm(matrix, 2))
+
+
 def sum_zero_basis(m: int) -> Float[Any, "m m_less"]:
     """An orthonormal basis of the vectors of m entries that sum to 0."""
     return np.asarray(np.linalg.svd(np.ones((1, m)))[2][1:].T)
@@ -84,7 +100,11 @@ def condition_numbers(
 
     Statement  κ_T = ‖TU(AU)⁺‖_op, κ = 1/σ_min(AU), cond = σ_max(AU)/σ_min(AU), and κ_T ≤ ‖TU‖ κ. Where TU is not in
                the row space of AU, κ_T is infinite: no linear head of the prediction solves the task, however small
-               the pretext error, if the posterior varies in that direction.
+               the pretext error, if the posterior varies in that direction. In doubles, with τ of `rounding`, a
+               singular value of τ or less counts as 0, and TU is in the row space if no more than τ/σ + mε of it is
+               outside, σ the least singular value above τ.
+    Proof      Of the last sentence: the space of the rows with singular values from σ on turns by an angle of sine τ/σ
+               at most when the matrix moves by τ (Wedin); the product with TU rounds by mε.
     Source     keyhole's definition, in the spirit of Zhang et al. (2022), whose own is not known to us.
 
     >>> A = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.2], [0.1, 0.2, 0.6]])
@@ -101,17 +121,18 @@ def condition_numbers(
     require_downstream(task, m)
     basis = sum_zero_basis(m)
     left, singular, right = np.linalg.svd(pretext @ basis, full_matrices=False)
-    kept = singular > RANK * max(1e-300, singular[0]) if singular[0] > RANK * np.abs(pretext).max() else singular < 0
-    singular = np.where(kept, singular, 0.0)
+    lost = rounding(pretext)
+    kept = singular > lost
     padded = np.zeros(m - 1)
-    padded[: len(singular)] = singular
-    target = task @ basis
+    padded[: len(singular)] = np.where(kept, singular, 0.0)
+    known, target = tuple(map(float, padded)), task @ basis
     rest = target - target @ right[kept].T @ right[kept]
-    if np.linalg.norm(rest, 2) > SOLVED * np.linalg.norm(target, 2):
-        return ConditionNumbers(tuple(map(float, padded)), inf, inf)
+    turned = lost / singular[kept][-1] if kept.any() else 0.0
+    if np.linalg.norm(rest, 2) > (turned + m * EPSILON) * np.linalg.norm(target, 2):
+        return ConditionNumbers(known, inf, inf, lost)
     head = target @ right[kept].T @ np.diag(1 / singular[kept]) @ left[:, kept].T
     columns = float(np.linalg.norm(head, axis=0).max())
-    return ConditionNumbers(tuple(map(float, padded)), float(np.linalg.norm(head, 2)), columns)
+    return ConditionNumbers(known, float(np.linalg.norm(head, 2)), columns, lost)
 
 
 def linear_head(pretext: Float[Any, "rows m"], downstream: Float[Any, "k m"]) -> Head:
@@ -129,10 +150,12 @@ def linear_head(pretext: Float[Any, "rows m"], downstream: Float[Any, "k m"]) ->
     if condition_numbers(pretext, downstream).downstream == inf:
         raise ArgumentError(
             "No linear head of this pretext prediction solves the downstream task: latent values that the task tells "
-            "apart have predictions that are linearly dependent. Mask more tokens, or predict by log loss."
+            "apart have predictions that are linearly dependent, as far as double precision tells. "
+            "Mask more tokens, or predict by log loss."
         )
     basis = sum_zero_basis(pretext.shape[1])
-    weights = downstream @ basis @ np.linalg.pinv(pretext @ basis, rcond=RANK)
+    seen = pretext @ basis
+    weights = downstream @ basis @ np.linalg.pinv(seen, rcond=rounding(pretext) / np.linalg.norm(seen, 2))
     return Head(weights, (downstream - weights @ pretext) @ np.full(pretext.shape[1], 1 / pretext.shape[1]))
 
 

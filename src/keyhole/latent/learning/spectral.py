@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
+from keyhole.latent.learning.condition import rounding
 from keyhole.latent.learning.masked import require_few_counts
 from keyhole.latent.models.base import Probabilities, Rng
 from keyhole.latent.models.finite import FiniteLatent, FiniteModel
@@ -21,7 +22,9 @@ FEWEST = 100  # draws for an interval
 
 
 def canonical_correlations(model: FiniteModel, block: int) -> tuple[float, ...]:
-    """s₁ = 1 ≥ s₂ ≥ … ≥ s_m: the singular values of P(block, z)/√(P(block)P(z)), exactly.
+    """s₁ = 1 ≥ s₂ ≥ … ≥ s_m: the singular values of P(block, z)/√(P(block)P(z)), up to the rounding of doubles.
+
+    What that cannot tell from 0 (`condition.rounding`) is given as 0.
 
     Statement  Each s_k is non-decreasing in the size of the block, so 1/s_m is non-increasing.
     Proof      Sequences of the same counts have proportional rows, so the table over counts has the same Gram matrix.
@@ -41,7 +44,7 @@ def canonical_correlations(model: FiniteModel, block: int) -> tuple[float, ...]:
     table = joint[:, known] / np.sqrt(whole[:, None] * model.prior[known])
     singular = np.linalg.svd(table, compute_uv=False)
     full = np.zeros(int(known.sum()))
-    full[: len(singular)] = np.minimum(singular, 1.0)
+    full[: len(singular)] = np.where(singular > rounding(table), np.minimum(singular, 1.0), 0.0)
     return tuple(map(float, full))
 
 

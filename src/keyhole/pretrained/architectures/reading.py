@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from keyhole.attention import Affine
 from keyhole.pretrained.architectures.architecture import Architecture
+from keyhole.pretrained.architectures.heads import read_heads, vector
 from keyhole.pretrained.architectures.not_covered import not_covered
 from keyhole.pretrained.architectures.placing import Place, Placed, place_tensors
 from keyhole.pretrained.architectures.settings import (
@@ -23,7 +23,6 @@ from keyhole.pretrained.architectures.settings import (
 )
 from keyhole.pretrained.architectures.sides import require_sides, sizes_of
 from keyhole.pretrained.checkpoint import (
-    AttentionHead,
     Checkpoint,
     EmbeddingPart,
     FeedForwardPart,
@@ -31,7 +30,7 @@ from keyhole.pretrained.checkpoint import (
     RowNorm,
     Sizes,
 )
-from keyhole.pretrained.weight_files import StoredTensor, WeightFiles
+from keyhole.pretrained.weight_files import WeightFiles
 
 
 def read_checkpoint(files: WeightFiles, architecture: Architecture | str | None = None) -> Checkpoint:
@@ -74,10 +73,9 @@ class _Reader:
     def layer_part(self, index: int, part: str) -> Any:
         places = self.placed.layers[index]
         if part == "heads":
-            return self.heads(places)
+            return read_heads(self.placed, self.sizes, places)
         if part == "output_bias":
-            bias = places["output"].bias
-            return None if bias is None else bias.numbers().reshape(-1)
+            return vector(places["output"].bias)
         if part == "feedforward":
             return self.feedforward(places)
         return self.norm(places.get(part), there=part in ("attention_norm", "feedforward_norm"))
@@ -89,78 +87,6 @@ class _Reader:
             return self.unembedding()
         return self.norm(self.placed.model.get(part), there=part == "final_norm")
 
-    def heads(self, places: Mapping[str, Place]) -> tuple[AttentionHead, ...]:
-        """Each head's matrices, and where keys and values are shared its group's."""
-        sizes = self.sizes
-        roles: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
-        if "qkv" in places:
-            weight, bias = self.matrix(places["qkv"].weight), _vector(places["qkv"].bias)
-            for which, role in enumerate(("query", "key", "value")):
-                columns = self.packed(weight.shape[1], which)
-                roles[role] = (weight[:, columns], None if bias is None else bias[columns])
-        else:
-            for role in ("query", "key", "value"):
-                roles[role] = (self.matrix(places[role].weight), _vector(places[role].bias))
-        query = self.split(roles["query"][0], sizes.heads)
-        key, value = (self.split(roles[role][0], sizes.key_value_heads) for role in ("key", "value"))
-        output = self.outputs(places["output"].weight)
-        biases = {role: None if bias is None else bias.reshape(-1) for role, (_, bias) in roles.items()}
-        scale = self.scale()
-
-        def slice_of(role: str, group: int, width: int) -> np.ndarray | None:
-            bias = biases[role]
-            return None if bias is None else bias[group * width : (group + 1) * width]
-
-        found = []
-        for head in range(sizes.heads):
-            group = head * sizes.key_value_heads // sizes.heads
-            found.append(
-                AttentionHead(
-                    query=query[head],
-                    key=key[group],
-                    value=value[group],
-                    output=output[head],
-                    query_bias=slice_of("query", head, sizes.head_width),
-                    key_bias=slice_of("key", group, sizes.head_width),
-                    value_bias=slice_of("value", group, sizes.value_width),
-                    scale=scale,
-                )
-            )
-        return tuple(found)
-
-    def matrix(self, tensor: StoredTensor) -> np.ndarray:
-        """A map of attention as it acts: (inputs, outputs), the heads side by side."""
-        numbers = tensor.numbers()
-        if self.how.layout == "per head":  # (heads, d, k)
-            return numbers.transpose(1, 0, 2).reshape(numbers.shape[1], -1)
-        return numbers if self.how.layout == "conv1d" else numbers.T
-
-    def packed(self, columns: int, which: int) -> np.ndarray:
-        """The columns of queries (0), keys (1) or values (2) in a packed matrix."""
-        k = self.sizes.head_width
-        every = np.arange(columns)
-        if self.how.packing == "thirds":
-            return every[which * columns // 3 : (which + 1) * columns // 3]
-        return every.reshape(self.sizes.heads, 3, k)[:, which].reshape(-1)
-
-    def split(self, matrix: np.ndarray, heads: int) -> np.ndarray:
-        """A matrix with heads side by side as one matrix per head: (heads, d, k)."""
-        return np.ascontiguousarray(matrix.reshape(matrix.shape[0], heads, -1).transpose(1, 0, 2))
-
-    def outputs(self, tensor: StoredTensor) -> np.ndarray:
-        """The output matrix as one matrix per head: (heads, v, d)."""
-        numbers = tensor.numbers()
-        if self.how.layout == "linear":
-            numbers = numbers.T
-        return np.ascontiguousarray(numbers.reshape(self.sizes.heads, self.sizes.value_width, -1))
-
-    def scale(self) -> float:
-        """What scores are multiplied by."""
-        told = self.placed.files.config.get("attn_scale")
-        if isinstance(told, int | float) and not isinstance(told, bool) and told > 0:
-            return 1 / float(told)
-        return 1 / sqrt(self.sizes.head_width)
-
     def norm(self, place: Place | None, *, there: bool) -> RowNorm | None:
         """A norm with its gain and bias; one without either where the configuration says that it was folded in."""
         config, eps = self.placed.files.config, self.epsilon()
@@ -171,10 +97,10 @@ class _Reader:
         return RowNorm(
             kind,
             place.weight.numbers(),
-            _vector(place.bias),
+            vector(place.bias),
             eps,
-            mean=_vector(place.mean),
-            variance=_vector(place.variance),
+            mean=vector(place.mean),
+            variance=vector(place.variance),
         )
 
     def epsilon(self) -> float:
@@ -199,7 +125,7 @@ class _Reader:
     def affine(self, place: Place) -> Affine:
         layout = self.how.feedforward_layout or self.how.layout
         numbers = place.weight.numbers()
-        return Affine(np.ascontiguousarray(numbers.T) if layout == "linear" else numbers, _vector(place.bias))
+        return Affine(np.ascontiguousarray(numbers.T) if layout == "linear" else numbers, vector(place.bias))
 
     def embedding(self) -> EmbeddingPart:
         model = self.placed.model
@@ -222,16 +148,12 @@ class _Reader:
         if "unembedding" in model:
             place = model["unembedding"]
             if self.how.layout == "per head":
-                return Affine(place.weight.numbers(), _vector(place.bias))
+                return Affine(place.weight.numbers(), vector(place.bias))
             return _linear(place)
         tied = config.get("tie_word_embeddings", self.how.tied)
         if self.how.tied and tied and "tokens" in model:
             return Affine(np.ascontiguousarray(model["tokens"].weight.numbers().T), None)
         return None
-
-
-def _vector(tensor: StoredTensor | None) -> np.ndarray | None:
-    return None if tensor is None else tensor.numbers().reshape(-1)
 
 
 def _table(place: Place | None) -> np.ndarray | None:
@@ -245,4 +167,4 @@ def _table(place: Place | None) -> np.ndarray | None:
 def _linear(place: Place) -> Affine:
     """A map as torch's Linear has it; a convolution over patches reads them flattened."""
     numbers = place.weight.numbers()
-    return Affine(np.ascontiguousarray(numbers.reshape(numbers.shape[0], -1).T), _vector(place.bias))
+    return Affine(np.ascontiguousarray(numbers.reshape(numbers.shape[0], -1).T), vector(place.bias))

@@ -4,10 +4,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from keyhole.api.checkpoint_norms import checkpoint_norms
 from keyhole.api.head_data import reads_images
 from keyhole.api.heads import heads
 from keyhole.errors import ArgumentError
+from keyhole.pretrained import Vocabulary, read_vocabulary
 from keyhole.serve.images import image_folder
 from keyhole.serve.limits import CLAIM, LENGTHS, TEXT
 from keyhole.serve.query import Query
@@ -16,6 +19,7 @@ from keyhole.serve.settings import Serving
 
 MOST_LAYERS = 200
 MOST_TOKENS = 64  # of the sentence
+SOME = 8  # names of tokens that a page shows
 TIME_LIMIT = 5  # seconds for each length of a claim
 RANDOM_WORDS = 10_000  # tried beside the proof
 TOKENS = 100  # letters of a list of tokens
@@ -42,7 +46,13 @@ def attention(query: Query, serving: Serving) -> Answer:
     text = query.text("text", TEXT).strip()
     if not text:
         raise ArgumentError("Type a sentence, or drop an image, to see what the heads do with it.")
-    return heads(model, text=[text], head=head, controls=False, longest=MOST_TOKENS).record()
+    vocabulary = _word_list(model)
+    if vocabulary is None:
+        return heads(model, text=[text], head=head, controls=False, longest=MOST_TOKENS).record()
+    words = text.split()[:MOST_TOKENS]
+    tokens = np.array([[vocabulary.number(word) for word in words]])
+    read = heads(model, rows=tokens, head=head, controls=False).record()
+    return {**read, "map": {**read["map"], "rows": words}}
 
 
 def verify(query: Query, serving: Serving) -> Command:
@@ -68,12 +78,22 @@ def verify(query: Query, serving: Serving) -> Command:
 @lru_cache(maxsize=8)
 def _norms(source: str) -> dict[str, Any]:
     read = checkpoint_norms(source)
-    checkpoint = read.checkpoint
+    checkpoint, vocabulary = read.checkpoint, _word_list(source)
     asked = {
+        "tokens": None if vocabulary is None else list(vocabulary.numbers)[:SOME],
         "reads_images": reads_images(checkpoint),
         "verifiable": checkpoint.sizes.layers == 1 and checkpoint.embedding.tokens is not None,
     }
     return {**read.record(), **asked}
+
+
+def _word_list(source: str) -> Vocabulary | None:
+    """The names of the tokens of a folder that has them and no tokenizer: its texts are tokens between spaces."""
+    folder = Path(source)
+    if not folder.is_dir() or (folder / "tokenizer.json").exists():
+        return None
+    found = read_vocabulary(folder)
+    return found if found.numbers else None
 
 
 def _name(source: str) -> str:

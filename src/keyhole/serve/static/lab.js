@@ -89,13 +89,18 @@ export async function attempt(update) {
   }
 }
 
-/** A slider with a logarithmic scale: its value has two digits. */
+/** A slider with a logarithmic scale: its value has two digits; one that was set stays as it is until the slider moves. */
 export function logarithmic(slider) {
   const low = Math.log(Number(slider.dataset.from)), high = Math.log(Number(slider.dataset.to)), steps = Number(slider.max);
   const tidy = (value) => { const rounded = Number(value.toPrecision(2)); return Number(slider.dataset.from) >= 1 ? Math.round(rounded) : rounded; };
+  let given = null;
   return {
-    get: () => tidy(Math.exp(low + (high - low) * Number(slider.value) / steps)),
-    set: (value) => { slider.value = String(Math.round(steps * (Math.log(value) - low) / (high - low))); },
+    get: () => given?.at === slider.value ? given.value : tidy(Math.exp(low + (high - low) * Number(slider.value) / steps)),
+    set: (value) => {
+      slider.value = String(Math.round(steps * (Math.log(value) - low) / (high - low)));
+      const kept = Math.min(Math.max(value, Number(slider.dataset.from)), Number(slider.dataset.to));
+      given = { at: slider.value, value: kept };
+    },
   };
 }
 

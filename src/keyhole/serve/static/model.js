@@ -8,7 +8,8 @@ import { fillClaim, claimWords, listenAgain, showClaim } from "./verdicts.js";
 const MOST = 4 * 2 ** 20; // bytes of an image; the server has the same limit
 const form = document.getElementById("question");
 const field = (name) => form.elements.namedItem(name);
-const drop = document.getElementById("drop");
+const drop = document.getElementById("drop"), mapSection = document.getElementById("map-section");
+const SENTENCE = field("text").value;
 let chosen = { layer: 1, head: 1 };
 let weights = null;
 let read = null;
@@ -33,7 +34,7 @@ function grid(heads, value, width, choose) {
     if (choose) pressable(cell, name, () => choose(each.layer + 1, each.head + 1));
     drawing.append(cell);
   }
-  return [drawing, el("p", { class: "soft" }, numbers.length ? `From ${shown(low)} (light) to ${shown(high)} (dark).` : "No head has this number here.")];
+  return [drawing, el("p", { class: "soft" }, numbers.length ? `From ${shown(low)} (faint) to ${shown(high)} (strong).` : "No head has this number here.")];
 }
 
 /** A drawn shape that acts as a button, by mouse and by key. */
@@ -71,7 +72,7 @@ function overImage({ rows, weights: shares, grid: [down, across] }, width) {
   const extra = before ? shares[from].slice(0, before).reduce((sum, share) => sum + share, 0) : 0;
   return [
     drawing,
-    el("p", {}, `${nameOf(from, before, across)} looks; the darkest patch gets ${shown(100 * most)} %${before ? `, [CLS] ${shown(100 * extra)} %` : ""}.`),
+    el("p", {}, `${nameOf(from, before, across)} looks; the most coloured patch gets ${shown(100 * most)} % of the attention${before ? `, [CLS] ${shown(100 * extra)} %` : ""}.`),
     before ? el("button", { type: "button", onclick: () => { from = 0; showMap(); } }, "Look from [CLS]") : null,
     picture ? null : el("p", { class: "soft" }, "Choose the image again to see it below the attention."),
   ].filter(Boolean);
@@ -95,10 +96,11 @@ function showNorms() {
 }
 
 function showMap() {
+  mapSection.hidden = false;
   const patches = Boolean(read.map.grid);
   document.getElementById("map-is").textContent = patches
-    ? "The darker a patch, the more weight it gets. Click a patch to look from it."
-    : "Each row is a token that looks; the darker a cell, the more weight the token in that column gets.";
+    ? "The more a patch is coloured, the more weight it gets. Click a patch to look from it."
+    : "Each row is a token that looks; the stronger a cell's colour, the more weight the token in that column gets.";
   place("map", (width) => patches ? overImage(read.map, width) : map(read.map, width));
 }
 
@@ -120,7 +122,7 @@ async function look() {
   remember(words());
   if (weights.reads_images && !image) {
     place("use", () => el("p", {}, "Drop an image onto the page, or choose a file above."));
-    place("map", () => []);
+    mapSection.hidden = true;
     return;
   }
   try {
@@ -131,7 +133,7 @@ async function look() {
   } catch (error) { // said in place: the norms and the claims below do not depend on it
     if (error.name === "AbortError") return;
     place("use", () => el("p", { class: "refusal", role: "alert" }, error.message));
-    place("map", () => []);
+    mapSection.hidden = true;
   }
 }
 
@@ -146,6 +148,8 @@ async function open() {
   drop.hidden = !weights.reads_images;
   document.getElementById("sentence").hidden = weights.reads_images;
   document.getElementById("input-is").textContent = weights.reads_images ? "the image" : "the sentence";
+  document.getElementById("sentence-is").textContent = weights.tokens ? `Tokens of the model, between spaces: ${weights.tokens.join(" ")} …` : "A sentence";
+  if (weights.tokens && field("text").value === SENTENCE) field("text").value = weights.tokens.slice(0, 4).join(" ");
   showClaim(weights.verifiable);
   await look();
 }

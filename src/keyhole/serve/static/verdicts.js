@@ -69,7 +69,7 @@ function show() {
 const counted = () => Object.entries(NAMES).map(([status, [name]]) => [rows.filter((row) => row.status === status).length, name]).filter(([count]) => count).map(([count, name]) => `${count} ${name}`).join(", ");
 
 function known(row) {
-  if (row.status === "PROVED") return `on all words, with a margin of at least ${atLeast(row.margin)}${row.float_keeps ? `; as it runs in ${row.float_format}, too` : ""}`;
+  if (row.status === "PROVED") return `on all words; margin at least ${atLeast(row.margin)}${row.float_keeps ? `, in ${row.float_format} too` : ""}`;
   if (row.status === "COUNTEREXAMPLE") return `${row.wrong_tokens.join(" ")}: it should say ${row.wanted ? "true" : "false"}, and prefers the other answer by ${shown(Math.abs(row.output))}`;
   if (row.status === "UNDECIDED") return `no wrong word found, no proof in ${shown(row.time_limit)} s${row.bound === null ? "" : `; margin at least ${atLeast(row.bound)}`}`;
   return row.reason;
