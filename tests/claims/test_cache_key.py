@@ -31,7 +31,7 @@ def measure(scale, seed):
     return far.twice(pi)
 ''',
     "own_helpers/__init__.py": "",
-    "own_helpers/near.py": "from keyhole.bounds.softmax import drift\n",
+    "own_helpers/near.py": "from keyhole.bounds.softmax import softmax_move\n",
     "own_helpers/far.py": "import numpy\ndef twice(x):\n    return 2 * x\n",
     "own_helpers/unused.py": "import scipy\n",
 }
@@ -150,7 +150,7 @@ def test_a_docstring_of_the_library_measures_nothing_again(monkeypatch):
         return {name for name in keys if keys[name] != before[name]}
 
     assert rewritten(lambda content: content.replace(b'"""', b'"""More: ', 1) + b"# the end") == set()
-    price = rewritten(lambda content: content.replace(b"def drift(", b"def drift_by("))
+    price = rewritten(lambda content: content.replace(b"def softmax_move(", b"def softmax_move_by("))
     assert price >= {"softmax-smoothness"}
     assert not price & {"floor", "sharpness", "sufficiency"}
 

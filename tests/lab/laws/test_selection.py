@@ -69,7 +69,7 @@ def test_small_odds_are_undecided():
     assert verdict.status == "undecided"
     said = " ".join(verdict.warnings)
     assert "Not excluded at 6 to 1, the odds that name a law: " in said
-    assert f"would name it in {verdict.power:.0%} of sweeps" in said
+    assert f"would name it in {100 * verdict.power:.0f} % of sweeps" in said
     assert verdict.power < 0.1
 
 
