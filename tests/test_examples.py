@@ -130,6 +130,7 @@ def test_own_learner():
     ]
 
 
+@pytest.mark.long
 def test_own_claim():
     """A claim of a user's own is measured, judged by its prediction, and put on a page; a wrong bound fails it."""
     run = subprocess.run([sys.executable, str(EXAMPLES / "own_claim.py")], capture_output=True, text=True, check=True)

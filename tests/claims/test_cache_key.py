@@ -135,6 +135,7 @@ def test_a_package_counts_where_it_is_used(monkeypatch, package, changed):
     assert {name for name in before if before[name] != after[name]} == changed
 
 
+@pytest.mark.long
 def test_a_docstring_of_the_library_measures_nothing_again(monkeypatch):
     """With every docstring of the package changed each key is as it was; a renamed function changes some."""
     before = {experiment.claim.id: cache_key.cache_key(experiment, "quick", 0) for experiment in LIBRARY}
