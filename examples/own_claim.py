@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 
-from keyhole.bounds import drift
+from keyhole.bounds import softmax_move
 from keyhole.claims import Claim, Experiment, Outcome, Scale, register, reproduce
 from keyhole.figure import Axis, Figure
 
@@ -44,7 +44,7 @@ def used(rng: np.random.Generator, move: float, draws: int) -> float:
     """The least share of the bound that a pair of near scores uses when it is moved by ±Δ/2."""
     gaps = rng.uniform(-0.1, 0.1, draws)
     first, second = (1 / (1 + np.exp(-(gaps + turn * move))) for turn in (-1, 1))  # weight of the first score
-    return float((2 * np.abs(second - first)).min() / drift(move))
+    return float((2 * np.abs(second - first)).min() / softmax_move(move))
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def test_own_learner():
     """A learner in a file of its own is swept beside elimination, by workers; by name its runs are found again."""
     run = subprocess.run([sys.executable, str(EXAMPLES / "own_learner.py")], capture_output=True, text=True, check=True)
     titles = re.findall(r"and:3 by (\w+)", run.stdout)
-    counts = re.findall(r"120 runs \((\d+) made now, (\d+) found\)", run.stdout)
+    counts = re.findall(r"120 runs \((\d+) made now, (\d+) kept\)", run.stdout)
     assert list(zip(titles, counts, strict=True)) == [
         ("winnow", ("120", "0")),
         ("winnow", ("0", "120")),
@@ -130,6 +130,7 @@ def test_own_learner():
     ]
 
 
+@pytest.mark.long
 def test_own_claim():
     """A claim of a user's own is measured, judged by its prediction, and put on a page; a wrong bound fails it."""
     run = subprocess.run([sys.executable, str(EXAMPLES / "own_claim.py")], capture_output=True, text=True, check=True)
@@ -195,7 +196,7 @@ def test_a_wrong_word_is_wrong_in_transformers_too(tmp_path):
 def test_cluster():
     """Runs made by an executor that is somebody else's, and a table of them with every setting."""
     run = subprocess.run([sys.executable, EXAMPLES / "cluster.py"], capture_output=True, text=True, check=True)
-    assert "24 runs (24 made now, 0 found)" in run.stdout
+    assert "24 runs (24 made now, 0 kept)" in run.stdout
     assert "24 runs, columns: identity, task, learner, context, samples, seed" in run.stdout
 
 

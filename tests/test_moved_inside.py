@@ -85,6 +85,7 @@ def test_a_construction_touches_two_files(library):
     assert touched(library) == {"compiler/constructions/even.py", "compiler/constructions/registry.py"}
 
 
+@pytest.mark.long
 def test_a_claim_touches_two_files(library):
     """The example as a file of its group and its statement: measured, judged and put on the page by its id."""
     text = (EXAMPLES / "own_claim.py").read_text("utf8").split("\nif __name__")[0]

@@ -116,9 +116,9 @@ def test_bounds():
     (_, occam), (_, size), (_, whole), (_, floor) = found.finite
     shown = to_text(found.document(), 1000)
     assert read("0.99, at most: ", shown)[0] >= Fraction(occam)
-    assert read("of them, with probability ≥ 0.99: ", shown)[0] >= Fraction(size)
-    assert read("cells were seen: ", shown)[0] >= Fraction(whole)
-    assert read("name the positions: ", str(found))[0] <= Fraction(floor)
+    assert read("of the 3 positions was seen: ", shown)[0] >= Fraction(size)
+    assert read("every pattern was seen: ", shown)[0] >= Fraction(whole)
+    assert read("name the positions without fail: ", str(found))[0] <= Fraction(floor)
     for rival in found.rivals:
         if rival.value is not None:
             assert read(re.escape(f"{rival.name}: {rival.quantity} "), found.explain())[0] >= Fraction(rival.value)
@@ -172,8 +172,8 @@ def test_figures_of_theorems(value):
     stated = {name: {"relation": relation, "value": value} for name, relation in (("path", "≤"), ("readout", "≥"))}
     words = to_text(compiled_document({**record, "logit_floor": value, "theorem": stated}))
     assert read("at least ", words)[0] <= Fraction(value)
-    assert read("theorem: ≤ ", words)[0] >= Fraction(value)
-    assert read("theorem: ≥ ", words)[0] <= Fraction(value)
+    assert read("theorem: at most ", words)[0] >= Fraction(value)
+    assert read("theorem: at least ", words)[0] <= Fraction(value)
 
 
 @pytest.mark.parametrize("copies", [1, 2])

@@ -66,7 +66,7 @@ def test_the_script_uses_every_function():
     assert set(FUNCTIONS) <= used
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_script_runs(tmp_path):
     """Every public function answers, and the fields that are read are there."""
     run = subprocess.run([sys.executable, SCRIPT, tmp_path], capture_output=True, text=True, check=True)

@@ -26,7 +26,7 @@ def test_examples_print_what_is_shown(tmp_path, monkeypatch):
     assert printed == [output for _, output in SHOWN]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("commands", "output"), TRAINED, ids=[commands.split()[2] + str(i) for i, (commands, _) in enumerate(TRAINED)]
 )

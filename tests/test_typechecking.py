@@ -8,7 +8,7 @@ from jaxtyping import TypeCheckError
 
 from keyhole.boolean.distribution import Bernoulli, sample
 from keyhole.boolean.families import parity
-from keyhole.bounds.softmax import drift
+from keyhole.bounds.softmax import softmax_move
 from keyhole.bounds.theorems.guarantees import Sensitivity
 from keyhole.rigorous.interval import Enclosure
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow  # as types are not checked where the suite is to 
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: drift("far"),
+        lambda: softmax_move("far"),
         lambda: Sensitivity(3, "half"),
         lambda: sample(Bernoulli(0.5), "many", 3, 0),
         lambda: Enclosure(np.zeros(2), np.zeros(3)),

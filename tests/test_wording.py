@@ -5,12 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import keyhole
 from keyhole.api.bound import norms_template
 from keyhole.cli.app import app
-from keyhole.cli.wording import COMMANDS, in_commands
+from keyhole.cli.wording import COMMANDS, OPTIONS, in_commands
 
 SOURCE = Path(keyhole.__file__).parent
 FRONT = {"cli", "serve"}  # what a person at a terminal or a page reads: commands are named there
@@ -63,6 +64,24 @@ def test_no_python_is_left_in_what_the_library_says():
     named = [name for sentence in said for name in re.findall(r"`keyhole\.[^`]*`", sentence)]
     assert named
     assert not [name for name in named if "keyhole." in in_commands(name)]
+
+
+def test_arguments_of_python_are_options_at_the_keyboard():
+    """Every argument that is replaced is an option of some command; errors of the public functions name no other."""
+    commands = typer.main.get_command(app).commands
+    options = {name for command in commands.values() for option in command.params for name in option.opts}
+    assert {f"--{name}" for name in OPTIONS} <= options
+    raised = [
+        constant.value
+        for path in (SOURCE / "api").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf8")))
+        if isinstance(node, ast.Raise)
+        for constant in ast.walk(node)
+        if isinstance(constant, ast.Constant) and isinstance(constant.value, str)
+    ]
+    named = {name for sentence in raised for name in re.findall(r"`([a-z_]+)`", sentence)}
+    assert {"samples", "accepted"} <= named <= set(OPTIONS)
+    assert in_commands("Give `samples`, not `tabulate`.") == "Give --samples, not `tabulate`."
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,15 @@ def brief(value: float) -> str:
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
 
+def percent(share: float, places: int = 1) -> str:
+    """A share that promises nothing, in percent, to the nearest.
+
+    >>> percent(0.9586), percent(0.5, 0)
+    ('95.9 %', '50 %')
+    """
+    return f"{share:.{places}%}".replace("%", " %")
+
+
 def _asked(probability: float) -> Decimal:
     return Context(prec=ASKED).create_decimal(repr(float(probability)))
 

@@ -30,7 +30,7 @@ def test_theorem_t_is_shown_first_for_one_layer():
     assert answer.best.route.key == "tabulated"
     assert not answer.refused
     assert not answer.vacuous
-    assert str(answer).splitlines()[2].startswith("gap ≤ 0.0876")
+    assert str(answer).splitlines()[3].startswith("gap ≤ 0.0876")
     assert answer._repr_html_().count("keyhole-guarantee") == 6
 
 
@@ -88,7 +88,7 @@ def test_what_does_not_apply_is_refused_with_its_reason():
     assert [reason for _, reason in deep.refused] == [
         "This theorem is about one attention layer, and the profile has 2. Use the bound for deep models."
     ] * 5
-    assert "Every bound here is vacuous" in str(deep)
+    assert "All of these bounds are vacuous" in str(deep)
     partial = bound(replace(profile, path_inf=None), 1e6)
     assert "has no path_inf" in dict(partial.refused)["Theorem T: one layer with a fixed query"]
 
@@ -152,7 +152,7 @@ def test_the_figure_shows_every_sample_size():
 
 def test_refusals():
     """A name without a context, a context of zero, norms that no theorem takes."""
-    with pytest.raises(DataError, match="give a context"):
+    with pytest.raises(DataError, match="give `context`"):
         bound("and:3", 100)
     with pytest.raises(AssumptionError, match="at least one position"):
         bound("and:3", 100, 0)

@@ -72,7 +72,7 @@ def test_a_run_that_fits_gets_a_promise_on_its_error(monkeypatch):
     answer = bound("aaaa0001")
     norms = replace(profile(model, trained=True), least_probability=0.5)
     assert answer.by_margin == margin_bound(norms, np.abs(f), 0.01)
-    assert str(answer).startswith("error ≤ ")
+    assert str(answer).startswith("error on new inputs ≤ ")
     assert answer.record()["by_margin"]["vacuous"]
 
 
@@ -188,7 +188,7 @@ def test_a_formula_has_the_bound_of_what_compile_makes_of_it(source):
     norms = plan_profile(keyhole.compile(source, 100).plan)
     assert answer.best.value == bound(norms, 1e6).best.value
     assert any(name.startswith("Occam") for name, _ in answer.finite)
-    with pytest.raises(DataError, match="give a context"):
+    with pytest.raises(DataError, match="give `context`"):
         bound(source, 1e6)
 
 

@@ -192,7 +192,7 @@ def test_shown(tmp_path):
     _, path = written("pair", tmp_path / "a.safetensors")
     checked = keyhole.check(path)
     assert json.dumps(checked.record())
-    assert "holds" in checked._repr_html_()
+    assert "passed" in checked._repr_html_()
 
 
 EDITS = {

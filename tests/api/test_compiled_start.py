@@ -14,7 +14,7 @@ from keyhole.attention import forward
 from keyhole.boolean import read_function
 from keyhole.errors import ArgumentError, CompileError
 from keyhole.lab import SparseTask
-from keyhole.lab.learners import StartedLearner, ToldTarget, changed, learner_from_record, learner_named
+from keyhole.lab.learners import StartedLearner, ToldTarget, change_settings, learner_from_record, learner_named
 from keyhole.lab.learners.training.network import apply, initial
 from keyhole.lab.runs import RunSpec
 from keyhole.lab.runs.run import run
@@ -22,7 +22,7 @@ from keyhole.lab.runs.run import run
 pytestmark = pytest.mark.slow
 
 CONTEXT = 7
-SMALL = changed(StartedLearner().settings, {"heads": 2, "width": 8, "hidden": 12, "steps": 400, "batch": 16})
+SMALL = change_settings(StartedLearner().settings, {"heads": 2, "width": 8, "hidden": 12, "steps": 400, "batch": 16})
 SHAPES = {k: a.shape for k, a in initial(SMALL, 2, CONTEXT, jax.random.key(0)).items()}
 NETWORK = jax.jit(partial(apply, SMALL))
 EVERY = np.array(list(itertools.product((0, 1), repeat=CONTEXT)), dtype=np.uint8)
@@ -96,7 +96,7 @@ def test_records():
 )
 def test_networks_without_room_are_refused(changes):
     """A network that cannot hold the construction is refused in a sentence."""
-    settings = changed(SMALL, changes)
+    settings = change_settings(SMALL, changes)
     usual = {k: np.asarray(a) for k, a in initial(settings, 2, CONTEXT, jax.random.key(0)).items()}
     with pytest.raises(ArgumentError, match="Compiled weights"):
         CompiledStart().weights(settings, read_function("x0 & x1"), usual)

@@ -5,7 +5,7 @@ import pytest
 import keyhole
 from keyhole.cli.learn import what_to_try
 from keyhole.errors import ArgumentError
-from keyhole.lab.learners import TransformerSettings, changed
+from keyhole.lab.learners import TransformerSettings, change_settings
 from keyhole.show.sample_complexity import sample_complexity_document
 from keyhole.show.text import to_text
 
@@ -51,11 +51,11 @@ def test_floors_are_told_apart(compared):
 
 def test_settings_change_by_name_and_are_checked():
     """Values may be text; names that are none, and values of another kind, are refused with what there is."""
-    made = changed(
+    made = change_settings(
         TransformerSettings(), {"width": "32", "heads": 2, "rate": "1e-2", "residual": "false", "norm": "pre"}
     )
     assert (made.width, made.heads, made.rate, made.residual, made.norm) == (32, 2, 1e-2, False, "pre")
-    assert changed(TransformerSettings(weight_scale=0.1), {"weight_scale": "none"}).weight_scale is None
+    assert change_settings(TransformerSettings(weight_scale=0.1), {"weight_scale": "none"}).weight_scale is None
     for changes, sentence in [
         ({"depth": 2}, "no setting 'depth'; there are heads, width"),
         ({"width": "wide"}, "it is a whole number"),
@@ -66,7 +66,7 @@ def test_settings_change_by_name_and_are_checked():
         ({"heads": 3}, "the heads divide the width"),
     ]:
         with pytest.raises(ArgumentError, match=sentence):
-            changed(TransformerSettings(), changes)
+            change_settings(TransformerSettings(), changes)
 
 
 def record_of(**changes):

@@ -64,6 +64,6 @@ def test_the_promise_is_rounded_outwards_and_says_when_it_is_vacuous():
     assert "γ = 1.23," in few.sentence
     many = margin_bound(layer(4.0), np.full(10**6, 1.23456), 0.01)
     assert "VACUOUS" not in many.sentence
-    shown = float(many.sentence.split("error ≤ ")[1].split()[0])
+    shown = float(many.sentence.split("error on new inputs ≤ ")[1].split()[0])
     assert many.error <= shown < many.error * 1.02
     assert many.record()["sentence"] == many.sentence

@@ -67,7 +67,7 @@ def test_a_watched_run_is_that_of_learn(watched):
 def test_a_watched_run_shows_and_draws_itself(watched):
     """The document names outcome and run; both figures have a row for every reading."""
     answer = watched[0]
-    assert answer.run.identity[:12] in str(answer)
+    assert answer.run.identity[:10] in str(answer)
     assert {row["step"] for row in answer.attention_figure().rows} == {"20", "40"}
     assert answer.figure().rows
 

@@ -11,8 +11,8 @@ from keyhole.boolean.families import (
     FAMILIES,
     conjunction,
     disjunction,
+    family_function,
     majority,
-    named,
     parity,
     random_junta,
     threshold,
@@ -77,7 +77,7 @@ def test_random_juntas_are_uniform(unchecked):
 )
 def test_names(name, function):
     """A family's name and numbers give its member on the first positions."""
-    assert named(name, np.random.default_rng(0)) == function
+    assert family_function(name, np.random.default_rng(0)) == function
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_names(name, function):
 def test_bad_names(name, sentence):
     """A name that stands for nothing is refused in a sentence."""
     with pytest.raises(FormulaError, match=sentence):
-        named(name, RNG)
+        family_function(name, RNG)
 
 
 @given(
@@ -110,6 +110,6 @@ def test_bad_names(name, sentence):
 def test_names_never_crash(name):
     """Any text is a family member or refused."""
     try:
-        named(name, RNG)
+        family_function(name, RNG)
     except FormulaError as error:
         assert str(error)  # noqa: PT017  (both outcomes are right)

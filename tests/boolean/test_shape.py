@@ -63,7 +63,7 @@ def test_four_bits_by_definition(four_bits, unchecked):
             assert shape.is_symmetric(function) == level
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_thresholds_of_four_bits(four_bit_classes, unchecked):
     """Every threshold function of four bits is proved; one of each class under permutation of the rest is refuted."""
     del unchecked

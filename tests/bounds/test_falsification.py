@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from keyhole.bounds.falsification import falsify
-from keyhole.bounds.softmax import drift
+from keyhole.bounds.softmax import softmax_move
 from keyhole.errors import AssumptionError
 
 
@@ -22,12 +22,12 @@ def moved(case):
 
 
 def hunt(factor, tries=3000):
-    """A hunt against drift multiplied by a factor."""
+    """A hunt against softmax_move multiplied by a factor."""
     rng = Random(0)  # noqa: S311
 
     def sides(case):
         left, change = moved(case)
-        return left, factor * drift(change)
+        return left, factor * softmax_move(change)
 
     def vary(case):
         return tuple(x + rng.gauss(0, 0.1) for x in case)
@@ -48,7 +48,7 @@ def test_a_lemma_ten_percent_too_strong_is_refuted():
     found = hunt(0.9)
     assert found.refuted
     left, change = moved(found.case)
-    assert left == found.left > 0.9 * drift(change)
+    assert left == found.left > 0.9 * softmax_move(change)
     assert str(found).startswith("refuted: left")
 
 

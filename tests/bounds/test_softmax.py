@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keyhole.bounds.softmax import drift, pooled_drift, smoothness
+from keyhole.bounds.softmax import pooled_move, smoothness, softmax_move
 from keyhole.errors import AssumptionError
 
 scores = arrays(np.float64, st.integers(2, 12), elements=st.floats(-30, 30))
@@ -20,17 +20,17 @@ def softmax(u):
 
 @given(scores, st.floats(0, 40), st.data())
 def test_no_perturbation_beats_the_bound(a, size, data):
-    """‖softmax(a + δ) − softmax(a)‖₁ ≤ drift(‖δ‖∞)."""
+    """‖softmax(a + δ) − softmax(a)‖₁ ≤ softmax_move(‖δ‖∞)."""
     delta = size * data.draw(arrays(np.float64, a.shape, elements=st.floats(-1, 1)))
     moved = np.abs(softmax(a + delta) - softmax(a)).sum()
-    assert moved <= drift(float(np.abs(delta).max())) + 1e-12  # a + δ ≤ 70 rounds by ~1e-14, and drift(x) ≤ x
+    assert moved <= softmax_move(float(np.abs(delta).max())) + 1e-12  # a + δ ≤ 70 rounds by ~1e-14
 
 
 @pytest.mark.parametrize("change", [1e-6, 0.1, 1.0, 5.0])
 def test_two_scores_attain_it(change):
     """Equality at a = (ε/2, −ε/2), b = −a."""
     a = np.array([change, -change]) / 2
-    assert np.abs(softmax(a) - softmax(-a)).sum() == pytest.approx(drift(change), rel=1e-9)
+    assert np.abs(softmax(a) - softmax(-a)).sum() == pytest.approx(softmax_move(change), rel=1e-9)
 
 
 @given(scores, st.floats(0, 5), st.data())
@@ -40,27 +40,27 @@ def test_pooled_tokens_move_by_half_the_drift_times_their_diameter(a, size, data
     tokens = data.draw(arrays(np.float64, (len(a), 3), elements=st.floats(-1, 1)))
     diameter = max(np.linalg.norm(x - y) for x in tokens for y in tokens)
     moved = np.linalg.norm((softmax(a + delta) - softmax(a)) @ tokens)
-    assert moved <= pooled_drift(float(np.abs(delta).max()), float(diameter)) + 1e-12
+    assert moved <= pooled_move(float(np.abs(delta).max()), float(diameter)) + 1e-12
 
 
 def test_two_tokens_attain_the_pooled_bound():
     """Equality for two tokens at distance D."""
     a, tokens = np.array([0.4, -0.4]), np.array([[0.0, 0.0], [3.0, 4.0]])
     moved = np.linalg.norm((softmax(a) - softmax(-a)) @ tokens)
-    assert moved == pytest.approx(pooled_drift(0.8, 5.0), rel=1e-12)
+    assert moved == pytest.approx(pooled_move(0.8, 5.0), rel=1e-12)
 
 
 @pytest.mark.parametrize(("change", "value"), [(0.1, 0.0999167), (0.5, 0.4898373), (1.0, 0.9242343), (2.0, 1.5231883)])
 def test_vectors(change, value):
     """The theory's numbers to their last digit."""
-    assert round(drift(change), 7) == value
+    assert round(softmax_move(change), 7) == value
 
 
 @pytest.mark.parametrize("not_a_norm", [-1.0, float("nan")])
 def test_refuses_what_is_not_a_norm(not_a_norm):
     """A negative or undefined change is no norm."""
     with pytest.raises(AssumptionError, match="must be ≥ 0"):
-        drift(not_a_norm)
+        softmax_move(not_a_norm)
 
 
 def test_refuses_a_normaliser_without_a_constant():

@@ -120,7 +120,7 @@ def test_a_sink_that_changes_the_function_is_compared_anew():
     assert found.extraction.agreement <= 30 / 8192
     assert found.extraction.agreement == pytest.approx(1 - given.extraction.agreement)
     assert record(found)["agreement"] == found.extraction.agreement
-    assert f"agrees with the model as given on {found.extraction.agreement:.2%} of 8,192" in flat(text(found))
+    assert f"agrees with the model as given on {100 * found.extraction.agreement:.2f} % of 8,192" in flat(text(found))
     assert "It computes another function than was read off" in flat(text(found))
 
 

@@ -114,7 +114,7 @@ def test_data_that_does_not_fit(tmp_path, encoder):
     (tmp_path / "text.txt").write_text("The cat saw the dog.\n")
     np.save(tmp_path / "other.npy", np.zeros((2, 5, 3)))
     for more, told in (
-        ((), "give text or images or rows"),
+        ((), "give --text or --images or --rows"),
         (("--text", tmp_path / "text.txt"), "no tokenizer.json"),
         (("--images", tmp_path / "rows.npy"), "reads none"),
         (("--rows", tmp_path / "other.npy"), "reads rows of 12 numbers"),

@@ -107,6 +107,6 @@ def test_runs_are_exported_and_pruned_as_json_too(tmp_path, monkeypatch):
     assert exported.stderr == "wrote runs.csv: 1 run\n"
     pruned = CliRunner().invoke(app, ["runs", "prune", "--all", "--yes", "--store", "s", "--json"])
     assert len(json.loads(pruned.stdout)["runs"]) == 1
-    assert "removed 1 run\n" in pruned.stderr
+    assert "deleted 1 run\n" in pruned.stderr
     again = CliRunner().invoke(app, ["runs", "prune", "--all", "--yes", "--store", "s"])
-    assert (again.exit_code, again.stdout) == (0, "no such run; nothing is removed\n")
+    assert (again.exit_code, again.stdout) == (0, "there is no such run; nothing was deleted\n")

@@ -87,7 +87,7 @@ def test_json_alone_on_stdout_and_the_same_again(tmp_path):
     assert table.stderr == ""
     assert "\x1b" not in table.stdout
     assert all(len(line) <= 80 for line in table.stdout.splitlines())
-    assert table.stdout.splitlines()[-1].startswith("24 runs (0 made now, 24 found)")
+    assert table.stdout.splitlines()[-1].startswith("24 runs (0 made now, 24 kept)")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_full_database_is_said_and_holds_what_it_had(tmp_path, monkeypatch):
     assert 0 < kept < 24
     whole = ask(*GRID, "--store", tmp_path)
     assert whole.exit_code == 0
-    assert f"24 runs ({24 - kept} made now, {kept} found)" in whole.stdout
+    assert f"24 runs ({24 - kept} made now, {kept} kept)" in whole.stdout
 
 
 @pytest.mark.slow

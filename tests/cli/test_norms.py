@@ -16,7 +16,7 @@ def test_table_of_classes(tmp_path):
     assert answer.exit_code == 0
     assert lines[0].split() == ["function", "built", "least", "bound", "any", "margin", "veto"]
     assert lines[14].split()[-7:] == ["16", "A1", "16", "16", "16", "16", "–"]
-    assert "every unit of the classes was priced" in " ".join(answer.stdout.lower().split())
+    assert "the bounds go through every kind of hidden unit" in " ".join(answer.stdout.lower().split())
     assert (tmp_path / "norms.txt").exists()
     record = json.loads(CliRunner().invoke(app, ["norms", "parity:4", "--json"]).stdout)
     assert record["schema"] == "norms/1"

@@ -42,7 +42,7 @@ def test_reproduce_writes_a_page_and_a_table(tmp_path):
     assert answer.stdout.splitlines()[-1] == f"page: {tmp_path / 'index.html'}"
     told = [line.partition(", about ")[0] for line in answer.stderr.splitlines() if "claims" in line]
     assert told == [
-        "keyhole: claims (to be looked at: 2, processes: 1): 0 of 2",
+        "keyhole: claims (to be measured: 2, processes: 1): 0 of 2",
         "keyhole: claims (sharpness: holds): 1 of 2",
         "keyhole: claims (bound-shape: holds): 2 of 2",
     ]

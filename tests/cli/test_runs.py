@@ -46,7 +46,7 @@ def test_a_line_per_run(store):
     listed = ask("list", "--store", store)
     assert listed.exit_code == 0
     lines = listed.stdout.splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 7
     assert all(len(line) <= 80 for line in lines)
     assert lines[1].split()[1:6] == ["and:2", "coin", "6", "30", "0"]
     assert "fresh" in listed.stdout
@@ -55,8 +55,8 @@ def test_a_line_per_run(store):
 
 def test_filters(store):
     """Task, learner and context leave what they name."""
-    assert len(ask("list", "--store", store, "--task", "and:2").stdout.splitlines()) == 3
-    assert len(ask("list", "--store", store, "--context", "100", "--task", "and:2").stdout.splitlines()) == 2
+    assert len(ask("list", "--store", store, "--task", "and:2").stdout.splitlines()) == 5
+    assert len(ask("list", "--store", store, "--context", "100", "--task", "and:2").stdout.splitlines()) == 4
     assert len(ask("list", "--store", store, "--learner", "other").stdout.splitlines()) == 1
 
 
@@ -144,17 +144,17 @@ def test_exported_runs_of_other_settings_differ(tmp_path):
 
 def test_prune(store):
     """It says what it removes, asks or is told, and removes that alone."""
-    for arguments, sentence in [(["--task", "and:2"], "give --yes"), (["--yes"], "Nothing names the runs")]:
+    for arguments, sentence in [(["--task", "and:2"], "give --yes"), (["--yes"], "Which runs to delete was not said")]:
         refused = ask("prune", "--store", store, *arguments)
         assert refused.exit_code == 2
         assert sentence in refused.stderr
-    assert len(ask("--store", store).stdout.splitlines()) == 5
+    assert len(ask("--store", store).stdout.splitlines()) == 7
     done = ask("prune", "--store", store, "--task", "and:2", "--yes")
     assert done.stdout.splitlines()[0].startswith("2 runs of and:2 by coin at T = 6, 100: ")
-    assert done.stdout.splitlines()[1] == "removed 2 runs"
-    assert len(ask("--store", store).stdout.splitlines()) == 3
+    assert done.stdout.splitlines()[1] == "deleted 2 runs"
+    assert len(ask("--store", store).stdout.splitlines()) == 5
     assert len(list((store / "weights").iterdir())) == 2
-    assert "nothing is removed" in ask("prune", "--store", store, "--task", "and:2", "--yes").stdout
+    assert "nothing was deleted" in ask("prune", "--store", store, "--task", "and:2", "--yes").stdout
     ask("prune", "--store", store, "--all", "--yes")
     assert len(ask("--store", store).stdout.splitlines()) == 1
 

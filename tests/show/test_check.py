@@ -17,12 +17,12 @@ RECORD = {
 def test_what_fails_is_in_capitals():
     """The file first, then every look at it."""
     assert to_text(check_document(RECORD)).splitlines() == [
-        "file   a<b>.safetensors: NOT as claimed",
-        "proof  holds: margin ≥ 1 on all 2^9 inputs",
-        "norms  FAILS: readout = 1 fails",
+        "file   a<b>.safetensors is NOT as claimed: it failed 1 of 2 checks",
+        "proof  passed: margin ≥ 1 on all 2^9 inputs",
+        "norms  FAILED: readout = 1 fails",
     ]
     whole = {**RECORD, "holds": True, "inspections": RECORD["inspections"][:1]}
-    assert to_text(check_document(whole)).startswith("file   a<b>.safetensors: as claimed")
+    assert to_text(check_document(whole)).startswith("file   a<b>.safetensors is as claimed: it passed all 1 checks")
 
 
 def test_file_names_are_escaped():

@@ -31,7 +31,7 @@ def test_runs_and_not_fitted_are_two_columns():
     assert heading.split() == ["T", "m*", "90", "%", "interval", "floor", "runs", "not", "fitted"]
     assert heading.index("runs") + len("runs") == row.index(" 60") + len(" 60")
     assert heading.index("not fitted") + len("not fitted") == row.index("7 %") + len("7 %") == len(row)
-    assert note == "not fitted: runs that failed and did not even fit their training set"
+    assert note == "not fitted: share of runs that failed and did not even fit their training set"
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,12 @@ def test_runs_and_not_fitted_are_two_columns():
         ({}, ["47.95", "41.67 to 55.32"]),
         ({"m": 113.46, "low": 93.04, "high": 134.97}, ["113.5", "93.0 to 135.0"]),
         ({"m": 9.3889, "low": 5.9042, "high": 12.92}, ["9.389", "5.904 to 12.920"]),
-        ({"m": None, "low": 5.413, "high": None, "censored": "above", "largest": 40}, ["> 40", "5.413 to ?"]),
-        ({"m": None, "low": 65536.0, "high": None, "censored": "above", "largest": 65536}, ["> 65536", "65536 to ?"]),
-        ({"m": None, "low": None, "high": 900.0, "censored": "below", "smallest": 900}, ["< 900", "? to 900"]),
+        ({"m": None, "low": 5.413, "high": None, "censored": "above", "largest": 40}, ["> 40", "5.413 or more"]),
+        (
+            {"m": None, "low": 65536.0, "high": None, "censored": "above", "largest": 65536},
+            ["> 65536", "65536 or more"],
+        ),
+        ({"m": None, "low": None, "high": 900.0, "censored": "below", "smallest": 900}, ["< 900", "up to 900"]),
         ({"m": 70123.4, "low": 65536.2, "high": 80000.9}, ["70123", "65536 to 80001"]),
     ],
 )

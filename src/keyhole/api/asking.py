@@ -21,10 +21,10 @@ WORDS = {int: "a whole number", float: "a number", bool: "True or False", str: "
 NUMBERS: dict[Any, tuple[type, ...]] = {int: (Integral,), float: (Real,)}
 
 
-def asked(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
+def check_arguments(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
     """The function, which looks at the types of its arguments before it begins.
 
-    >>> @asked
+    >>> @check_arguments
     ... def double(number: int) -> int:
     ...     return 2 * number
     >>> double("3")

@@ -6,7 +6,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.bound_growth import GROWTH_GAP, Growth, growths, require_few
 from keyhole.api.margin_bound import MarginBound, margin_bound
 from keyhole.api.norm_sources import Source, Subject, name_of, read_subject, veto_norms
@@ -198,7 +198,7 @@ def norms_template() -> str:
     return template()
 
 
-@asked
+@check_arguments
 def bound(
     source: Source,
     samples: Real | None = None,
@@ -237,7 +237,7 @@ def bound(
         _require_own(source, subject, samples, law)
     samples = subject.samples if samples is None else samples
     if samples is None:
-        raise AssumptionError("A bound was asked for without a number of samples; give samples.")
+        raise AssumptionError("A bound was asked for without a number of samples; give `samples`.")
     if subject.conditioned and accepted is None:
         raise AssumptionError(
             f"The training set of {source} was redrawn until it was balanced, and a bound must know how likely a set "
@@ -337,17 +337,17 @@ def _finite(
     nats = certificate_nats(context, s, spent)
     sure = f"with probability ≥ {surely(delta)}"
     whole = float(identification_size(context, s, spent, witnessed=False))
-    assumed = f"on uniform bits, if the target is a junta on at most {s} of them, {sure}"
-    fits = f"identification: samples from which a {s}-junta that fits"
-    identified: tuple[tuple[str, float], ...] = ((f"{fits} is the target, {assumed}", whole),)
+    fits = f"identification: samples after which a function of {s} positions that fits them all is the target, {sure}"
+    assumed = f"on uniform bits, if the target depends on at most {s} of them"
+    identified: tuple[tuple[str, float], ...] = ((f"{fits}, {assumed}", whole),)
     if s <= EXACT_UP_TO:  # beyond, the number does not use the rule
         seen = float(identification_size(context, s, spent))
         identified = (
-            (f"{fits}, all of its cells seen, is the target, {assumed}", seen),
-            ("identification: the same without the rule that all cells were seen", whole),
+            (f"{fits}, {assumed} and every pattern of the {s} positions was seen", seen),
+            ("identification: the same, whether or not every pattern was seen", whole),
         )
-    occam = f"Occam: error of any {s}-junta that fits {m:,} samples, {sure}, at most"
+    occam = f"Occam: the error of any function of {s} positions that fits {m:,} samples, {sure}, at most"
     return ((occam, exact_error(nats, m)), *identified, (FLOOR, information_floor(context, s)))
 
 
-FLOOR = "information floor: samples without which no learner can name the positions"
+FLOOR = "information floor: samples that any learner needs to name the positions without fail"

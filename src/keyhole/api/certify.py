@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.decision_lists import lists_figure, lists_record
 from keyhole.api.result import Result
 from keyhole.api.stored_run import names_run, read_run
@@ -143,7 +143,7 @@ def _of_plan(plan: Plan) -> CertifiableModel:
     return certifiable(model)
 
 
-@asked
+@check_arguments
 def certify(
     model: Source,
     data: Data | None = None,
@@ -247,7 +247,7 @@ def _note(notes: Any) -> str:
     if not isinstance(notes, Mapping):
         return ""
     last = notes.get("repair") and f"{notes['repair']}. {notes.get('repair_says', '')}"
-    return " Then ".join(str(told) for told in (notes.get("repaired_before"), last) if told)
+    return " Then ".join(str(note) for note in (notes.get("repaired_before"), last) if note)
 
 
 def _noise(data: Data | None, rate: float) -> str:

@@ -43,11 +43,11 @@ def certify_runs(
     _require_terms(assume_junta, time_limit)
     asked = [(row, folder, assume_junta, repair, time_limit) for row in rows]
     if workers == 1 and executor is None:
-        found = []
+        certificates = []
         for done, arguments in enumerate(asked, 1):
-            found.append(certify_run(*arguments))
+            certificates.append(certify_run(*arguments))
             watch(Progress(done, len(rows), "certifying runs"))
-        return tuple(found)
+        return tuple(certificates)
     pool, watchdog = spawn_pool(workers) if executor is None else (executor, None)
     try:
         with worker_environment(folder):
@@ -108,13 +108,13 @@ def certify_run(
             time_limit=time_limit,
             fresh=FRESH,
         )
-        found = certificate_of(
+        certificate = certificate_of(
             subject.tables, run.sample, drifts=subject.drifts, of_weights=subject.of_weights, terms=terms
         )
     except KeyholeError as error:
         return _refused(row, str(error), time.perf_counter() - began)
     seconds = time.perf_counter() - began
-    return _in_short(row, run, found, mistakes(subject.tables, run.instance, found), seconds)
+    return _in_short(row, run, certificate, mistakes(subject.tables, run.instance, certificate), seconds)
 
 
 def mistakes(model: Tabulated, instance: Instance, found: ModelCertificate) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.compiler import Inspection, inspect
 from keyhole.errors import CheckpointError
@@ -51,7 +51,7 @@ class Checked(Result):
         return check_document(self.record())
 
 
-@asked
+@check_arguments
 def check(path: str | Path) -> Checked:
     """Rebuild the plan from the stored tables, prove it anew, and compare all that the file claims."""
     stored = read_model(Path(path))

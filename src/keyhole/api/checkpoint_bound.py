@@ -56,8 +56,8 @@ class CheckpointBound(Bound):
         return f"{self.source}\n{STAND_IN}{vacuous}{uncovered}"
 
     def _plain(self) -> dict[str, Any]:
-        told = None if self.stand_in is None else {**asdict(self.stand_in), "sentence": self.stand_in.sentence}
-        return {**super()._plain(), "stand_in_is": STAND_IN, "stand_in": told, "not_covered": list(self.uncovered)}
+        stand_in = None if self.stand_in is None else {**asdict(self.stand_in), "sentence": self.stand_in.sentence}
+        return {**super()._plain(), "stand_in_is": STAND_IN, "stand_in": stand_in, "not_covered": list(self.uncovered)}
 
 
 def is_checkpoint(source: str) -> bool:
@@ -91,8 +91,8 @@ def checkpoint_bound(
     """
     if samples is None:
         raise ArgumentError("A bound of a checkpoint needs a number of samples; say how many it was trained on.")
-    told = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
-    checkpoint = load_checkpoint(source, architecture=architecture, config=told)
+    settings = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
+    checkpoint = load_checkpoint(source, architecture=architecture, config=settings)
     layer = _fixed_query(checkpoint)
     if layer is not None:
         if context not in (None, layer.tokens - 1):
@@ -101,12 +101,12 @@ def checkpoint_bound(
             )
         return fixed_query_bound(checkpoint, layer, samples, delta=delta, **more)
     length = CONTEXT if context is None else context
-    found = head_norms(checkpoint)
-    profile = stand_in_profile(checkpoint, found.trained, length + 1)
+    norms = head_norms(checkpoint)
+    profile = stand_in_profile(checkpoint, norms.trained, length + 1)
     answer = bound(profile, samples, length, delta=delta, **more)
     known = {field.name: getattr(answer, field.name) for field in fields(Bound)} | {"source": str(source)}
     uncovered = tuple(f"{each.what}: {each.reason}" for each in checkpoint.not_covered)
-    stated = stand_in_bound(checkpoint, found, samples, length, delta, more.get("accepted"))
+    stated = stand_in_bound(checkpoint, norms, samples, length, delta, more.get("accepted"))
     return CheckpointBound(**known, stand_in=stated, uncovered=uncovered)
 
 

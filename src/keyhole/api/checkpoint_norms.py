@@ -220,17 +220,17 @@ def checkpoint_norms(
         raise ArgumentError(f"The seed {seed} was given; a seed is at least 0.")
     if heads is not None and heads < 1:
         raise ArgumentError(f"A model has at least one head; got {heads}.")
-    told = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
-    opened = [open_checkpoint(each, architecture=architecture, config=told) for each in (source, *later)]
+    settings = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
+    opened = [open_checkpoint(each, architecture=architecture, config=settings) for each in (source, *later)]
     first = opened[0]
-    found = head_norms(first, seed=seed, watch=watch)
+    norms = head_norms(first, seed=seed, watch=watch)
     bound, why = None, ""
     try:
-        bound = stand_in_bound(first, found, samples, context)
+        bound = stand_in_bound(first, norms, samples, context)
     except AssumptionError as refusal:
         why = str(refusal)
-    series = _series(opened, found, watch) if later else ()
-    return CheckpointNorms(first, found, bound, why, statistic, seed, series)
+    series = _series(opened, norms, watch) if later else ()
+    return CheckpointNorms(first, norms, bound, why, statistic, seed, series)
 
 
 def stand_in_bound(
@@ -272,11 +272,11 @@ def _series(opened: Sequence[Checkpoint], first: HeadNormSet, watch: Watch) -> t
     """Each checkpoint's medians per layer, and how far its heads are from the first one's."""
     moments = []
     for checkpoint in opened:
-        found = first if checkpoint is opened[0] else head_norms(checkpoint, watch=watch)
+        norms = first if checkpoint is opened[0] else head_norms(checkpoint, watch=watch)
         moved = distances(opened[0], checkpoint)
         layers = checkpoint.distinct_layers
         medians = {
-            name: tuple(median(head[name] for head in found.trained if head.layer == layer) for layer in layers)
+            name: tuple(median(head[name] for head in norms.trained if head.layer == layer) for layer in layers)
             for name in STATISTICS
         }
         shares = [

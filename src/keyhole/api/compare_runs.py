@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.files.paths import home
@@ -54,7 +54,7 @@ class RunComparison(Result):
         }
 
 
-@asked
+@check_arguments
 def compare_runs(
     other: str | Path,
     *,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.boolean import SparseFunction, read_function
 from keyhole.bounds.covers import scalar_model_cover
@@ -62,7 +62,7 @@ class Compiled(compiled.Compiled, Result):
         return tuple(save_figure(figure, Path(folder) / f"{name}.svg") for name, figure in drawn.items())
 
 
-@asked
+@check_arguments
 def compile(  # noqa: A001  (the name of the question)
     function: str | SparseFunction,
     context: int,

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.certify import Certified
 from keyhole.api.certify import certify as certify_model
 from keyhole.api.result import Result
+from keyhole.decimals import percent
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
 from keyhole.figure import Figure
@@ -53,7 +54,9 @@ class Curve(Result):
     @property
     def summary(self) -> str:
         """The accuracy of each learner with the most rows."""
-        best = ", ".join(f"{name} {curves[0].points[-1].accuracy.value:.1%}" for name, curves in self.curves.items())
+        best = ", ".join(
+            f"{name} {percent(curves[0].points[-1].accuracy.value)}" for name, curves in self.curves.items()
+        )
         return f"{self.table.target} = {self.table.positive}: {best}"
 
     def document(self) -> Document:
@@ -96,7 +99,7 @@ class Curve(Result):
         }
 
 
-@asked
+@check_arguments
 def curve(
     data: str | Path | tuple[Any, Any],
     *,
@@ -127,18 +130,18 @@ def curve(
     counts = sorted({0, *map(int, irrelevant)})
     if counts[0] < 0 or counts[-1] + table.features.shape[1] > MOST_COLUMNS:
         raise ArgumentError(f"{counts[-1]:,} irrelevant columns were asked for; use 0 to {MOST_COLUMNS:,} in all.")
-    learners = {one if isinstance(one, str) else one.name: one for one in (learner, *beside)}
-    named = {name: learner_named(one) if isinstance(one, str) else one for name, one in learners.items()}
-    transformers = [one for one in named.values() if isinstance(one, TransformerLearner)]
+    learners = {each if isinstance(each, str) else each.name: each for each in (learner, *beside)}
+    named = {name: learner_named(each) if isinstance(each, str) else each for name, each in learners.items()}
+    transformers = [each for each in named.values() if isinstance(each, TransformerLearner)]
     if certify and not transformers:
         raise ArgumentError("A certificate was asked for without a transformer; name one among the learners.")
     options: dict[str, Any] = {"sizes": sizes, "splits": splits, "confidence": confidence, "seed": seed, "watch": watch}
     wide = {k: append_irrelevant(table, k, np.random.default_rng([seed, k])) for k in counts}
     curves = {
-        name: {k: learning_curve(one, chosen, **options) for k, one in wide.items()} for name, chosen in named.items()
+        name: {k: learning_curve(each, chosen, **options) for k, each in wide.items()} for name, chosen in named.items()
     }
-    found = _certified(table, transformers[0], seed, watch) if certify else None
-    return Curve(table, curves, accuracy, confidence, found)
+    certificate = _certified(table, transformers[0], seed, watch) if certify else None
+    return Curve(table, curves, accuracy, confidence, certificate)
 
 
 def _certified(table: Table, learner: TransformerLearner, seed: int, watch: Watch) -> Certified:

@@ -30,7 +30,7 @@ def lists_figure(heads: Sequence[HeadReading] | None, title: str) -> Figure:
             )
         if head.others:
             rows.append({"pair": "rest", "decides": head.others_decide, "answer": "several", "head": f"head {h}"})
-    pair, share = Axis("pair", "pair, highest score first", "category"), Axis("decides", "share of inputs it decides")
+    pair, share = Axis("pair", "pair, highest score first", "category"), Axis("decides", "mean attention of the head")
     if len(heads) == 1:
         answer_axis = Axis("answer", "answer", "category")
         return Figure(TITLE, "bars", tuple(rows), pair, share, answer_axis, subtitle=title)

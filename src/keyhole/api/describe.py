@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.decision_lists import lists_figure, lists_record
 from keyhole.api.result import Result
 from keyhole.boolean import (
@@ -128,7 +128,7 @@ class Description(Result):
         )
 
 
-@asked
+@check_arguments
 def describe(
     function: str | Path | SparseFunction, *, context: int | None = None, seed: int = 0, lists: int | None = None
 ) -> Description:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.data import read_sequences
@@ -34,7 +34,7 @@ TESTS = ("order", "extendible", "both")
 
 REJECTIONS = {
     "neighbours": "neighbouring tokens depend on each other, so the order matters",
-    "places": "places have laws of their own, so the order matters",
+    "places": "tokens have different distributions at different places, so the order matters",
     "extendible": "tokens of a sequence divide too evenly, which no latent variable allows",
     "birthday": "tokens of a sequence repeat too seldom, which no latent variable allows",
 }
@@ -101,7 +101,7 @@ class Exchangeability(Result):
         }
 
 
-@asked
+@check_arguments
 def exchangeable(
     data: str | Path | np.ndarray,
     *,

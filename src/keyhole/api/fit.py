@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.boolean import Junta, uniform_law
 from keyhole.boolean.fitting import FittingJuntas, Sample, juntas_that_fit
@@ -85,7 +85,7 @@ class Fit(Result):
         }
 
 
-@asked
+@check_arguments
 def fit(
     data: Data, *, sparsity: int = 3, symbols: int | None = None, delta: float = 0.01, time_limit: float = 30.0
 ) -> Fit:
@@ -106,12 +106,12 @@ def fit(
     inputs, labels = sample
     size = max(2, int(inputs.max()) + 1) if symbols is None else symbols
     _require_searchable(sample, size, sparsity, delta, time_limit)
-    found = juntas_that_fit(sample, size, sparsity, time_limit=time_limit)
+    search = juntas_that_fit(sample, size, sparsity, time_limit=time_limit)
     repeats = repeats_of(inputs, uniform_law(size))
-    judged = occam_bound(found.fitting[0], sample, delta, repeats) if found.fitting else None
+    judged = occam_bound(search.fitting[0], sample, delta, repeats) if search.fitting else None
     rows, context = inputs.shape
     distinct = len(np.unique(repeats.owners))
-    return Fit(rows, distinct, context, size, float(labels.mean()), sparsity, found, judged, delta, names)
+    return Fit(rows, distinct, context, size, float(labels.mean()), sparsity, search, judged, delta, names)
 
 
 def _read(data: Data) -> tuple[Sample, tuple[str, ...]]:

@@ -104,8 +104,8 @@ def _range(checkpoint: Checkpoint) -> tuple[float, float]:
     """The least and the largest number that a pixel becomes."""
     parts = []
     for name in ("image_mean", "image_std"):
-        told = checkpoint.config.get(name)
-        values: list[Any] = told if isinstance(told, list) else [told]
+        stated = checkpoint.config.get(name)
+        values: list[Any] = stated if isinstance(stated, list) else [stated]
         if not values or not all(type(value) in (int, float) for value in values):
             raise AssumptionError(
                 f"{checkpoint.source} reads pixels, and no setting says how they are scaled, so that nothing bounds "
@@ -121,7 +121,7 @@ def _range(checkpoint: Checkpoint) -> tuple[float, float]:
 
 def _shrink(stated: Guarantee, numbers: int, bits: int, occam: float) -> str:
     """By how much the path norm and the description would have to shrink, norms counting as fixed beforehand."""
-    samples, told = stated.samples, []
+    samples, sentences = stated.samples, []
     if stated.vacuous:
         path = float(stated.profile.path or 0.0)
         factor = _largest(lambda share: not stated.again(profile=replace(stated.profile, path=share * path)).vacuous)
@@ -131,20 +131,22 @@ def _shrink(stated: Guarantee, numbers: int, bits: int, occam: float) -> str:
             if factor
             else "no path norm down to a billionth of it would do"
         )
-        told.append(f"What would have to shrink: for Theorem P to say anything at m = {brief(samples)}, P: {said}.")
+        sentences.append(
+            f"What would have to shrink: for Theorem P to say anything at m = {brief(samples)}, P: {said}."
+        )
         end = "is vacuous too" if silent.vacuous else "says something"
-        told.append(
+        sentences.append(
             f"With all queries 0 (every head uniform) and P as it is, it {end} (gap ≤ {at_most(silent.value)}). Norms "
             "count here as if they had been fixed before the data."
         )
     if occam >= 1:
         room = (2 * samples - log(1 / stated.statement.spent)) / log(2)  # bits of a description with a gap of 1
         fewer = floor(10 * room / numbers) / 10
-        told.append(
+        sentences.append(
             f"The count of descriptions says something below {fewer:g} bits a number, where these have {bits}, or for "
             f"a network of fewer than {floor(room / bits):,} numbers of {bits} bits."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def _largest(fits: Any) -> float:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
@@ -83,7 +83,7 @@ class Followed(Result):
         )
 
 
-@asked
+@check_arguments
 def follow(
     model: str | Problem,
     length: int,

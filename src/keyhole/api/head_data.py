@@ -43,9 +43,10 @@ def require_one_kind(**given: object) -> None:
     """Refuse data of no kind, and of several."""
     asked = [name for name, value in given.items() if value is not None]
     if len(asked) != 1:
-        raise ArgumentError(
-            f"Data of one kind are needed, and {' and '.join(asked) or 'none'} was given; give {' or '.join(given)}."
-        )
+        there = " and ".join(f"`{name}`" for name in asked) or "none"
+        one_of = " or ".join(f"`{name}`" for name in given)
+        verb = "were" if len(asked) > 1 else "was"
+        raise ArgumentError(f"Data of exactly one kind are needed, and {there} {verb} given; give {one_of}.")
 
 
 def head_data(
@@ -64,7 +65,7 @@ def head_data(
         return image_data(model, images)
     if rows is not None:
         return row_data(model, source, rows)
-    raise ArgumentError("Data are needed, and none were given; give text, images or rows.")
+    raise ArgumentError("Data are needed, and none were given; give `text`, `images` or `rows`.")
 
 
 def text_pieces(model: Runs, text: str | Path | Sequence[str], longest: int) -> tuple[list[Pieces], TextReader, str]:
@@ -162,21 +163,21 @@ def _image_settings(model: Prepared) -> Mapping[str, Any]:
     """How the model's images are scaled: its settings, over a preprocessor_config.json beside the weights."""
     beside = Path(model.checkpoint.source)
     beside = (beside if beside.is_dir() else beside.parent) / "preprocessor_config.json"
-    told: Any = {}
+    settings: Any = {}
     if beside.is_file():
         try:
-            told = parse_json(read_text(beside))
+            settings = parse_json(read_text(beside))
         except (OSError, ValueError) as error:
             raise DataError(f"{str(beside)!r} cannot be read ({error}); fetch it again.") from error
-    return {**(told if isinstance(told, dict) else {}), **model.checkpoint.config}
+    return {**(settings if isinstance(settings, dict) else {}), **model.checkpoint.config}
 
 
 def _scaled(pixels: np.ndarray, scaling: Mapping[str, Any]) -> np.ndarray:
     """Whole numbers from 0 to 255 as the model was trained on: a share of 255, minus image_mean, over image_std."""
     parts = []
     for name in ("image_mean", "image_std"):
-        told = scaling.get(name)
-        values = told if isinstance(told, list) else [told]
+        stated = scaling.get(name)
+        values = stated if isinstance(stated, list) else [stated]
         if not all(type(value) in (int, float) for value in values) or len(values) not in (1, pixels.shape[1]):
             raise DataError(
                 "Images of whole numbers were given, and no file says how the model's are scaled; give image_mean and "
@@ -192,11 +193,11 @@ def _scaled(pixels: np.ndarray, scaling: Mapping[str, Any]) -> np.ndarray:
 
 
 def _size(scaling: Mapping[str, Any]) -> tuple[int, int] | None:
-    told = scaling.get("size", scaling.get("image_size"))
-    if isinstance(told, Mapping) and {"height", "width"} <= set(told):
-        height, width = _whole(told["height"], 0), _whole(told["width"], 0)
+    size = scaling.get("size", scaling.get("image_size"))
+    if isinstance(size, Mapping) and {"height", "width"} <= set(size):
+        height, width = _whole(size["height"], 0), _whole(size["width"], 0)
     else:
-        height = width = _whole(told, 0)
+        height = width = _whole(size, 0)
     return (height, width) if 0 < height <= 8192 and 0 < width <= 8192 else None
 
 

@@ -69,8 +69,8 @@ class HeadEstimator(Result):
     @property
     def summary(self) -> str:
         """How many heads have which family."""
-        told = ", ".join(f"{count} {name}" for name, count in _counts(self.heads).items() if count)
-        return f"{len(self.heads)} heads of {self.checkpoint.source} as estimators on {self.data}: {told}"
+        counted = ", ".join(f"{count} {name}" for name, count in _counts(self.heads).items() if count)
+        return f"{len(self.heads)} heads of {self.checkpoint.source} as estimators on {self.data}: {counted}"
 
     def document(self) -> Document:
         """The rule, counts beside the controls, a row per head."""
@@ -112,7 +112,7 @@ class HeadEstimator(Result):
             "heads": [asdict(each) for each in self.heads],
             "counts": {
                 "trained": _counts(self.heads),
-                **{name: _counts(found) for name, found in self.controls.items()},
+                **{name: _counts(estimates) for name, estimates in self.controls.items()},
             },
             "control_is": {name: CONTROLS[name] for name in CONTROLS if name in self.controls},
             "seed": self.seed,
@@ -156,19 +156,19 @@ def head_estimator(
     asked = asked if head is None else [head]
     models: dict[str, Prepared] = {"trained": model}
     models |= {name: controlled(model, name, seed) for name in CONTROLS if controls}
-    found, done = {}, 0
+    estimated, done = {}, 0
     for kind, run in models.items():
         kept: dict[tuple[int, int], list[Diagnosis]] = {each: [] for each in asked}
         for index in long[:MOST_INPUTS]:
             _diagnose(run, data, index, kept, seed)
             done += 1
             watch(Progress(done, len(models) * len(long[:MOST_INPUTS]), f"{kind}: inputs"))
-        found[kind] = tuple(_estimated(*each, kept[each]) for each in asked)
+        estimated[kind] = tuple(_estimated(*each, kept[each]) for each in asked)
     return HeadEstimator(
         checkpoint=checkpoint,
         data=f"{len(long[:MOST_INPUTS])} of {data.what}",
-        heads=found.pop("trained"),
-        controls=found,
+        heads=estimated.pop("trained"),
+        controls=estimated,
         left_out=len(data.lengths) - len(long),
         causal=bool(checkpoint.causal),
         seed=seed,
@@ -183,13 +183,13 @@ def _diagnose(
 
     def inside(layer: int, query: np.ndarray, key: np.ndarray, value: np.ndarray) -> None:
         scale = model.layers[model.checkpoint.layers.stored[layer]].scale
-        for (at, number), found in kept.items():
+        for (at, number), rows in kept.items():
             if at != layer:
                 continue
             rng = np.random.default_rng((seed, index, layer, number))
             parts = (query[0, number, queries], key[0, number], value[0, number])
             try:
-                found.append(diagnose_head(*parts, temperature=1 / scale, rng=rng))
+                rows.append(diagnose_head(*parts, temperature=1 / scale, rng=rng))
             except AssumptionError:
                 continue
 

@@ -78,8 +78,8 @@ class Heads(Result):
     def summary(self) -> str:
         """How many heads have each verdict."""
         counts = verdict_counts(self.use)
-        told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        return f"{sum(counts.values())} heads of {self.checkpoint.source} on {self.data}: {told}"
+        counted = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        return f"{sum(counts.values())} heads of {self.checkpoint.source} on {self.data}: {counted}"
 
     def document(self) -> Document:
         """The model and the data, counts of verdicts beside the controls, a row per head, the rule."""
@@ -119,11 +119,11 @@ class Heads(Result):
         names = [f"{number} {name}" for number, name in enumerate(shown.rows, 1)]
         each = -(-len(names) // MOST_CELLS)
         weights = shown.weights
-        told = "each row's weights have the sum 1; layers, heads and rows count from 1"
+        subtitle = "each row's weights have the sum 1; layers, heads and rows count from 1"
         if each > 1:
             weights = word_maps(weights[None], np.arange(len(names)) // each)[0]
             names = [f"{name} …" for name in names[::each]]
-            told += f"; blocks of {each} rows, summed over those attended to, averaged over those that attend"
+            subtitle += f"; blocks of {each} rows, summed over those attended to, averaged over those that attend"
         rows: list[Row] = [
             {"from": names[at], "to": names[to], "weight": float(weights[at, to])}
             for at in range(len(names))
@@ -131,7 +131,7 @@ class Heads(Result):
         ]
         return Figure(
             title=f"attention of head {shown.layer + 1}-{shown.head + 1}",
-            subtitle=told,
+            subtitle=subtitle,
             kind="heatmap",
             rows=tuple(rows),
             x=Axis("to", "attends to", "category"),
@@ -179,8 +179,8 @@ class Heads(Result):
 
 def verdict_counts(use: HeadUse) -> dict[str, int]:
     """How many heads have each verdict."""
-    found = [one for row in use.verdicts() for one, _ in row]
-    return {name: found.count(name) for name in VERDICTS}
+    verdicts = [verdict for row in use.verdicts() for verdict, _ in row]
+    return {name: verdicts.count(name) for name in VERDICTS}
 
 
 Table = Mapping[str, Mapping[str, np.ndarray]]
@@ -260,11 +260,11 @@ def heads(
     names = list(controlling) if controls else []
     of = len(data.lengths) * (1 + len(names))
     use = head_use(model, data.lengths, data.give, ordered=data.ordered, watch=part_of(watch, "trained", 0, of))
-    found = {}
+    statistics = {}
     for number, name in enumerate(names, 1):
         view = part_of(watch, name, number * len(data.lengths), of)
         run = controlling[name][1](seed)
-        found[name] = head_use(run, data.lengths, data.give, ordered=data.ordered, watch=view)
+        statistics[name] = head_use(run, data.lengths, data.give, ordered=data.ordered, watch=view)
     return Heads(
         checkpoint=checkpoint,
         data=data.what,
@@ -272,7 +272,7 @@ def heads(
         queries="every row" if queries == "all" else "the first row alone",
         lengths=(min(data.lengths), max(data.lengths)),
         use=use,
-        controls=found,
+        controls=statistics,
         statistic=statistic,
         seed=seed,
         shown=None if head is None else _shown(model, data, head, line),

@@ -103,11 +103,11 @@ class HeadsAnnotation(Result):
     def summary(self) -> str:
         """How many relations have a head above all rivals, and the best."""
         good = [each for each in self.scores if each.verdict == "above"]
-        told = f"{len(good)} of {len(self.scores)} relations have a head above the best offset and both controls"
+        sentence = f"{len(good)} of {len(self.scores)} relations have a head above the best offset and both controls"
         if good:
             best = max(good, key=lambda each: each.over[min(each.over, key=lambda name: each.over[name].low)].low)
-            told += f"; {best.relation} most clearly ({best.best.layer + 1}-{best.best.head + 1})"
-        return told
+            sentence += f"; {best.relation} most clearly ({best.best.layer + 1}-{best.best.head + 1})"
+        return sentence
 
     def document(self) -> Document:
         """The protocol, a row per relation, those too rare, what was not tested."""
@@ -261,7 +261,7 @@ def _compare(
     seed: int,
     watch: Watch,
 ) -> HeadsAnnotation:
-    found: dict[str, list[Agreement]] = {}
+    agreements: dict[str, list[Agreement]] = {}
     models: dict[str, Prepared] = {
         "trained": model,
         **{control: controlled(model, control, seed) for control in CONTROLS},
@@ -269,14 +269,14 @@ def _compare(
     total = sum(len(part.lengths) for part in parts)
     before = 0
     for kind, run in models.items():
-        found[kind] = []
+        agreements[kind] = []
         for part in parts:
             view = part_of(watch, kind, before, total * len(models))
-            found[kind].append(agreement(run, part.lengths, part.give, view))
+            agreements[kind].append(agreement(run, part.lengths, part.give, view))
             before += len(part.lengths)
     counts = {
-        label: tuple(int((each.labels == label).sum()) for each in found["trained"])
-        for label in sorted({str(label) for each in found["trained"] for label in each.labels})
+        label: tuple(int((each.labels == label).sum()) for each in agreements["trained"])
+        for label in sorted({str(label) for each in agreements["trained"] for label in each.labels})
     }
     ranked = [label for label, pairs in counts.items() if min(pairs) >= LEAST]
     if not ranked:
@@ -285,7 +285,7 @@ def _compare(
     scores = tuple(
         _score(
             label,
-            {kind: tuple(each.of(label) for each in both) for kind, both in found.items()},
+            {kind: tuple(each.of(label) for each in both) for kind, both in agreements.items()},
             model.checkpoint,
             sizes,
             ordered=ordered,

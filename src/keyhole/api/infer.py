@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
@@ -125,8 +125,8 @@ class Inference(Result):
             curve = reading.curve
             if curve.identical:
                 continue
-            for size, found in zip(curve.sizes, curve.mean_gaps(), strict=True):
-                rows.append(_point(size, found, curve.name))
+            for size, mean in zip(curve.sizes, curve.mean_gaps(), strict=True):
+                rows.append(_point(size, mean, curve.name))
             for size, law in zip(curve.sizes, _means(curve.expected_gaps, len(curve.sizes)), strict=True):
                 if law is not None:
                     rows.append(_point(size, MeanError(law, 0.0), f"{curve.name}, exact"))
@@ -134,10 +134,10 @@ class Inference(Result):
         if exact is not None:
             named = f"another distance: the posterior mean ({exact.name}) from the truth"
             positive = zip(exact.sizes, exact.mean_errors(), strict=True)
-            rows += [_point(size, found, named) for size, found in positive if found.value > IDENTITY]
+            rows += [_point(size, mean, named) for size, mean in positive if mean.value > IDENTITY]
         return Figure(
             title=f"Attention and the posterior mean: {self.model}",
-            subtitle="squared distance from the posterior mean, two standard errors; who is that mean has none",
+            subtitle="squared distance from the posterior mean, ± two standard errors; what equals it is not drawn",
             kind="lines",
             rows=tuple(rows),
             x=Axis("T", "length of the context T", "log"),
@@ -148,7 +148,7 @@ class Inference(Result):
         )
 
 
-@asked
+@check_arguments
 def infer(
     model: str | Problem,
     sizes: Sequence[int],

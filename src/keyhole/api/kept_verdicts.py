@@ -40,15 +40,15 @@ def _pieces(value: Any) -> Iterator[bytes]:
         yield repr(value).encode()
 
 
-def kept(path: Path) -> dict[str, Any] | None:
+def load_verdict(path: Path) -> dict[str, Any] | None:
     """The verdict of an earlier call, lists as tuples; None where there is none that can be read."""
     try:
-        found = loads(path.read_bytes())["verdict"]
-        return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+        verdict = loads(path.read_bytes())["verdict"]
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in verdict.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def keep(path: Path, verdict: dict[str, Any]) -> None:
+def save_verdict(path: Path, verdict: dict[str, Any]) -> None:
     """Write a verdict for later calls."""
     write_file(path, f"{dumps({'keyhole': __version__, 'verdict': verdict}, indent=2)}\n".encode())

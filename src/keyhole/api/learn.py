@@ -10,22 +10,21 @@ from types import MappingProxyType
 import numpy as np
 
 import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.errors import ArgumentError
 from keyhole.files.paths import home
 from keyhole.lab import SparseTask, Task
-from keyhole.lab.laws import LAWS as GROWTH_LAWS
-from keyhole.lab.laws import GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
+from keyhole.lab.laws import LAWS, GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
 from keyhole.lab.learners import (
-    LAWS,
+    PRESET_DISTRIBUTIONS,
     CountsSteps,
     DeepLearner,
     Learner,
     OnlineLearner,
     TransformerLearner,
-    changed,
+    change_settings,
     learner_named,
 )
 from keyhole.lab.runs import FRESH, Lane, Store, borrow, core_count, require_cores, require_learnable, start_processes
@@ -52,7 +51,7 @@ LARGEST_SEED = 2**62  # with as many runs as anyone makes after it, a seed stays
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
 
 
-@asked
+@check_arguments
 def learn(
     task: str | Task,
     contexts: Sequence[int],
@@ -70,7 +69,7 @@ def learn(
     seeds: int | None = None,
     budget: int = BUDGET,
     largest: int = LARGEST,
-    laws: Sequence[str | GrowthLaw] = GROWTH_LAWS,
+    laws: Sequence[str | GrowthLaw] = LAWS,
     law: str | None = None,
     label_noise: float = 0.0,
     feature_noise: float = 0.0,
@@ -104,7 +103,7 @@ def learn(
     `keyhole.lab.learners.TransformerSettings`. `watch` hears how far the sweep and the certificates have come.
     """
     if isinstance(task, str):
-        usual = LAWS.get(_preset_of(learner, preset), "uniform")
+        usual = PRESET_DISTRIBUTIONS.get(_preset_of(learner, preset), "uniform")
         law = usual if law is None else law
         redrawn = law == usual == "balanced" and not online if balanced_sets is None else balanced_sets
         task = SparseTask(task, law, label_noise, feature_noise, symbols, redrawn)
@@ -116,8 +115,8 @@ def learn(
     lengths = _lengths(contexts)
     in_rounds = Adaptive(Design(quantile, precision, confidence, largest=largest, budget=budget))
     plans = [
-        SweepPlan(task, one, lengths, _own(schedule, one, first=not index) or in_rounds, quantile, confidence, seed)
-        for index, one in enumerate(learners.values())
+        SweepPlan(task, each, lengths, _own(schedule, each, first=not index) or in_rounds, quantile, confidence, seed)
+        for index, each in enumerate(learners.values())
     ]
     instance = task.instance(lengths[0], np.random.default_rng(0))  # refuses a context that is too short
     for plan in plans:
@@ -143,12 +142,12 @@ def learn(
         ]
     answer, *others = (
         replace(
-            answer_of(by, one, growth_laws),
+            answer_of(by, each, growth_laws),
             attempts=attempts,
             time_limit=time_limit if attempts else None,
             full_steps=plan.learner.steps if attempts and isinstance(plan.learner, CountsSteps) else None,
         )
-        for by, plan, (one, attempts) in zip(learners, plans, swept, strict=True)
+        for by, plan, (each, attempts) in zip(learners, plans, swept, strict=True)
     )
     certificates: tuple[RunCertificate, ...] = ()
     if certify:
@@ -201,8 +200,8 @@ def _require_limit(seconds: float | None, *, online: bool) -> None:
         return
     if not online:
         raise ArgumentError(
-            f"A time limit of {seconds:g} s was asked for with training sets; it is for fresh samples. Limit a sweep "
-            "over training sets by a budget of runs."
+            f"A time limit of {seconds:g} s was asked for with training sets; it is for fresh samples (`online`). "
+            "Limit a sweep over training sets by a number of runs (`budget`)."
         )
     if not 0 < seconds < inf:
         raise ArgumentError(f"A time limit of {seconds:g} s was asked for; give seconds above 0.")
@@ -252,7 +251,7 @@ def _with_settings(learner: Learner, settings: Mapping[str, str | float | None])
     """A transformer, of one layer or of several, with these settings changed; any other learner as it is."""
     if not settings or not isinstance(learner, TransformerLearner | DeepLearner):
         return learner
-    return replace(learner, settings=changed(learner.settings, settings))
+    return replace(learner, settings=change_settings(learner.settings, settings))
 
 
 def _has_settings(learner: str | Learner) -> bool:
@@ -269,15 +268,18 @@ def _preset_of(learner: str | Learner, preset: str) -> str:
 def _fixed_schedule(samples: tuple[int, ...], online: bool, seeds: int | None) -> Schedule | None:  # noqa: FBT001
     """The schedule of given sizes or of fresh samples; None where the sizes are to be chosen in rounds."""
     if online and samples:
-        raise ArgumentError("Fresh samples and training sets of given sizes were both asked for; choose one.")
+        raise ArgumentError(
+            "Fresh samples (`online`) and training sets of given sizes (`samples`) were both asked for; choose one."
+        )
     if online:
         return Online(SEEDS if seeds is None else seeds)
     if samples:
         return Grid(tuple(sorted(set(samples))), SEEDS if seeds is None else seeds)
     if seeds is not None:
         raise ArgumentError(
-            f"{seeds} seeds were asked for without sizes; an adaptive sweep chooses how often to run each size. "
-            "Give sizes, or ask for fresh samples; or give a budget of runs at each context instead."
+            f"{seeds} seeds were asked for, and no sizes of training sets; a sweep that chooses its own sizes also "
+            "chooses how often to run each. Give sizes (`samples`), or ask for fresh samples (`online`), or limit the "
+            "runs at each context (`budget`) instead."
         )
     return None
 

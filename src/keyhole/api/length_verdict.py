@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.api.kept_verdicts import keep, kept, question_key
+from keyhole.api.kept_verdicts import load_verdict, question_key, save_verdict
 from keyhole.api.word_question import Case, WordQuestion, cases
 from keyhole.attention import Model, Tabulated, evaluate, forward
 from keyhole.certifier import FLOAT_UNITS, WordVerification, float_error, verify_words
@@ -93,9 +93,9 @@ def at_length(question: WordQuestion, length: int, effort: Effort) -> LengthVerd
     read = [certifiable(case.model) for case in made]
     verdicts = []
     for case, model in zip(made, read, strict=True):
-        found = _searched(case, model, effort.time_limit / len(made))
-        verdicts.append((case, found))
-        if found.status == "COUNTEREXAMPLE":
+        verdict = _searched(case, model, effort.time_limit / len(made))
+        verdicts.append((case, verdict))
+        if verdict.status == "COUNTEREXAMPLE":
             break
     row = _joined(question, length, verdicts, effort.time_limit)
     row = _with_float_error(row, question, made, read, effort.time_limit)
@@ -106,7 +106,7 @@ def at_length(question: WordQuestion, length: int, effort: Effort) -> LengthVerd
     if rounded:
         said = f"{rounded} sums of stored numbers (tokens and positions, logits) were rounded to double precision"
         row = replace(row, reason="; ".join(filter(None, (row.reason, said))))
-    keep(path, row.record())
+    save_verdict(path, row.record())
     return row
 
 
@@ -149,7 +149,7 @@ def _with_float_error(
     if margin <= error:  # the search stopped at the first margin above 0: it goes on to one above the error
         left = max(time_limit - (perf_counter() - started), 0.0) / len(made)
         again = [_searched(case, model, left, error) for case, model in zip(made, read, strict=True)]
-        margins = [found.margin for found in again if found.margin is not None]
+        margins = [verdict.margin for verdict in again if verdict.margin is not None]
         margin = min(margins) if len(margins) == len(again) else margin
     seconds = row.seconds + perf_counter() - started
     row = replace(row, margin=margin, seconds=seconds)
@@ -171,14 +171,14 @@ def of_tables(read: CertifiableModel, at: AtLength, symbols: tuple[str, ...], ef
         return row
     if not at.classes:
         return LengthVerdict(at.length, "VACUOUS", reason=f"no word of length {at.length} is asked about")
-    found = verify_words(read.tables, at.reads, at.classes, drifts=read.drifts, time_limit=effort.time_limit)
-    row = _row(at.length, found, effort.time_limit)
-    if found.counterexample is not None:
-        numbers = tuple(int(symbol) for symbol in found.counterexample)
+    verdict = verify_words(read.tables, at.reads, at.classes, drifts=read.drifts, time_limit=effort.time_limit)
+    row = _row(at.length, verdict, effort.time_limit)
+    if verdict.counterexample is not None:
+        numbers = tuple(int(symbol) for symbol in verdict.counterexample)
         row = replace(row, wrong_tokens=tuple(symbols[symbol] for symbol in numbers), wrong_numbers=numbers)
     wrong = _wrongly_answered([(read.tables, at, at.reads)], effort.samples, effort.seed)
     row = replace(row, sampled=effort.samples, sampled_wrong=wrong)
-    keep(path, row.record())
+    save_verdict(path, row.record())
     return row
 
 
@@ -186,7 +186,7 @@ def _earlier(path: Path, time_limit: float) -> LengthVerdict | None:
     """A verdict of an earlier call; made again with more time where time ended it, or left its float error open."""
     known = {part.name for part in fields(LengthVerdict)}
     try:
-        row = LengthVerdict(**{name: value for name, value in (kept(path) or {}).items() if name in known})
+        row = LengthVerdict(**{name: value for name, value in (load_verdict(path) or {}).items() if name in known})
     except TypeError:
         return None
     unsettled = row.status == "UNDECIDED" or (row.float_format is not None and not row.float_keeps)
@@ -282,12 +282,12 @@ def _wrongly_answered(
         chances[: some // 2] = 1 / symbols
         drawn = rng.random((some, tokens, 1)) > np.cumsum(chances, axis=1)[:, None, :-1]
         sequences = drawn.sum(axis=2)
-        found = np.zeros(some, dtype=bool)
+        is_wrong = np.zeros(some, dtype=bool)
         for tables, at, reads in judges:
             words = np.zeros((some, at.length), dtype=np.int64)
             words[:, list(at.reads)] = sequences[:, list(reads)]
             true, spoken = at.answers(words)
             f = np.asarray(evaluate(tables, sequences))
-            found |= spoken & np.where(true, f <= 0, f >= 0)
-        wrong += int(found.sum())
+            is_wrong |= spoken & np.where(true, f <= 0, f >= 0)
+        wrong += int(is_wrong.sum())
     return wrong

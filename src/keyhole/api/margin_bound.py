@@ -35,10 +35,10 @@ class MarginBound:
     def sentence(self) -> str:
         """The promise in words."""
         parts = f"the ramp loss {at_most(self.ramp)} on the training set and a gap of at most {at_most(self.gap)}"
-        marks = f"{self.theorem}; norms measured, peeled{'; VACUOUS' if self.vacuous else ''}"
+        marks = f"{self.theorem}; norms measured after training{'; VACUOUS' if self.vacuous else ''}"
         return (
-            f"error ≤ {at_most(self.error)} with probability ≥ {surely(self.delta)} at m = {self.samples:,}: at the "
-            f"margin γ = {at_least(self.margin)}, {parts} ({marks})"
+            f"error on new inputs ≤ {at_most(self.error)} with probability ≥ {surely(self.delta)} at m = "
+            f"{self.samples:,}: at the margin γ = {at_least(self.margin)}, {parts} ({marks})"
         )
 
     def record(self) -> dict[str, Any]:
@@ -72,8 +72,8 @@ def margin_bound(
     Source     Textbook, with Theorems T and L.
     """
     spent = delta if spent is None else spent
-    found = [made for share in SHARES if (made := _at(profile, margins, share, delta, spent)) is not None]
-    return min(found, key=lambda made: made.error, default=None)
+    bounds = [made for share in SHARES if (made := _at(profile, margins, share, delta, spent)) is not None]
+    return min(bounds, key=lambda made: made.error, default=None)
 
 
 def _at(profile: NormProfile, margins: np.ndarray, share: float, delta: float, spent: float) -> MarginBound | None:

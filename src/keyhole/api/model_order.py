@@ -95,10 +95,10 @@ def model_order(
     checkpoint = open_checkpoint(source, architecture=architecture, config=config)
     model = prepare(checkpoint)
     if text is not None:
-        found = [each.tokens for each in text_pieces(model, text, longest)[0] if len(each) >= 4][:MOST]
-        if not found:
+        pieces = [each.tokens for each in text_pieces(model, text, longest)[0] if len(each) >= 4][:MOST]
+        if not pieces:
             raise DataError("No text has four tokens, those that the tokenizer adds included; give longer ones.")
-        report = order_of_tokens(model, found, context=context, seed=seed)
+        report = order_of_tokens(model, pieces, context=context, seed=seed)
     elif images is not None:
         report = order_of_rows(model, image_rows(model, images)[:MOST], context=context, seed=seed)
     else:

@@ -122,7 +122,7 @@ def _holds_tables(source: Source) -> bool:
 def _needed(source: str | Path, context: int | None) -> int:
     """The context, which a name or a formula needs."""
     if context is None:
-        raise DataError(f"The norms of {source} depend on the number of positions: give a context.")
+        raise DataError(f"The norms of {source} depend on the number of positions; give `context`.")
     return context
 
 

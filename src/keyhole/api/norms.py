@@ -83,7 +83,7 @@ def classes(bits: int, *, negations: bool) -> list[SparseFunction]:
     (14, 22)
     """
     seen: set[bytes] = set()
-    found = []
+    classes_seen = []
     patterns = (np.arange(1 << bits)[:, None] >> np.arange(bits)) & 1
     moves = [
         (patterns[:, list(order)] ^ np.array(flips)) @ (1 << np.arange(bits))
@@ -97,8 +97,8 @@ def classes(bits: int, *, negations: bool) -> list[SparseFunction]:
         seen |= {
             (table[move] ^ turn).tobytes() for move in moves for turn in ((False, True) if negations else (False,))
         }
-        found.append(from_table(tuple(range(bits)), table))
-    return sorted(found, key=lambda function: function.sparsity)
+        classes_seen.append(from_table(tuple(range(bits)), table))
+    return sorted(classes_seen, key=lambda function: function.sparsity)
 
 
 def _row(function: SparseFunction, output: Output) -> FunctionNorms:

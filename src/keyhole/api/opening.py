@@ -61,12 +61,12 @@ def settings_of(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, A
     if config is None or isinstance(config, Mapping):
         return config
     try:
-        told = parse_json(read_text(Path(config)))
+        settings = parse_json(read_text(Path(config)))
     except (OSError, ValueError) as error:
         raise DataError(f"The settings {str(config)!r} cannot be read ({error}); give a JSON object.") from error
-    if not isinstance(told, dict):
+    if not isinstance(settings, dict):
         raise DataError(f"The settings {str(config)!r} are no JSON object; give names and values.")
-    return told
+    return settings
 
 
 def array_of(given: str | Path | np.ndarray | None, name: str) -> np.ndarray:

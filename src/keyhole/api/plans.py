@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.learn import answer_of, lanes_of
 from keyhole.api.result import Result
 from keyhole.api.sample_complexity import SampleComplexity
@@ -39,14 +39,14 @@ class PlanResult(Result):
     @property
     def unfinished(self) -> dict[str, list[int]]:
         """The contexts of each sweep that are still to be run."""
-        done = {name: {row.context for row in one.sweep.rows} for name, one in self.answers.items()}
-        return {name: [T for T in one.contexts if T not in done[name]] for name, one in self.plan.sweeps.items()}
+        done = {name: {row.context for row in part.sweep.rows} for name, part in self.answers.items()}
+        return {name: [T for T in part.contexts if T not in done[name]] for name, part in self.plan.sweeps.items()}
 
     @property
     def summary(self) -> str:
         """The title, and how many contexts are finished."""
         left = sum(map(len, self.unfinished.values()))
-        planned = sum(len(one.contexts) for one in self.plan.sweeps.values())
+        planned = sum(len(sweep.contexts) for sweep in self.plan.sweeps.values())
         return f"{self.plan.title or 'a plan'} ({self.plan.hash[:10]}): {planned - left} of {planned} contexts finished"
 
     def document(self) -> Document:
@@ -61,20 +61,20 @@ class PlanResult(Result):
             "plan": self.plan.record(),
             "summary": self.summary,
             "unfinished": self.unfinished,
-            "answers": {name: one.record() for name, one in self.answers.items()},
-            "predictions": {name: [asdict(one) for one in found] for name, found in self.predictions.items()},
+            "answers": {name: answer.record() for name, answer in self.answers.items()},
+            "predictions": {name: [asdict(answer) for answer in found] for name, found in self.predictions.items()},
         }
 
     def figure(self) -> Figure:
         """m* against the context, a line for each sweep."""
-        known = {name: one.thresholds for name, one in self.answers.items() if one.thresholds}
+        known = {name: answer.thresholds for name, answer in self.answers.items() if answer.thresholds}
         if not known:
             raise OutputError("A figure was asked for, but no context is finished; there is none to draw.")
-        floors = {context: floor for one in self.answers.values() for context, floor in one.floors.items()}
+        floors = {context: floor for answer in self.answers.values() for context, floor in answer.floors.items()}
         return learners_figure(self.plan.title or "Samples needed", known, floors=floors)
 
 
-@asked
+@check_arguments
 def run_plan(
     plan: str | Path | Plan,
     *,
@@ -101,11 +101,11 @@ def run_plan(
         if make:
             made = _carry_out(chosen, runs, start, workers, rows, watch)
         else:
-            made = {name: replay(one, runs) for name, one in chosen.sweeps.items()}
-    answers = {name: _answer(name, one, chosen.laws) for name, one in made.items()}
+            made = {name: replay(answer, runs) for name, answer in chosen.sweeps.items()}
+    answers = {name: _answer(name, answer, chosen.laws) for name, answer in made.items()}
     laws = read_laws(chosen.laws)
-    finished = {name: one for name, one in answers.items() if one.thresholds and _is_whole(one.sweep)}
-    predictions = {name: predict_longest(one.thresholds, laws) for name, one in finished.items()}
+    finished = {name: answer for name, answer in answers.items() if answer.thresholds and _is_whole(answer.sweep)}
+    predictions = {name: predict_longest(answer.thresholds, laws) for name, answer in finished.items()}
     return PlanResult(chosen, answers, {name: found for name, found in predictions.items() if found})
 
 
@@ -114,18 +114,20 @@ def _carry_out(
 ) -> dict[str, Sweep]:
     """Make the runs: all contexts of a sweep at once, or with a folder of rows from the shortest to the longest."""
     if rows is None:
-        swept = ((name, sweep(one, store, start, workers=workers, watch=watch)) for name, one in plan.sweeps.items())
+        swept = (
+            (name, sweep(planned, store, start, workers=workers, watch=watch)) for name, planned in plan.sweeps.items()
+        )
         return dict(swept)
     watching = _exporting(plan, store, rows, watch)
     made = dict.fromkeys(plan.sweeps, 0)
     for context in plan.contexts:
-        for name, one in plan.sweeps.items():
-            if context in one.contexts:
-                part = replace(one, contexts=(context,))
+        for name, planned in plan.sweeps.items():
+            if context in planned.contexts:
+                part = replace(planned, contexts=(context,))
                 made[name] += sweep(part, store, start, workers=workers, watch=watching).made
     counts = export_rows(plan, store, rows)
     watch(Progress(0, None, f"{sum(counts.values()):,} rows are in {rows}", milestone=True))
-    return {name: replace(replay(one, store), made=made[name]) for name, one in plan.sweeps.items()}
+    return {name: replace(replay(planned, store), made=made[name]) for name, planned in plan.sweeps.items()}
 
 
 def _exporting(plan: Plan, store: Store, rows: Path, watch: Watch) -> Watch:

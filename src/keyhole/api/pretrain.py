@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.pretraining import Conditioning, Learned, Pretraining, RecoveredSink
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
@@ -36,7 +36,7 @@ MOST_REPEATS = 10_000
 MOST_TOKENS = 10**8  # drawn for one training set
 
 
-@asked
+@check_arguments
 def pretrain(
     model: str | object,
     sizes: Sequence[int],
@@ -160,9 +160,9 @@ def _letters(asked_for: _Question, model: FiniteModel, task: np.ndarray, words: 
             rank = sum(value > 0 for value in fisher_spectrum(model, length, block))
             learned.append(_learned(length, block, masked, moved, rank / (2 * asked_for.samples)))
     remarks = (
-        "κ_T is keyhole's definition, in coordinates of the block's law, which shrink as blocks grow.",
-        "Between masks compare κ_T²ε², or 1/s_m, which is free of coordinates.",
-        "The bound is on the theorem's head; a head fitted to labels adds its own error.",
+        "κ_T is defined here, in coordinates of the masked tokens' distribution, which shrink as masks grow.",
+        "To compare masks take κ_T²ε², or 1/s_m, which does not depend on coordinates.",
+        "The bound is about the theorem's head; a head fitted to labels adds an error of its own.",
         *_untold(found),
     )
     return Pretraining(
@@ -189,17 +189,17 @@ def _untold(found: Sequence[ConditionNumbers]) -> tuple[str, ...]:
 
 def _learned(length: int, block: int, masked: Sequence[RunResult], moved: Sequence[RunResult], limit: float) -> Learned:
     def mean(runs: Sequence[RunResult], name: str) -> float:
-        return float(np.mean([one.numbers[name] for one in runs]))
+        return float(np.mean([run.numbers[name] for run in runs]))
 
     return Learned(
         length,
         block,
         masked[0].numbers["bayes_loss"],
-        _estimate([one.numbers["excess"] for one in masked]),
+        _estimate([run.numbers["excess"] for run in masked]),
         mean(masked, "likeliest_excess"),
         limit,
-        sum(not one.fitted for one in masked),
-        _estimate([one.numbers["fitted_head"] for one in moved]),
+        sum(not run.fitted for run in masked),
+        _estimate([run.numbers["fitted_head"] for run in moved]),
         *(mean(moved, name) for name in ("exact_head", "bound", "scratch", "oracle", "blind")),
     )
 
@@ -222,7 +222,7 @@ def _sinks(asked_for: _Question, model: Polya | BetaBernoulli | GaussianLocation
     else:
         weights = model.concentration.tolist() if isinstance(model, Polya) else [model.tails, model.heads]
         task = SinkRecovery(letters=True, parameters=tuple(weights))
-    found = []
+    sinks = []
     if asked_for.repeats:
         specs = [
             RunSpec(task, SinkHead(), length, asked_for.samples, seed)
@@ -232,8 +232,8 @@ def _sinks(asked_for: _Question, model: Polya | BetaBernoulli | GaussianLocation
         results, k = made(specs), asked_for.repeats
         for place, length in enumerate(asked_for.lengths):
             some = results[k * place : k * (place + 1)]
-            logits = sorted(one.numbers["logit"] for one in some)
-            found.append(RecoveredSink(length, task.truth, _median(logits), some[0].numbers["standard_error"]))
+            logits = sorted(result.numbers["logit"] for result in some)
+            sinks.append(RecoveredSink(length, task.truth, _median(logits), some[0].numbers["standard_error"]))
     remarks = (
         "The latent has infinitely many values, so that there are no condition numbers of finite ones.",
         "At small n the least training loss may lie at a logit of −∞: no sink.",
@@ -247,7 +247,7 @@ def _sinks(asked_for: _Question, model: Polya | BetaBernoulli | GaussianLocation
         "",
         (),
         (),
-        tuple(found),
+        tuple(sinks),
         remarks,
     )
 

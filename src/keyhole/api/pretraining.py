@@ -94,9 +94,9 @@ class Pretraining(Result):
             "repeats": self.repeats,
             "seed": self.seed,
             "downstream": self.downstream,
-            "conditions": [asdict(one) for one in self.conditions],
-            "learned": [asdict(one) for one in self.learned],
-            "sinks": [asdict(one) for one in self.sinks],
+            "conditions": [asdict(row) for row in self.conditions],
+            "learned": [asdict(row) for row in self.learned],
+            "sinks": [asdict(row) for row in self.sinks],
             "remarks": list(self.remarks),
         }
         return dict(_finite(plain))
@@ -106,17 +106,17 @@ class Pretraining(Result):
         if self.sinks:
             rows = [
                 {
-                    "T": one.size,
-                    "logit": one.logit.value,
-                    "low": one.logit.low,
-                    "high": one.logit.high,
+                    "T": row.size,
+                    "logit": row.logit.value,
+                    "low": row.logit.low,
+                    "high": row.logit.high,
                     "what": "trained",
                 }
-                for one in self.sinks
+                for row in self.sinks
             ]
             rows += [
-                {"T": one.size, "logit": one.exact, "low": one.exact, "high": one.exact, "what": "exact"}
-                for one in self.sinks
+                {"T": row.size, "logit": row.exact, "low": row.exact, "high": row.exact, "what": "exact"}
+                for row in self.sinks
             ]
             return _lines(
                 f"Sink logits trained on {self.model}",
@@ -131,27 +131,27 @@ class Pretraining(Result):
         if not self.learned:
             rows = [
                 {
-                    "mask": one.mask,
-                    "value": one.spectral.value,
-                    "low": one.spectral.low,
-                    "high": one.spectral.high,
+                    "mask": row.mask,
+                    "value": row.spectral.value,
+                    "low": row.spectral.low,
+                    "high": row.spectral.high,
                     "what": "1/s_m",
                 }
-                for one in self.conditions
+                for row in self.conditions
             ]
             return _lines(f"Condition of {self.model}", rows, "mask", "masked tokens", "value", "1/s_m", "what")
-        if len({one.size for one in self.learned}) > 1:
+        if len({row.size for row in self.learned}) > 1:
             rows = [
                 {
-                    "T": one.size,
-                    "excess": self.samples * one.excess.value,
-                    "low": max(self.samples * one.excess.low, self.samples * one.excess.value / 10),
-                    "high": self.samples * one.excess.high,
-                    "mask": f"{one.mask} masked",
+                    "T": row.size,
+                    "excess": self.samples * row.excess.value,
+                    "low": max(self.samples * row.excess.low, self.samples * row.excess.value / 10),
+                    "high": self.samples * row.excess.high,
+                    "mask": f"{row.mask} masked",
                 }
-                for one in self.learned
+                for row in self.learned
             ]
-            limits = {(one.size, one.mask): self.samples * one.limit for one in self.learned}
+            limits = {(row.size, row.mask): self.samples * row.limit for row in self.learned}
             rows += [
                 {"T": size, "excess": limit, "low": limit, "high": limit, "mask": f"{mask} masked: limit rank/2"}
                 for (size, mask), limit in limits.items()
@@ -166,25 +166,25 @@ class Pretraining(Result):
                 "mask",
             )
         rows = []
-        for one in self.learned:
-            middle = max(one.fitted_head.value, 1e-12)
-            low = max(one.fitted_head.low, middle / 10)
+        for row in self.learned:
+            middle = max(row.fitted_head.value, 1e-12)
+            low = max(row.fitted_head.low, middle / 10)
             rows.append(
                 {
-                    "mask": one.mask,
+                    "mask": row.mask,
                     "excess": middle,
                     "low": low,
-                    "high": one.fitted_head.high,
+                    "high": row.fitted_head.high,
                     "what": "pretrained, head fitted to labels",
                 }
             )
             rows += [
-                {"mask": one.mask, "excess": value, "low": value, "high": value, "what": name}
+                {"mask": row.mask, "excess": value, "low": value, "high": value, "what": name}
                 for name, value in (
-                    ("bound κ_T²ε²", one.bound),
-                    ("from scratch", one.scratch),
-                    ("exact posterior", one.oracle),
-                    ("knowing nothing", one.blind),
+                    ("bound κ_T²ε²", row.bound),
+                    ("from scratch", row.scratch),
+                    ("exact posterior", row.oracle),
+                    ("knowing nothing", row.blind),
                 )
                 if isfinite(value) and value > 0
             ]
@@ -226,7 +226,7 @@ def _lines(
 def _finite(value: Any) -> Any:
     """Plain values, with None for what is not finite."""
     if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
+        return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_finite(one) for one in value]
+        return [_finite(part) for part in value]
     return None if isinstance(value, float) and not isfinite(value) else value

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.compile import Compiled
 from keyhole.api.result import Result
 from keyhole.attention import dense, evaluate
@@ -78,7 +78,7 @@ class Response(Result):
         )
 
 
-@asked
+@check_arguments
 def respond(compiled: Compiled, ones: Sequence[int]) -> Response:
     """The attention and the output of a compiled layer on the input that holds a 1 at these positions and 0 elsewhere.
 

@@ -52,7 +52,7 @@ def delta_over_many(certificates: Sequence[RunCertificate]) -> str:
     """What δ means for many certificates together; empty for none."""
     if not certificates:
         return ""
-    delta, count = max(one.delta for one in certificates), len(certificates)
+    delta, count = max(certificate.delta for certificate in certificates), len(certificates)
     return (
         f"each bound fails with probability at most δ = {chance(delta)} over the draw of its own training set; so of "
         f"{count:,} certificates at most {count:,}δ = {chance(delta, times=count)} are issued and wrong on average, "
@@ -62,7 +62,11 @@ def delta_over_many(certificates: Sequence[RunCertificate]) -> str:
 
 def wrong_over_many(certificates: Sequence[RunCertificate]) -> str:
     """On which shares of inputs the refuted models are wrong, all together; empty where none has an interval."""
-    known = [(one.wrong_low, one.wrong_high) for one in certificates if one.status == "COUNTEREXAMPLE"]
+    known = [
+        (certificate.wrong_low, certificate.wrong_high)
+        for certificate in certificates
+        if certificate.status == "COUNTEREXAMPLE"
+    ]
     ends = [(low, high) for low, high in known if low is not None and high is not None]
     if not ends:
         return ""
@@ -74,23 +78,23 @@ def wrong_over_many(certificates: Sequence[RunCertificate]) -> str:
 def shares(certificates: Sequence[RunCertificate]) -> list[dict[str, Any]]:
     """For each (T, m): the runs certified, without an error, proved, refuted and identified; median bound and time."""
     groups: dict[tuple[int, int | None], list[RunCertificate]] = {}
-    for one in certificates:
-        groups.setdefault((one.context, one.samples), []).append(one)
+    for certificate in certificates:
+        groups.setdefault((certificate.context, certificate.samples), []).append(certificate)
     rows = []
     for (context, samples), members in sorted(groups.items(), key=lambda item: (item[0][0], item[0][1] or 0)):
-        bounds = [one.error_bound for one in members if one.error_bound is not None]
+        bounds = [certificate.error_bound for certificate in members if certificate.error_bound is not None]
         rows.append(
             {
                 "context": context,
                 "samples": samples,
                 "settled": len(members),
-                "clean": sum(one.clean for one in members),
-                "proved": sum(one.status == "PROVED" for one in members),
-                "counterexamples": sum(one.status == "COUNTEREXAMPLE" for one in members),
-                "identified": sum(bool(one.identified) for one in members),
+                "clean": sum(certificate.clean for certificate in members),
+                "proved": sum(certificate.status == "PROVED" for certificate in members),
+                "counterexamples": sum(certificate.status == "COUNTEREXAMPLE" for certificate in members),
+                "identified": sum(bool(certificate.identified) for certificate in members),
                 "error_bound": median(bounds) if bounds else None,
-                "seconds": median(one.seconds for one in members),
-                "undecided": sum(one.status == "UNDECIDED" for one in members),
+                "seconds": median(certificate.seconds for certificate in members),
+                "undecided": sum(certificate.status == "UNDECIDED" for certificate in members),
             }
         )
     return rows

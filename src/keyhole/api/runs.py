@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.errors import StoreError
 from keyhole.figure import Figure
@@ -125,7 +125,7 @@ class RunInFull(Result):
         }
 
 
-@asked
+@check_arguments
 def runs(*, task: str = "", learner: str = "", contexts: Sequence[int] = (), store: str | Path | None = None) -> Runs:
     """The finished runs of a store, by task, learner, context, size and seed; filters leave what they name."""
     folder = home(store)
@@ -138,7 +138,7 @@ def store_folder(store: str | Path | None = None) -> Path:
     return home(store)
 
 
-@asked
+@check_arguments
 def show_run(name: str, *, store: str | Path | None = None) -> RunInFull:
     """One run in full, by its identity or a beginning of it."""
     with Store(home(store), create=False) as kept:
@@ -147,7 +147,7 @@ def show_run(name: str, *, store: str | Path | None = None) -> RunInFull:
     return RunInFull(run, path if is_there(path, StoreError) else None)
 
 
-@asked
+@check_arguments
 def forget_runs(runs: Runs) -> None:
     """Remove runs and their weights from their store; a sweep that needs them makes them again."""
     with Store(runs.store, create=False) as kept:

@@ -65,12 +65,12 @@ class SampleComplexity(Result):
     @property
     def plan(self) -> Plan:
         """The sweeps with every setting spelled out; `keyhole.lab.plans.write_plan` makes a file of it."""
-        return Plan({one.by: one.sweep.plan for one in (self, *self.beside)}, self.laws, self.what)
+        return Plan({answer.by: answer.sweep.plan for answer in (self, *self.beside)}, self.laws, self.what)
 
     @property
     def runs(self) -> int:
         """How many runs it rests on, those of the learners beside it included."""
-        earlier = sum(one.trials for one in self.attempts if one.steps != self.attempts[-1].steps)
+        earlier = sum(attempt.trials for attempt in self.attempts if attempt.steps != self.attempts[-1].steps)
         return len(self.sweep.rows) + earlier + sum(other.runs for other in self.beside)
 
     @property
@@ -86,7 +86,7 @@ class SampleComplexity(Result):
     @property
     def summary(self) -> str:
         """Task and learner, m* at the contexts, and how many runs it rests on."""
-        places = ", ".join(f"{one.m:.4g}" if one.m is not None else "?" for one in self.thresholds)
+        places = ", ".join(f"{threshold.m:.4g}" if threshold.m is not None else "?" for threshold in self.thresholds)
         return f"{self.title}; {f'm* = {places}; ' if places else ''}{self.runs:,} runs"
 
     def document(self) -> Document:
@@ -97,15 +97,15 @@ class SampleComplexity(Result):
         """What can be drawn of it, by name, the chief one first."""
         drawn: dict[str, Figure] = {}
         if self.thresholds:
-            learners = {one.by: one.thresholds for one in (self, *self.beside)}
+            learners = {each.by: each.thresholds for each in (self, *self.beside)}
             counts: dict[int, dict[int, tuple[int, int]]] = {}
-            for one in self.sweep.tallies:
-                counts.setdefault(one.context, {})[one.samples or 0] = one.successes, one.trials
+            for each in self.sweep.tallies:
+                counts.setdefault(each.context, {})[each.samples or 0] = each.successes, each.trials
             title = f"Success: {self.title}"
             drawn["success"] = success_figure(title, counts, self.thresholds, verdict=self.verdict, floors=self.floors)
             drawn["thresholds"] = learners_figure(f"Samples needed: {self.what}", learners, floors=self.floors)
-        elif any(one.successes for one in self.sweep.tallies):
-            steps = {one.context: one.steps for one in self.sweep.tallies if one.successes}
+        elif any(each.successes for each in self.sweep.tallies):
+            steps = {each.context: each.steps for each in self.sweep.tallies if each.successes}
             drawn["steps"] = steps_figure(f"Steps on fresh samples: {self.title}", steps)
         return drawn
 
@@ -151,22 +151,22 @@ class SampleComplexity(Result):
             "confidence": plan.confidence,
             "thresholds": [
                 {
-                    "context": one.context,
-                    "m": one.m,
-                    "low": one.low,
-                    "high": one.high,
-                    "censored": one.censored,
-                    **{name: value for name, value in asdict(one).items() if name not in _FIRST},
-                    "floor": self.floors[one.context],
-                    "more_runs": self.sweep.runs_needed[one.context],
+                    "context": each.context,
+                    "m": each.m,
+                    "low": each.low,
+                    "high": each.high,
+                    "censored": each.censored,
+                    **{name: value for name, value in asdict(each).items() if name not in _FIRST},
+                    "floor": self.floors[each.context],
+                    "more_runs": self.sweep.runs_needed[each.context],
                 }
-                for one in self.thresholds
+                for each in self.thresholds
             ],
             "laws": ranked.pop("laws", []),
             "verdict": ranked or None,
             "cells": [asdict(tally) for tally in self.sweep.tallies],
             "certified": shares(self.settled),
-            "certificates": [one.record() for one in self.settled],
+            "certificates": [each.record() for each in self.settled],
             "certificates_delta": delta_over_many(self.settled),
             "certificates_wrong": wrong_over_many(self.settled),
             "beside": [{**other.record(), "ratios": _ratios(self, other)} for other in self.beside],
@@ -182,7 +182,7 @@ class SampleComplexity(Result):
             "limits": _limits(plan.learner, plan.task),
             "coverage": plan.schedule.design.coverage if isinstance(plan.schedule, Adaptive) else None,
             "plan_hash": self.plan.hash,
-            "attempts": [asdict(one) for one in self.attempts],
+            "attempts": [asdict(each) for each in self.attempts],
             "time_limit": self.time_limit,
             "full_steps": self.full_steps,
             "floors": [{"context": context, "floor": floor} for context, floor in self.floors.items()],

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.errors import DataError
 from keyhole.files.looking import is_folder, is_there
@@ -57,21 +57,21 @@ class Scores(Result):
         }
 
 
-@asked
+@check_arguments
 def score(
     key: str | Path, attributions: str | Path, *, model: str | None = None, top: int | None = None, seed: int = 0
 ) -> Scores:
     """Score one .npy file of attributions (n, T), or a folder with one such file per model of the key."""
     answers, given = read_key(Path(key)), Path(attributions)
     if is_folder(given, DataError):
-        found = [(answer, given / f"{Path(answer['file']).stem}.npy") for answer in answers]
-        pairs = [(answer, path) for answer, path in found if is_there(path, DataError)]
+        files = [(answer, given / f"{Path(answer['file']).stem}.npy") for answer in answers]
+        pairs = [(answer, path) for answer, path in files if is_there(path, DataError)]
         if not pairs:
             name = f"{Path(answers[0]['file']).stem}.npy"
             raise DataError(
                 f"The folder {str(given)!r} holds attributions to no model of the key; name them as {name!r}."
             )
-        missing = tuple(Path(answer["file"]).stem for answer, path in found if not is_there(path, DataError))
+        missing = tuple(Path(answer["file"]).stem for answer, path in files if not is_there(path, DataError))
     else:
         if not is_there(given, DataError):
             raise DataError(f"There is no file {str(given)!r} of attributions; name a .npy file, or a folder of them.")

@@ -31,14 +31,15 @@ def stated_property(
 
 
 def _read(text: str, alphabet: tuple[str, ...], shortest: int) -> Property:
-    found = read_property(text, alphabet)
-    if found is not None:
-        return found
+    stated = read_property(text, alphabet)
+    if stated is not None:
+        return stated
     try:
         function = parse(text)
     except FormulaError as error:
         raise FormulaError(
-            f"The claim {text!r} is neither a formula, such as x3 & x7, nor one of these: {', '.join(FORMS)}."
+            f"The claim {text!r} is neither a formula, such as x3 & x7, nor one of these, where S stands for a symbol "
+            f"and N for a number: {', '.join(FORMS)}."
         ) from error
     if len(alphabet) != 2:
         raise ArgumentError(f"The formula {text!r} is about bits, and the alphabet has {len(alphabet)} symbols.")

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
+from keyhole.decimals import percent
 from keyhole.errors import OutputError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.files.paths import home
@@ -35,7 +36,7 @@ class StoredSweep:
 
     def record(self) -> dict[str, Any]:
         """Every field as plain values."""
-        thresholds = [asdict(one) for one in self.thresholds]
+        thresholds = [asdict(threshold) for threshold in self.thresholds]
         return {**vars(self), "thresholds": thresholds, "law": None if self.law is None else self.law.record()}
 
 
@@ -63,14 +64,14 @@ class StoredSweeps(Result):
         rows = [
             [
                 sweep.name,
-                str(found.context),
-                _number(found.m),
-                _number(found.low),
-                _number(found.high),
-                str(found.trials),
+                str(threshold.context),
+                _number(threshold.m),
+                _number(threshold.low),
+                _number(threshold.high),
+                str(threshold.trials),
             ]
             for sweep in self.sweeps
-            for found in sweep.thresholds
+            for threshold in sweep.thresholds
         ]
         heads = ("T", "m*", "low", "high", "runs")
         return (Grid([Column("sweep"), *(Column(head, "right") for head in heads)], rows),)
@@ -78,16 +79,22 @@ class StoredSweeps(Result):
     def figure(self) -> Figure:
         """m* against the context, a line per sweep."""
         rows: tuple[Row, ...] = tuple(
-            {"T": found.context, "m": found.m, "low": found.low, "high": found.high, "sweep": sweep.name}
+            {
+                "T": threshold.context,
+                "m": threshold.m,
+                "low": threshold.low,
+                "high": threshold.high,
+                "sweep": sweep.name,
+            }
             for sweep in self.sweeps
-            for found in sweep.thresholds
-            if found.m is not None and found.low is not None and found.high is not None
+            for threshold in sweep.thresholds
+            if threshold.m is not None and threshold.low is not None and threshold.high is not None
         )
         if not rows:
             raise OutputError("No threshold of the stored runs has an interval yet; there is none to draw.")
         return Figure(
             title="Samples needed against the length of the context",
-            subtitle=f"half of the runs succeed at m*; bands are {CONFIDENCE:.0%} intervals",
+            subtitle=f"half of the runs succeed at m*; bands are {percent(CONFIDENCE, 0)} intervals",
             kind="lines",
             rows=rows,
             x=Axis("T", "length of the context T", "log"),
@@ -98,7 +105,7 @@ class StoredSweeps(Result):
         )
 
 
-@asked
+@check_arguments
 def stored_sweeps(store: str | Path | None = None) -> StoredSweeps:
     """The sweeps of a store, from the runs that are there; nothing is run."""
     with Store(home(store), create=False) as kept:

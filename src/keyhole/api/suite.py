@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.compiler import assess_plan
 from keyhole.compiler.export import save_model
@@ -71,7 +71,7 @@ class Suite(Result, Sequence[Member]):
         return super().save(path / KEY)
 
 
-@asked
+@check_arguments
 def make_suite(count: int, context: int, seed: int = 0, *, watch: Watch = ignore) -> Suite:
     """Certified models of many families and constructions; a longer suite of the same seed begins with a shorter one.
 

@@ -33,8 +33,8 @@ class TargetVerdict:
 
     def record(self) -> dict[str, Any]:
         """Every field as plain values."""
-        found = asdict(self)
-        return {**found, "counterexample": None if self.counterexample is None else list(self.counterexample)}
+        fields = asdict(self)
+        return {**fields, "counterexample": None if self.counterexample is None else list(self.counterexample)}
 
 
 def against_target(model: CertifiableModel, instance: Instance, *, time_limit: float) -> TargetVerdict | None:
@@ -43,15 +43,15 @@ def against_target(model: CertifiableModel, instance: Instance, *, time_limit: f
     if stated is None:
         return None
     at = stated.at(instance.context)
-    found = verify_words(model.tables, at.reads, at.classes, drifts=model.drifts, time_limit=time_limit)
+    verdict = verify_words(model.tables, at.reads, at.classes, drifts=model.drifts, time_limit=time_limit)
     return TargetVerdict(
         function=str(instance.function),
         positions=len(at.reads),
-        status=found.status,
-        margin=found.margin,
-        counterexample=None if found.counterexample is None else tuple(int(each) for each in found.counterexample),
-        output=found.output,
-        bound=found.bound,
-        reason=found.reason,
-        seconds=found.seconds,
+        status=verdict.status,
+        margin=verdict.margin,
+        counterexample=None if verdict.counterexample is None else tuple(int(each) for each in verdict.counterexample),
+        output=verdict.output,
+        bound=verdict.bound,
+        reason=verdict.reason,
+        seconds=verdict.seconds,
     )

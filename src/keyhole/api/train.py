@@ -8,30 +8,38 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.compiled_start import CompiledStart
 from keyhole.api.result import Result
 from keyhole.attention import Model, dense, tabulate
+from keyhole.decimals import percent
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.files.paths import home
 from keyhole.lab import SparseTask
 from keyhole.lab.laws import course_figure
-from keyhole.lab.learners import StartedLearner, TransformerLearner, changed, transformer_with_preset
+from keyhole.lab.learners import StartedLearner, TransformerLearner, change_settings, transformer_with_preset
 from keyhole.lab.runs import RunSpec, RunSummary, Store, data_of, make_run
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Column, Document, Facts, Grid, Lines
 
+IDENTITY = 10  # letters shown of a run's name
 PROBED = 64  # inputs over which the attention of a frame is averaged
 STARTS = ("random", "compiled")
 LONGEST = 4096  # context: every frame has a number for each position
 COLUMNS = {
     "step": "step",
     "loss": "loss",
-    "train_accuracy": "training set",
-    "accuracy": "fresh inputs",
+    "train_accuracy": "right in training",
+    "accuracy": "right on fresh",
     "mass_best": "attention",
 }
+SHARES = ("train_accuracy", "accuracy", "mass_best")  # readings that are shown in percent
+NOTE = (
+    "loss: on the training set. right in training, right on fresh: the share of correct answers on the training set "
+    "and on fresh inputs. attention: the share that the head with the most gives to the relevant positions, on the "
+    "fresh inputs."
+)
 
 
 Shares = tuple[tuple[float, ...], ...]  # a row per head: the mean share of each position
@@ -89,24 +97,28 @@ class Trained(Result):
 
     def document(self) -> Document:
         """The readings, a row per frame, and what came of it."""
-        rows = [[f"{frame.readings[name]:.4g}" for name in COLUMNS] for frame in self.frames]
+        rows = [[_reading(name, frame.readings[name]) for name in COLUMNS] for frame in self.frames]
         best = self.best_head
         share = sum(self.frames[-1].attention[best][place] for place in self.positions)
+        right = percent(self.run.accuracy, 2)
+        looks = f"{percent(share)} of its attention to the {len(self.positions)} relevant positions"
         return (
             Grid([Column(title, "right") for title in COLUMNS.values()], rows),
             Facts(
                 [
-                    ("outcome", f"{self.summary}; {self.run.accuracy:.2%} of fresh inputs are answered correctly"),
-                    ("attention", f"head {best + 1} gives {share:.1%} to the {len(self.positions)} relevant positions"),
-                    ("run", self.run.identity[:12]),
+                    ("outcome", f"{self.summary}; {right} of fresh inputs are answered correctly"),
+                    ("attention", f"head {best + 1} gives {looks}, mean over {PROBED} more inputs"),
+                    ("run", f"{self.run.identity[:IDENTITY]}, kept with its weights"),
                 ]
             ),
-            Lines("The column attention is the share that the best head gives to the relevant positions."),
+            Lines(NOTE),
         )
 
     def figure(self) -> Figure:
         """What was read on the way, against the steps."""
-        return course_figure(self.summary, {self.run.identity[:10]: tuple(frame.readings for frame in self.frames)})
+        return course_figure(
+            self.summary, {self.run.identity[:IDENTITY]: tuple(frame.readings for frame in self.frames)}
+        )
 
     def attention_figure(self) -> Figure:
         """The attention of the head that looks most at relevant positions: a row per step, a column per position."""
@@ -148,7 +160,7 @@ class Trained(Result):
         )
 
 
-@asked
+@check_arguments
 def train(
     task: str,
     context: int,
@@ -190,14 +202,19 @@ def train(
             first.append(shares)
             return
         frames.append(Frame(dict(readings), shares))
-        watch(Progress(step, steps, f"step {step}", detail=frames[-1], milestone=True))
+        watch(Progress(step, steps, "training steps", detail=frames[-1], milestone=True))
 
     folder = home(store)
-    watch(Progress(0, steps, "starting; a first run may have to be compiled", milestone=True))
+    watch(Progress(0, steps, "compiling, then training steps", milestone=True))
     made = make_run(spec, True, notice)  # noqa: FBT003  (weights are kept)
     with Store(folder) as kept:
         row = kept.add([(spec, made)])[spec.identity]
     return Trained(row, made.positions, made.function, first[0], tuple(frames), start)
+
+
+def _reading(name: str, value: float) -> str:
+    """A reading as it is shown."""
+    return percent(value) if name in SHARES else f"{value:.4g}"
 
 
 def _learner(preset: str, settings: Mapping[str, str | float | None], start: str) -> TransformerLearner:
@@ -206,11 +223,11 @@ def _learner(preset: str, settings: Mapping[str, str | float | None], start: str
         raise ArgumentError(f"There is no start {start!r}; there are {', '.join(STARTS)}.")
     if start == "random":
         learner = transformer_with_preset(preset)
-        return TransformerLearner(changed(learner.settings, settings)) if settings else learner
+        return TransformerLearner(change_settings(learner.settings, settings)) if settings else learner
     if preset != "default":
         raise ArgumentError(f"The preset {preset!r} was given with compiled weights, which have settings of their own.")
     started = StartedLearner(start=CompiledStart())
-    return StartedLearner(changed(started.settings, settings), start=started.start)
+    return StartedLearner(change_settings(started.settings, settings), start=started.start)
 
 
 def _rounded(shares: Shares) -> list[list[float]]:

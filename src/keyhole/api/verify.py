@@ -26,8 +26,9 @@ LONGEST = 4096  # of a word in a checkpoint's position table
 MOST_LENGTHS = 4096
 ASSUMED = (
     (
-        "a proof is of the real-number function that the weights define; token and position vectors, and the "
-        "logits compared, are added in double precision first, and a note says where such a sum was rounded"
+        "a proof is about the function that the weights define in exact arithmetic; only the sums of token and "
+        "position vectors, and the differences of logits, are formed in double precision first, and a note says where "
+        "such a sum was rounded"
     ),
     "dropout is off; the model sees the tokens shown and no others",
     FLOAT_ASSUMED,
@@ -64,7 +65,7 @@ class Verified(Result):
 
     @property
     def summary(self) -> str:
-        """Up to which length the claim is proved, from where it is wrong, and where random words first show it."""
+        """Up to which length the claim is proved, where it is first wrong, and where random words first show it."""
         asked = [row for row in self.rows if row.status != "VACUOUS"]
         if not asked:
             return f"{self.claim}: no word of these lengths is asked about"
@@ -79,18 +80,19 @@ class Verified(Result):
         if len(proved) == len(asked):
             parts.append(f"proved for {_lengths_said(proved)}")
         else:
-            parts.append(f"proved to T = {unbroken}" if unbroken else "not proved at the first length")
             more = [length for length in proved if length > unbroken]
-            parts += [f"proved for {_lengths_said(more)} too"] if more else []
+            parts += [f"proved up to T = {unbroken}"] if unbroken else []
+            parts += [f"{'also ' * bool(unbroken)}proved for {_lengths_said(more)}"] if more else []
+            parts += [] if proved else ["proved for no length"]
         kept = [row.length for row in asked if row.float_keeps]
-        parts += [f"as it runs in {self._format} too for {_lengths_said(kept)}"] if kept else []
-        parts += [f"wrong from T = {wrong[0]}"] if wrong else []
+        parts += [f"also proved as it runs in {self._format} for {_lengths_said(kept)}"] if kept else []
+        parts += [f"the first length with a wrong word is T = {wrong[0]}"] if wrong else []
         undecided = [row.length for row in asked if row.status == "UNDECIDED"]
         parts += [f"undecided for {_lengths_said(undecided)}"] if undecided else []
         seen = next((row.length for row in asked if row.sampled_wrong), None)
         if wrong and asked[0].sampled and seen != asked[0].length:
-            tried = f"{asked[0].sampled:,} random words a length"
-            parts.append(f"{tried} find nothing" + ("" if seen is None else f" before T = {seen}"))
+            tried = f"{asked[0].sampled:,} random words of each length show no error"
+            parts.append(tried + ("" if seen is None else f" before T = {seen}"))
         return f"{self.claim}: " + "; ".join(parts)
 
     @property
@@ -193,7 +195,7 @@ def verify(
     for done, length in enumerate(listed):
         row = at_length(question, length, effort)
         rows.append(row)
-        watch(Progress(done + 1, len(listed), f"T = {length}: {row.name}", detail=row, milestone=True))
+        watch(Progress(done + 1, len(listed), f"T = {length}: {row.name}; lengths done", detail=row, milestone=True))
     source = checkpoint.source if isinstance(model, Checkpoint) else str(model)
     shown = " ".join([*before, "x1 … xT", *([] if read_at is None else [read_at])])
     where_read = before[0] if read_first and before else "the last symbol" if read_at is None else read_at
@@ -231,14 +233,14 @@ def _own(
         )
     stated = stated_property(claim, symbols, where, shortest=length)
     row = of_tables(read, stated.at(length), symbols, effort)
-    watch(Progress(1, 1, f"T = {length}: {row.name}", detail=row, milestone=True))
+    watch(Progress(1, 1, f"T = {length}: {row.name}; lengths done", detail=row, milestone=True))
     return Verified(
         str(path),
         _called(claim),
         None if where is None else _called(where),
         symbols,
         "x0 … xT−1",
-        "the sign of f",
+        "true where the output is above 0",
         loader=None,
         read_first=False,
         assumed=ASSUMED[:1],
@@ -258,7 +260,7 @@ def _lengths_said(lengths: Sequence[int]) -> str:
 
 def _lengths(lengths: Sequence[int] | None) -> list[int]:
     if not lengths:
-        raise ArgumentError("No lengths were given; say which lengths of words to verify, such as 1 to 50.")
+        raise ArgumentError("No `lengths` were given; say which lengths of words to verify, such as 1 to 50.")
     if any(not 1 <= length <= LONGEST for length in lengths) or len(lengths) > MOST_LENGTHS:
         raise ArgumentError(f"Lengths from 1 to {LONGEST} are verified; got {min(lengths)} to {max(lengths)}.")
     return sorted(set(lengths))

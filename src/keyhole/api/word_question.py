@@ -46,9 +46,9 @@ def cases(question: WordQuestion, at: AtLength) -> Iterator[Case]:
         for last in range(len(question.frame.alphabet)) if question.frame.at_symbol else (None,):
             left = at if last is None else with_last(at, last)
             classes = tuple(
-                (found if answer is None else True, words)
-                for found, words in left.classes
-                if answer is None or found == answer
+                (word_class if answer is None else True, words)
+                for word_class, words in left.classes
+                if answer is None or word_class == answer
             )
             if not classes:
                 continue
@@ -108,7 +108,7 @@ def answer_pairs(
 def _numbers(names: Vocabulary, answer: str) -> tuple[int, ...]:
     """The tokens of an answer: one, or several between strokes."""
     alone = answer in names.numbers or STROKE not in answer
-    found = tuple(names.number(name.strip()) for name in ((answer,) if alone else answer.split(STROKE)))
-    if len(set(found)) < len(found):
+    numbers = tuple(names.number(name.strip()) for name in ((answer,) if alone else answer.split(STROKE)))
+    if len(set(numbers)) < len(numbers):
         raise ArgumentError(f"The answer {answer} names a token twice; name each once.")
-    return found
+    return numbers

@@ -56,10 +56,10 @@ FAMILIES: dict[str, Callable[[tuple[int, ...]], SparseFunction]] = {
 }
 
 
-def named(text: str, rng: np.random.Generator) -> SparseFunction:
+def family_function(text: str, rng: np.random.Generator) -> SparseFunction:
     """The family member a name such as `and:3`, `threshold:2:5` or `random:3` stands for, on the first positions.
 
-    >>> named("threshold:2:5", np.random.default_rng(0))
+    >>> family_function("threshold:2:5", np.random.default_rng(0))
     SparseFunction('atleast(2; x0, x1, x2, x3, x4)')
     """
     name, *numbers = text.split(":")
@@ -86,5 +86,5 @@ def read_function(text: str, seed: int = 0) -> SparseFunction:
     (SparseFunction('x0 & x1 & x2'), SparseFunction('x3 | x4'))
     """
     if re.fullmatch(r"\s*[A-Za-z]+\s*:.*", text, re.DOTALL):
-        return named(text.strip(), np.random.default_rng(seed))
+        return family_function(text.strip(), np.random.default_rng(seed))
     return parse(text)

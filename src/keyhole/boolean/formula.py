@@ -229,15 +229,15 @@ class Reader:
     def _tokenise(self) -> list[Token]:
         tokens, place = [], 0
         while place < len(self.text):
-            found = TOKEN.match(self.text, place)
-            if found is None:
+            match = TOKEN.match(self.text, place)
+            if match is None:
                 stray = Token("stray", self.text[place], place)
                 after_x = place > 0 and self.text[place - 1] == "x"
                 self._refuse(stray, NO_POSITION if after_x else f"{stray.text!r} is not part of a formula")
-            kind = str(found.lastgroup)
+            kind = str(match.lastgroup)
             if kind != "space":
-                tokens.append(Token(kind, found[kind], place))
-            place = found.end()
+                tokens.append(Token(kind, match[kind], place))
+            place = match.end()
         return tokens
 
     def _refuse(self, token: Token, complaint: str) -> NoReturn:

@@ -147,10 +147,10 @@ def _kernel(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
     pivots: list[int] = []
     for column in range(width):
         rank = len(pivots)
-        found = next((r for r in range(rank, len(matrix)) if matrix[r][column]), None)
-        if found is None:
+        pivot = next((r for r in range(rank, len(matrix)) if matrix[r][column]), None)
+        if pivot is None:
             continue
-        matrix[rank], matrix[found] = matrix[found], matrix[rank]
+        matrix[rank], matrix[pivot] = matrix[pivot], matrix[rank]
         lead = matrix[rank][column]
         matrix[rank] = [entry / lead for entry in matrix[rank]]
         for r, row in enumerate(matrix):

@@ -26,8 +26,8 @@ from keyhole.bounds.finite.occam import agnostic_error as agnostic_error
 from keyhole.bounds.finite.occam import exact_error as exact_error
 from keyhole.bounds.finite.occam import realizable_error as realizable_error
 from keyhole.bounds.finite.occam import slow_prior as slow_prior
-from keyhole.bounds.softmax import drift as drift
-from keyhole.bounds.softmax import pooled_drift as pooled_drift
+from keyhole.bounds.softmax import pooled_move as pooled_move
+from keyhole.bounds.softmax import softmax_move as softmax_move
 from keyhole.bounds.theorems.guarantees import Guarantee as Guarantee
 from keyhole.bounds.theorems.guarantees import guarantee as guarantee
 from keyhole.bounds.theorems.peeling import peeled as peeled

@@ -69,10 +69,10 @@ def number_record(name: str, value: float | None, remark: str = "") -> dict[str,
     """
     if value is None:
         return {name: None, f"{name}_reason": remark}
-    told = {"remark": remark} if remark else {}
+    remarks = {"remark": remark} if remark else {}
     if not isfinite(value):
-        return {name: None, f"{name}_reason": "no number" if isnan(value) else "not finite", **told}
-    return {name: value, **told}
+        return {name: None, f"{name}_reason": "no number" if isnan(value) else "not finite", **remarks}
+    return {name: value, **remarks}
 
 
 @dataclass(frozen=True)

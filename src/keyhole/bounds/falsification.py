@@ -65,9 +65,9 @@ def falsify(
         climbing = vary is not None and worst is not None and isfinite(worst.ratio) and attempt % 2 == 1
         case = vary(worst.case) if climbing and vary and worst else draw()
         left, right = sides(case)
-        found = Hunt(attempt + 1, _ratio(left, right), case, left, right)
-        if worst is None or found.ratio > worst.ratio:
-            worst = found
+        hunt = Hunt(attempt + 1, _ratio(left, right), case, left, right)
+        if worst is None or hunt.ratio > worst.ratio:
+            worst = hunt
         if worst.refuted:
             return worst
     assert worst is not None  # noqa: S101  (at least one try was made)

@@ -6,7 +6,7 @@ from keyhole.bounds.validate import Real, norm
 from keyhole.errors import AssumptionError
 
 
-def drift(score_change: Real) -> float:
+def softmax_move(score_change: Real) -> float:
     """Largest ℓ1 move of a softmax whose scores each move by at most `score_change`.
 
     Statement  ‖softmax(a) − softmax(b)‖₁ ≤ 2 tanh(‖a − b‖∞ / 2), for any number of scores.
@@ -15,7 +15,7 @@ def drift(score_change: Real) -> float:
     Equality   Two scores, a = (ε/2, −ε/2), b = −a.
     Source     Ours (Lemma S); implies the linear forms ≤ ε ≤ 2ε, of which 2ε is recalled as the paper's.
 
-    >>> drift(0.0)
+    >>> softmax_move(0.0)
     0.0
     """
     if not score_change >= 0:  # refuses NaN too
@@ -23,19 +23,19 @@ def drift(score_change: Real) -> float:
     return 2 * tanh(score_change / 2)
 
 
-def pooled_drift(score_change: Real, diameter: Real) -> float:
+def pooled_move(score_change: Real, diameter: Real) -> float:
     """Largest move of the attention average of tokens that lie within `diameter` of each other.
 
     Statement  ‖Σ_t (p_t − p'_t) x_t‖₂ ≤ D tanh(‖u − u'‖∞ / 2) for p = softmax(u), p' = softmax(u').
     Proof      p − p' is its total variation times a difference of two probability vectors, and two
-               averages of tokens are at most D apart; total variation is half of `drift`.
-    Equality   Two tokens at distance D, scores as in `drift`.
+               averages of tokens are at most D apart; total variation is half of `softmax_move`.
+    Equality   Two tokens at distance D, scores as in `softmax_move`.
     Source     Ours (Lemma S).
 
-    >>> pooled_drift(0.0, 2.0)
+    >>> pooled_move(0.0, 2.0)
     0.0
     """
-    return norm("the token diameter", diameter) * drift(score_change) / 2
+    return norm("the token diameter", diameter) * softmax_move(score_change) / 2
 
 
 def smoothness(constant: float | None, normaliser: str) -> float:

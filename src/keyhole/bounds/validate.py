@@ -26,7 +26,9 @@ def positive(name: str, value: Real) -> float:
 def sample_size(value: Real) -> float:
     """The number of samples as a float, if there is at least one."""
     if not (value >= 1 and isfinite(value)):
-        raise AssumptionError(f"A bound needs at least one sample; got {value}. Ask for samples ≥ 1.")
+        raise AssumptionError(
+            f"A bound needs at least one sample; got {float(value):g}. Give a number of samples from 1 on."
+        )
     return float(value)
 
 

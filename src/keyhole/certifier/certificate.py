@@ -289,12 +289,12 @@ def _with_sample(
     doubt = law_doubt(distinct, terms.law) or repeats.says(terms.law)
     assumed = SEARCHED if terms.assume_junta is None else terms.assume_junta
     among = juntas_that_fit(sample, shown.symbols, assumed, time_limit=terms.time_limit)  # what may be the target
-    found = (
+    searched = (
         among if assumed >= SEARCHED else juntas_that_fit(sample, shown.symbols, SEARCHED, time_limit=terms.time_limit)
     )
     read = tuple(junta for junta in (given, shown.junta) if junta is not None)
-    among = replace(among, known=(*read, *among.known, *found.known))
-    free_junta = found.fitting[0] if found.fitting else None
+    among = replace(among, known=(*read, *among.known, *searched.known))
+    free_junta = searched.fitting[0] if searched.fitting else None
     wrong = _wrong(evaluator, sample)
     errors = repeats.count(wrong) if repeats.refuted else int(np.count_nonzero(wrong))
     shown = replace(
@@ -304,7 +304,7 @@ def _with_sample(
         model_errors=errors,
         constant_errors=int(min(distinct[1].sum(), (~distinct[1]).sum())),
         network_free=NetworkFree(
-            found,
+            searched,
             None if free_junta is None else occam_bound(free_junta, sample, terms.occam_delta, repeats),
             _identified(free_junta, sample, among, shown, doubt),
         ),
@@ -334,8 +334,10 @@ def _identified(
     if junta is None or terms.assume_junta is None:
         return None
     spent = terms.delta * terms.accepted
-    found = identify(junta, sample, terms.assume_junta, terms.law, spent, among, doubt, terms.noise)
-    return found if found.delta is None else replace(found, delta=terms.delta)  # what is left of kept sets
+    identification = identify(junta, sample, terms.assume_junta, terms.law, spent, among, doubt, terms.noise)
+    return (
+        identification if identification.delta is None else replace(identification, delta=terms.delta)
+    )  # what is left of kept sets
 
 
 def _repaired(

@@ -21,9 +21,9 @@ OF_WEIGHTS = (
     "rounding on the way, rates and errors on a sample are counted in double precision"
 )
 ARITHMETIC = (
-    "proofs take double precision as IEEE 754 has it, rounding to nearest without flushing small numbers to zero, and "
-    "a sum of n products by the linear-algebra library as off by γ_n = nu/(1 − nu) of their absolute sum at most, "
-    "u = 2^−53"
+    "proofs assume that double precision follows IEEE 754 (rounding to nearest, small numbers not flushed to zero), "
+    "and that the linear-algebra library adds n products with an error of at most γ_n = nu/(1 − nu) times the sum of "
+    "their sizes, u = 2^−53"
 )
 OF_TABLES = (
     "the model is the function that its tables of scores and values, taken as exact, define; rates and errors on a "

@@ -172,10 +172,10 @@ def sources(top: str) -> Mapping[str, Path]:
     places = [Path(place) for place in spec.submodule_search_locations or filter(None, [spec.origin])]
     if any(INSTALLED & set(place.parts) for place in places):
         return {}
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for place in places:
-        found |= _files(top, place) if place.is_dir() else {top: place} if place.suffix == ".py" else {}
-    return found
+        files |= _files(top, place) if place.is_dir() else {top: place} if place.suffix == ".py" else {}
+    return files
 
 
 @cache
@@ -199,11 +199,11 @@ def _spec(top: str) -> Any:
 
 
 def _files(top: str, folder: Path) -> dict[str, Path]:
-    found = {}
+    files = {}
     for path in sorted(folder.rglob("*.py")):
         parts = [top, *path.relative_to(folder).with_suffix("").parts]
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return files
 
 
 @cache

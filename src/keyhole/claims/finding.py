@@ -104,7 +104,7 @@ class Finding:
 
     claim: Claim
     outcome: Outcome
-    run: str  # the cache key
+    key: str  # its cache key; records and files call it the run
     scale: Scale
     seed: int
     seconds: float
@@ -120,5 +120,9 @@ class Finding:
 
     def record(self) -> dict[str, Any]:
         """The finding as plain values."""
-        plain = {name: value for name, value in asdict(self).items() if name != "origin" or value}
+        plain = {name: value for name, value in self.stored().items() if name != "origin" or value}
         return {**plain, "command": self.command, "proved": self.claim.proved}
+
+    def stored(self) -> dict[str, Any]:
+        """Every field as plain values, under the names that files have."""
+        return {"run" if name == "key" else name: value for name, value in asdict(self).items()}

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
-from keyhole.api.asking import asked
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.claims.finding import Claim, Finding, Scale
 from keyhole.claims.ledger import NOT_COVERED, choose, experiments
@@ -110,7 +110,7 @@ def list_claims() -> Claims:
     return Claims(tuple(experiment.claim for experiment in experiments()), NOT_COVERED)
 
 
-@asked
+@check_arguments
 def reproduce(
     only: Sequence[str] = (),
     *,
@@ -129,9 +129,9 @@ def reproduce(
     folder = Path(folder)
     if is_there(folder, OutputError) and not is_folder(folder, OutputError):
         raise OutputError(f"{str(folder)!r} is a file, and the page needs a folder; name another.")
-    found = run_experiments(only, scale=scale, seed=seed, folder=folder, workers=workers, watch=watch, warn=warn)
-    kept = tuple(found.values())
+    findings = run_experiments(only, scale=scale, seed=seed, folder=folder, workers=workers, watch=watch, warn=warn)
+    kept = tuple(findings.values())
     references = {paper.key: paper.bibtex for finding in kept for paper in finding.claim.papers}
     story = story_record(finding.claim.id for finding in kept)
     page = write_report([finding.record() for finding in kept], story, NOT_COVERED, references, folder)
-    return Findings(tuple(found[experiment.claim.id] for experiment in choose(only)), kept, page)
+    return Findings(tuple(findings[experiment.claim.id] for experiment in choose(only)), kept, page)

@@ -50,34 +50,34 @@ def run_experiments(
     a model, is not kept: it is looked at again each time. `workers` are processes, one per core where None is given.
     """
     chosen = [experiment.claim.id for experiment in choose(only)]
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for experiment in experiments():
         wanted = experiment.claim.id in chosen
         rest = "the claim is looked at again" if wanted else "it is left off the page until it is looked at again"
         finding = load(experiment, scale, seed, folder, warn=partial(_warn_with, warn, rest))
         if finding is not None:
-            found[finding.claim.id] = finding
-    done = [name for name in chosen if name in found]
+            findings[finding.claim.id] = finding
+    done = [name for name in chosen if name in findings]
     for number, name in enumerate(done, 1):
         watch(Progress(number, len(chosen), name, detail=Step(name, fresh=False)))
-    missing = [experiment for experiment in choose(only) if experiment.claim.id not in found]
+    missing = [experiment for experiment in choose(only) if experiment.claim.id not in findings]
 
     def name_those_under_way(names: Sequence[str]) -> None:
         watch(Progress(len(done), len(chosen), f"looking at {', '.join(names)}"))
 
     count = require_cores(workers) if workers is not None else core_count() if missing else 1
     if missing:
-        words = f"claims (to be looked at: {len(missing)}, processes: {min(count, len(missing))})"
+        words = f"claims (to be measured: {len(missing)}, processes: {min(count, len(missing))})"
         watch(Progress(len(done), len(chosen), words, milestone=True))
     for finding in _run(missing, scale, seed, count, name_those_under_way):
         name = finding.claim.id
-        found[name] = finding
+        findings[name] = finding
         done.append(name)
         if finding.outcome.verdict != ABSENT:  # what is absent now may be there the next time
             save(finding, folder)
         words = f"claims ({name}: {finding.outcome.verdict})"
         watch(Progress(len(done), len(chosen), words, detail=Step(name, fresh=True), milestone=True))
-    return {name: found[name] for experiment in experiments() if (name := experiment.claim.id) in found}
+    return {name: findings[name] for experiment in experiments() if (name := experiment.claim.id) in findings}
 
 
 def _warn_with(warn: Warn, rest: str, why: str) -> None:
@@ -165,7 +165,7 @@ def path_of(claim: str, key: str, folder: Path) -> Path:
 
 def save(finding: Finding, folder: Path) -> None:
     """Keep a finding."""
-    write_file(path_of(finding.claim.id, finding.run, folder), finding_bytes(finding))
+    write_file(path_of(finding.claim.id, finding.key, folder), finding_bytes(finding))
 
 
 def load(
@@ -188,7 +188,7 @@ def load(
         return None
     except DataError:
         finding = None
-    if finding is None or (finding.run, finding.scale, finding.seed) != (key, scale, seed):
+    if finding is None or (finding.key, finding.scale, finding.seed) != (key, scale, seed):
         warn(f"The finding of {claim.id} in {str(path)!r} is not as it was written")
         return None
     return finding

@@ -6,7 +6,7 @@ Which file it is, `cache_key` says: the code that decides a finding, and not wha
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from math import isfinite
 from typing import Any, get_args
 
@@ -23,7 +23,7 @@ NO_RECORD = (ArithmeticError, AttributeError, KeyError, RecursionError, TypeErro
 
 def finding_bytes(finding: Finding) -> bytes:
     """The finding as it is kept: all but the claim, which the ledger has, and a digest over it."""
-    fields = {name: value for name, value in asdict(finding).items() if name not in {"claim", "origin"}}
+    fields = {name: value for name, value in finding.stored().items() if name not in {"claim", "origin"}}
     record = to_record("finding/2", fields)
     return f"{json.dumps({**record, 'digest': digest(record)}, indent=2, ensure_ascii=False)}\n".encode()
 

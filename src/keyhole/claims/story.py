@@ -147,7 +147,7 @@ OWN = Part("Claims of your own", None, ())
 def story_record(found: Iterable[str]) -> list[dict[str, Any]]:
     """The story with those of its claims that were looked at; claims that it does not name come last."""
     wanted = list(found)
-    told: list[dict[str, Any]] = []
+    parts: list[dict[str, Any]] = []
     for part in STORY:
         sentences = [
             {
@@ -158,7 +158,7 @@ def story_record(found: Iterable[str]) -> list[dict[str, Any]]:
             }
             for sentence in part.sentences
         ]
-        told.append(
+        parts.append(
             {
                 "title": part.title,
                 "paper": None if part.paper is None else f"{part.paper.short}: {part.paper.title}",
@@ -167,7 +167,7 @@ def story_record(found: Iterable[str]) -> list[dict[str, Any]]:
         )
     named = {name for part in STORY for sentence in part.sentences for name in sentence.claims}
     if own := [name for name in wanted if name not in named]:
-        told.append(
+        parts.append(
             {"title": OWN.title, "paper": None, "sentences": [{"says": "", "place": "", "claims": own, "missing": ""}]}
         )
-    return [part for part in told if part["sentences"]]
+    return [part for part in parts if part["sentences"]]

@@ -19,10 +19,10 @@ def count(text: str) -> int:
     digits = re.sub(r"(?<=[0-9])_(?=[0-9])", "", text.strip())
     if re.fullmatch(r"[+-]?[0-9]{1,30}", digits):
         return int(digits)
-    found = re.fullmatch(r"([0-9]{1,9})e\+?([0-9]{1,2})", digits)
-    if found is None:
+    power = re.fullmatch(r"([0-9]{1,9})e\+?([0-9]{1,2})", digits)
+    if power is None:
         raise ArgumentError(f"{text!r} is not a whole number; write 100, 1_000 or 1e9.")
-    return int(found[1] + "0" * int(found[2]))
+    return int(power[1] + "0" * int(power[2]))
 
 
 def counts(text: str) -> list[int]:
@@ -31,13 +31,13 @@ def counts(text: str) -> list[int]:
     >>> counts("25,50,1e2"), counts("25..800"), counts("100..250")
     ([25, 50, 100], [25, 50, 100, 200, 400, 800], [100, 200, 250])
     """
-    found: list[int] = []
+    sizes: list[int] = []
     for part in text.split(","):
         first, dots, last = part.strip().partition("..")
-        found += _doublings(count(first), count(last), part) if dots else [count(first)]
-    if any(value < 1 for value in found):
+        sizes += _doublings(count(first), count(last), part) if dots else [count(first)]
+    if any(value < 1 for value in sizes):
         raise ArgumentError(f"{text!r} holds a number below 1; sizes count from 1.")
-    return list(dict.fromkeys(found))  # each once
+    return list(dict.fromkeys(sizes))  # each once
 
 
 def names(text: str) -> list[str]:
@@ -46,10 +46,10 @@ def names(text: str) -> list[str]:
     >>> names("elimination, gf2")
     ['elimination', 'gf2']
     """
-    found = [part.strip() for part in text.split(",")]
-    if not all(found):
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
         raise ArgumentError(f"{text!r} has a comma with no name beside it; write names such as a,b.")
-    return found
+    return parts
 
 
 def settings(text: str) -> dict[str, str]:
@@ -58,13 +58,13 @@ def settings(text: str) -> dict[str, str]:
     >>> settings("width=32, rate=1e-3")
     {'width': '32', 'rate': '1e-3'}
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for part in names(text):
         name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not (name and equals and value) or name in found:
+        if not (name and equals and value) or name in values:
             raise ArgumentError(f"{text!r} is no list of settings; write each once, as in width=32,heads=2,rate=1e-3.")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def file_place(text: str | Path) -> Path:
@@ -93,14 +93,14 @@ def lengths(text: str) -> list[int]:
     >>> lengths("1..4,10")
     [1, 2, 3, 4, 10]
     """
-    found: list[int] = []
+    listed: list[int] = []
     for part in text.split(","):
         first, dots, last = part.strip().partition("..")
         low, high = count(first), count(last) if dots else count(first)
         if low < 1 or high < low or high - low >= MOST:
             raise ArgumentError(f"{text!r} is no list of lengths; write 5,10,20 or 1..50, the smaller one first.")
-        found += range(low, high + 1)
-    return found
+        listed += range(low, high + 1)
+    return listed
 
 
 def _doublings(first: int, last: int, text: str) -> list[int]:

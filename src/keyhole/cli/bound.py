@@ -22,19 +22,22 @@ def bound_command(
     source: Annotated[str, typer.Argument(help=SOURCE, show_default=False)] = "",
     *,
     samples: Annotated[
-        str, typer.Option(help="Number of training samples, m, such as 1e6; of a run its own.", metavar="M")
+        str, typer.Option(help="Number of training samples, m, such as 1e6; a run has its own.", metavar="M")
     ] = "",
     context: Annotated[str, typer.Option(help="Number of positions, T; [CLS] is one more.", metavar="T")] = "",
     config: Annotated[
         Path | None,
-        typer.Option(help="Checkpoint: a JSON file of settings that no file says, such as heads.", metavar="FILE"),
+        typer.Option(
+            help="Checkpoint: a JSON file of settings that its own files lack, such as heads.", metavar="FILE"
+        ),
     ] = None,
-    delta: Annotated[float, typer.Option(help="Chance that the bound fails.")] = 0.01,
+    delta: Annotated[float, typer.Option(help="Probability with which the bound may fail.")] = 0.01,
     gap: Annotated[float | None, typer.Option(help="Also: the samples needed for this gap.")] = None,
     measured: Annotated[
         bool,
         typer.Option(
-            "--measured", help="The norms were read off a trained model, as a run's are: pay for having looked."
+            "--measured",
+            help="The norms were measured after training, which costs a little more. Always so for a run.",
         ),
     ] = False,
     accepted: Annotated[
@@ -137,13 +140,13 @@ def _bound_runs(store: Path | None, *, delta: float, accepted: float | None, as_
     if out is not None:
         RunBounds.require_ending(out)
     with view_progress("bounding runs") as watch:
-        found = bound_runs(store, delta=delta, accepted=accepted, watch=watch)
+        bounds = bound_runs(store, delta=delta, accepted=accepted, watch=watch)
     if out is not None:
-        typer.echo(f"wrote {found.save(out)}", err=True)
+        typer.echo(f"wrote {bounds.save(out)}", err=True)
     elif as_json:
-        typer.echo(found.to_json())
+        typer.echo(bounds.to_json())
     else:
-        print_document(found.document())
+        print_document(bounds.document())
 
 
 def law_of(text: str) -> str | float | None:

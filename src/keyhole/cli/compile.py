@@ -49,8 +49,8 @@ def compile_command(
     minimise: Annotated[
         str | None,
         typer.Option(
-            help="Choose that mass instead, so that a bound's charge is least: path_inf (any law of the inputs), "
-            "product (independent positions) or cover.",
+            help="Choose gamma and rho so that a bound is smallest: path_inf (any distribution of inputs), product "
+            "(independent positions) or cover.",
             metavar="CHARGE",
         ),
     ] = None,

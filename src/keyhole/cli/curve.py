@@ -8,14 +8,16 @@ import typer
 from keyhole.cli.arguments import counts, file_place, names
 
 DATA = "A .csv with a row per sample, with or without a header; or .npz: inputs and labels."
-TARGET = "The column to be told from the others, by its name or its number from 1; the last if not given."
-LEARNER = "Who learns: sklearn:logistic, sklearn:lasso, sklearn:tree, sklearn:forest, sklearn:mlp, transformer, …"
+TARGET = "The column to predict, by its name or its number from 1; the last if not given."
+LEARNER = "The learner: sklearn:logistic, sklearn:lasso, sklearn:tree, sklearn:forest, sklearn:mlp, transformer, …"
 
 
 def curve_command(
     data: Annotated[Path, typer.Argument(metavar="DATA", help=DATA)],
     target: Annotated[str, typer.Option(help=TARGET, metavar="COL")] = "",
-    positive: Annotated[str, typer.Option(help="The class to be told from all others.", metavar="CLASS")] = "",
+    positive: Annotated[
+        str, typer.Option(help="The class to predict; all others count as its opposite.", metavar="CLASS")
+    ] = "",
     learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "sklearn:logistic",
     beside: Annotated[str, typer.Option(help="Other learners, between commas.", metavar="LIST")] = "",
     accuracy: Annotated[

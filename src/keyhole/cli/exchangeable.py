@@ -35,7 +35,7 @@ def exchangeable_command(
     ] = None,
     *,
     model: Annotated[
-        str | None, typer.Option(help="Ask it of a model instead: a checkpoint, or minilm.", metavar="CHECKPOINT")
+        str | None, typer.Option(help="Test a model instead of DATA: a checkpoint, or minilm.", metavar="CHECKPOINT")
     ] = None,
     text: Annotated[Path | None, typer.Option(help="Model: a file with a text on every line.", metavar="FILE")] = None,
     images: Annotated[
@@ -45,7 +45,7 @@ def exchangeable_command(
         Path | None, typer.Option(help="Model: rows (inputs, T, features), or tokens, as .npy, .npz.", metavar="FILE")
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(help="Model: a JSON file of settings that no file says.", metavar="FILE")
+        Path | None, typer.Option(help="Model: a JSON file of settings that its own files lack.", metavar="FILE")
     ] = None,
     context: Annotated[
         int | None, typer.Option(help="Model: rows that later ones see, as in prior-fitted networks.", min=2)
@@ -63,7 +63,9 @@ def exchangeable_command(
     ] = None,
     level: Annotated[
         float,
-        typer.Option(help="Most chance of rejecting sequences that are independent and have a latent; shared."),
+        typer.Option(
+            help="Largest probability of rejecting independent sequences that have a latent, for all tests together."
+        ),
     ] = 0.05,
     seed: Annotated[int, typer.Option(help="Draws the reorderings and the halves.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,

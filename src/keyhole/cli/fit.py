@@ -16,7 +16,7 @@ def fit_command(
     symbols: Annotated[
         int | None, typer.Option(help="Size of the alphabet; 2, or as many as are seen, if not given.", min=2)
     ] = None,
-    delta: Annotated[float, typer.Option(help="Chance that the promised error is wrong.")] = 0.01,
+    delta: Annotated[float, typer.Option(help="Probability with which the error bound may fail.")] = 0.01,
     time_limit: Annotated[float, typer.Option(help="Seconds for the search.", metavar="S")] = 30.0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[

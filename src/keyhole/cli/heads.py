@@ -54,13 +54,13 @@ def heads_command(
         bool, typer.Option("--estimator", help="Which estimator of its values each head, or --head, is.")
     ] = False,
     config: Annotated[
-        Path | None, typer.Option(help="A JSON file of settings that no file beside the weights says.", metavar="FILE")
+        Path | None, typer.Option(help="A JSON file of settings that the checkpoint's own files lack.", metavar="FILE")
     ] = None,
     architecture: Annotated[
         str | None, typer.Option(help="Its family, such as bert or gpt2; else it is recognised.")
     ] = None,
     through: Annotated[
-        str, typer.Option(help="Who runs the model: keyhole, or transformers (text; other families).")
+        str, typer.Option(help="What runs the model: keyhole, or transformers (text; other families).")
     ] = "keyhole",
     longest: Annotated[int, typer.Option(help="Tokens of one input; longer texts are cut.", min=8, max=4096)] = 128,
     queries: Annotated[str, typer.Option(help="all rows, or the first alone (a model read at [CLS]).")] = "all",
@@ -109,10 +109,10 @@ def heads_command(
     _require_whole(conllu, test, rows, nearest=nearest)
     if out is not None:
         (HeadEstimator if estimator else HeadsAnnotation if against else Heads).require_ending(out)
-    found: Heads | HeadsAnnotation | HeadEstimator
+    answer: Heads | HeadsAnnotation | HeadEstimator
     with view_progress("heads") as watch:
         if estimator:
-            found = head_estimator(
+            answer = head_estimator(
                 source,
                 text=text,
                 images=images,
@@ -126,7 +126,7 @@ def heads_command(
                 watch=watch,
             )
         elif conllu is not None and test is not None:
-            found = heads_annotation(
+            answer = heads_annotation(
                 source,
                 chosen_on=conllu,
                 scored_on=test,
@@ -137,9 +137,9 @@ def heads_command(
                 watch=watch,
             )
         elif nearest and rows is not None:
-            found = heads_nearest(source, rows=rows, config=config, architecture=architecture, seed=seed, watch=watch)
+            answer = heads_nearest(source, rows=rows, config=config, architecture=architecture, seed=seed, watch=watch)
         else:
-            found = heads(
+            answer = heads(
                 source,
                 text=text,
                 images=images,
@@ -157,11 +157,11 @@ def heads_command(
                 watch=watch,
             )
     if json:
-        typer.echo(found.to_json())
+        typer.echo(answer.to_json())
     else:
-        print_document(found.document())
+        print_document(answer.document())
     if out is not None:
-        typer.echo(f"wrote {found.save(out)}", err=True)
+        typer.echo(f"wrote {answer.save(out)}", err=True)
 
 
 def _require_whole(conllu: Path | None, test: Path | None, rows: Path | None, *, nearest: bool) -> None:
@@ -178,10 +178,10 @@ def layer_head(text: str) -> tuple[int, int]:
     >>> layer_head("3-7")
     (2, 6)
     """
-    found = re.fullmatch(r"([1-9]\d{0,3})-([1-9]\d{0,3})", text)
-    if found is None:
+    match = re.fullmatch(r"([1-9]\d{0,3})-([1-9]\d{0,3})", text)
+    if match is None:
         raise ArgumentError(f"The head {text!r} was asked for; write layer-head, counted from 1, such as 3-7.")
-    return int(found[1]) - 1, int(found[2]) - 1
+    return int(match[1]) - 1, int(match[2]) - 1
 
 
 heads_command.__doc__ = f"{cleandoc(heads_command.__doc__ or '')}\n{EXAMPLES}"

@@ -24,7 +24,9 @@ def infer_command(
     kernel: Annotated[str | None, typer.Option(help=KERNEL, metavar="KERNEL")] = None,
     bandwidth: Annotated[str | None, typer.Option(help=BANDWIDTH, metavar="RULE")] = None,
     ridge: Annotated[str | None, typer.Option(help=RIDGE, metavar="RULE")] = None,
-    repeats: Annotated[int | None, typer.Option(help="Contexts drawn; suits MODEL, if not given.", min=2)] = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="Contexts drawn; if not given, a number that suits MODEL.", min=2)
+    ] = None,
     trained: Annotated[
         bool,
         typer.Option("--trained", help="Train a small Transformer encoder too, and measure it (finite, gaussian)."),

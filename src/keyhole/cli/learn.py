@@ -17,13 +17,13 @@ TASK = (
     "for every run."
 )
 LEARNER = (
-    "Who learns: transformer, deep:2 (a Transformer of so many layers), elimination, elimination:signed, gf2 "
+    "The learner: transformer, deep:2 (a Transformer of so many layers), elimination, elimination:signed, gf2 "
     "(parities), gf2:affine (negated ones too), consistent:and, consistent:junta, sklearn:tree, sklearn:logistic, "
     "sklearn:lasso, sklearn:forest, sklearn:mlp; started:compiled is told the function, and shows whether training "
     "keeps it, beside started:random."
 )
 BESIDE = "Other learners to put the same question to, such as elimination,transformer:paper."
-PRESET = "The settings of the transformer: default, parity (for parities, best with --online) or paper."
+PRESET = "Settings of the transformer: default, parity (for parities, best with --online), paper or bounded."
 SET = "Other settings of the transformers: width=32,heads=2,rate=1e-3; an unknown name lists them all."
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m of a fixed grid; without it the sizes are chosen as the runs come in."
@@ -48,11 +48,14 @@ def learn_command(
     preset: Annotated[str, typer.Option(help=PRESET, metavar="NAME")] = "default",
     set_: Annotated[str, typer.Option("--set", help=SET, metavar="LIST", show_default=False)] = "",
     quantile: Annotated[float, typer.Option(help="m* is where this share of runs succeeds.")] = QUANTILE,
-    precision: Annotated[float, typer.Option(help="Half the width that the interval of m* may have.")] = PRECISION,
+    precision: Annotated[
+        float, typer.Option(help="Half-width of the interval of m* to reach, relative to m*.")
+    ] = PRECISION,
     seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
     budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.", min=1)] = BUDGET,
     law: Annotated[
-        str, typer.Option(help="Of the bits: uniform, balanced, or a probability; the preset's own if not given.")
+        str,
+        typer.Option(help="How bits are drawn: uniform, balanced, or a probability of 1; by the preset if not given."),
     ] = "",
     noise: Annotated[float, typer.Option(help="Share of training labels that are flipped.")] = 0.0,
     feature_noise: Annotated[float, typer.Option(help="Share of training inputs that are flipped.")] = 0.0,
@@ -83,7 +86,7 @@ def learn_command(
     plan: Annotated[Path | None, typer.Option(help=PLAN, metavar="FILE")] = None,
     data: Annotated[Path | None, typer.Option(help=DATA, metavar="DIR")] = None,
     only_found: Annotated[
-        bool, typer.Option("--only-found", help="With --plan: make no run, answer from those that are there.")
+        bool, typer.Option("--only-found", help="With --plan: train nothing; answer from the runs in the store.")
     ] = False,
     save_plan: Annotated[Path | None, typer.Option(help=SAVE_PLAN, metavar="FILE")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
@@ -233,9 +236,9 @@ def hints(record: Mapping[str, Any]) -> list[str]:
     wanting = any(threshold["more_runs"] for answer in asked for threshold in answer["thresholds"])
     adaptive = record["schedule"]["kind"] == "adaptive"
     remedy = {None: "", "balanced": "--law balanced", "another": "another --law"}[record["trivial_remedy"]]
-    told = ["--budget allows more runs at each context."] if adaptive and wanting else []
-    told += [f"{remedy} makes both answers likely."] if remedy else []
-    return told + what_to_try(record)
+    advice = ["--budget allows more runs at each context."] if adaptive and wanting else []
+    advice += [f"{remedy} makes both answers likely."] if remedy else []
+    return advice + what_to_try(record)
 
 
 def what_to_try(record: Mapping[str, Any]) -> list[str]:
@@ -243,14 +246,16 @@ def what_to_try(record: Mapping[str, Any]) -> list[str]:
     if record["learner"]["name"] != "transformer" or any(cell["successes"] for cell in record["cells"]):
         return []
     online, parity = record["schedule"]["kind"] == "online", "parity" in record["what"] or "^" in record["what"]
-    told = []
+    advice = []
     if parity and not (online and "parity" in record["by"]):
-        told.append("--online --preset parity learns parities from fresh samples, where training sets of few do not.")
+        advice.append("--online --preset parity learns parities from fresh samples, where training sets of few do not.")
     if online:
-        told.append(_more_steps(record))
+        advice.append(_more_steps(record))
     if parity and not any(other["by"].startswith("gf2") for other in record["beside"]):
-        told.append("--learner gf2 solves parities by elimination, and shows how many samples suffice.")
-    return told or ["--learner elimination, or --beside elimination, shows how many samples suffice without training."]
+        advice.append("--learner gf2 solves parities by elimination, and shows how many samples suffice.")
+    return advice or [
+        "--learner elimination, or --beside elimination, shows how many samples suffice without training."
+    ]
 
 
 def _more_steps(record: Mapping[str, Any]) -> str:

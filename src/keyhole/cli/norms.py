@@ -48,10 +48,11 @@ def norms_command(
         str | None, typer.Option(help="Checkpoint: its family, such as bert or gpt2; else it is recognised.")
     ] = None,
     heads: Annotated[
-        int | None, typer.Option(help="Checkpoint: heads, where no file says it.", parser=count, metavar="H")
+        int | None,
+        typer.Option(help="Checkpoint: number of heads, where its files do not say.", parser=count, metavar="H"),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(help="Checkpoint: a JSON file of settings that no file says.", metavar="FILE")
+        Path | None, typer.Option(help="Checkpoint: a JSON file of settings that its own files lack.", metavar="FILE")
     ] = None,
     samples: Annotated[
         str | None, typer.Option(help="Checkpoint: samples m of the bound, 1e6 if not given.", metavar="M")
@@ -89,11 +90,11 @@ def norms_command(
         "statistic": statistic,
     }  # fmt: skip
     given = {name: value for name, value in of_checkpoint.items() if value is not None}
-    found: CheckpointNorms | Norms
+    answer: CheckpointNorms | Norms
     if sources and all(map(names_checkpoint, sources)):
         if output is not None:
             raise ArgumentError(f"--output {output} is of a function's norms, and {sources[0]} is a checkpoint.")
-        found = _of_checkpoint(sources, given, seed, out)
+        answer = _of_checkpoint(sources, given, seed, out)
     elif len(sources) > 1:
         raise ArgumentError(f"{', '.join(sources)} are no checkpoints; name one function, or folders of one model.")
     else:
@@ -104,7 +105,7 @@ def norms_command(
 
         try:
             with view_progress("searching"):
-                found = norms(sources[0] if sources else None, output=output or "signs", seed=seed)
+                answer = norms(sources[0] if sources else None, output=output or "signs", seed=seed)
         except FormulaError as error:
             if not sources[0].replace("-", "").isidentifier():
                 raise
@@ -113,11 +114,11 @@ def norms_command(
                 "name a checkpoint by its path, or a function such as parity:4 or 'x0 & x1'."
             ) from error
     if json:
-        typer.echo(found.to_json())
+        typer.echo(answer.to_json())
     else:
-        print_document(found.document())
+        print_document(answer.document())
     if out is not None:
-        typer.echo(f"wrote {found.save(out)}", err=True)
+        typer.echo(f"wrote {answer.save(out)}", err=True)
 
 
 def _of_checkpoint(sources: list[str], given: Mapping[str, object], seed: int, out: Path | None) -> "CheckpointNorms":

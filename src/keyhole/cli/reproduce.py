@@ -21,7 +21,7 @@ def reproduce_command(
         Scale, typer.Option(help="quick: a laptop's minutes. paper: more contexts, more draws.")
     ] = Scale.quick,
     only: Annotated[
-        str, typer.Option(help="Claims to look at, by id, with commas; keyhole claims lists them.", metavar="ID,…")
+        str, typer.Option(help="Claims to measure, by id, with commas; keyhole claims lists them.", metavar="ID,…")
     ] = "",
     out: Annotated[
         Path, typer.Option(help="Folder of the page, the findings and the figures.", metavar="DIR", parser=folder_place)
@@ -49,7 +49,7 @@ def reproduce_command(
     def tell(line: str) -> None:
         typer.echo(f"keyhole: {line}", err=True)
 
-    with view_progress("looking") as watch:
+    with view_progress("measuring claims") as watch:
         findings = reproduce(
             chosen, scale=scale.value, seed=seed, folder=out, workers=workers or None, watch=watch, warn=tell
         )

@@ -1,4 +1,4 @@
-"""`keyhole runs`: the finished runs of a store, listed, shown, compared, exported and forgotten."""
+"""`keyhole runs`: the finished runs of a store, listed, shown, compared, exported and deleted."""
 
 import sys
 from pathlib import Path
@@ -59,7 +59,7 @@ def runs_command() -> None:
 def list_command(
     task: Task = "", learner: Learner = "", context: Context = "", store: Folder = None, json: AsJson = False
 ) -> None:
-    """A line per finished run.
+    """List the finished runs, one on a line.
 
     Example:
 
@@ -82,7 +82,7 @@ def show_command(
     out: Annotated[Path | None, typer.Option("--out", help=CURVES, metavar="FILE", parser=file_place)] = None,
     json: AsJson = False,
 ) -> None:
-    """Everything about one run: what was asked, what it came to, what it was computed with.
+    """Show everything about one run: its settings, its result, and the versions it was computed with.
 
     Examples:
 
@@ -166,12 +166,12 @@ def prune_command(
     task: Task = "",
     learner: Learner = "",
     context: Context = "",
-    everything: Annotated[bool, typer.Option("--all", help="Forget every run of the store.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Delete every run of the store.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
     store: Folder = None,
     json: AsJson = False,
 ) -> None:
-    """Forget runs, and their weights; a sweep that needs them makes them again.
+    """Delete runs and their weights; a sweep that needs them makes them again.
 
     Example:
 
@@ -180,17 +180,17 @@ def prune_command(
     from keyhole.api.runs import forget_runs
 
     if not (task or learner or context or everything):
-        raise ArgumentError("Nothing names the runs to forget; give --task, --learner, --context or --all.")
+        raise ArgumentError("Which runs to delete was not said; give --task, --learner, --context or --all.")
     chosen = _runs(task, learner, context, store)
     if chosen:
         if not (yes or sys.stdin.isatty()):
-            raise ArgumentError("Nobody is there to be asked whether these runs may go; give --yes.")
+            raise ArgumentError("Deleting runs needs a yes, and there is no terminal to ask at; give --yes.")
         typer.echo(chosen.cost, err=json)
-        if not (yes or typer.confirm("Remove them?", default=False)):
-            typer.echo("nothing is removed", err=json)
+        if not (yes or typer.confirm("Delete them?", default=False)):
+            typer.echo("nothing was deleted", err=json)
             return
         forget_runs(chosen)
-    said = f"removed {_counted(chosen)}" if chosen else "no such run; nothing is removed"
+    said = f"deleted {_counted(chosen)}" if chosen else "there is no such run; nothing was deleted"
     typer.echo(said, err=json)
     if json:
         typer.echo(chosen.to_json())

@@ -21,7 +21,7 @@ def train_command(
         str, typer.Option(help="Settings of the transformer: default, parity, paper, bounded.")
     ] = "default",
     set_: Annotated[str, typer.Option("--set", help="Other settings: width=32,heads=2.", show_default=False)] = "",
-    law: Annotated[str, typer.Option(help="Of the bits: uniform, balanced, or a probability.")] = "uniform",
+    law: Annotated[str, typer.Option(help="How bits are drawn: uniform, balanced, or a probability of 1.")] = "uniform",
     start: Annotated[str, typer.Option(help=START, metavar="NAME")] = "random",
     seed: Annotated[int, typer.Option(help="Draws positions, samples and weights.", min=0)] = 0,
     store: Annotated[

@@ -1,4 +1,4 @@
-"""Errors in the words of the command line: commands in place of the Python functions that the library names."""
+"""Errors in the words of the command line: commands and options in place of what the library names for Python."""
 
 import re
 
@@ -11,15 +11,17 @@ COMMANDS = (  # what the library writes between backquotes, and what is typed in
     (r"keyhole\.show_run", "keyhole runs show"),
     (r"keyhole\.runs\(\)", "keyhole runs list"),
     (r"keyhole\.forget_runs", "keyhole runs prune"),
+    (r"SampleComplexity\.save_plan", "keyhole learn --save-plan"),
 )
+OPTIONS = ("accepted", "budget", "context", "data", "images", "lengths", "online", "rows", "samples", "text")
 
 
 def in_commands(sentence: str) -> str:
-    """The sentence with commands for Python functions.
+    """The sentence with commands for Python functions, and options for their arguments.
 
-    >>> in_commands("See `keyhole.runs()`, or `keyhole.check('and.safetensors')`.")
-    'See `keyhole runs list`, or `keyhole check and.safetensors`.'
+    >>> in_commands("See `keyhole.runs()`, or `keyhole.check('and.safetensors')`, or give `samples`.")
+    'See `keyhole runs list`, or `keyhole check and.safetensors`, or give --samples.'
     """
     for function, command in COMMANDS:
         sentence = re.sub(f"`{function}`", f"`{command}`", sentence)
-    return sentence
+    return re.sub(rf"`({'|'.join(OPTIONS)})`", r"--\1", sentence)

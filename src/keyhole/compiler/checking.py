@@ -34,6 +34,11 @@ CLOSE = 1e-7  # of a norm and the theorem's figure for it
 SAME = 1e-12  # equal numbers, added up in another order by another library
 BELOW = ("margin",)  # may be claimed smaller than proved
 ABOVE = ("error", "leak", "bound")  # may be claimed larger than proved
+SIGNS_BY_OUTCOME = {
+    "proved": "every sign is proved right",
+    "refuted": "some sign is wrong",
+    "tried": "signs were only tried",
+}
 
 
 @dataclass(frozen=True)
@@ -92,11 +97,16 @@ def inspect(stored: StoredModel) -> list[Inspection]:
     """Everything a file claims, looked at in the order in which later claims rest on earlier ones."""
     if stored.damage is not None:
         return [Inspection("whole file", holds=False, says=stored.damage)]
-    inspections = [Inspection("whole file", holds=True, says=f"{len(stored.tensors)} arrays"), *_digests(stored)]
+    inspections = [
+        Inspection("whole file", holds=True, says=f"it is complete, with {len(stored.tensors)} arrays"),
+        *_digests(stored),
+    ]
     try:
         plan = load_plan(stored)
         check_context(plan.function, plan.context)
-        inspections.append(Inspection("tables", holds=True, says="shapes and finite numbers as described"))
+        inspections.append(
+            Inspection("tables", holds=True, says="their shapes are as described, and all numbers are finite")
+        )
     except KeyholeError as refusal:
         return [*inspections, Inspection("tables", holds=False, says=str(refusal))]
     evidence = _Evidence(stored, plan)
@@ -148,7 +158,7 @@ def _digests(stored: StoredModel) -> Iterator[Inspection]:
     if description_digest(stored.description) != stored.description.get("digest"):
         changed.append("the description")
     says = ", ".join([f"{name} is not as written" for name in changed] + [f"{name} is missing" for name in missing])
-    yield Inspection("digests", holds=not says, says=says or "every array and the description as written")
+    yield Inspection("digests", holds=not says, says=says or "no array and no word of the description was changed")
 
 
 def _construction(evidence: _Evidence) -> tuple[str | None, str]:
@@ -173,7 +183,7 @@ def _construction(evidence: _Evidence) -> tuple[str | None, str]:
         if not _alike(dict(parameters), dict(plan.parameters), allowed):
             stated, made = _short(dict(plan.parameters)), _short(dict(parameters))
             return f"the parameters are stated {stated}, and {again.construction} has {made}", ""
-    return None, f"every entry as {plan.construction} makes it"
+    return None, f"every entry is the one that construction {plan.construction} gives"
 
 
 def _rebuild(plan: Plan, construction: Construction) -> Plan:
@@ -190,30 +200,33 @@ def _proof(evidence: _Evidence) -> tuple[str | None, str]:
     if not proof.margin > 0:
         return f"margin > 0 fails: on some input the output may be off by {at_most(proof.error, 6)}", ""
     for name in ("margin", "error", "leak"):
-        stated, found = float(described[name]), float(getattr(proof, name))
-        if not (stated <= found if name in BELOW else stated >= found):  # NaN fails too
+        stated, proved = float(described[name]), float(getattr(proof, name))
+        if not (stated <= proved if name in BELOW else stated >= proved):  # NaN fails too
             relation = "≥" if name in BELOW else "≤"
             hint = "; in its last digits a file of another machine may differ, then compile it again here"
-            near = hint if abs(stated - found) <= SAME else ""
-            claim, shown = _apart(stated, found)
+            near = hint if abs(stated - proved) <= SAME else ""
+            claim, shown = _apart(stated, proved)
             return f"{name} {relation} {claim} fails: the stored numbers give {shown}{near}", ""
     if described["exact"] is not True or described["inputs_covered"] != f"2^{plan.context}":
         return f"the description does not claim all 2^{plan.context} inputs", ""
-    return None, f"margin {at_least(proof.margin, 9)} on all 2^{plan.context} inputs ({proof.method})"
+    return None, (
+        f"the answer is right on all 2^{plan.context} inputs, with margin {at_least(proof.margin, 9)} (proof by cases: "
+        f"{proof.method})"
+    )
 
 
 def _norms(evidence: _Evidence) -> tuple[str | None, str]:
     """Each stated norm against the stored numbers, and against the theorem's figure."""
-    found = named_norms(evidence.profile)
-    for name, value in found.items():
+    measured = named_norms(evidence.profile)
+    for name, value in measured.items():
         stated = float(evidence.described["norms"][name])
         if not _close(value, stated):
             claim, shown = _apart(stated, value)
             return f"{name} = {claim} fails: the stored numbers give {shown}", ""
     for name, figure in evidence.theorem.items():
-        if not figure.holds(found[name], CLOSE):
-            return f"{name} {figure.relation} {figure.value:.12g} fails: it is {found[name]:.12g}", ""
-    return None, f"{len(found)} norms as stated, and as the theorems have them"
+        if not figure.holds(measured[name], CLOSE):
+            return f"{name} {figure.relation} {figure.value:.12g} fails: it is {measured[name]:.12g}", ""
+    return None, f"all {len(measured)} norms are as stated, and agree with the theorems"
 
 
 def _formats(evidence: _Evidence) -> tuple[str | None, str]:
@@ -224,9 +237,12 @@ def _formats(evidence: _Evidence) -> tuple[str | None, str]:
             return f"{name} is stated {stated.get(name)}, and is {verdict.outcome}", ""
     outcomes = dict.fromkeys(verdict.outcome for verdict in evidence.formats.values())
     by_outcome = {
-        one: [short_name(name) for name, v in evidence.formats.items() if v.outcome == one] for one in outcomes
+        outcome: [short_name(name) for name, v in evidence.formats.items() if v.outcome == outcome]
+        for outcome in outcomes
     }
-    return None, "; ".join(f"signs {one} in {', '.join(names)}" for one, names in by_outcome.items())
+    return None, "; ".join(
+        f"{SIGNS_BY_OUTCOME[outcome]} in {', '.join(names)}" for outcome, names in by_outcome.items()
+    )
 
 
 def _description(evidence: _Evidence) -> tuple[str | None, str]:
@@ -245,7 +261,7 @@ def _description(evidence: _Evidence) -> tuple[str | None, str]:
             return f"{name} is stated {_short(described[name])}, and nothing gives it", ""
         if name not in described or not _alike(plain, described, SAME, (name,)):
             return f"{name} is stated {_short(described.get(name))}, and the tables give {_short(plain[name])}", ""
-    return None, f"{len(plain)} entries as the tables give them"
+    return None, f"all {len(plain)} entries agree with the tables"
 
 
 def _alike(made: Any, stated: Any, slack: float = SAME, only: tuple[str, ...] = ()) -> bool:
@@ -307,7 +323,10 @@ def _dense(evidence: _Evidence) -> tuple[str | None, str]:
         if np.any(off):
             at = [int(i) for i in np.argwhere(off)[0]]
             return f"{name}{at or ''} does not follow from the tables", ""
-    return None, f"{len(fresh)} follow from the tables" if fresh else "none, as there are too many entries"
+    return (
+        None,
+        f"all {len(fresh)} follow from the tables" if fresh else "the file has none, as they would be too large",
+    )
 
 
 def require_dense(plan: Plan, stored: StoredModel, path: Path) -> None:

@@ -56,9 +56,9 @@ def choose(
     Without a charge it is Theorem T's. With "auto" those constructions compete that say so; the others are taken only
     by name.
     """
-    found = _candidates(function, context, construction, output, seed, {"gamma": gamma, "rho": rho})
-    best, maker = min(found, key=lambda pair: (_price(pair[0], charge), pair[0].width))
-    return Choice(best, maker, _compare(best, [plan for plan, _ in found], asked=construction != AUTO))
+    candidates = _candidates(function, context, construction, output, seed, {"gamma": gamma, "rho": rho})
+    best, maker = min(candidates, key=lambda pair: (_price(pair[0], charge), pair[0].width))
+    return Choice(best, maker, _compare(best, [plan for plan, _ in candidates], asked=construction != AUTO))
 
 
 def _candidates(
@@ -215,16 +215,12 @@ def _mass(odds: float) -> float:
 def _compare(best: Plan, plans: list[Plan], *, asked: bool) -> str:
     """One sentence with the figures of the chosen plan and of its rivals, in the order of Theorem T's charge."""
     rivals = sorted((plan for plan in plans if plan is not best), key=lambda plan: (_price(plan, None), plan.width))
-    chosen = f"{best.construction} has P_∞ = {best.path_inf:.4g}{_spread(best)} with {_units(best)}"
     if not rivals:
-        return f"{chosen}; {'it was asked for by name' if asked else 'no other construction fits'}."
-    others = ", ".join(f"{plan.construction}'s {plan.path_inf:.4g}{_spread(plan)} with {plan.width}" for plan in rivals)
-    return f"{chosen}, against {others}."
+        return f"{_figures(best)}; {'it was asked for by name' if asked else 'no other construction fits'}."
+    return f"{_figures(best)}. The others that fit: {'; '.join(map(_figures, rivals))}."
 
 
-def _spread(plan: Plan) -> str:
-    return f" at R = {plan.spread:.4g}" if plan.spread else ""
-
-
-def _units(plan: Plan) -> str:
-    return "1 unit" if plan.width == 1 else f"{plan.width} units"
+def _figures(plan: Plan) -> str:
+    """A plan's name and what is compared of it."""
+    spread = f" at R = {plan.spread:.4g}" if plan.spread else ""
+    return f"{plan.construction} with P_∞ = {plan.path_inf:.4g}{spread}, {plan.width} unit{'s' * (plan.width != 1)}"

@@ -70,8 +70,8 @@ def least_norm(truths: np.ndarray, attention: Attention = "equal", demand: Deman
     sparsity = len(truths).bit_length() - 1
     if not 1 <= sparsity <= MAX_BITS or len(truths) != 1 << sparsity:
         raise CompileError(
-            f"The least path norm was asked for a table of {len(truths)} entries, and its programme is solved for "
-            f"functions of 1 to {MAX_BITS} bits; use fewer positions."
+            f"The least path norm was asked for a function with a table of {len(truths)} entries; it is computed for "
+            f"functions of 1 to {MAX_BITS} bits (2 to {1 << MAX_BITS} entries). Use fewer positions."
         )
     known = unit_class(sparsity, attention)
     columns = known.outputs / known.denominator
@@ -151,8 +151,8 @@ def _corners(sparsity: int, attention: Attention) -> Int[np.ndarray, "n s2"]:
     inside = (e[:, :-1] >= e[:, 1:]).all(axis=1) & (e[:, -1] >= 0) & (np.abs(c) + e.sum(axis=1) <= below)
     if attention == "equal":
         inside &= sparsity * e[:, 0] <= below
-    found = np.column_stack([point, below])[inside]
-    return np.unique(found // np.gcd.reduce(found, axis=1, keepdims=True), axis=0)
+    corners = np.column_stack([point, below])[inside]
+    return np.unique(corners // np.gcd.reduce(corners, axis=1, keepdims=True), axis=0)
 
 
 def _hyperplanes(sparsity: int, attention: Attention) -> tuple[np.ndarray, np.ndarray]:
@@ -183,11 +183,11 @@ def _solve(columns: np.ndarray, target: np.ndarray, demand: Demand) -> tuple[np.
         if demand == "margin"
         else {"A_eq": both, "b_eq": target}
     )
-    found = linprog(np.ones(both.shape[1]), **asked, method="highs")
-    if found.status != 0:
-        raise CompileError(f"The linear programme of the least path norm was not solved: {found.message}")
-    dual = -target * found.ineqlin.marginals if demand == "margin" else found.eqlin.marginals
-    return found.x[: len(columns)] - found.x[len(columns) :], np.asarray(dual)
+    solution = linprog(np.ones(both.shape[1]), **asked, method="highs")
+    if solution.status != 0:
+        raise CompileError(f"The linear programme of the least path norm was not solved: {solution.message}")
+    dual = -target * solution.ineqlin.marginals if demand == "margin" else solution.eqlin.marginals
+    return solution.x[: len(columns)] - solution.x[len(columns) :], np.asarray(dual)
 
 
 def _polished(columns: np.ndarray, target: np.ndarray, weights: np.ndarray, demand: Demand) -> np.ndarray:

@@ -65,7 +65,7 @@ def read_images(folder: Path, channels: int, size: tuple[int, int] | None = None
 
 
 def _arrays(paths: Sequence[Path], channels: int) -> list[np.ndarray]:
-    found = []
+    arrays = []
     for path in paths:
         try:
             array = parse_array(read_bytes(path))
@@ -77,19 +77,19 @@ def _arrays(paths: Sequence[Path], channels: int) -> list[np.ndarray]:
                 f"{str(path)!r} has shape {array.shape}; an image is ({channels}, height, width)"
                 + (", or (height, width)." if channels == 1 else ".")
             )
-        found.append(array)
-    return found
+        arrays.append(array)
+    return arrays
 
 
 def _pictures(paths: Sequence[Path], channels: int, size: tuple[int, int] | None, resample: int) -> list[np.ndarray]:
-    found = []
+    pictures = []
     for path in paths:
         picture = _decoded(path, repr(str(path)), "L" if channels == 1 else "RGB", MOST_PIXELS)
         if size is not None and (picture.height, picture.width) != size:
             picture = picture.resize((size[1], size[0]), resample=resample)
         pixels = np.asarray(picture, dtype=np.uint8)
-        found.append(pixels[None] if channels == 1 else np.ascontiguousarray(pixels.transpose(2, 0, 1)))
-    return found
+        pictures.append(pixels[None] if channels == 1 else np.ascontiguousarray(pixels.transpose(2, 0, 1)))
+    return pictures
 
 
 def _decoded(source: Path | BytesIO, name: str, mode: str, most_pixels: int) -> Any:

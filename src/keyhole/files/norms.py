@@ -76,10 +76,10 @@ def _block(record: Any, where: str) -> BlockNorms:
     heads = record.get("heads") if isinstance(record, dict) else None
     if not isinstance(heads, list) or not heads:
         raise DataError(f"{where} must list at least one head under heads; see {TEMPLATE}.")
-    found = tuple(_head(head, f"{where}.heads[{i}]") for i, head in enumerate(heads))
+    norms = tuple(_head(head, f"{where}.heads[{i}]") for i, head in enumerate(heads))
     given = {name: record[name] for name in ("output", "hidden") if record.get(name) is not None}
     parts = {name: _matrix(matrix, f"{where}.{name}") for name, matrix in given.items()}
-    return BlockNorms(**_entries(BlockNorms, {**record, "heads": found, **parts}, where))
+    return BlockNorms(**_entries(BlockNorms, {**record, "heads": norms, **parts}, where))
 
 
 def _head(record: Any, where: str) -> HeadNorms:

@@ -24,13 +24,13 @@ def read_bytes(path: Path) -> bytes:
     """The content of a file; an OSError where it cannot be read, or is larger than is ever read."""
     try:
         with path.open("rb") as file:
-            found = path.stat()
-            regular = stat.S_ISREG(found.st_mode)
+            status = path.stat()
+            regular = stat.S_ISREG(status.st_mode)
             most = MOST_BYTES if regular else MOST_STREAMED
-            content = b"" if regular and found.st_size > most else file.read(most + 1)
+            content = b"" if regular and status.st_size > most else file.read(most + 1)
     except ValueError as error:  # a null character, or a letter that file names cannot have
         raise OSError(errno.EINVAL, str(error)) from error
-    if (not content and regular and found.st_size > most) or len(content) > most:
+    if (not content and regular and status.st_size > most) or len(content) > most:
         raise OSError(errno.EFBIG, f"it is longer than {most:,} bytes")
     return content
 

@@ -102,11 +102,11 @@ def _cheapest(
 ) -> tuple[Float[np.ndarray, "parts D R"], Int[np.ndarray, "parts D R"]]:
     """The least cost among some symbols at each position, and which symbol has it."""
     if len(symbols) == 1:
-        one = cost[..., symbols[0]]
-        return one, np.broadcast_to(symbols[0], one.shape)
+        only = cost[..., symbols[0]]
+        return only, np.broadcast_to(symbols[0], only.shape)
     at = cost[..., symbols].argmin(axis=-1)
-    found = symbols[at]
-    return np.take_along_axis(cost, found[..., None], axis=-1)[..., 0], found
+    cheapest = symbols[at]
+    return np.take_along_axis(cost, cheapest[..., None], axis=-1)[..., 0], cheapest
 
 
 def intervals(answers: Sequence[bool], *, wanted: bool) -> list[tuple[int, int]]:

@@ -105,7 +105,7 @@ class CountProperty(Property):
     def automaton(self, length: int) -> Automaton:
         """The automaton that counts."""
         read = len(self.reads(length))
-        moves = np.array([[min(state + one, read) for one in self.kind] for state in range(read + 1)])
+        moves = np.array([[min(state + counts, read) for counts in self.kind] for state in range(read + 1)])
         return Automaton(moves, 0, np.array([self.decide(count, read) for count in range(read + 1)]))
 
     def at(self, length: int) -> AtLength:
@@ -225,7 +225,7 @@ class Restricted(Property):
         return self._both(length)[0]
 
     def _both(self, length: int) -> tuple[Automaton, Bool[np.ndarray, "S"]]:
-        stated, domain = (_on_all(one, length) for one in (self.stated, self.domain))
+        stated, domain = (_on_all(part, length) for part in (self.stated, self.domain))
         both, pairs = product(stated, domain)
         accepting = stated.accepting[pairs[:, 0]]
         return Automaton(both.moves, both.start, accepting), domain.accepting[pairs[:, 1]]

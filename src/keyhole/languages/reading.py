@@ -48,11 +48,11 @@ def read_property(text: str, alphabet: Alphabet) -> Property | None:
 def read_automaton(path: Path, alphabet: Alphabet) -> Automaton:
     """A complete deterministic automaton from JSON: {"start": 0, "accepting": [1], "moves": [{"a": 1, "b": 0}, …]}."""
     try:
-        found: Any = json.loads(path.read_bytes())
+        described: Any = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise FormulaError(f"The automaton {str(path)!r} cannot be read: {error}.") from error
     try:
-        moves, accepting, start = found["moves"], found["accepting"], found["start"]
+        moves, accepting, start = described["moves"], described["accepting"], described["start"]
         if not 1 <= len(moves) <= MOST_STATES:
             raise FormulaError(f"The automaton {str(path)!r} has {len(moves)} states; 1 to {MOST_STATES} are taken.")
         table = np.array([[_state(row[symbol]) for symbol in alphabet] for row in moves])
@@ -95,9 +95,9 @@ def _equal(alphabet: Alphabet, text: str, *names: str) -> Property:
 def _end(alphabet: Alphabet, text: str, which: str, names: str) -> Property:
     kind = _kind(names, alphabet, text)
     if which == "last":
-        accepted = Automaton(np.array([[int(one) for one in kind]] * 2), 0, np.array([False, True]))
+        accepted = Automaton(np.array([[int(belongs) for belongs in kind]] * 2), 0, np.array([False, True]))
     else:
-        moves = [[1 if one else 2 for one in kind], [1] * len(kind), [2] * len(kind)]
+        moves = [[1 if belongs else 2 for belongs in kind], [1] * len(kind), [2] * len(kind)]
         accepted = Automaton(np.array(moves), 0, np.array([False, True, False]))
     return RegularProperty(alphabet, accepted)
 

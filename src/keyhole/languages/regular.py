@@ -73,11 +73,11 @@ def either(*options: Expression) -> Expression:
     flat: set[Expression] = set()
     symbols: frozenset[int] = frozenset()
     for option in options:
-        for one in option.options if isinstance(option, Either) else (option,):
-            if isinstance(one, Symbols):
-                symbols |= one.some
+        for choice in option.options if isinstance(option, Either) else (option,):
+            if isinstance(choice, Symbols):
+                symbols |= choice.some
             else:
-                flat.add(one)
+                flat.add(choice)
     if symbols:
         flat.add(Symbols(symbols))
     if not flat:
@@ -174,10 +174,10 @@ class _Parser:
         self.text, self.alphabet, self.at = text, alphabet, 0
 
     def read(self) -> Expression:
-        found = self._either()
+        expression = self._either()
         if self.at < len(self.text):
             self._refuse(f"{self.text[self.at]!r} has no partner")
-        return found
+        return expression
 
     def _either(self) -> Expression:
         options = [self._sequence()]
@@ -189,25 +189,25 @@ class _Parser:
         parts: list[Expression] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
             parts.append(self._repeated())
-        found: Expression = EMPTY
+        expression: Expression = EMPTY
         for part in reversed(parts):
-            found = sequence(part, found)
-        return found
+            expression = sequence(part, expression)
+        return expression
 
     def _repeated(self) -> Expression:
-        found = self._atom()
+        expression = self._atom()
         while self.at < len(self.text) and self.text[self.at] in "*+?{":
             mark = self.text[self.at]
             self.at += 1
             if mark == "*":
-                found = repeat(found)
+                expression = repeat(expression)
             elif mark == "+":
-                found = sequence(found, repeat(found))
+                expression = sequence(expression, repeat(expression))
             elif mark == "?":
-                found = either(EMPTY, found)
+                expression = either(EMPTY, expression)
             else:
-                found = self._counted(found)
-        return found
+                expression = self._counted(expression)
+        return expression
 
     def _counted(self, inner: Expression) -> Expression:
         end = self.text.find("}", self.at)
@@ -218,19 +218,19 @@ class _Parser:
         low, high = int(least), int(most) if most else int(least)
         if low > high or high > MOST_COPIES:
             self._refuse(f"{{{least},{most}}} must count upwards, to {MOST_COPIES} at most")
-        found: Expression = repeat(inner) if comma and not most else EMPTY
+        expression: Expression = repeat(inner) if comma and not most else EMPTY
         for _ in range(high - low):
-            found = either(EMPTY, sequence(inner, found))
+            expression = either(EMPTY, sequence(inner, expression))
         for _ in range(low):
-            found = sequence(inner, found)
-        return found
+            expression = sequence(inner, expression)
+        return expression
 
     def _atom(self) -> Expression:
         if self._take("("):
-            found = self._either()
+            expression = self._either()
             if not self._take(")"):
                 self._refuse("a bracket ( is not closed")
-            return found
+            return expression
         if self._take("["):
             return self._some()
         if self._take("."):
@@ -247,13 +247,13 @@ class _Parser:
     def _symbol(self) -> int:
         if self.at >= len(self.text):
             self._refuse("it ends where a symbol is needed")
-        found = self.text[self.at]
-        if found in SPECIAL:
-            self._refuse(f"{found!r} stands where a symbol is needed")
-        if found not in self.alphabet:
-            self._refuse(f"{found!r} is not in the alphabet {', '.join(self.alphabet)}")
+        symbol = self.text[self.at]
+        if symbol in SPECIAL:
+            self._refuse(f"{symbol!r} stands where a symbol is needed")
+        if symbol not in self.alphabet:
+            self._refuse(f"{symbol!r} is not in the alphabet {', '.join(self.alphabet)}")
         self.at += 1
-        return self.alphabet.index(found)
+        return self.alphabet.index(symbol)
 
     def _take(self, mark: str) -> bool:
         if self.at < len(self.text) and self.text[self.at] == mark:

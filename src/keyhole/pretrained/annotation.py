@@ -39,7 +39,7 @@ def read_conllu(path: str | Path) -> tuple[Sentence, ...]:
         text = read_text(Path(path))
     except OSError as error:
         raise DataError(f"The treebank {str(path)!r} cannot be read: {error.strerror or error}.") from error
-    found = []
+    sentences = []
     for number, block in enumerate(text.replace("\r\n", "\n").split("\n\n"), 1):
         lines = [line.split("\t") for line in block.split("\n") if line.strip() and not line.startswith("#")]
         words = [line for line in lines if line[0].isdigit()]
@@ -54,10 +54,10 @@ def read_conllu(path: str | Path) -> tuple[Sentence, ...]:
         heads = tuple(int(line[6]) - 1 for line in words)
         if max(heads) >= len(words):
             raise DataError(f"Sentence {number} of {str(path)!r} has the head {max(heads) + 1} and {len(words)} words.")
-        found.append(Sentence(tuple(line[1] for line in words), heads, tuple(line[7] for line in words)))
-    if not found:
+        sentences.append(Sentence(tuple(line[1] for line in words), heads, tuple(line[7] for line in words)))
+    if not sentences:
         raise DataError(f"{str(path)!r} has no sentence; give a CoNLL-U file.")
-    return tuple(found)
+    return tuple(sentences)
 
 
 @dataclass(frozen=True, eq=False)

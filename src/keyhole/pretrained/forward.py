@@ -80,13 +80,14 @@ class Prepared:
         part = self.checkpoint.embedding
         if part.tokens is None:
             raise DataError(f"{self.checkpoint.source} reads no tokens: it has a map of features; give those.")
-        found = np.asarray(tokens)
-        if found.ndim != 1 or not len(found) or found.min() < 0 or found.max() >= len(part.tokens):
+        numbers = np.asarray(tokens)
+        if numbers.ndim != 1 or not len(numbers) or numbers.min() < 0 or numbers.max() >= len(part.tokens):
+            ends = f"from {numbers.min()} to {numbers.max()}" if numbers.size else "that are none"
             raise DataError(
-                f"Tokens from {found.min() if found.size else '?'} to {found.max() if found.size else '?'} were given, "
-                f"and {self.checkpoint.source} knows those from 0 to {len(part.tokens) - 1}; use its own tokenizer."
+                f"Tokens {ends} were given, and {self.checkpoint.source} knows those from 0 to {len(part.tokens) - 1}; "
+                "use its own tokenizer."
             )
-        rows = part.tokens[found]
+        rows = part.tokens[numbers]
         return self._placed(rows if part.segments is None else rows + part.segments[0], part, positions)
 
     def embed_features(

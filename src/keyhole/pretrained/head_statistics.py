@@ -61,18 +61,18 @@ class HeadUse:
 
     def mean(self, statistic: str, *, sinks: bool) -> Float[np.ndarray, "layers heads"]:
         """A statistic averaged over the inputs that have it."""
-        found = (self.kept if sinks else self.without)[..., NAMES.index(statistic)]
-        there = ~np.isnan(found)
+        values = (self.kept if sinks else self.without)[..., NAMES.index(statistic)]
+        there = ~np.isnan(values)
         counted = there.sum(axis=0)
-        total = np.where(there, found, 0.0).sum(axis=0)
+        total = np.where(there, values, 0.0).sum(axis=0)
         return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)
 
     def spread(self, statistic: str, *, sinks: bool) -> tuple[np.ndarray, np.ndarray]:
         """Its 5 % and 95 % quantiles over inputs."""
-        found = (self.kept if sinks else self.without)[..., NAMES.index(statistic)]
-        low, high = np.full(found.shape[1:], np.nan), np.full(found.shape[1:], np.nan)
-        for at in np.ndindex(found.shape[1:]):
-            there = found[(slice(None), *at)]
+        values = (self.kept if sinks else self.without)[..., NAMES.index(statistic)]
+        low, high = np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
+        for at in np.ndindex(values.shape[1:]):
+            there = values[(slice(None), *at)]
             there = there[~np.isnan(there)]
             if len(there):
                 low[at], high[at] = np.quantile(there, (0.05, 0.95))
@@ -83,15 +83,15 @@ class HeadUse:
         sink = self.mean("sink", sinks=True)
         entropy, share = self.mean("entropy", sinks=False), self.mean("share", sinks=False)
         near = np.sum([self.mean(name, sinks=False) for name in ("self", "previous", "next")], axis=0)
-        found = []
+        rows = []
         for layer in range(sink.shape[0]):
             row = []
             for head in range(sink.shape[1]):
                 at = layer, head
                 rest = verdict(float(entropy[at]), float(share[at]), float(near[at]) if self.ordered else 0.0)
                 row.append(("sink" if sink[at] >= SINK else rest, rest))
-            found.append(tuple(row))
-        return tuple(found)
+            rows.append(tuple(row))
+        return tuple(rows)
 
 
 def verdict(entropy: float, share: float, near: float) -> str:
@@ -186,19 +186,19 @@ def row_statistics(
         "first": (weights[..., 0], rows),
         "sink": ((weights * sinks[:, None, None, :]).sum(axis=-1), rows),
     }
-    found = [_row_mean(values, where) for values, where in (seen[name] for name in NAMES)]
-    return np.stack(found, axis=-1)
+    means = [_row_mean(values, where) for values, where in (seen[name] for name in NAMES)]
+    return np.stack(means, axis=-1)
 
 
 def _beside(table: np.ndarray, step: int) -> np.ndarray:
     """Entry (t, t + step) of each table, and zero where there is none."""
-    found = np.zeros(table.shape[:-1], dtype=table.dtype)
+    weights = np.zeros(table.shape[:-1], dtype=table.dtype)
     diagonal = np.diagonal(table, offset=step, axis1=-2, axis2=-1)
     if step < 0:
-        found[..., -step:] = diagonal
+        weights[..., -step:] = diagonal
     else:
-        found[..., : found.shape[-1] - step] = diagonal
-    return found
+        weights[..., : weights.shape[-1] - step] = diagonal
+    return weights
 
 
 def _row_mean(values: np.ndarray, rows: np.ndarray) -> np.ndarray:

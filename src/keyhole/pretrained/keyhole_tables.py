@@ -131,7 +131,7 @@ def load_tabulated(stored: StoredModel) -> Tabulated:
             arrays.get("readout.bias"),
             _norm_in(arrays, "final_norm", described["final_norm"]),
         )
-        heads = tuple(_head_in(arrays, f"heads.{i}", told) for i, told in enumerate(described["heads"]))
+        heads = tuple(_head_in(arrays, f"heads.{i}", part) for i, part in enumerate(described["heads"]))
         listed = described["positions"]
         positions = None if listed is None else tuple(int(place) for place in listed)
         return Tabulated(int(described["context"]), heads, arrays["stream"], wiring, readout, positions)
@@ -189,29 +189,29 @@ def _records(described: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
 
 def _require_arrays(described: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
     """Refuse a file without an array that is spoken of, with one that is not, or with a number that is not finite."""
-    told = described.get("arrays", {name: list(array.shape) for name, array in arrays.items()})
-    if not isinstance(told, Mapping):
+    stated = described.get("arrays", {name: list(array.shape) for name, array in arrays.items()})
+    if not isinstance(stated, Mapping):
         raise CheckpointError(
-            f"The description's arrays are {_short(told)}, and no record of names and shapes. {AGAIN}"
+            f"The description's arrays are {_short(stated)}, and no record of names and shapes. {AGAIN}"
         )
     fed = described["feedforward"] or {"inner": False, "outer": False}
     maps = [name for name in AFFINE if {**described, **fed}[name]]
     norms = [name for name in NORMS if described[name] is not None]
     needed = {"stream", *(f"heads.{index}.{part}" for index in range(len(described["heads"])) for part in HEAD)}
     needed |= {f"{name}.weight" for name in maps} | {f"{name}.gain" for name in norms}
-    lacking = sorted((needed | set(told)) - set(arrays))
+    lacking = sorted((needed | set(stated)) - set(arrays))
     if lacking:
         raise CheckpointError(
             f"The file lacks what a model needs: its description speaks of {lacking[0]}, which is not there. {AGAIN}"
         )
     known = needed | {f"{name}.bias" for name in (*maps, *norms)}
-    unknown = sorted(set(arrays) - (known & set(told)))
+    unknown = sorted(set(arrays) - (known & set(stated)))
     if unknown:
         raise CheckpointError(f"The file has {unknown[0]}, and its description speaks of no such array. {AGAIN}")
     for name, array in arrays.items():
-        if told[name] != list(array.shape):
+        if stated[name] != list(array.shape):
             raise CheckpointError(
-                f"The file's {name} has shape {list(array.shape)}, and its description says {_short(told[name])}. "
+                f"The file's {name} has shape {list(array.shape)}, and its description says {_short(stated[name])}. "
                 f"{AGAIN}"
             )
         if not np.isfinite(array).all():

@@ -74,8 +74,8 @@ def head_norms(checkpoint: Checkpoint, *, seed: int = 0, watch: Watch = ignore) 
     W_V and W_O of a head, so that their Frobenius norms and the law of their entries stay. Layers that share their
     weights are counted once.
     """
-    told = checkpoint.config.get("initializer_range")
-    deviation = float(told) if isinstance(told, float) and 0 < told < 1e6 else INITIAL
+    stated = checkpoint.config.get("initializer_range")
+    deviation = float(stated) if isinstance(stated, float) and 0 < stated < 1e6 else INITIAL
     rng = np.random.default_rng(seed)
     trained, drawn, shuffled = [], [], []
     layers = checkpoint.distinct_layers

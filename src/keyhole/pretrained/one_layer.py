@@ -136,11 +136,11 @@ def logit_difference(
                 f"The model has {out.outputs} logits, counted from 0; there is none numbered {token}."
             )
     weight, bias = np.asarray(out.weight), np.zeros(out.outputs) if out.bias is None else np.asarray(out.bias)
-    one = weight[:, _tokens(wanted)].mean(axis=1), bias[_tokens(wanted)].mean()
+    winning = weight[:, _tokens(wanted)].mean(axis=1), bias[_tokens(wanted)].mean()
     if rival is None:
-        return np.ascontiguousarray(one[0]), float(one[1])
+        return np.ascontiguousarray(winning[0]), float(winning[1])
     other = weight[:, _tokens(rival)].mean(axis=1), bias[_tokens(rival)].mean()
-    return np.ascontiguousarray(one[0] - other[0]), float(one[1] - other[1])
+    return np.ascontiguousarray(winning[0] - other[0]), float(winning[1] - other[1])
 
 
 def _tokens(which: int | Sequence[int]) -> list[int]:

@@ -145,9 +145,9 @@ def _report(reason: str | None, together: float | None, alone: float | None, bef
     if reason is not None or together is None:
         return OrderReport(reason or UNKNOWN, None, None, before, inputs)
     if together > ROUNDING:
-        told = "not equivariant: rows moved with their positions change"
+        verdict = "not equivariant: rows moved with their positions change"
     elif alone is None:
-        told = "equivariant to rounding"
+        verdict = "equivariant to rounding"
     else:
-        told = "equivariant to rounding; order matters through positions alone"
-    return OrderReport(told, together, alone, before, inputs)
+        verdict = "equivariant to rounding; order matters through positions alone"
+    return OrderReport(verdict, together, alone, before, inputs)

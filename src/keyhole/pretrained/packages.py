@@ -43,12 +43,12 @@ def packaged_folder(name: str) -> Path:
     """The folder of a packaged model; where it is not installed, the command that brings it is said."""
     model = PACKAGED[name]
     try:
-        found = Path(str(distribution(model.package).locate_file(model.folder)))
+        folder = Path(str(distribution(model.package).locate_file(model.folder)))
     except PackageNotFoundError as error:
         raise MissingError(_fetch(model, "is not installed")) from error
-    if not found.is_dir():
+    if not folder.is_dir():
         raise MissingError(_fetch(model, f"is installed without {model.folder}"))
-    return found
+    return folder
 
 
 def _fetch(model: PackagedModel, so: str) -> str:

@@ -68,13 +68,13 @@ def require_agreement(model: Model, probes: Any, readout: Float[np.ndarray, "out
         rounding = 0.0 if len(readout) == 1 else _rounding(readout, terms)
         scale = float(np.abs(terms) @ np.abs(readout[-1] - (readout[0] if len(readout) == 2 else 0.0)))
         allowance = TOLERANCE * scale + rounding
-        found = float(np.asarray(model.readout(row)))
-        _require_near(f"On probe {index}", found, float(wanted), allowance)
+        output = float(np.asarray(model.readout(row)))
+        _require_near(f"On probe {index}", output, float(wanted), allowance)
         if read.logits is not None:
             for which, (logit, weights) in enumerate(zip(read.logits[index], readout, strict=True)):
                 own = TOLERANCE * float(np.abs(terms) @ np.abs(weights))
                 _require_near(f"On probe {index}, of logit {which},", float(terms @ weights), float(logit), own)
-        worst = max(worst, TOLERANCE * abs(found - float(wanted)) / allowance if allowance else 0.0)
+        worst = max(worst, TOLERANCE * abs(output - float(wanted)) / allowance if allowance else 0.0)
         allowed, rounded = max(allowed, allowance), max(rounded, rounding)
     return Agreement(len(read.inputs), worst, len(readout), _untested(read, allowed, rounded))
 

@@ -235,10 +235,10 @@ def _require_biases(tensors: Mapping[str, np.ndarray], prefix: str) -> None:
 
 
 def _require_description(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]) -> None:
-    found = described.get("architecture")
-    if found != ARCHITECTURE:
+    architecture = described.get("architecture")
+    if architecture != ARCHITECTURE:
         raise CheckpointError(
-            f"The description names the architecture {found!r}, which is not known; only {ARCHITECTURE} is read."
+            f"The description names the architecture {architecture!r}, which is not known; only {ARCHITECTURE} is read."
         )
     names, eps, heads = described.get("names", {}), described.get("layer_norm_eps", EPSILON), described.get("nhead")
     known, context = isinstance(names, Mapping), described.get("context")

@@ -52,14 +52,14 @@ class OutsideModel:
         tokens = torch.from_numpy(rows[..., 0].astype(np.int64))
         mask = torch.ones_like(tokens) if visible is None else torch.from_numpy(visible.astype(np.int64))
         with torch.no_grad():
-            told = self.model(input_ids=tokens, attention_mask=mask, output_attentions=True)
-        maps = told.attentions
+            outputs = self.model(input_ids=tokens, attention_mask=mask, output_attentions=True)
+        maps = outputs.attentions
         if not maps or any(each is None for each in maps):
             raise CheckpointError(f"{self.checkpoint.source}: transformers gives no attention maps of this model.")
         for index, each in enumerate(maps):
             if look is not None:
                 look(index, each.numpy())
-        return np.asarray(told.last_hidden_state.numpy())
+        return np.asarray(outputs.last_hidden_state.numpy())
 
 
 def outside_model(source: str | Path) -> OutsideModel:
@@ -100,20 +100,20 @@ def redrawn(model: OutsideModel, seed: int) -> OutsideModel:
 
 def _described(model: Any, source: str) -> OutsideModel:
     """The model with what its configuration and a trial input say of it."""
-    found: list[np.ndarray] = []
+    matrices: list[np.ndarray] = []
     width = int(getattr(model.config, "hidden_size", 0) or 0)
     unknown = OutsideCheckpoint(source, str(model.config.model_type), Sizes(0, 0, 0, width, 0, 0), causal=False)
     trial = OutsideModel(unknown, model)
-    trial.run(trial.embed(np.arange(4))[None], look=lambda _, maps: found.append(maps))
-    heads = found[0].shape[1]
-    if any(maps.shape != found[0].shape or maps.shape[-1] != 4 for maps in found):
+    trial.run(trial.embed(np.arange(4))[None], look=lambda _, maps: matrices.append(maps))
+    heads = matrices[0].shape[1]
+    if any(maps.shape != matrices[0].shape or maps.shape[-1] != 4 for maps in matrices):
         raise CheckpointError(
             f"{source}: layers differ in their heads, or maps are not square; keyhole reads none such."
         )
     each = width // heads if heads else 0
-    sizes = Sizes(len(found), heads, heads, width, each, each)
+    sizes = Sizes(len(matrices), heads, heads, width, each, each)
     above = ~np.tri(4, dtype=bool)
-    causal = all(not maps[..., above].any() for maps in found)
+    causal = all(not maps[..., above].any() for maps in matrices)
     return OutsideModel(
         OutsideCheckpoint(source, f"{model.config.model_type}, run by transformers", sizes, causal), model
     )

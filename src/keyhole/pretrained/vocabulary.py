@@ -39,9 +39,9 @@ def read_vocabulary(source: str | Path) -> Vocabulary:
     for name, reader in (("vocab.json", _flat), ("tokenizer.json", _nested), ("vocab.txt", _lines)):
         path = folder / name
         if path.is_file() and path.stat().st_size <= LARGEST_FILE:
-            found = reader(path)
-            if found:
-                return Vocabulary(found)
+            vocabulary = reader(path)
+            if vocabulary:
+                return Vocabulary(vocabulary)
     return Vocabulary({})
 
 
@@ -50,10 +50,10 @@ def _flat(path: Path) -> dict[str, int]:
 
 
 def _nested(path: Path) -> dict[str, int]:
-    found = _json(path)
-    model = found.get("model") if isinstance(found, dict) else None
+    content = _json(path)
+    model = content.get("model") if isinstance(content, dict) else None
     names = _numbered(model.get("vocab") if isinstance(model, dict) else None)
-    added = found.get("added_tokens") if isinstance(found, dict) else None
+    added = content.get("added_tokens") if isinstance(content, dict) else None
     for token in added if isinstance(added, list) else []:
         if isinstance(token, dict) and isinstance(token.get("content"), str) and type(token.get("id")) is int:
             names[token["content"]] = token["id"]

@@ -105,14 +105,14 @@ def fit_from_scratch(counts: Float[Any, "n V"], labels: Float[Any, "n m"]) -> An
         return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        found, weights = law(parameters, counts), labels.sum(axis=1, keepdims=True)
-        missed = found * weights - labels
+        minimum, weights = law(parameters, counts), labels.sum(axis=1, keepdims=True)
+        missed = minimum * weights - labels
         penalty = np.concatenate([PENALTY * parameters[: letters * m], np.zeros(m)])
         slope = np.concatenate([(counts.T @ missed).ravel(), missed.sum(axis=0)]) + penalty
-        return -float((labels * np.log(np.maximum(found, 1e-300))).sum()) + float(penalty @ parameters) / 2, slope
+        return -float((labels * np.log(np.maximum(minimum, 1e-300))).sum()) + float(penalty @ parameters) / 2, slope
 
-    found = minimise(loss, np.zeros((1, (letters + 1) * m)))
-    return lambda some: law(found.parameters, some)
+    minimum = minimise(loss, np.zeros((1, (letters + 1) * m)))
+    return lambda some: law(minimum.parameters, some)
 
 
 def fit_head(rows: Float[Any, "n width"], answers: Float[Any, "n k"]) -> Any:

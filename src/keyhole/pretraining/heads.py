@@ -113,8 +113,8 @@ class PrototypeHead:
         size = m * (letters + 1 + kinds)
         starts = self.spread * rng.normal(size=(self.starts, size))
         starts[:, : m * letters] /= max(1.0, float(counts.sum(axis=1).max()) ** 0.5)
-        found = minimise(lambda at: prototype_loss(at, counts, targets, m), starts)
-        return lambda some: prototype_law(found.parameters, some, kinds, m)[0]
+        minimum = minimise(lambda at: prototype_loss(at, counts, targets, m), starts)
+        return lambda some: prototype_law(minimum.parameters, some, kinds, m)[0]
 
 
 def prototype_law(

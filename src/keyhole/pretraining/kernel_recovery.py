@@ -83,15 +83,15 @@ class KernelRecovery:
         _, drawn, learning, fresh = spec.seeds()
         tokens = self.model.sample(samples_of(spec), spec.context, np.random.default_rng(drawn)).tokens
         starts = head.spread * np.random.default_rng(learning).normal(size=(head.starts, 2))
-        found = minimise(lambda at: kernel_loss(at, tokens)[:2], starts)
-        errors, spread = found.parameters - self.truth, standard_errors(self, spec.context) / samples_of(spec) ** 0.5
+        minimum = minimise(lambda at: kernel_loss(at, tokens)[:2], starts)
+        errors, spread = minimum.parameters - self.truth, standard_errors(self, spec.context) / samples_of(spec) ** 0.5
         numbers = {f"{name}_error": float(error) for name, error in zip(NAMES, errors, strict=True)}
-        numbers |= {f"{name}_standard_error": float(one) for name, one in zip(NAMES, spread, strict=True)}
+        numbers |= {f"{name}_standard_error": float(deviation) for name, deviation in zip(NAMES, spread, strict=True)}
         unseen = self.model.sample(JUDGED, spec.context, np.random.default_rng(fresh)).tokens
-        reached, best = (kernel_loss(at, unseen)[0] for at in (found.parameters, self.truth))
+        reached, best = (kernel_loss(at, unseen)[0] for at in (minimum.parameters, self.truth))
         blind = float(np.square(unseen[:, -1, 3:]).sum(axis=1).mean()) / 2
         share = 1 - (reached - best) / (blind - best)
-        return result(began, share, fitted=True, steps=found.steps, words=self.name, numbers=numbers)
+        return result(began, share, fitted=True, steps=minimum.steps, words=self.name, numbers=numbers)
 
 
 def kernel_loss(

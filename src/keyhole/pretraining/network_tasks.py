@@ -110,7 +110,7 @@ class NetworkTask:
             found = self.judge(course[-1], length, np.random.default_rng([length, *fresh.generate_state(2)]))
             numbers |= {f"{name}@{length}": value for name, value in found.items()}
         if isinstance(model, FiniteModel):
-            names = ("untrained", *(f"step{one}" for one in range(1, len(course) - 1)), "trained")
+            names = ("untrained", *(f"step{number}" for number in range(1, len(course) - 1)), "trained")
             for name, network in zip(names, course, strict=True):
                 numbers |= {
                     f"{name}_{key}": value for key, value in self.look(network, np.random.default_rng(fresh)).items()
@@ -148,9 +148,9 @@ class NetworkTask:
         if isinstance(model, FiniteModel):
             tokens, weights = _sequences(model, length, rng, ordered=network.settings.network == "positions")
             answers = model.posterior(tokens) @ (model.emission.T if masked else np.eye(len(model.prior)))
-            found = network.predict(np.eye(model.letters, dtype=np.float32)[tokens])
+            predicted = network.predict(np.eye(model.letters, dtype=np.float32)[tokens])
             logs = np.log(np.maximum(answers, TINY))
-            excess = float(weights @ (answers * (logs - np.log(np.maximum(found, TINY)))).sum(axis=1))
+            excess = float(weights @ (answers * (logs - np.log(np.maximum(predicted, TINY)))).sum(axis=1))
             risk = -float(weights @ (answers * logs).sum(axis=1))
             blind = model.emission @ model.prior if masked else model.prior
             gain = -float((blind * np.log(np.maximum(blind, TINY))).sum()) - risk
@@ -171,16 +171,16 @@ class NetworkTask:
         there = np.arange(tokens.shape[1])[None, :] < lengths[:, None]
         logs = (model.log_likelihood(tokens) * there[:, :, None]).sum(axis=1) + np.log(model.prior)
         posterior = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
-        found: dict[str, float] = {}
+        distances: dict[str, float] = {}
         for layer, state in enumerate(network.states(np.eye(model.letters, dtype=np.float32)[tokens], lengths), 1):
             reading = linear_probe(state.astype(float), posterior / posterior.sum(axis=1, keepdims=True), rng=rng)
-            found |= {
+            distances |= {
                 f"probe{layer}": reading.divergence,
                 f"probe{layer}_error": reading.standard_error,
                 f"shuffled{layer}": reading.shuffled,
                 "ignorant": reading.ignorant,
             }
-        return found
+        return distances
 
 
 def drawn_at(length: int) -> int:

@@ -105,8 +105,8 @@ def split_risk(
     if n < 1 or repeats < 2:
         raise ArgumentError(f"{repeats} training sets of {n} sequences were asked for; use at least 2 of at least 1.")
     task = RiskParts(tuple(map(tuple, truth.emission.tolist())), tuple(truth.prior.tolist()), block)
-    made = [task.make(RunSpec(task, head, length, n, one)).numbers for one in range(seed, seed + repeats)]
-    parts = {name: np.array([one[name] for one in made]) for name in made[0]}
+    made = [task.make(RunSpec(task, head, length, n, each)).numbers for each in range(seed, seed + repeats)]
+    parts = {name: np.array([each[name] for each in made]) for name in made[0]}
     generalization, optimisation, excess = (_mean(parts[name]) for name in ("generalization", "optimisation", "excess"))
     return RiskSplit(made[0]["bayes_loss"], made[0]["approximation"], generalization, optimisation, excess)
 

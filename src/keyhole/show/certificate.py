@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
-from keyhole.decimals import at_most, chance, margin
+from keyhole.decimals import at_most, chance, margin, percent
 from keyhole.show.document import Document, Paragraphs
 from keyhole.show.folding import abbreviate
 
@@ -58,7 +58,7 @@ def _function(record: Record) -> Rows:
     if record["function"] is None:
         return [("function", [f"none found: {record['reason']}"])]
     about = "the model" if record["repair"] is None else "the model as given"
-    share = f"agrees with {about} on {record['agreement']:.2%} of {record['agreement_inputs']:,} inputs"
+    share = f"agrees with {about} on {percent(record['agreement'], 2)} of {record['agreement_inputs']:,} inputs"
     reads = f"reads {len(record['positions'])} of {record['context']} positions; {share}"
     return [("function", [record["function"]]), ("", [reads])]
 
@@ -70,7 +70,7 @@ def _status(record: Record) -> list[str]:
     if record["status"] == "PROVED" and record["margin"] is not None and known:
         return [
             f"PROVED equal to {record['function']} on {everywhere}, margin {margin(record['margin'])}",
-            f"({record['rule']}; this does not say that the function is the target)",
+            f"({record['rule']}; whether the function is the intended one is not asked here)",
         ]
     if record["status"] == "COUNTEREXAMPLE" and record["counterexample"] is not None and known:
         model = f"the model says {record['model_answer']} (output {record['output']:.3g})"
@@ -124,9 +124,7 @@ def _sample(record: Record) -> Rows:
     if record["samples"] is not None:
         rows += [("sample", [_sample_sentence(record)]), ("error", [_error(record)]), ("trivial", [_trivial(record)])]
     elif record["function"] is not None:
-        rows.append(
-            ("error", ["nothing can be promised without the training set; give the data that the model was trained on"])
-        )
+        rows.append(("error", ["no bound without the training set; give the data that the model was trained on"]))
     if record["held_out_bound"] is not None:
         rows.append(("held out", [_held_out(record)]))
     if record["no_network"] is not None:

@@ -150,9 +150,12 @@ def javascript() -> str:
 def _spans(figure: Figure) -> tuple[Span, Span]:
     """The ends of both axes, where logarithmic, over all that is drawn on them."""
     layers = (figure, *figure.over)
-    across = (row[one.x.column] for one in layers for row in one.rows)
+    across = (row[layer.x.column] for layer in layers for row in layer.rows)
     up = (
-        row[column] for one in layers for column in filter(None, (one.y.column, one.low, one.high)) for row in one.rows
+        row[column]
+        for layer in layers
+        for column in filter(None, (layer.y.column, layer.low, layer.high))
+        for row in layer.rows
     )
     return (
         padded_span(across, WIDTH, PADDING) if figure.x.scale == "log" else None,

@@ -67,8 +67,8 @@ def _table(record: Record, matrix: str) -> Document:
     for layer in record["distinct_layers"]:
         heads = [head for head in record["heads"] if head["layer"] == layer]
         for what, kind, pick in ROWS:
-            found = [_short(pick(head[kind][f"{matrix}-{name}"] for head in heads)) for name in NAMES]
-            rows.append((str(layer + 1) if what == "trained" else "", what, *found))
+            numbers = [_short(pick(head[kind][f"{matrix}-{name}"] for head in heads)) for name in NAMES]
+            rows.append((str(layer + 1) if what == "trained" else "", what, *numbers))
     return (Gap(), Heading(HEADINGS[matrix]), Grid(columns, rows))
 
 
@@ -116,8 +116,8 @@ def _series(record: Record) -> Document:
         )
         for number, moment in enumerate(record["series"], 1)
     ]
-    told = "medians over layers of medians over heads; moved: ‖W − W₁‖_F/‖W₁‖_F from the first checkpoint"
-    return (Gap(), Heading("series"), Grid(columns, rows), Lines(told))
+    note = "medians over layers of medians over heads; moved: ‖W − W₁‖_F/‖W₁‖_F from the first checkpoint"
+    return (Gap(), Heading("series"), Grid(columns, rows), Lines(note))
 
 
 def _unused(record: Record) -> Document:

@@ -8,6 +8,10 @@ from keyhole.show.document import Column, Document, Element, Gap, Grid, Heading,
 Record = Mapping[str, Any]
 
 TONES: dict[str, Tone] = {"holds": "good", "holds with a caveat": "mild", "fails here": "bad"}
+KINDS = (
+    "measurement, replication: it could have come out otherwise. identity, inequality: it has a proof, and fails only "
+    "by a mistake in the code"
+)
 COLUMNS = (
     Column("claim", gap=1),
     Column("kind", gap=1),
@@ -22,7 +26,7 @@ def findings_document(findings: Sequence[Record]) -> Document:
         (finding["claim"]["id"], finding["claim"]["kind"], finding["outcome"]["verdict"], f"{finding['seconds']:.1f}")
         for finding in sorted(findings, key=lambda finding: bool(finding["proved"]))
     ]
-    return (Grid(COLUMNS, rows),)
+    return (Grid(COLUMNS, rows), Lines(KINDS))
 
 
 def claims_document(record: Record) -> Document:
@@ -33,7 +37,7 @@ def claims_document(record: Record) -> Document:
             Heading(claim["id"]),
             Lines(f"    {claim['title']} ({claim['kind']})", hang=0),
             Lines(f"    predicts: {claim['prediction']}", hang=0),
-            Lines(f"    could fail: {claim['could_fail']}", hang=0),
+            Lines(f"    would make it fail: {claim['could_fail']}", hang=0),
             Gap(),
         ]
     not_covered = (Lines(f"    {name}: {why}", hang=0) for name, why in record["not_covered"])

@@ -9,34 +9,66 @@ from keyhole.show.folding import shorten
 
 Record = Mapping[str, Any]
 
-RIVALS = "(P_∞: path norm; R: spread of the scores; after each rival's name its P_∞ and its number of units)"
+COMPARED = (
+    "(P_∞: path norm. R: how much the score of a position depends on its symbol; 0 if not stated. The bound of "
+    "Theorem T grows with both; unless asked otherwise, the construction with the smallest bound is taken. A: a "
+    "coordinate for each position and symbol; B: token plus position; B′: a head for each position; V: veto, one false "
+    "literal takes the attention; L: the least P_∞.)"
+)
+TARGETS = {"signs": ("1 or −1", "0"), "bits": ("1 or 0", "0.5")}  # the two outputs, and the threshold between them
+NORMS = {  # the names of the record, in words
+    "score_frobenius": "M, Frobenius",
+    "score_21": "M, by columns",
+    "score_transposed_21": "M, by rows",
+    "value_spectral": "W_V, spectral",
+    "value_21": "W_V, by columns",
+    "value_frobenius": "W_V, Frobenius",
+    "readout": "read-out, ℓ2",
+    "path": "path norm P",
+    "path_inf": "path norm P_∞",
+}
+RELATIONS = {"=": "exactly", "≤": "at most", "≥": "at least"}
+MEASURED = (
+    "M is the score matrix, W_V the value matrix; by columns: the sum of the lengths of the columns. Beside a norm "
+    "stands what the theorem of the construction says of it."
+)
+FORMATS = "whether every sign stays right in floating point; a / b: numbers stored in a, sums made in b"
 DIGITS = 17  # enough to tell any two doubles apart
 
 
 def compiled_document(record: Record) -> Document:
     """What was made and what was shown of it."""
     context = record["context"]
-    size = f"{_count(record['heads'], 'head')}, {_count(record['width'], 'unit')}, dimension {record['dimension']}"
+    width, dimension = _count(record["width"], "hidden unit"), record["dimension"]
+    size = f"{_count(record['heads'], 'head')}, {width}, embedding dimension {dimension}"
     scale = (
-        f"{record['logit_scale']:.6g}; at least {at_least(record['logit_floor'], 6)} is needed at these output norms"
+        f"the logits span {record['logit_scale']:.6g}; a model with this margin and with values and a read-out of "
+        f"these sizes needs a span of at least {at_least(record['logit_floor'], 6)}"
+    )
+    target, threshold = TARGETS[record["output"]]
+    proof = (
+        f"by cases: {record['method']}. The output should be {target}, and is off by at most "
+        f"{at_most(record['error'], 2)}; the margin is its least distance from the threshold, {threshold}"
     )
     rows = [
         ("function", shorten(record["function"])),
         ("context", f"T = {context}"),
         ("construction", shorten(record["why"], 400)),
-        ("", RIVALS),
+        ("", COMPARED),
         ("size", size),
         ("certificate", f"PROVED on all 2^{context} inputs: margin {margin(record['margin'])}"),
-        ("", f"method: {record['method']}; the output is off by at most {at_most(record['error'], 2)}"),
+        ("proof", proof),
         ("leak", f"at most {at_most(record['leak'], 9)} of the attention lies off the relevant positions"),
-        ("logit scale", scale),
+        ("logits", scale),
+        ("norms", MEASURED),
     ]
-    rows += [(name, _norm(value, record["theorem"].get(name))) for name, value in record["norms"].items()]
+    rows += [(NORMS[name], _norm(value, record["theorem"].get(name))) for name, value in record["norms"].items()]
+    rows.append(("formats", FORMATS))
     rows += [
         (name.replace(" stored, ", " / ").removesuffix(" summed"), verdict_words(verdict))
         for name, verdict in record["rounding"].items()
     ]
-    rows.append(("formats assume", record["rounding_assumes"]))
+    rows.append(("assumed", record["rounding_assumes"]))
     return (Facts(rows),)
 
 
@@ -51,8 +83,9 @@ def verdict_words(verdict: Record) -> str:
     if verdict["outcome"] == "refuted":
         return f"refuted: wrong on {verdict['counterexample']}"
     if not verdict["tried"]:
-        return "only tried, on no input: each position has its own logit, and there are too many to add up"
-    return f"only tried: {verdict['tried']} inputs right, output off by up to {at_most(verdict['deviation'] or 0.0)}"
+        return "neither proved nor tried: each position has its own logit, and there are too many to add up"
+    deviation = at_most(verdict["deviation"] or 0.0)
+    return f"not proved: {verdict['tried']} inputs were tried and are right, with an output off by up to {deviation}"
 
 
 def _norm(value: float, stated: Record | None) -> str:
@@ -60,7 +93,7 @@ def _norm(value: float, stated: Record | None) -> str:
     figure = (
         ""
         if stated is None
-        else f"   theorem: {stated['relation']} {_theorem_figure(stated['value'], stated['relation'])}"
+        else f"   theorem: {RELATIONS[stated['relation']]} {_theorem_figure(stated['value'], stated['relation'])}"
     )
     return f"{value:<12.6g}{figure}".rstrip()
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from keyhole.decimals import percent
 from keyhole.show.certificate import certificate_document
 from keyhole.show.document import Column, Document, Element, Gap, Grid, Lines
 
@@ -13,8 +14,11 @@ def curve_document(record: Record) -> Document:
     """The table, the curve of each learner, and what the accuracy takes."""
     share = record["share"]
     elements: list[Element] = [
-        Lines(f"{record['target']} = {record['positive']}: {record['rows']:,} rows of {record['columns']:,} columns"),
-        Lines(f"always answering the same is right on {max(share, 1 - share):.1%} of rows"),
+        Lines(
+            f"predicting {record['target']} = {record['positive']}: {record['rows']:,} rows of "
+            f"{record['columns']:,} columns"
+        ),
+        Lines(f"a constant answer is right on {percent(max(share, 1 - share))} of rows"),
     ]
     for name, curves in record["learners"].items():
         elements += [Gap(), Lines(f"by {name}"), _curve(curves[0], record["confidence"]), *_needed(curves, record)]
@@ -31,7 +35,7 @@ def _curve(curve: Record, confidence: float) -> Element:
         Column(f"{100 * confidence:.4g} % interval"),
     ]
     rows = [
-        (f"{point['rows']:,}", f"{a['value']:.1%}", f"{a['low']:.1%} to {a['high']:.1%}")
+        (f"{point['rows']:,}", percent(a["value"]), f"{percent(a['low'])} to {percent(a['high'])}")
         for point in curve["points"]
         for a in [point["accuracy"]]
     ]
@@ -42,7 +46,7 @@ def _needed(curves: list[Record], record: Record) -> list[Element]:
     """How many rows the accuracy takes, with no and with some irrelevant columns."""
     if record["accuracy"] is None and len(curves) == 1:
         return []
-    last = [f"{curve['columns']:,} columns: {curve['points'][-1]['accuracy']['value']:.1%}" for curve in curves]
+    last = [f"{curve['columns']:,} columns: {percent(curve['points'][-1]['accuracy']['value'])}" for curve in curves]
     if record["accuracy"] is None:
         return [Lines(f"with {curves[0]['points'][-1]['rows']:,} rows and {', '.join(last)}")]
     rows = [(f"{curve['columns']:,}", f"{curve['irrelevant']:,}", _rows(curve)) for curve in curves]

@@ -10,11 +10,12 @@ Record = Mapping[str, Any]
 
 STATED = (1, 8, 64)  # depths of cuts that are printed; the record has more
 MEANING = (
-    "A head is the average of such lists over random orders of their lines. Errors of a cut are in units of the head's "
-    "largest value, and promised of its tables of scores and values. Averages are over {law}. comes next: the chance "
-    "that this line follows those above it. decides: the share of inputs on which this line gives the answer, computed "
-    "and not promised. answer: the output of the model where this pair has all attention of this head, and other heads "
-    "give 0. R: the spread of the scores over the symbols of one position."
+    "A head equals the average of a decision list over random orders of its lines: the first line that applies gives "
+    "the answer. next: the chance that this line follows those above it in the order. attention: what the head gives "
+    "to this line, averaged over {law}; it is the chance, over inputs and orders, that this line gives the answer, and "
+    "is computed, not promised. answer: the output of the model if this line had all attention of this "
+    "head, and other heads gave 0. R: the largest difference between the scores of two symbols at one position. The "
+    "errors of a cut list are promised for the head's tables of scores and values; averages are over {law}."
 )
 
 
@@ -28,7 +29,11 @@ def lists_document(heads: Sequence[Record], law: str) -> Document:
         ]
         if head["others"]:
             rows.append((_rest(head), "", f"{head['others_decide']:.3g}"))
-        columns = [Column(f"head {h} as a list"), Column("comes next"), Column("decides")]
+        columns = [
+            Column(f"head {h} as a decision list"),
+            Column("next", "right"),
+            Column("attention", "right"),
+        ]
         parts += [Gap(), Grid(columns, rows), Lines(_cuts(head))]
     return (*parts, Gap(), Lines(MEANING.format(law=law)))
 
@@ -64,6 +69,7 @@ def _cuts(head: Record) -> str:
     every, average = (", ".join(at_most(cut[kind]) for cut in deep) for kind in ("every", "average"))
     small = "is not promised at any depth" if head["depth"] is None else f"is promised from {head['depth']} lines on"
     return (
-        f"R = {at_most(head['spread'], 4)}. Cut after {depths} lines the head is off by at most {every} on every "
-        f"input, and by at most {average} on average. An error of 0.01 {small}."
+        f"R = {at_most(head['spread'], 4)}. If the list is cut after {depths} lines, the head's output is off by at "
+        f"most {every} of its largest value on every input, and by at most {average} on average. An error of 0.01 "
+        f"{small}."
     )

@@ -9,7 +9,7 @@ from keyhole.show.folding import shorten
 
 MANY = 12  # rows shown of a long list
 ROUNDING = 1e-12  # Fourier weight below it is none
-LEAP = "the most new positions that a step from one Fourier coefficient to the next needs"
+LEAP = "the Fourier terms can be ordered so that none brings in more new positions than that"
 VERDICTS = {"proved": "yes", "refuted": "no"}
 
 Record = Mapping[str, Any]
@@ -41,12 +41,14 @@ def facts(record: Record) -> list[tuple[str, str]]:
         ("monotone", _yes(holds=record["monotone"])),
         ("threshold", f"{VERDICTS.get(threshold['verdict'], 'undecided')}: {threshold['method']}"),
         ("P(1)", f"{record['probability']:.6g} on uniform bits"),
-        ("trivial error", f"{record['trivial_error']:.6g}: what a constant answer gets wrong"),
+        ("trivial error", f"{record['trivial_error']:.6g}: the error of the better constant answer"),
         ("representation", f"{representation['says']}\n[{representation['source']}]"),
         ("training", f"{training['says']}\n[{training['source']}]"),
     ]
     if record["context"] is not None:
-        floor = f"{at_least(record['information_floor'], 4)} samples: fewer cannot name a random set of s positions"
+        floor = (
+            f"{at_least(record['information_floor'], 4)} samples: with fewer, no learner names every set of s positions"
+        )
         rows.append(("information floor", f"{floor} (T = {record['context']})"))
         rows.append(("sensitivity / T", f"{record['sensitivity_per_position']:.4g}"))
     return rows
@@ -55,13 +57,13 @@ def facts(record: Record) -> list[tuple[str, str]]:
 def _sensitivity(record: Record) -> str:
     """How many single bits change the answer."""
     average, most = f"{record['sensitivity']:.6g}", record["largest_sensitivity"]
-    return f"{average} of the bits, each flipped alone, change the answer on average; {most} at most"
+    return f"flipping one bit changes the answer for {average} of the bits on average, and for at most {most}"
 
 
 def _rule(record: Record) -> str:
     """The levels with what they count, or the table."""
     if record["levels"] is None:
-        return f"{record['table']} (first position = least significant bit)"
+        return f"{record['table']} (answers in the order of binary numbers, whose lowest bit is the first position)"
     counted = ", ".join(record["literals"] or ())
     return f"{record['levels']} for 0 to {record['sparsity']} true among {counted}"
 

@@ -12,17 +12,19 @@ Record = Mapping[str, Any]
 def exchangeability_document(record: Record) -> Document:
     """What the tests say, from the record of the answer."""
     tests, length = record["tests"], record["length"]
-    many = f"{record['letters']} " if record["letters"] is not None else ""
-    data = f"{record['sequences']} sequences of {length} tokens; {many}{record['kind']}"
+    letters = f"{record['letters']} " if record["letters"] is not None else ""
+    data = f"{record['sequences']} sequences of {length} tokens; {letters}{record['kind']}"
     rows = [("answer", record["answer"]), ("data", data)]
     if record["rows"] > record["sequences"]:
         rows.append(("repeats", _repeats(record)))
     rows += [
-        (test["name"], f"p = {_p_value(test)}, {_test_sentence(test, length)}; null: {test['null']}") for test in tests
+        (test["name"], f"p = {_p_value(test)}. Null hypothesis: {test['null']}. {_test_sentence(test, length)}.")
+        for test in tests
     ]
     if record["sequences"] < 4:
         rows.append(("extendible", "not tested: it needs at least four sequences"))
-    shared = f"{record['level']:g} shared by {len(tests)} tests" if len(tests) > 1 else f"{record['level']:g}"
+    level, count = f"{record['level']:g}", len(tests)
+    shared = f"{level} for all {count} tests together: each rejects at p ≤ {level}/{count}" if count > 1 else level
     reordered = f"{tests[0]['permutations']} permutations, " if tests[0]["permutations"] else ""
     rows.append(("level", f"{shared}; {reordered}seed {record['seed']}"))
     return (Facts(rows),)
@@ -47,18 +49,18 @@ def _test_sentence(test: Record, length: int) -> str:
     """What a test saw, in words."""
     if "ceiling" not in test:
         statistic = test["statistic"]
-        return f"statistic {test['statistic_reason'] if statistic is None else f'{statistic:.4g}'}"
+        return f"Statistic: {test['statistic_reason'] if statistic is None else f'{statistic:.4g}'}"
     return f"{_balance(test, length)}{_birthday(test)}"
 
 
 def _balance(test: Record, length: int) -> str:
     """What was seen of how tokens divide."""
     if test["ceiling"] == 1:
-        return "half of the sequences show nothing to look along"
+        return "Half of the sequences, from which two groups of tokens are chosen, hold one token only"
     return (
-        f"{test['statistic']:.0f} of {test['sequences']} sequences have {test['least']} to {test['most']} of their "
-        f"{length} tokens on one side, and a latent variable gives each a chance of at most "
-        f"{at_most(test['ceiling'], places=3)}"
+        f"Half of the sequences chose two groups of tokens; {test['statistic']:.0f} of the other {test['sequences']} "
+        f"sequences have {test['least']} to {test['most']} of their {length} tokens in the first group, and a latent "
+        f"variable gives each a chance of at most {at_most(test['ceiling'], places=3)}"
     )
 
 

@@ -41,13 +41,13 @@ def _none(record: Record) -> str:
 def _function_rows(record: Record) -> list[tuple[str, str]]:
     constant = max(record["labels_true"], 1 - record["labels_true"])
     bound = at_most(record["error_bound"], 4)
-    promised = f"at most {bound} on new rows, if all rows are independent draws labelled by one target"
+    promised = f"at most {bound} on new rows, if rows are drawn independently and one function gives all labels"
     rows = [
         ("function", shorten(record["function"])),
         ("reads", _reads(record)),
         ("rivals", _rivals(record)),
-        ("error", f"{promised} (fails with probability at most δ = {record['delta']:g})"),
-        ("trivial", f"{1 - constant:.4g}: what the better constant answer gets wrong on these rows"),
+        ("error", f"{promised}; the bound fails with probability at most {record['delta']:g}"),
+        ("trivial", f"{1 - constant:.4g}: the error of the better constant answer on these rows"),
     ]
     return rows if record["searched"] else [*rows, ("searched", f"not to the end: {record['reason']}")]
 
@@ -56,16 +56,16 @@ def _reads(record: Record) -> str:
     """The positions, with the names of their columns."""
     places, names = record["positions"], record["columns"] or [""] * len(record["positions"])
     listed = ", ".join(f"x{place}{f' ({name})' * bool(name)}" for place, name in zip(places, names, strict=True))
-    return f"{len(places)} of {record['context']:,} positions{': ' * bool(listed)}{listed} (they count from 0)"
+    return f"{len(places)} of {record['context']:,} positions{': ' * bool(listed)}{listed} (counted from 0)"
 
 
 def _rivals(record: Record) -> str:
     """Whether another function fits as well."""
     most = f"of at most {record['sparsity']} position{'s' * (record['sparsity'] != 1)}"
     if record["only"]:
-        return f"none: it is the only function {most} that fits, so it is the target if that is one of them"
+        return f"none: this is the only function {most} that fits, so it is the target if the target is one {most}"
     others = record["same_size"][1:]
     if not others:
-        return f"it is the only one of its size; other functions {most} may fit as well, or some pattern has no row"
+        return f"none of its size; but other functions {most} may fit, or some pattern has no row"
     shown = "; ".join(others[:FEW]) + ("; …" if len(others) > FEW else "")
-    return f"{len(others):,} more of its size fit as well: {shown}"
+    return f"{len(others):,} other functions of its size fit as well: {shown}"

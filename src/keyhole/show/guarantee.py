@@ -16,6 +16,8 @@ IDENTITY, TASK = 10, 14  # letters shown of a run's name and of its task
 def bound_document(record: Record) -> Document:
     """A sentence per theorem, the samples each needs, what was refused, finite classes, and a table per growth."""
     lines = [*_gap(record), *(guarantee["sentence"] for guarantee in record["guarantees"])]
+    if any(guarantee["vacuous"] for guarantee in record["guarantees"]):
+        lines.append("VACUOUS: the bound is not below the largest loss, so it says nothing.")
     if record.get("by_margin"):
         lines.insert(0, record["by_margin"]["sentence"])
     if record.get("construction"):
@@ -28,7 +30,7 @@ def bound_document(record: Record) -> Document:
     if not record["guarantees"]:
         lines.insert(0, f"No theorem applies to {record['source']}, so no gap is promised.")
     elif record["vacuous"]:
-        lines.append(f"Every bound here is vacuous. {record['guarantees'][0]['note']}")
+        lines.append(f"All of these bounds are vacuous. {record['guarantees'][0]['note']}")
     growth = (element for grown in record["growth"] for element in (Gap(), *_growth(grown)))
     return (Lines("\n".join(lines)), *growth)
 
@@ -38,7 +40,12 @@ def explained_document(record: Record) -> Document:
     lines = []
     for guarantee in record["guarantees"]:
         of, halved = guarantee["sensitivity"]["of"], guarantee["sensitivity"]["halved"]
-        lines += ["", derivation_text(guarantee), "", f"halve one norm, as a mere number: change of {of}"]
+        lines += [
+            "",
+            derivation_text(guarantee),
+            "",
+            f"if one norm alone is halved: change of {of}",
+        ]
         lines += [f"  {norm}: {100 * change:+.0f} %" for norm, change in halved.items()]
         if "reason" in guarantee["sensitivity"]:
             lines.append(f"  none can be told: {guarantee['sensitivity']['reason']}")
@@ -79,9 +86,11 @@ def _gap(record: Record) -> list[str]:
     if not record["guarantees"]:
         return []
     first = record["guarantees"][0]
-    which = "apart" if first["two_sided"] else "apart, the expected one above"
-    loss = "".join(f"; {sentence}" for sentence in first["valid_if"] if sentence.startswith("the loss is"))
-    return [f"gap: how far training loss and expected loss can lie {which}{loss}"]
+    lie = "can lie apart" if first["two_sided"] else "can lie apart, the expected loss being larger"
+    said = [sentence for sentence in first["valid_if"] if sentence.startswith("the loss is ")]
+    losses = [f". The loss: any that is {sentence.removeprefix('the loss is ')}, such as a ramp" for sentence in said]
+    gap = "gap: how far the mean loss on the training set and the expected loss on new inputs"
+    return [f"{gap} {lie}{''.join(losses)}"]
 
 
 def _outward(entry: Record) -> str:

@@ -27,7 +27,7 @@ def head_estimator_document(record: Record) -> Document:
     names = list(record["counts"]["trained"])
     counts = Grid(
         (Column("weights"), *(Column(SHORT.get(name, name), "right") for name in names)),
-        [(kind, *(str(found[name]) for name in names)) for kind, found in record["counts"].items()],
+        [(kind, *(str(counted[name]) for name in names)) for kind, counted in record["counts"].items()],
     )
     columns = (
         Column("head"),
@@ -50,7 +50,7 @@ def head_estimator_document(record: Record) -> Document:
         )
         for each in record["heads"]
     ]
-    told = (
+    note = (
         "says: inputs on which some fit beats the mean of the values. γ/own: the bandwidth chosen over the head's own "
         "temperature, the median. Then the share of the spread of held-out values that each family leaves, and the "
         "head itself at its own temperature. missed: the share of the head's outputs that a multiple of the best fit "
@@ -67,5 +67,5 @@ def head_estimator_document(record: Record) -> Document:
         Gap(),
         Heading("head by head"),
         Grid(columns, rows),
-        Lines(told),
+        Lines(note),
     )

@@ -34,7 +34,7 @@ def heads_document(record: Record) -> Document:
     names = list(record["counts"]["trained"])
     counts = Grid(
         (Column("weights"), *(Column(name, "right") for name in names)),
-        [(kind, *(str(found[name]) for name in names)) for kind, found in record["counts"].items()],
+        [(kind, *(str(counted[name]) for name in names)) for kind, counted in record["counts"].items()],
     )
     columns = (
         Column("head"),
@@ -49,10 +49,12 @@ def heads_document(record: Record) -> Document:
         )
         for head in record["heads"]
     ]
-    told = (
-        "The first two numbers are with sinks, those from * on without. H: entropy; e^H: effective support; max: the "
-        "largest weight. Means over inputs; JSON has more statistics, each with its 5 % and 95 % quantile over inputs. "
-        "A verdict with two words: the second is that of the weights without sinks."
+    note = (
+        "head: layer-head, counted from 1. The first two numbers count sinks, those from H/log n * on leave them out. "
+        "H/log n: entropy of the attention over that of uniform attention; sink: attention on sinks; e^H: effective "
+        "number of tokens attended to; max: largest weight; self, prev, next: attention on the token itself, the one "
+        "before and the one after. Numbers are means over inputs; JSON has more statistics, with quantiles. Of a "
+        "verdict with two words the second is without sinks."
     )
     return (
         Facts(facts),
@@ -62,7 +64,7 @@ def heads_document(record: Record) -> Document:
         Gap(),
         Heading("head by head"),
         Grid(columns, rows),
-        Lines(told),
+        Lines(note),
     )
 
 

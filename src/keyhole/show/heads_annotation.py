@@ -59,7 +59,7 @@ def heads_annotation_document(record: Record) -> Document:
         for each in record["relations"]
     ]
     rivals = "the best offset, both controls and chance" if ordered else "both controls and chance"
-    told = (
+    note = (
         "In percent of pairs. dev: the share where maps and offset were chosen; all else is of the other part. "
         f"nulls: the best maps of {' and '.join(record['controls'])} weights. The head is above where the interval of "
         f"its difference is above 0 for each of {rivals}, below where it is below 0 for one, else open. Ends of "
@@ -71,7 +71,7 @@ def heads_annotation_document(record: Record) -> Document:
         Gap(),
         Heading("the best map of each relation"),
         Grid(columns, rows),
-        Lines(told),
+        Lines(note),
         *((Lines(f"Not ranked, under {record['least_pairs']} pairs in a part: {rare}."),) if rare else ()),
         *((Lines(PUBLISHED),) if ordered else ()),
     )

@@ -18,14 +18,16 @@ COLUMNS = (  # of one width in every table, so that those below each other line 
 
 def inference_document(record: Record) -> Document:
     """A table per estimator, and how to read it, from the record of the answer."""
-    given = "given the keys drawn" if record["exact_given_keys"] else "over all draws"
+    given = "given the keys that were drawn" if record["exact_given_keys"] else "over all draws"
+    asked = f"{record['model']}: {record['repeats']} repeats, seed {record['seed']}."
     note = (
-        f"{record['model']}: {record['repeats']} repeats, seed {record['seed']}; squared errors, mean ± standard "
-        f"error. Exact columns: expectations {given}. Slopes on logarithmic axes, 95 % intervals over resampled "
-        "repeats."
+        "Each table is about one kind of attention as an estimator from T tokens. Columns 2 and 4 are squared "
+        "distances of its output, mean ± standard error over the repeats: from the posterior mean (the exact Bayesian "
+        "answer), and from E[v|q,z] (the answer if the latent z were known). Beside each, exact: its expectation "
+        f"{given}. slope: of the logarithm of the column against log T, with a 95 % interval from resampled repeats."
     )
     tables = (element for each in record["estimators"] for element in (Gap(), *estimator_document(each)))
-    return (Lines(note, hang=0), *tables)
+    return (Lines(asked, hang=0), Lines(note, hang=0), *tables)
 
 
 def estimator_document(record: Record) -> Document:

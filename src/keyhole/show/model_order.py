@@ -23,9 +23,9 @@ def model_order_document(record: Record) -> Document:
         ("moved without", _number(record["moved_alone"], "mean of ‖change‖/‖row‖")),
         ("context reordered", _number(record["moved_context"], f"largest ‖change‖/‖row‖ of {stays}")),
     ]
-    told = "does not depend" if record["ignores_order"] else "depends"
+    depends = "does not depend" if record["ignores_order"] else "depends"
     return (
-        Lines(f"{record['verdict']}; {stays} {told} on the order of those before it."),
+        Lines(f"{record['verdict']}; {stays} {depends} on the order of those before it."),
         Gap(),
         Facts(facts),
         Gap(),

@@ -10,13 +10,18 @@ from keyhole.show.folding import shorten
 DIGITS = 6
 NONE = "–"
 NOTES = {
-    "built": "P_∞ (1 − γ) of the cheapest pair construction, γ the attention off the relevant bits.",
-    "least": "the least for one head with R = 0 and equal attention on the relevant bits; the construction `least`.",
-    "bound": "the lower bound for that class.",
-    "any": "the lower bound of P_∞ for all ReLU layers with R = 0 and no residual path: any heads, attention, context.",
-    "margin": "as any, where the output needs only the right sign and a size of at least 1.",
-    "veto": "P_∞ of the veto, whose scores read the symbol (R > 0), so that the bounds do not hold for it.",
+    "built": "of the cheapest pair construction (its name beside), times 1 − γ; γ: attention off the relevant bits.",
+    "least": "the least for one head with R = 0 that attends alike to the relevant bits; construction `least` has it.",
+    "bound": "a proved lower bound for such heads.",
+    "any": "a proved lower bound for every ReLU layer with R = 0 and no residual path: any heads, attention, context.",
+    "margin": "the same, where the output needs only the right sign and a size of at least 1.",
+    "veto": "of the veto, whose scores depend on the symbol (R > 0), so that the bounds do not apply to it.",
 }
+ABOUT = (
+    "Every number is a path norm P_∞: the sum over hidden units of |read-out weight| times the largest |value|. R: how "
+    "much the score of a position depends on its symbol. –: does not apply."
+)
+OUTPUTS = {"signs": "1 and −1", "bits": "1 and 0"}
 
 
 def norms_document(record: Mapping[str, Any]) -> Document:
@@ -36,10 +41,10 @@ def norms_document(record: Mapping[str, Any]) -> Document:
         for row in record["functions"]
     ]
     priced = max(row["priced"] for row in record["functions"])
-    lines = [f"{heading}: {NOTES[heading]}" for heading in headings[1:]]
+    lines = [ABOUT, *(f"{heading}: {NOTES[heading]}" for heading in headings[1:])]
     lines.append(
-        f"Output: {record['output']}. Norms are rounded up and bounds down. Every unit of the classes was priced, "
-        f"up to {priced} for a function."
+        f"Outputs are {OUTPUTS[record['output']]}. Norms are rounded up and bounds down. The bounds go through every "
+        f"kind of hidden unit, up to {priced} for a function."
     )
     return (Grid([Column(heading) for heading in headings], rows), Lines("\n".join(lines)))
 

@@ -23,7 +23,7 @@ def _standing(left: list[int], answer: Record) -> str:
     """What is still to be run."""
     if not left:
         return ""
-    done = [one["context"] for one in answer["thresholds"]]
+    done = [threshold["context"] for threshold in answer["thresholds"]]
     reached = f"to T = {max(done)}" if done else "no context finished"
     return f": under way, {reached}, undecided so far; still to be run: T = {', '.join(map(str, left))}"
 
@@ -32,17 +32,17 @@ def _predicted(found: list[Record], answer: Record) -> list[Element]:
     """The longest context as each law predicts it from the others."""
     if not found:
         return []
-    longest = max(answer["thresholds"], key=lambda one: one["context"])
+    longest = max(answer["thresholds"], key=lambda prediction: prediction["context"])
     measured = f"{longest['m']:.4g} ({longest['low']:.4g} to {longest['high']:.4g})"
     columns = [
         Column("law", at_least=16),
         Column("predicted", "right"),
         Column("90 % interval"),
-        Column("off, in errors", "right"),
+        Column("off by, in standard errors", "right"),
     ]
     rows = [
-        (one["formula"], f"{p['value']:.4g}", f"{p['low']:.4g} to {p['high']:.4g}", f"{one['off']:+.1f}")
-        for one in found
-        for p in [one["predicted"]]
+        (prediction["formula"], f"{p['value']:.4g}", f"{p['low']:.4g} to {p['high']:.4g}", f"{prediction['off']:+.1f}")
+        for prediction in found
+        for p in [prediction["predicted"]]
     ]
     return [Gap(), Lines(f"T = {longest['context']} held out: m* = {measured} was measured"), Grid(columns, rows)]

@@ -19,13 +19,18 @@ COLUMNS = (
     Column("outcome", gap=1),
     Column("accuracy", "right"),
 )
-FITTED_ONLY = "fitted only: the training set is fitted, and success on fresh inputs is missed"
+NOTE = (
+    "T: length of the context; m: size of the training set; accuracy: on fresh inputs, or, where a latent is learned, "
+    "the share of the Bayes gain"
+)
+FITTED_ONLY = "fitted only: the run fits its training set, but is not a success on fresh inputs"
 
 
 def runs_document(record: Record) -> Document:
     """A row per run, from the record of a list of runs."""
     rows = [_row(run) for run in record["runs"]]
-    return (Grid(COLUMNS, rows), *([Lines(FITTED_ONLY)] if any(row[6] == "fitted only" for row in rows) else []))
+    fitted_only = [Lines(FITTED_ONLY)] if any(row[6] == "fitted only" for row in rows) else []
+    return (Grid(COLUMNS, rows), *([Lines(NOTE)] if rows else []), *fitted_only)
 
 
 def run_document(record: Record) -> Document:
@@ -88,7 +93,7 @@ def comparison_document(record: Record) -> Document:
 
 
 def cost_document(runs: Sequence[Record]) -> Document:
-    """How many runs these are, of what, and how long they took: what forgetting them would lose."""
+    """How many runs these are, of what, and how long they took: what deleting them would lose."""
     tasks, learners = (", ".join(sorted({run[name] for run in runs})) for name in ("task", "learner"))
     contexts = ", ".join(str(context) for context in sorted({run["context"] for run in runs}))
     minutes = sum(run["seconds"] for run in runs) / 60

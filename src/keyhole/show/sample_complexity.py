@@ -4,15 +4,18 @@ from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import Any
 
-from keyhole.decimals import at_least, at_most
+from keyhole.decimals import at_least, at_most, percent
 from keyhole.show.document import Column, Document, Element, Gap, Grid, Lines
 
 Record = Mapping[str, Any]
 
-NOT_FITTED = "not fitted: runs that failed and did not even fit their training set"
+NOT_FITTED = "not fitted: share of runs that failed and did not even fit their training set"
+BEYOND = "> or <: the estimate of m* lies beyond the sizes that were run, and is not given"
+OPEN = "or more, up to: the runs limit m* on one side only"
 CERTIFIED = (
-    "successful runs, certified. clean: no error on 100,000 fresh inputs; proved: the function read off equals the "
-    "model on all inputs; bound: median, from the sample"
+    "successful runs, certified. clean: no error on 100,000 fresh inputs; proved: the function read off the weights "
+    "equals the model on all inputs; refuted: an input was found on which they differ; identified: that function is "
+    "the target; bound: median of the error bounds from the training sets"
 )
 FLOOR = "floor: with fewer samples no learner can succeed in {share} of its runs"
 ROUND = 16  # letters of the bar of a round
@@ -39,7 +42,7 @@ def sample_complexity_document(record: Record) -> Document:
     if record["beside"] or record["laws"] or record["certified"]:
         elements.append(Gap())
     elements.append(
-        Lines(f"{record['runs']:,} runs ({record['made']:,} made now, {earlier:,} found) in {record['seconds']:.1f} s")
+        Lines(f"{record['runs']:,} runs ({record['made']:,} made now, {earlier:,} kept) in {record['seconds']:.1f} s")
     )
     return tuple(elements)
 
@@ -57,20 +60,22 @@ def _ratios(record: Record, other: Record) -> list[Element]:
     ]
     rows = []
     for row in ratios:
-        low = "?" if row["low"] is None else at_least(row["low"], 3)
-        high = "?" if row["high"] is None else at_most(row["high"], 3)
-        rows.append((str(row["context"]), "?" if row["ratio"] is None else f"{row['ratio']:.3g}", f"{low} to {high}"))
-    return [Gap(), Lines(f"m* of {record['by']} / m* of {other['by']}: {_better(record, other)}"), Grid(columns, rows)]
+        low = None if row["low"] is None else at_least(row["low"], 3)
+        high = None if row["high"] is None else at_most(row["high"], 3)
+        ratio = "–" if row["ratio"] is None else f"{row['ratio']:.3g}"
+        rows.append((str(row["context"]), ratio, _interval(low, high)))
+    heading = f"ratio: m* of {record['by']} over m* of {other['by']}. {_better(record, other)}"
+    return [Gap(), Lines(heading), Grid(columns, rows)]
 
 
 def _better(record: Record, other: Record) -> str:
     """Which of the two needs fewer samples, where every interval says the same."""
     ratios = other["ratios"]
     if all(row["high"] is not None and row["high"] < 1 for row in ratios):
-        return f"{record['by']} needs fewer samples at every context"
+        return f"{record['by']} needs fewer samples at every context."
     if all(row["low"] is not None and row["low"] > 1 for row in ratios):
-        return f"{other['by']} needs fewer samples at every context"
-    return "undecided: an interval holds 1, or has no end"
+        return f"{other['by']} needs fewer samples at every context."
+    return "Which needs fewer is undecided: an interval contains 1, or is open on one side."
 
 
 def standings_document(record: Record) -> Document:
@@ -108,7 +113,7 @@ def _trivial(record: Record) -> list[Element]:
         "another": "draw the bits by another law",
     }[record["trivial_remedy"]]
     if remedy:
-        lines.append(Lines(f"warning: success needs no learning here: {share} % is 99 % or more; {remedy}"))
+        lines.append(Lines(f"warning: a constant answer is a success here ({share} % is 99 % or more); {remedy}"))
     return lines
 
 
@@ -144,6 +149,10 @@ def _thresholds(record: Record) -> list[Element]:
     notes = [Lines(NOT_FITTED)] if any(row[-1] for row in rows) else []
     if any(row[3] != "–" for row in rows):
         notes.append(Lines(FLOOR.format(share=f"{100 * record['quantile']:g} %")))
+    if any(threshold["m"] is None for threshold in record["thresholds"]):
+        notes.append(Lines(BEYOND))
+    if any(None in (threshold["low"], threshold["high"]) for threshold in record["thresholds"]):
+        notes.append(Lines(OPEN))
     return [Grid(columns, rows), *notes, *_fruitless(record)]
 
 
@@ -179,14 +188,14 @@ def _attempts(record: Record) -> list[Element]:
     columns += [Column("runs", "right"), Column("successes", "right"), Column("seconds", "right")]
     rows = [
         (
-            str(one["context"]),
-            f"{one['steps']:,}",
-            _fresh_samples(record, one["steps"]),
-            str(one["trials"]),
-            str(one["successes"]),
-            f"{one['seconds']:.0f}",
+            str(attempt["context"]),
+            f"{attempt['steps']:,}",
+            _fresh_samples(record, attempt["steps"]),
+            str(attempt["trials"]),
+            str(attempt["successes"]),
+            f"{attempt['seconds']:.0f}",
         )
-        for one in record["attempts"]
+        for attempt in record["attempts"]
     ]
     words = f"tried within {record['time_limit']:g} s, twice the steps each time until half of the runs succeed"
     return [Gap(), Lines(words.replace("half", _share(record["quantile"]))), Grid(columns, rows), Gap()]
@@ -238,9 +247,10 @@ def _versions(record: Record) -> list[Element]:
 
 
 LAW_COLUMNS = (
-    "support: weight of the law among those listed, which is not its probability; fit p: the chance of points as far "
-    "off, were the law true; leads: how often the law is the best if every point is moved by its error once more, "
-    "which tells how firm the ranking is; forecast: the error at the longest contexts, predicted from the shorter ones"
+    "support: the law's weight among those listed; the weights add up to 1 and are not probabilities. fit p: the "
+    "probability of points at least as far off if the law is true. leads: how often the law ranks first if the points "
+    "are drawn again within their errors. forecast: the error at the longest contexts when the law is fitted to the "
+    "shorter ones"
 )
 
 
@@ -261,8 +271,8 @@ def _laws(record: Record) -> list[Element]:
             law["formula"],
             f"{law['weight']:.2f}",
             f"{law['fit_p']:.2g}" if law["fit_p"] >= 0.001 else "<0.001",
-            f"{law['share']:.0%}",
-            "–" if law["foretold"] is None else f"±{law['foretold']:.0%}",
+            percent(law["share"], 0),
+            "–" if law["foretold"] is None else f"±{percent(law['foretold'], 0)}",
             ", ".join(f"{name} = {each['value']:.3g}" for name, each in law["coefficients"].items()),
         )
         for law in record["laws"]
@@ -300,8 +310,15 @@ def _place(threshold: Record) -> tuple[str, str]:
     numbers = [number for number in (m, threshold["low"], threshold["high"]) if number is not None]
     digits = _decimals(numbers)
     tried = f"> {threshold['largest']}" if censored == "above" else f"< {threshold['smallest']}"
-    low, high = ("?" if end is None else f"{end:.{digits}f}" for end in (threshold["low"], threshold["high"]))
-    return tried if m is None else f"{m:.{digits}f}", f"{low} to {high}"
+    low, high = (None if end is None else f"{end:.{digits}f}" for end in (threshold["low"], threshold["high"]))
+    return tried if m is None else f"{m:.{digits}f}", _interval(low, high)
+
+
+def _interval(low: str | None, high: str | None) -> str:
+    """An interval whose ends are written already; one that is open on a side says so."""
+    if low is None:
+        return "not known" if high is None else f"up to {high}"
+    return f"{low} or more" if high is None else f"{low} to {high}"
 
 
 def _decimals(numbers: Sequence[float]) -> int:

@@ -20,7 +20,7 @@ def scores_document(record: Mapping[str, Any]) -> Document:
         rows.append(("average", *(f"{record['mean'][measure]:.2f}" for measure in MEASURES)))
     first = record["models"][0]["score"]
     columns = [Column("model"), *(Column(heading, at_least=14) for heading in MEASURES.values())]
-    note = f"intervals: 95 of 100 among {first['resamples']} resamples of the inputs, seed {first['seed']}"
+    note = f"intervals: 95 %, from {first['resamples']} resamples of the inputs, seed {first['seed']}"
     return (Grid(columns, rows), Lines(note), *_missing(record))
 
 

@@ -66,8 +66,8 @@ def _paragraphs(paragraphs: Paragraphs, width: int, *, styled: bool) -> str:
     """Each paragraph folded beside its name; the last column stays free."""
     names = 2 + max([paragraphs.at_least, *(cell_len(name) for name, _ in paragraphs.rows)])
     lines = []
-    for name, told in paragraphs.rows:
-        folds = [line for paragraph in told for line in wrap(paragraph, width - 1 - names)]
+    for name, sentences in paragraphs.rows:
+        folds = [line for paragraph in sentences for line in wrap(paragraph, width - 1 - names, break_on_hyphens=False)]
         blanks = " " * (names - cell_len(name))
         begun = (_styled(name, BOLD, styled=styled) if name else "") + blanks
         lines += [f"{begun if i == 0 else ' ' * names}{line}".rstrip() for i, line in enumerate(folds)]

@@ -39,8 +39,8 @@ def log_ticks(low: float, high: float) -> list[float]:
     if len(powers) >= FEW:
         return powers
     for digits in ((1, 2, 5), range(1, 10)):
-        found = [float(f"{digit}e{k}") for k in range(first - 1, last + 1) for digit in digits]
-        inside = [number for number in found if low * (1 - ROUNDING) <= number <= high * (1 + ROUNDING)]
+        ticks = [float(f"{digit}e{k}") for k in range(first - 1, last + 1) for digit in digits]
+        inside = [number for number in ticks if low * (1 - ROUNDING) <= number <= high * (1 + ROUNDING)]
         if len(inside) >= FEW:
             return inside
     return _even(low, high)

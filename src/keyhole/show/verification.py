@@ -10,6 +10,10 @@ Record = Mapping[str, Any]
 
 VERDICTS = {"PROVED": "PROVED", "COUNTEREXAMPLE": "WRONG INPUT", "UNDECIDED": "UNDECIDED", "VACUOUS": "no words"}
 TONES: Mapping[str, Tone] = {"PROVED": "good", "WRONG INPUT": "bad", "UNDECIDED": "mild", "no words": "mild"}
+NOTE = (
+    "margin: by how much the right answer wins at least, over all words of the length. Random words: half are uniform; "
+    "each of the others first draws a probability for every symbol."
+)
 LETTERS = 32  # of a word shown in a row
 
 
@@ -26,7 +30,7 @@ def verification_document(record: Record) -> Document:
         Column("T", "right"),
         Column("verdict", tones=TONES),
         Column("margin, or a wrong word"),
-        Column("wrong in a sample", "right"),
+        Column("random words wrong", "right"),
         Column("seconds", "right"),
     )
     rows = [
@@ -48,6 +52,7 @@ def verification_document(record: Record) -> Document:
         Facts(facts),
         Gap(),
         Grid(columns, rows),
+        Lines(NOTE),
         *([] if wrong is None else _wrong(record, wrong)),
         *((Gap(), Facts(notes)) if notes else ()),
         Gap(),

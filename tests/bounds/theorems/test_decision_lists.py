@@ -256,7 +256,7 @@ def test_scores_do_not_occur_for_independent_symbols():
     assert len(values) == 1
     with pytest.raises(AssumptionError, match="has no spread"):
         guarantee(LISTS, replace(profile, spread=None), 1e6)
-    with pytest.raises(AssumptionError, match="no least_probability"):
+    with pytest.raises(AssumptionError, match="needs the least probability of a symbol, which was not given"):
         guarantee(PRODUCT_LISTS, pair_construction("and", 100, 3), 1e6)
 
 

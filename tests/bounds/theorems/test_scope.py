@@ -255,10 +255,10 @@ def test_finite_lines_carry_their_delta_and_their_rule():
     """Occam and identification print the probability; identification its rule, and the number without it: 107, 192."""
     shown = " ".join(str(bound("and:3", 1e6, 1000, delta=0.01)).split())
     assert "fits 1,000,000 samples, with probability ≥ 0.99, at most: 3.208e-05" in shown
-    assert "all of its cells seen, is the target" in shown
+    assert "every pattern of the 3 positions was seen" in shown
     numbers = [value for name, value in bound("and:3", 1e6, 1000).finite if name.startswith("identification")]
     assert numbers == [107, 192]
     assert identification_size(1000, 3, witnessed=False) == 192
     crude = [name for name, _ in bound("parity:4", 1e6, 100).finite if name.startswith("identification")]
     assert len(crude) == 1
-    assert "every cell" not in crude[0]
+    assert "every pattern" not in crude[0]

@@ -304,7 +304,7 @@ def test_margins_are_explained():
     model = planted(Plan(tokens=4, heads=1), (0, 1))
     junta = answers(model, (0, 1))[3]
     found = verify(model, junta)
-    printed = re.search("within (.*) of f has the same sign", found.rule)[1]
+    printed = re.search("within (.*) of the model's output gives the same answer", found.rule)[1]
     assert 0.99 * found.margin <= float(printed) <= found.margin
     assert verify(model, replace(junta, table=~junta.table)).rule == ""
 

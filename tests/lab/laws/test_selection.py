@@ -69,7 +69,7 @@ def test_small_odds_are_undecided():
     assert verdict.status == "undecided"
     said = " ".join(verdict.warnings)
     assert "Not excluded at 6 to 1, the odds that name a law: " in said
-    assert f"would name it in {verdict.power:.0%} of sweeps" in said
+    assert f"would name it in {100 * verdict.power:.0f} % of sweeps" in said
     assert verdict.power < 0.1
 
 
@@ -139,7 +139,7 @@ def test_a_coefficient_costs_three_units_of_log_weight():
             assert laws[name].score - laws["constant"].score == pytest.approx(6, abs=4e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_coverage_of_the_slope():
     """The 90 % interval of the slope covers it in at least 90 % of redrawn data less three standard errors."""
     rng, runs, hits = np.random.default_rng(5), 40, 0

@@ -154,7 +154,7 @@ def test_a_worker_that_dies_names_its_run(tmp_path):
     with Store(tmp_path) as store:
         with pytest.raises(WorkerError, match="coin on and:2 with T = 9, m = 77, seed 5 ended its process"):
             carried_out(store, lambda: start_processes(1, tmp_path), [*good, bad])
-        assert store.claim([bad.identity]) == {bad.identity}
+        assert store.lease([bad.identity]) == {bad.identity}
 
 
 @pytest.mark.slow
@@ -235,9 +235,9 @@ def test_claims_are_renewed_while_a_run_goes_on(tmp_path, monkeypatch):
         for _ in range(10):
             assert dispatch.finished() == {}
             now[0] += LEASE / 3
-            assert rival.claim([spec.identity]) == set()
+            assert rival.lease([spec.identity]) == set()
         now[0] += LEASE
-        assert rival.claim([spec.identity]) == {spec.identity}
+        assert rival.lease([spec.identity]) == {spec.identity}
 
 
 @pytest.mark.slow

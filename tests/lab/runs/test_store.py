@@ -241,14 +241,14 @@ def test_a_claim_excludes_others_until_it_is_released(tmp_path):
     """Two stores never win the same run; what is finished is won by nobody."""
     names = [spec.identity for spec in specs(3)]
     with Store(tmp_path) as here, Store(tmp_path) as there:
-        assert here.claim(names[:2]) == set(names[:2])
-        assert there.claim(names) == {names[2]}
-        assert here.claim(names) == set()
+        assert here.lease(names[:2]) == set(names[:2])
+        assert there.lease(names) == {names[2]}
+        assert here.lease(names) == set()
         here.release()
-        assert there.claim(names) == set(names[:2])
+        assert there.lease(names) == set(names[:2])
         there.add([(specs(1)[0], run(specs(1)[0]))])
         there.release()
-        assert here.claim(names) == set(names[1:])
+        assert here.lease(names) == set(names[1:])
 
 
 @pytest.mark.slow
@@ -260,7 +260,7 @@ def test_claims_never_overlap(tmp_path_factory, turns):
     won = []
     with Store(folder) as one, Store(folder) as two:
         for first, wanted in turns:
-            won += (one if first else two).claim([str(number) for number in wanted])
+            won += (one if first else two).lease([str(number) for number in wanted])
     assert sorted(won) == sorted({str(number) for _, wanted in turns for number in wanted})
 
 
@@ -270,13 +270,13 @@ def test_the_claim_of_a_dead_process_is_void(tmp_path):
     program = (
         f"import sys, os; sys.path[:0] = {sys.path!r}\n"
         "from pathlib import Path; from keyhole.lab.runs.store import Store\n"
-        f"store = Store(Path({str(tmp_path)!r})); print(store.claim(['a', 'b'])); sys.stdout.flush(); os._exit(9)"
+        f"store = Store(Path({str(tmp_path)!r})); print(store.lease(['a', 'b'])); sys.stdout.flush(); os._exit(9)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 9, done.stderr
     with Store(tmp_path) as store:
         assert store.connection.execute("SELECT count(*) FROM claims").fetchone() == (2,)
-        assert store.claim(["a", "b"]) == {"a", "b"}
+        assert store.lease(["a", "b"]) == {"a", "b"}
 
 
 def test_a_process_that_waits_to_be_buried_is_dead():
@@ -294,14 +294,14 @@ def test_a_lease_runs_out_and_can_be_renewed(tmp_path, monkeypatch):
     now = time.time()
     with Store(tmp_path) as here, Store(tmp_path) as there:
         there.host = "elsewhere"
-        here.claim(["a", "b"])
+        here.lease(["a", "b"])
         monkeypatch.setattr(time, "time", lambda: now + leases.LEASE - 1)
-        assert there.claim(["a"]) == set()
+        assert there.lease(["a"]) == set()
         here.renew()
         monkeypatch.setattr(time, "time", lambda: now + leases.LEASE + 1)
-        assert there.claim(["a"]) == set()
+        assert there.lease(["a"]) == set()
         monkeypatch.setattr(time, "time", lambda: now + 3 * leases.LEASE)
-        assert there.claim(["a"]) == {"a"}
+        assert there.lease(["a"]) == {"a"}
 
 
 def test_a_full_database_keeps_what_it_has(tmp_path):
@@ -329,7 +329,7 @@ def test_what_is_broken_off_leaves_nothing(tmp_path):
     with Store(tmp_path) as store:
         with pytest.raises(KeyboardInterrupt):
             broken_off(store)
-        assert store.claim(["a", "b"]) == {"a", "b"}
+        assert store.lease(["a", "b"]) == {"a", "b"}
 
 
 @pytest.mark.slow
@@ -346,7 +346,7 @@ def test_a_store_that_cannot_be_written_is_read(closed):
             "from keyhole.lab.runs.store import Store\n"
             "if os.getuid() == 0: os.setuid(65534)\n"  # the permissions of files do not bind the superuser
             f"store = Store(Path({name!r})); print(len(store.rows()))\n"
-            "try: store.claim(['a'])\n"
+            "try: store.lease(['a'])\n"
             "except StoreError as error: print(error)"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -422,7 +422,7 @@ def test_damage_never_gives_a_traceback(sound, tmp_path_factory, place, length, 
         with Store(folder) as store:
             for row in store.rows():
                 store.run(row.identity)
-            store.claim(["a"])
+            store.lease(["a"])
     except StoreError as error:
         assert str(error).startswith(("The store ", "The run ", "No run ", repr(str(file))))  # noqa: PT017
 

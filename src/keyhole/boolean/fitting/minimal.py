@@ -53,19 +53,19 @@ def juntas_that_fit(sample: Sample, symbols: int, sparsity: int = 3, *, time_lim
     inputs, labels = sample
     until = monotonic() + time_limit
     sparsity = min(sparsity, inputs.shape[1])
-    found: list[tuple[int, ...]] = []
+    fitting_sets: list[tuple[int, ...]] = []
     only, reason = None, ""
     try:
         for places in _minimal_sets(inputs, labels, sparsity, until):
-            found.append(places)  # noqa: PERF402  (what was found is kept when the time is up)
-        only = _only(sample, symbols, found, sparsity, until) if found else None
+            fitting_sets.append(places)  # noqa: PERF402  (what was found is kept when the time is up)
+        only = _only(sample, symbols, fitting_sets, sparsity, until) if fitting_sets else None
         finished = True
     except _Late as late:
         finished, reason = False, str(late)
-    if not found and finished:
+    if not fitting_sets and finished:
         reason = f"no junta on at most {sparsity} positions fits"
-    fewest = min(map(len, found), default=0)
-    known = tuple(fitted_junta(sample, symbols, places) for places in sorted(found))
+    fewest = min(map(len, fitting_sets), default=0)
+    known = tuple(fitted_junta(sample, symbols, places) for places in sorted(fitting_sets))
     fitting = tuple(junta for junta in known if junta.sparsity == fewest)
     return FittingJuntas(sparsity, fitting, only, finished, reason, known)
 

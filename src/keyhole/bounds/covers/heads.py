@@ -191,18 +191,18 @@ def trained_tables(profile: NormProfile) -> tuple[TrainedTable, ...]:
     """The tables that make up the rows of X and were trained: position codes, token vectors, both or none."""
     if not profile.blocks or not profile.blocks[0].heads:
         return ()
-    d, found = profile.blocks[0].heads[0].value.rows, []
+    d, tables = profile.blocks[0].heads[0].value.rows, []
     if profile.positions11 is not None:
         places = max(1, profile.tokens - profile.constant_tokens) * d
-        found.append(
+        tables.append(
             TrainedTable(sparse_matrix_cover(profile.positions11, 1.0, places, "positions"), moves_query=False)
         )
     if profile.embedding11 is not None:
         vectors = token_vectors(profile) * d
-        found.append(
+        tables.append(
             TrainedTable(sparse_matrix_cover(profile.embedding11, 1.0, vectors, "token vectors"), moves_query=True)
         )
-    return tuple(found)
+    return tuple(tables)
 
 
 def token_vectors(profile: NormProfile) -> int:

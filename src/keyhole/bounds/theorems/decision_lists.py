@@ -210,9 +210,9 @@ def list_complexity(profile: NormProfile, samples: Real) -> Complexity:
     layer = fixed_query_layer(profile, "Theorem L", needs=("path_inf", "spread"))
     spread = norm("the spread R", profile.spread or 0.0)
     m, literals = sample_size(samples), literal_count(layer.context, profile.symbols, profile.constant_tokens)
-    found = any_law_lists(spread, literals, m, profile.symbols)
-    cut = Step("what cutting leaves out η_D", found.remainder, TRUNCATION, (("R", spread), ("D", float(found.depth))))
-    return _layer_complexity(layer, found, MIXTURE, (cut.of(found.remainder / found.terms),))
+    lists = any_law_lists(spread, literals, m, profile.symbols)
+    cut = Step("what cutting leaves out η_D", lists.remainder, TRUNCATION, (("R", spread), ("D", float(lists.depth))))
+    return _layer_complexity(layer, lists, MIXTURE, (cut.of(lists.remainder / lists.terms),))
 
 
 def product_list_complexity(profile: NormProfile, samples: Real) -> Complexity:
@@ -228,18 +228,18 @@ def product_list_complexity(profile: NormProfile, samples: Real) -> Complexity:
     layer = fixed_query_layer(profile, "Theorem L", needs=("path_inf",))
     if profile.least_probability is None:
         raise AssumptionError(
-            "This form reads p, the least probability of a symbol where symbols are independent; the "
-            "profile has no least_probability: give it, or a law."
+            "It is about independent symbols and needs the least probability of a symbol, which was not given; say how "
+            "inputs are drawn, such as uniform."
         )
     m, literals = sample_size(samples), literal_count(layer.context, profile.symbols, profile.constant_tokens)
     p = probability(profile.least_probability)
-    found = product_law_lists(p, literals, m)
-    given = (("p", p), ("D", float(found.depth)))
-    cut = Step("what cutting leaves out ρ^D", found.remainder, ABSENCE, given)
-    moved = Step("how far its frequency strays", found.fluctuation, BERNSTEIN, given)
-    parts = (cut.of(found.remainder / found.terms), moved.of(found.fluctuation / found.terms))
+    lists = product_law_lists(p, literals, m)
+    given = (("p", p), ("D", float(lists.depth)))
+    cut = Step("what cutting leaves out ρ^D", lists.remainder, ABSENCE, given)
+    moved = Step("how far its frequency strays", lists.fluctuation, BERNSTEIN, given)
+    parts = (cut.of(lists.remainder / lists.terms), moved.of(lists.fluctuation / lists.terms))
     drawn = f"symbols are drawn independently, each with probability at least {at_most(p, 6)} at every position"
-    return _layer_complexity(layer, found, INDEPENDENT, parts).assuming(drawn)
+    return _layer_complexity(layer, lists, INDEPENDENT, parts).assuming(drawn)
 
 
 def _layer_complexity(layer: FixedQueryLayer, found: Lists, lemma: Lemma, parts: tuple[Step, ...]) -> Complexity:

@@ -208,7 +208,7 @@ def _guarantee(
         if measured
         else "the norms were fixed before the data were seen, and not measured on a trained model"
     )
-    loss_is = f"the loss is {loss.lipschitz:g}-Lipschitz with values in [0, {loss.ceiling:g}]"
+    loss_is = f"the loss is {loss.lipschitz:g}-Lipschitz in the output and has values in [0, {loss.ceiling:g}]"
     common = ("the samples are independent draws of one law", norms, loss_is)
     statement = Statement(
         route.title,

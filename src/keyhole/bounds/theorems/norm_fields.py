@@ -17,10 +17,10 @@ class Dial(NamedTuple):
 
     def read(self, profile: NormProfile) -> float:
         """The number."""
-        found: Any = profile
+        part: Any = profile
         for key in self.way:
-            found = found[key] if isinstance(key, int) else getattr(found, key)
-        return float(found)
+            part = part[key] if isinstance(key, int) else getattr(part, key)
+        return float(part)
 
     def turn(self, profile: NormProfile, value: float) -> NormProfile:
         """The profile with this number replaced, the others untouched."""
@@ -42,13 +42,13 @@ def _plain(profile: NormProfile, **labels: str) -> list[Dial]:
 
 
 def _of_heads(profile: NormProfile, pick: Callable[[HeadNorms], dict[tuple[str, ...], str]]) -> list[Dial]:
-    found = []
+    dials = []
     for b, block in enumerate(profile.blocks):
         for h, head in enumerate(block.heads):
             where = _where(profile, block, b, h)
             for way, label in pick(head).items():
-                found.append(Dial(("blocks", b, "heads", h, *way), label + where))
-    return found
+                dials.append(Dial(("blocks", b, "heads", h, *way), label + where))
+    return dials
 
 
 def _where(profile: NormProfile, block: BlockNorms, b: int, h: int) -> str:
@@ -57,14 +57,14 @@ def _where(profile: NormProfile, block: BlockNorms, b: int, h: int) -> str:
 
 
 def _of_outputs(profile: NormProfile, *, with_sum: bool) -> list[Dial]:
-    found = []
+    dials = []
     for b, block in enumerate(profile.blocks):
         if block.output is not None:
             layer = f" of layer {b + 1}" if len(profile.blocks) > 1 else ""
-            found.append(Dial(("blocks", b, "output", "spectral"), "‖W_C‖₂" + layer))
+            dials.append(Dial(("blocks", b, "output", "spectral"), "‖W_C‖₂" + layer))
             if with_sum:
-                found.append(Dial(("blocks", b, "output", "columns21"), "‖W_C‖₂₁" + layer))
-    return found
+                dials.append(Dial(("blocks", b, "output", "columns21"), "‖W_C‖₂₁" + layer))
+    return dials
 
 
 def tabulated_dials(profile: NormProfile) -> list[Dial]:

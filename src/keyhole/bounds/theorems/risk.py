@@ -53,7 +53,7 @@ class Statement:
         """One sentence."""
         marks = [self.title]
         marks += [] if self.two_sided else ["one-sided"]
-        marks += ["norms measured, peeled"] if self.measured else []
+        marks += ["norms measured after training"] if self.measured else []
         marks += ["VACUOUS"] if self.vacuous else []
         chance = f"with probability ≥ {surely(self.delta)} at m = {brief(self.samples)}"
         return f"gap ≤ {at_most(self.value)} {chance} ({'; '.join(marks)})"

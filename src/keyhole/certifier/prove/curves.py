@@ -178,8 +178,8 @@ def _tanh_lattice() -> tuple[np.ndarray, ...]:
         rows = []
         for place in (np.arange(-count, count + 1) * LATTICE).tolist():
             t = arb_series([place, 1])
-            found = (t / ((-2 * scale * (t + cubic * t * t * t)).exp() + 1)).coeffs()
-            rows.append([float(part.mid()) for part in found] + [0.0] * (4 - len(found)))
+            coefficients = (t / ((-2 * scale * (t + cubic * t * t * t)).exp() + 1)).coeffs()
+            rows.append([float(part.mid()) for part in coefficients] + [0.0] * (4 - len(coefficients)))
     finally:
         ctx.prec, ctx.cap = precision, terms
     return tuple(np.array(rows).T)

@@ -52,13 +52,13 @@ class HalfSpaces:
             kept, moved = directions, shift
             for scale in SCALES:
                 tilted, more = self._tilted(directions, cut, scale)
-                found = self.base.minimisers(tilted)
-                low = _below(found.low[:, None], shift + more)[:, 0]
+                minimisers = self.base.minimisers(tilted)
+                low = _below(minimisers.low[:, None], shift + more)[:, 0]
                 new = low > best.low
                 best = Minimisers(
                     np.where(new, low, best.low),
-                    np.where(new[:, None, None], found.shown, best.shown),
-                    np.where(new[:, None], found.spread, best.spread),
+                    np.where(new[:, None, None], minimisers.shown, best.shown),
+                    np.where(new[:, None], minimisers.spread, best.spread),
                 )
                 kept, moved = _either(new, tilted, kept), _either(new, shift + more, moved)
             directions, shift = kept, moved

@@ -56,11 +56,11 @@ def bound(
     below, above = lines.chord(), lines.chord()
     best: Bounds | None = None
     for index in range(ROUNDS):
-        found, coefficient = _relaxed_minimum(ranges, signs, (below, above), reference)
-        low = np.fmax(low, found.low)
-        reference = trace(tail, outputs(tables, found.shown))
+        minimum, coefficient = _relaxed_minimum(ranges, signs, (below, above), reference)
+        low = np.fmax(low, minimum.low)
+        reference = trace(tail, outputs(tables, minimum.shown))
         cut = _cut(ranges, below, above, coefficient, reference)
-        best = _with_lower_output(best, Bounds(low, found.shown, reference.output, found.spread, *cut), signs)
+        best = _with_lower_output(best, Bounds(low, minimum.shown, reference.output, minimum.spread, *cut), signs)
         if (low > target).all() and index > 0:
             break
         below, above = _stepped_slopes(lines, below, above, coefficient, reference.units.mid, STEP / (index + 1))
@@ -251,8 +251,8 @@ def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tu
     identity = norms[0].centred(exact(np.eye(len(tail.weight.mid))))
     both = Ball(np.concatenate([identity.mid, -identity.mid])[None], np.concatenate([identity.rad] * 2)[None])
     zeros = exact(np.zeros(both.mid.shape[:2]))
-    found = relaxed(tail, lines.below(chord), lines.above(chord), lines.size, both, zeros)
-    lows = _least_relaxed(seen, tail, found, box)
+    relaxation = relaxed(tail, lines.below(chord), lines.above(chord), lines.size, both, zeros)
+    lows = _least_relaxed(seen, tail, relaxation, box)
     d = len(tail.weight.mid)
     low, high = lows[:, :d], -lows[:, d:]
     shift = exact(np.zeros(d))

@@ -33,6 +33,7 @@ from keyhole.certifier.prove.tables import (
     tables_of,
 )
 from keyhole.decimals import at_least
+from keyhole.decimals import margin as printed_margin
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.rigorous import Ball
 from keyhole.verdicts import CertificateStatus
@@ -67,7 +68,8 @@ class Verification:
         """What a margin is good for, in words; empty without a proof."""
         if self.margin is None:
             return ""
-        return f"any implementation within {at_least(self.margin)} of f has the same sign on every input"
+        near = printed_margin(self.margin)
+        return f"an implementation within {near} of the model's output gives the same answer on every input"
 
 
 def verify(
@@ -97,8 +99,8 @@ def verify(
         return Verification("UNDECIDED", reason=str(error), seconds=clock() - started)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite proves nothing
         search = _Search(tables, tail, junta, lambda: clock() - started > time_limit)
-        found = search.run()
-    return replace(found, branches=search.branches, seconds=clock() - started)
+        verification = search.run()
+    return replace(verification, branches=search.branches, seconds=clock() - started)
 
 
 def _require_fit(model: Tabulated, junta: Junta) -> None:
@@ -139,9 +141,9 @@ class _Search:
             cells = list(range(start, min(start + BATCH, parts.count)))
             if start and self.late():
                 return self._undecided(f"only {start} of {parts.count} cells were bounded", cells[0])
-            found = self._settle(parts[start : start + BATCH], cells, attack=True)
-            if found is not None:
-                return found
+            verdict = self._settle(parts[start : start + BATCH], cells, attack=True)
+            if verdict is not None:
+                return verdict
         while self.open:
             low, _, cell, part, row = heapq.heappop(self.open)
             if self.late():
@@ -149,9 +151,9 @@ class _Search:
                 cause = f"{parts_open}, with the bound {at_least(low)} at the lowest"
                 return self._undecided(cause, cell)
             self.branches += 1
-            found = self._settle(branched(part, 0, row), [cell] * self.tables.symbols, attack=False, floor=low)
-            if found is not None:
-                return found
+            verdict = self._settle(branched(part, 0, row), [cell] * self.tables.symbols, attack=False, floor=low)
+            if verdict is not None:
+                return verdict
         return Verification("PROVED", margin=float(self.margin))
 
     def _settle(self, parts: Parts, cells: list[int], *, attack: bool, floor: float = -np.inf) -> Verification | None:
@@ -161,9 +163,9 @@ class _Search:
         signs = np.where(self.junta.table[cells], 1.0, -1.0)
         bounds = bound(self.tables, self.tail, view(self.tables, parts), signs)
         for index, cell in enumerate(cells):
-            found = self._counterexample(bounds.worst[index], bounds.output[index], cell)
-            if found is not None:
-                return found
+            counterexample = self._counterexample(bounds.worst[index], bounds.output[index], cell)
+            if counterexample is not None:
+                return counterexample
         for index, cell in enumerate(cells):
             low = max(float(np.fmax(bounds.low[index], -np.inf)), floor)
             if np.isfinite(low) and low > 0:
@@ -171,9 +173,11 @@ class _Search:
                 continue
             if attack:
                 point = descend(self.tables, self.tail, bounds.worst[index], parts.fixed[index], signs[index])
-                found = self._counterexample(point, trace(self.tail, outputs(self.tables, point[None])).output[0], cell)
-                if found is not None:
-                    return found
+                counterexample = self._counterexample(
+                    point, trace(self.tail, outputs(self.tables, point[None])).output[0], cell
+                )
+                if counterexample is not None:
+                    return counterexample
             self._open(low, cell, parts[index : index + 1], bounds, index)
         return None
 
@@ -209,9 +213,9 @@ class _Search:
             shown = fixed + extra
             output = trace(self.tail, outputs(self.tables, shown)).output
             for index in range(len(shown)):
-                found = self._counterexample(shown[index], output[index], cell)
-                if found is not None:
-                    return found
+                counterexample = self._counterexample(shown[index], output[index], cell)
+                if counterexample is not None:
+                    return counterexample
             low = float(np.min(output.low if self.junta.table[cell] else -output.high))
             if not (np.isfinite(low) and low > 0):
                 cause = "within rounding of zero" if np.isfinite(low) else "not finite in double precision"

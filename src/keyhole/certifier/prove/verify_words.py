@@ -95,8 +95,8 @@ def verify_words(
     rows = tuple(tables.row(position) for position in reads)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite proves nothing
         search = _Search(tables, tail, rows, lambda: clock() - started > time_limit, above)
-        found = search.run(classes)
-    return replace(found, parts=search.parts, seconds=clock() - started)
+        verdict = search.run(classes)
+    return replace(verdict, parts=search.parts, seconds=clock() - started)
 
 
 @dataclass
@@ -121,9 +121,9 @@ class _Search:
         waiting, attack = nodes, True
         while waiting:
             for start in range(0, len(waiting), BATCH):
-                found = self._settle(waiting[start : start + BATCH], waiting[start + BATCH :], attack=attack)
-                if found is not None:
-                    return found
+                verdict = self._settle(waiting[start : start + BATCH], waiting[start + BATCH :], attack=attack)
+                if verdict is not None:
+                    return verdict
                 left = waiting[start + BATCH :]
                 if self.late() and (self.open or left):
                     return self._undecided("time ended", left)
@@ -160,9 +160,9 @@ class _Search:
             self.tables, self.tail, HalfSpaces(base, normals, levels) if most else base, signs, target=self.above
         )
         for index, node in enumerate(nodes):
-            found = self._wrong(bounds.worst[index], bounds.output[index], node)
-            if found is not None:
-                return found
+            counterexample = self._wrong(bounds.worst[index], bounds.output[index], node)
+            if counterexample is not None:
+                return counterexample
         for index, node in enumerate(nodes):
             low = float(np.fmax(bounds.low[index], node.low))
             if np.isfinite(low) and low > self.above:
@@ -170,9 +170,9 @@ class _Search:
                 continue
             if attack:
                 point = exchange(self.tables, self.tail, self.reads, node.words, bounds.worst[index], signs[index])
-                found = self._wrong(point, trace(self.tail, outputs(self.tables, point[None])).output[0], node)
-                if found is not None:
-                    return found
+                counterexample = self._wrong(point, trace(self.tail, outputs(self.tables, point[None])).output[0], node)
+                if counterexample is not None:
+                    return counterexample
             opened = replace(node, normal=bounds.normal[index], level=float(bounds.level[index]), low=low)
             heapq.heappush(self.open, (low, next(self.order), opened))
             if node.words.halves(0) is None and (

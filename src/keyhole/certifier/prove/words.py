@@ -68,7 +68,7 @@ class WordRegion:
     @cached_property
     def _extremes(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """The least and the largest Z of each head over each part, rounded outwards."""
-        found = []
+        extremes = []
         for head in self.tables.heads:
             mass = head.mass[list(self.reads)]
             free = head.mass[self._free] * self.tables.counts[self._free][:, None]
@@ -76,8 +76,8 @@ class WordRegion:
             round_off = gamma(len(self.tables.counts) + 8)
             low = self.words.best(cost, mass)[0][:, 0] + free.min(axis=1).sum() + head.cls_mass
             high = -self.words.best(-cost, mass)[0][:, 0] + free.max(axis=1).sum() + head.cls_mass
-            found.append((low * (1 - round_off), high * (1 + round_off)))
-        return found
+            extremes.append((low * (1 - round_off), high * (1 + round_off)))
+        return extremes
 
     def least(self, directions: Ball) -> Float[np.ndarray, "parts D"]:
         """A certified lower bound of each functional over each part.
@@ -125,9 +125,9 @@ class WordRegion:
             total = total + bound
             size = size + costs.reach + np.abs(bound)
             allowance = allowance + np.abs(some.mid) @ head.slack + some.rad @ (head.reach + head.slack) + SPECK
-        found = self.words.best(read, np.zeros(read.shape[2:]))[0] + free.min(axis=-1).sum(axis=-1) + rest
+        value = self.words.best(read, np.zeros(read.shape[2:]))[0] + free.min(axis=-1).sum(axis=-1) + rest
         # each head's terms over Zmax sum to |p| + |t| at most along any word, and round by γ of that
-        gain = found - 16 * gamma(terms) * size
+        gain = value - 16 * gamma(terms) * size
         gain = np.where(gain > 0, gain, 0.0)  # where nothing is gained, the sum of the heads' own bounds stands
         slack = (allowance + gamma(len(self.tables.heads) + 4) * (size + gain)) * GROW
         return np.nextafter(total + gain - slack, -np.inf), read, free

@@ -147,9 +147,9 @@ def _images(rows: Any, part: Any) -> list[Numbers]:
     """What an affine map makes of rows."""
     from flint import arb_mat  # noqa: PLC0415  (imported to prove)
 
-    found: list[Numbers] = (rows * arb_mat([_lifted(row) for row in numbers_of(part.weight)])).table()
+    images: list[Numbers] = (rows * arb_mat([_lifted(row) for row in numbers_of(part.weight)])).table()
     bias = None if part.bias is None else _lifted(numbers_of(part.bias))
-    return found if bias is None else [[entry + own for entry, own in zip(row, bias, strict=True)] for row in found]
+    return images if bias is None else [[entry + own for entry, own in zip(row, bias, strict=True)] for row in images]
 
 
 def _rows(embedding: Embedding) -> list[Numbers]:

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int, Int8
 
 from keyhole.attention import Evaluator, from_terms
 from keyhole.boolean import Junta, SymbolLaw, uniform_law, without_ignored
+from keyhole.decimals import percent
 from keyhole.errors import AssumptionError
 
 AGREEMENT = 0.998  # of fresh inputs: what a candidate must reach
@@ -51,12 +52,12 @@ def extract(
     fresh = law.draw(samples, model.tokens, rng)
     answers = np.asarray(evaluator(fresh)) > 0
     asked = np.argsort(-contrast(evaluator, law), kind="stable")
-    found = Extraction(None, 0.0, (), samples)
+    extraction = Extraction(None, 0.0, (), samples)
     for count in sorted({min(CANDIDATES, model.tokens), model.tokens}):
-        found = _among(evaluator, law, np.sort(asked[:count]), fresh, answers, largest, rng)
-        if found.junta is not None:
+        extraction = _among(evaluator, law, np.sort(asked[:count]), fresh, answers, largest, rng)
+        if extraction.junta is not None:
             break
-    return found
+    return extraction
 
 
 def agreement(evaluator: Evaluator, junta: Junta, *, seed: int, samples: int, law: SymbolLaw) -> float:
@@ -93,8 +94,8 @@ def _among(
             return Extraction(without_ignored(junta), share, ranked, len(fresh))
         best, size = max((best, size), (share, s))
     reason = (
-        f"no function of at most {largest} positions was found that agrees with the model on {AGREEMENT:.1%} of "
-        f"inputs; the best, of {size}, agrees on {best:.1%}"
+        f"no function of at most {largest} positions was found that agrees with the model on {percent(AGREEMENT)} of "
+        f"inputs; the best, of {size}, agrees on {percent(best)}"
     )
     return Extraction(None, best, ranked, len(fresh), reason)
 

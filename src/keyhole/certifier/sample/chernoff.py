@@ -77,12 +77,12 @@ def _tails(
     width = _widest(tail, centre, spread, sign)
     if width is None:
         return 1.0
-    found = 0.0
+    bound = 0.0
     for side in (1.0, -1.0):
         end = centre + side * width * spread
         constant = side * (sum0 - end * mass0) + (sum_off + np.abs(end) * mass_off) * GROW
-        found += _chernoff(side * (sums - end * masses), constant, chances)
-    return found
+        bound += _chernoff(side * (sums - end * masses), constant, chances)
+    return bound
 
 
 def _sizes(

@@ -37,9 +37,9 @@ class Disagreement:
         if self.kind == "proved zero":
             return "0: equal on all inputs"
         if self.kind == "proved rare":
-            return f"at most {at_most(self.rate, 2)} (proved, nothing drawn)"
-        useless = "; useless" if self.rate >= 1 else ""
-        return f"at most {at_most(self.rate, 2)} (Chernoff, nothing drawn{useless})"
+            return f"at most {at_most(self.rate, 2)} (proved, no inputs drawn)"
+        useless = "; vacuous" if self.rate >= 1 else ""
+        return f"at most {at_most(self.rate, 2)} (a Chernoff bound, no inputs drawn{useless})"
 
 
 def sampled_disagreement(

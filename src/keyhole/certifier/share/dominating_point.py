@@ -59,9 +59,9 @@ def dominating_point(
     for corner in corners:
         path = cell.ordinary + along * (corner - cell.ordinary)
         index = cell.first_turned(path)
-        found = None if index is None else _descended(cell, path[index])
-        if found is not None:
-            return found
+        point = None if index is None else _descended(cell, path[index])
+        if point is not None:
+            return point
     return DominatingPoint(cell.slope(cell.ordinary), None)
 
 
@@ -119,8 +119,8 @@ class _Cell:
             if index is None:
                 return None
             strengths = np.linspace(strengths[max(index - 1, 0)], strengths[index], STEPS)
-        found: np.ndarray = self.tilted(strengths[-1:], direction)[0]
-        return found
+        sequence: np.ndarray = self.tilted(strengths[-1:], direction)[0]
+        return sequence
 
 
 def _descended(cell: _Cell, weights: Float[np.ndarray, "n A"]) -> DominatingPoint | None:

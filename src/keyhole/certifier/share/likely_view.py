@@ -98,8 +98,8 @@ class LikelyView:
 
     def middle(self) -> Float[np.ndarray, "parts rows A"]:
         """The inputs of the slab on average, under its tilt."""
-        found: np.ndarray = self.shown(self.slab.chances)[None]
-        return found
+        view: np.ndarray = self.shown(self.slab.chances)[None]
+        return view
 
     def least(self, directions: Ball) -> Float[np.ndarray, "parts D"]:
         """A lower bound of each functional on the slab, but for sets that are counted.
@@ -109,8 +109,8 @@ class LikelyView:
         Proof      ⟨w_h, o_h − c_h⟩ = S_h/(1 + ζ_h) = S_h − S_h ζ_h/(1 + ζ_h). S and S_h are sums over tokens.
         Source     Ours.
         """
-        found: np.ndarray = self._bounded(directions)[0][None, :]
-        return found
+        bound: np.ndarray = self._bounded(directions)[0][None, :]
+        return bound
 
     def minimisers(self, directions: Ball) -> Minimisers:
         """The bound of one functional, and the symbols that each row shows on average at the likeliest such inputs."""
@@ -122,9 +122,9 @@ class LikelyView:
 
     def shown(self, chances: Float[np.ndarray, "n A"]) -> Float[np.ndarray, "rows A"]:
         """How many copies of each row show each symbol on average."""
-        found: np.ndarray = self.parts.fixed[0].astype(np.float64)
-        np.add.at(found, self.rows, chances)
-        return found
+        mean: np.ndarray = self.parts.fixed[0].astype(np.float64)
+        np.add.at(mean, self.rows, chances)
+        return mean
 
     def _bounded(self, directions: Ball) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The bounds (D,), the orthogonal terms of S (n, A, D), and the λ of each that was used."""
@@ -147,8 +147,8 @@ class LikelyView:
             total = total + terms
         low, terms, rate = self._low(np.asarray(total))
         size = np.abs(constant) + np.abs(low)
-        found = constant + low - np.asarray(allowance) * GROW - gamma(len(self.rows) + 64) * size
-        return np.where(np.isfinite(found), found, -np.inf), terms, rate
+        bound = constant + low - np.asarray(allowance) * GROW - gamma(len(self.rows) + 64) * size
+        return np.where(np.isfinite(bound), bound, -np.inf), terms, rate
 
     def _orthogonal(self, terms: Float[np.ndarray, "n A D"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Terms less β weights, the least and the largest β L on the slab; any β is right."""
@@ -186,9 +186,9 @@ class LikelyView:
             for trial in TRIALS:
                 rate = np.minimum(trial * gaussian, steepest)
                 growth = np.log((q * np.exp(-rate * centred)).sum(axis=1)).sum(axis=0)
-                found = (growth + self.budget) / rate
-                better = np.isfinite(found) & (found < deviation)
-                deviation, used = np.where(better, found, deviation), np.where(better, rate, used)
+                bound = (growth + self.budget) / rate
+                better = np.isfinite(bound) & (bound < deviation)
+                deviation, used = np.where(better, bound, deviation), np.where(better, rate, used)
             used = np.where(np.isfinite(used), used, np.where(largest > 0, steepest, 0.0))
         low = means.sum(axis=0) - np.maximum(deviation, 0.0) * COMPUTED + least
         return low - gamma(8 * len(rest) + 64) * np.abs(rest).max(axis=1).sum(axis=0), rest, used

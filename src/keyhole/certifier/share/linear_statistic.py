@@ -28,12 +28,12 @@ class LinearStatistic:
     @cached_property
     def laws(self) -> Float[np.ndarray, "n_and_one values"]:
         """The law of L over the first 0, 1, …, n tokens, as computed in double precision."""
-        found = np.zeros((len(self.weights) + 1, self.most + 1))
-        found[0, 0] = 1.0
+        table = np.zeros((len(self.weights) + 1, self.most + 1))
+        table[0, 0] = 1.0
         for index, row in enumerate(self.weights.tolist()):
             for weight, chance in zip(row, self.law.chances, strict=True):
-                found[index + 1, weight:] += chance * found[index, : found.shape[1] - weight]
-        return found
+                table[index + 1, weight:] += chance * table[index, : table.shape[1] - weight]
+        return table
 
     def below(self, limit: int) -> tuple[float, float]:
         """The probability of L < limit, between two ends."""

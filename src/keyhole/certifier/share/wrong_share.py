@@ -147,13 +147,13 @@ def rare_sets(
         statistic = LinearStatistic(point.weights(), law)
         sorted_cells.append((index, statistic, _failing(statistic, point.chances)))
     sought = max((failing for _, _, failing in sorted_cells), default=0.0) or UNKNOWN
-    found = []
+    sets = []
     for index, statistic, _ in sorted_cells:
         part, sign = parts[index : index + 1], float(signs[index])
         limit, left_out = proved_limit(tables, tail, part, sign, statistic, free, sought, late)
         share = prod(law.chances[symbol] for symbol in cells[index])
-        found.append(RareSet(index, share, free, statistic, limit, left_out * share))
-    return found
+        sets.append(RareSet(index, share, free, statistic, limit, left_out * share))
+    return sets
 
 
 def _failing(statistic: LinearStatistic, chances: np.ndarray | None) -> float:
@@ -234,11 +234,13 @@ def _counted(
     left_out = sum(rare.left_out for rare in sets)
     inside = min(1.0, float(ends[:, 1].sum()) * (1 + 2.0**-40))
     at_least_inside = float(ends[:, 0].sum()) * (1 - 2.0**-40)
-    one = 0.0 if counterexample is None else prod(law.chances[int(symbol)] for symbol in counterexample) * (1 - MISSING)
+    single = (
+        0.0 if counterexample is None else prod(law.chances[int(symbol)] for symbol in counterexample) * (1 - MISSING)
+    )
     certain_high = min(1.0, inside + left_out)
     surely = maybe = 0
     if not ends[:, 1].sum() > 0:
-        return WrongShare(one, certain_high, delta, one, certain_high, 0, 0, inside, left_out)
+        return WrongShare(single, certain_high, delta, single, certain_high, 0, 0, inside, left_out)
     rng = np.random.default_rng([seed, 3])
     counts = rng.multinomial(draws, ends.mean(axis=1) / ends.mean(axis=1).sum())
     parts = split(tables, junta.cells(), junta.positions)
@@ -258,4 +260,6 @@ def _counted(
     level = delta / 2 * (1 - 1e-6)  # the rest covers the rounding of the binomial tails, and of the draws
     high = inside * held_out_ceiling(maybe, draws, level) * (1 + 1e-9) + left_out
     low = at_least_inside * max(0.0, 1 - held_out_ceiling(draws - surely, draws, level)) * (1 - 1e-9)
-    return WrongShare(max(low, one), min(certain_high, high), delta, one, certain_high, draws, maybe, inside, left_out)
+    return WrongShare(
+        max(low, single), min(certain_high, high), delta, single, certain_high, draws, maybe, inside, left_out
+    )

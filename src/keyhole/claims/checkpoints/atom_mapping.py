@@ -131,7 +131,7 @@ class Reaction:
 
     def _greedy(self, table: np.ndarray) -> np.ndarray:
         """The surest pair first, each atom once, neighbours of mapped pairs favoured; −1 for an atom without origin."""
-        favour, found = np.ones_like(table), np.full(len(table), -1)
+        favour, partners = np.ones_like(table), np.full(len(table), -1)
         for _ in range(len(table)):
             scores = table * favour
             total = scores.sum(axis=1, keepdims=True)
@@ -139,10 +139,10 @@ class Reaction:
             atom, origin = np.unravel_index(scores.argmax(), scores.shape)
             if scores[atom, origin] < 1e-8:
                 break
-            found[atom] = origin
+            partners[atom] = origin
             favour[np.ix_(self.right_bonds[atom], self.left_bonds[origin])] *= FAVOUR
             favour[atom], favour[:, origin] = 0.0, 0.0
-        return found
+        return partners
 
 
 def shares(reactions: Sequence[tuple[str, tuple[set[int], ...]]] = REACTIONS) -> tuple[dict[str, np.ndarray], int]:
@@ -173,25 +173,25 @@ def measure(scale: Scale, seed: int) -> Outcome:
 
 
 def _measured() -> Outcome:
-    found, atoms = shares()
+    right, atoms = shares()
     package = PACKAGED["rxnmapper"]
-    ranks = {way: int((table > table[NAMED]).sum()) + 1 for way, table in found.items()}
-    tied = {way: int((table == table[NAMED]).sum()) - 1 for way, table in found.items()}
-    others = np.delete(found["argmax"], NAMED[1], axis=1)
+    ranks = {way: int((table > table[NAMED]).sum()) + 1 for way, table in right.items()}
+    tied = {way: int((table == table[NAMED]).sum()) - 1 for way, table in right.items()}
+    others = np.delete(right["argmax"], NAMED[1], axis=1)
     unseen, unseen_atoms = shares(REACTIONS[KNOWN:])
     rank = int((unseen["argmax"] > unseen["argmax"][NAMED]).sum()) + 1
     best = rank == 1
     lines = "; ".join(
         f"{way}: 11-6 {table[NAMED]:.1%}, rank {ranks[way]} of 96 ({tied[way]} others equal), largest {table.max():.1%}, largest of other heads than 6 {np.delete(table, NAMED[1], axis=1).max():.1%}"
-        for way, table in found.items()
+        for way, table in right.items()
     )
-    by_layer = ", ".join(f"{share:.1%}" for share in found["argmax"][:, NAMED[1]])
+    by_layer = ", ".join(f"{share:.1%}" for share in right["argmax"][:, NAMED[1]])
     return Outcome(
         conclude(best, not best),
         f"{package.package} {package.version}, layers and heads from 1. Judged, {unseen_atoms} atoms of {len(REACTIONS) - KNOWN} products that were not known: argmax: 11-6 {unseen['argmax'][NAMED]:.1%}, rank {rank} of 96, largest {unseen['argmax'].max():.1%}. All, {atoms} atoms of {len(REACTIONS)} products: {lines}. All layers share one set of weights; head 6 by layer: {by_layer}.",
         {
-            **{f"11-6, {way}": float(table[NAMED]) for way, table in found.items()},
-            **{f"largest, {way}": float(table.max()) for way, table in found.items()},
+            **{f"11-6, {way}": float(table[NAMED]) for way, table in right.items()},
+            **{f"largest, {way}": float(table.max()) for way, table in right.items()},
             "largest of other heads than 6, argmax": float(others.max()),
             "11-6, argmax, reactions that were not known": float(unseen["argmax"][NAMED]),
             "largest, argmax, reactions that were not known": float(unseen["argmax"].max()),
@@ -206,8 +206,8 @@ def _measured() -> Outcome:
                 subtitle="share of 141 atoms, by the reactant atom that is looked at most; layers and heads count from 1",
                 kind="heatmap",
                 rows=tuple(
-                    {"layer": str(layer + 1), "head": str(head + 1), "share": float(found["argmax"][layer, head])}
-                    for layer, head in np.ndindex(found["argmax"].shape)
+                    {"layer": str(layer + 1), "head": str(head + 1), "share": float(right["argmax"][layer, head])}
+                    for layer, head in np.ndindex(right["argmax"].shape)
                 ),
                 x=Axis("head", "head", "category"),
                 y=Axis("layer", "layer", "category"),

@@ -27,7 +27,7 @@ def _measured(count: int, seed: int) -> Outcome:
     rng = np.random.default_rng(seed)
     tours = {nodes: needed.find() for nodes, needed in TSP.items()}
     vision, digits = VIT.find(), DIGITS.find()
-    found: dict[str, ModelOrder] = {
+    orders: dict[str, ModelOrder] = {
         "MiniLM": model_order("minilm", text=SENTENCES[:count], seed=seed),
         "MNIST": model_order(vision, images=read_digits(digits)[:count], config=VIT_SETTINGS, seed=seed),
         **{
@@ -36,13 +36,13 @@ def _measured(count: int, seed: int) -> Outcome:
         },
     }
     verdict = judge(
-        {name: answer.report.moved_together for name, answer in found.items()},
-        {name: answer.report.moved_alone for name, answer in found.items()},
-        {name: answer.report.moved_context for name, answer in found.items()},
+        {name: answer.report.moved_together for name, answer in orders.items()},
+        {name: answer.report.moved_alone for name, answer in orders.items()},
+        {name: answer.report.moved_context for name, answer in orders.items()},
     )
-    together = {name: value for name, one in found.items() if (value := one.report.moved_together) is not None}
-    alone = {name: value for name, one in found.items() if (value := one.report.moved_alone) is not None}
-    context = {name: value for name, one in found.items() if (value := one.report.moved_context) is not None}
+    together = {name: value for name, order in orders.items() if (value := order.report.moved_together) is not None}
+    alone = {name: value for name, order in orders.items() if (value := order.report.moved_alone) is not None}
+    context = {name: value for name, order in orders.items() if (value := order.report.moved_context) is not None}
     return Outcome(
         verdict,
         f"{named([vision, *tours.values()])}. Moved with positions: {_list(together)}. Moved without: {_list(alone)}. Last row, those before it reordered: {_list(context)}.",

@@ -27,20 +27,20 @@ def measure_language(scale: Scale, seed: int) -> Outcome:
 
 
 def _language(seed: int) -> Outcome:
-    found = heads("minilm", text=SENTENCES, seed=seed)
-    share = Counted(found.use, ("sparse", "local", "sink"), seed)
-    random, shuffled = (share.of(found.controls[name]) for name in ("random", "shuffled"))
+    answer = heads("minilm", text=SENTENCES, seed=seed)
+    share = Counted(answer.use, ("sparse", "local", "sink"), seed)
+    random, shuffled = (share.of(answer.controls[name]) for name in ("random", "shuffled"))
     package = PACKAGED["minilm"]
-    sinks = found.record()["counts"]["trained"]["sink"]
+    sinks = answer.record()["counts"]["trained"]["sink"]
     return Outcome(
         conclude(
             share.low >= 0.5 and random == 0 and shuffled < share.low,
             share.high < 0.5 or random > 0 or shuffled >= share.high,
         ),
-        f"{package.package} {package.version}: {told(found)}. Sparse, local or sinks are {share} of 72; of the controls {random:.0%} (random), {shuffled:.0%} (shuffled).",
-        {"selective": share.value, "random": random, "shuffled": shuffled, **counted(found)},
+        f"{package.package} {package.version}: {told(answer)}. Sparse, local or sinks are {share} of 72; of the controls {random:.0%} (random), {shuffled:.0%} (shuffled).",
+        {"selective": share.value, "random": random, "shuffled": shuffled, **counted(answer)},
         f"{share.interval} over {RESAMPLES} resamples of the sentences",
-        (_drawn(found),),
+        (_drawn(answer),),
         caveats=(
             f"{sinks} of these heads are sinks, which are sparse in a trivial sense only: they look at a token that the tokenizer adds.",
             RULE,
@@ -57,26 +57,26 @@ def measure_vision(scale: Scale, seed: int) -> Outcome:
 
 def _vision(count: int, seed: int) -> Outcome:
     model, images, labels = VIT.find(), read_digits(DIGITS.find()), read_labels(LABELS.find())
-    found = heads(model, images=images[:count], config=VIT_SETTINGS, queries="first", seed=seed)
+    answer = heads(model, images=images[:count], config=VIT_SETTINGS, queries="first", seed=seed)
     read, right, spread = recognised(load_checkpoint(model, config=VIT_SETTINGS), images, labels)
-    share = Counted(found.use, ("sparse", "sink", "near-uniform"), seed)
-    selective = Counted(found.use, ("sparse", "sink"), seed)
-    even = share.of(found.controls["random"], ("near-uniform",))
+    share = Counted(answer.use, ("sparse", "sink", "near-uniform"), seed)
+    selective = Counted(answer.use, ("sparse", "sink"), seed)
+    even = share.of(answer.controls["random"], ("near-uniform",))
     return Outcome(
         conclude(
             share.low >= 0.5 and selective.low > 0 and even == 1, share.high < 0.5 or selective.high == 0 or even < 1
         ),
-        f"{named([model])}: {told(found)}. Entropy / log n of the four heads without [CLS]: {_entropies(found)}. The forward pass reads {right:.2%} of {read:,} images right, and its queries at [CLS] differ by at most {spread:.2g} between images. Of random weights {even:.0%} are near-uniform.",
+        f"{named([model])}: {told(answer)}. Entropy / log n of the four heads without [CLS]: {_entropies(answer)}. The forward pass reads {right:.2%} of {read:,} images right, and its queries at [CLS] differ by at most {spread:.2g} between images. Of random weights {even:.0%} are near-uniform.",
         {
             "images read right": right,
             "spread of queries at [CLS]": spread,
             "either": share.value,
             "selective": selective.value,
             "random near-uniform": even,
-            **counted(found),
+            **counted(answer),
         },
         f"{share.interval} over {RESAMPLES} resamples of {count} images",
-        (_drawn(found),),
+        (_drawn(answer),),
         caveats=(RULE, "Four heads of one small model; larger vision transformers and photographs were not tested."),
     )
 
@@ -90,15 +90,15 @@ def _reinforcement(count: int, seed: int) -> Outcome:
     rng = np.random.default_rng(seed)
     models = {nodes: needed.find() for nodes, needed in TSP.items()}
     answers = {nodes: heads(path, rows=rng.random((count, nodes, 2)), seed=seed) for nodes, path in models.items()}
-    first = {nodes: Counted(found.use, ("near-uniform",), seed, layers=(0,)) for nodes, found in answers.items()}
-    later = {nodes: Counted(found.use, ("sparse",), seed, layers=(1, 2)) for nodes, found in answers.items()}
-    random = {nodes: later[nodes].of(found.controls["random"], layers=(0, 1, 2)) for nodes, found in answers.items()}
+    first = {nodes: Counted(answer.use, ("near-uniform",), seed, layers=(0,)) for nodes, answer in answers.items()}
+    later = {nodes: Counted(answer.use, ("sparse",), seed, layers=(1, 2)) for nodes, answer in answers.items()}
+    random = {nodes: later[nodes].of(answer.controls["random"], layers=(0, 1, 2)) for nodes, answer in answers.items()}
     shares = [*first.values(), *later.values()]
     good = all(share.low >= 0.5 for share in shares) and not any(random.values())
     bad = any(share.high < 0.5 for share in shares) or any(random.values())
     parts = "; ".join(
-        f"{nodes} nodes: layer 1 near-uniform {first[nodes]} of 8 (entropy / log n {_entropies(found, 0)}), layers 2 and 3 sparse {later[nodes]} of 16 (entropy / log n {_entropies(found, 1)} and {_entropies(found, 2)})"
-        for nodes, found in answers.items()
+        f"{nodes} nodes: layer 1 near-uniform {first[nodes]} of 8 (entropy / log n {_entropies(answer, 0)}), layers 2 and 3 sparse {later[nodes]} of 16 (entropy / log n {_entropies(answer, 1)} and {_entropies(answer, 2)})"
+        for nodes, answer in answers.items()
     )
     return Outcome(
         conclude(good, bad),
@@ -110,7 +110,7 @@ def _reinforcement(count: int, seed: int) -> Outcome:
         },
         "; ".join(f"{nodes} nodes: {first[nodes].interval} and {later[nodes].interval}" for nodes in answers)
         + f", over {RESAMPLES} resamples of {count} inputs",
-        tuple(_drawn(found) for found in answers.values()),
+        tuple(_drawn(answer) for answer in answers.values()),
         caveats=(
             RULE,
             "Entropies are of every node's row over all nodes, itself included. The prediction is that of a description of these models, and was known to fail in part when it was written here.",
@@ -135,8 +135,8 @@ class Counted:
         """The share among another model's heads."""
         wanted = self.verdicts if verdicts is None else verdicts
         table = use.verdicts()
-        found = [one for layer in (self.layers if layers is None else layers) for one, _ in table[layer]]
-        return sum(one in wanted for one in found) / len(found)
+        seen = [verdict for layer in (self.layers if layers is None else layers) for verdict, _ in table[layer]]
+        return sum(verdict in wanted for verdict in seen) / len(seen)
 
     @property
     def interval(self) -> str:

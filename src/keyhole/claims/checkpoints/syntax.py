@@ -26,13 +26,13 @@ def _measured(sentences: int | None, seed: int) -> Outcome:
     parts = [TREEBANK[name].find() for name in ("dev", "test")]
     with TemporaryDirectory() as folder:
         used = [_beginning(part, sentences, Path(folder)) for part in parts]
-        found = heads_annotation("minilm", chosen_on=used[0], scored_on=used[1], seed=seed)
-    asked = {each.relation: each for each in found.scores if each.relation in RELATIONS}
+        answer = heads_annotation("minilm", chosen_on=used[0], scored_on=used[1], seed=seed)
+    asked = {each.relation: each for each in answer.scores if each.relation in RELATIONS}
     good = len(asked) == len(RELATIONS) and all(each.verdict == "above" for each in asked.values())
     bad = any(each.verdict == "below" for each in asked.values())
     return Outcome(
         conclude(good, bad),
-        f"{named(parts)}, {found.chosen_on} and {found.scored_on}. {'; '.join(_told(each) for each in asked.values())}.",
+        f"{named(parts)}, {answer.chosen_on} and {answer.scored_on}. {'; '.join(_told(each) for each in asked.values())}.",
         {
             **{f"{name}: head": each.best.scored.value for name, each in asked.items()},
             **{f"{name}: offset": each.offset_scored or 0.0 for name, each in asked.items()},
@@ -41,11 +41,11 @@ def _measured(sentences: int | None, seed: int) -> Outcome:
                 for name, each in asked.items()
                 for rival in each.controls
             },
-            "relations above all rivals": float(sum(each.verdict == "above" for each in found.scores)),
-            "relations": float(len(found.scores)),
+            "relations above all rivals": float(sum(each.verdict == "above" for each in answer.scores)),
+            "relations": float(len(answer.scores)),
         },
-        f"Quantiles of resampled sentences, 95 % for all {len(found.scores)} ranked relations together.",
-        (_figure(found),),
+        f"Quantiles of resampled sentences, 95 % for all {len(answer.scores)} ranked relations together.",
+        (_figure(answer),),
         caveats=(
             "UD's relations are not those of Stanford Dependencies, so shares compare in kind and not digit by digit. A head that agrees is described by it, and not explained.",
             PUBLISHED,

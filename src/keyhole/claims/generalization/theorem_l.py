@@ -72,26 +72,28 @@ def measure(scale: Scale, seed: int) -> Outcome:
     """The mean over draws of the supremum of the correlation with signs, over the bound, for every case."""
     rng = np.random.default_rng(seed)
     draws = 200 if scale == "quick" else 2000
-    found = {case: ratio_of(case, draws, rng) for case in CASES}
-    worst = max(found, key=lambda case: found[case].high)
-    largest = found[worst].high
+    ratios = {case: ratio_of(case, draws, rng) for case in CASES}
+    worst = max(ratios, key=lambda case: ratios[case].high)
+    largest = ratios[worst].high
     exact = sum(case.spread is None for case in CASES)
     floors = {spread: floor_ratio(spread) for spread in FLOORS}
     rows: list[dict[str, Any]] = []
-    for case, one in found.items():
-        common = {"bound": one.bound, "case": str(case)}
-        ends = {"low": one.low * one.bound, "high": one.high * one.bound}
-        rows.append({**common, "complexity": one.mean, **ends, "what": f"measured, {case.law}"})
-        rows.append({**common, "complexity": one.bound, "low": one.bound, "high": one.bound, "what": "bound"})
+    for case, measured in ratios.items():
+        common = {"bound": measured.bound, "case": str(case)}
+        ends = {"low": measured.low * measured.bound, "high": measured.high * measured.bound}
+        rows.append({**common, "complexity": measured.mean, **ends, "what": f"measured, {case.law}"})
+        rows.append(
+            {**common, "complexity": measured.bound, "low": measured.bound, "high": measured.bound, "what": "bound"}
+        )
     return Outcome(
         verdict="holds" if max(largest, *floors.values()) <= 1 else "fails here",
         measurement=(
             f"Largest measured complexity over its bound: {at_most(largest, places=3)}, at {worst}; smallest "
-            f"{at_least(min(one.low for one in found.values()), places=3)}. {exact} of {len(CASES)} suprema are exact. "
+            f"{at_least(min(measured.low for measured in ratios.values()), places=3)}. {exact} of {len(CASES)} suprema are exact. "
             f"Samples that must be hard, R = 0 to 20: at most {at_most(max(floors.values()), places=3)} of the bound."
         ),
         numbers={
-            **{f"measured / bound at {case}": one.mean / one.bound for case, one in found.items()},
+            **{f"measured / bound at {case}": measured.mean / measured.bound for case, measured in ratios.items()},
             **{f"floor / bound at R = {spread:g}": ratio for spread, ratio in floors.items()},
         },
         interval=f"99.9 % normal intervals over {draws} draws each; the largest upper end is the figure above.",
@@ -151,12 +153,12 @@ def word_law(case: Case) -> np.ndarray:
     """The probability of every input, in the order of `words`; copies and one-hot words are not independent symbols."""
     words = words_of(case.context, case.symbols)
     if case.law == "copies":
-        found = (words == words[:, :1]).all(axis=1).astype(float)
+        weights = (words == words[:, :1]).all(axis=1).astype(float)
     elif case.law == "one-hot":
-        found = ((words == 1).sum(axis=1) == 1).astype(float)
+        weights = ((words == 1).sum(axis=1) == 1).astype(float)
     else:
-        found = symbol_law(case)[words].prod(axis=1)
-    chances: np.ndarray = found / found.sum()
+        weights = symbol_law(case)[words].prod(axis=1)
+    chances: np.ndarray = weights / weights.sum()
     return chances
 
 
@@ -222,9 +224,9 @@ def largest_by_heads(case: Case, sums: np.ndarray, rng: np.random.Generator) -> 
         still = np.exp(constant - max(seen.max(), constant))
         total = weights.sum(axis=1) + still
         total[total == 0] = 1.0
-        found = np.abs(sums @ (still / total))
+        suprema = np.abs(sums @ (still / total))
         for t in range(case.context):
             for a in range(case.symbols):
-                found += np.abs(sums @ np.where(words[:, t] == a, weights[:, t] / total, 0.0))
-        np.maximum(best, found, out=best)
+                suprema += np.abs(sums @ np.where(words[:, t] == a, weights[:, t] / total, 0.0))
+        np.maximum(best, suprema, out=best)
     return best

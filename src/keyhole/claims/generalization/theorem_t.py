@@ -84,11 +84,11 @@ def best_head(rng: np.random.Generator, bits: Bits, signs: Signs) -> float:
     """
     samples, context = bits.shape
     gains = np.abs(signs @ (2 * bits - 1))
-    found = 0.0
+    best = 0.0
     for head in range(HEADS):
         scores = rng.uniform(0, 30) * (rng.random(context) if head % 2 else gains / max(gains.max(), 1.0))
         weights = Softmax()(scores)
         values = rng.choice([-1.0, 1.0], 2) if head % 4 < 2 else np.array([-1.0, 1.0])
         answers = np.where(bits > 0, values[1], values[0]) @ weights
-        found = max(found, abs(float(signs @ answers)) / samples)
-    return found
+        best = max(best, abs(float(signs @ answers)) / samples)
+    return best

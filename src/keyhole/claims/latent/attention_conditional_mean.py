@@ -125,9 +125,9 @@ def multiplier_rows(rng: np.random.Generator, keys: Any, queries: Any) -> tuple[
     off = 0.0
     for degree, shape in ((1, degree_one), (2, degree_two)):
         expected, wanted = shape(axis, queries), multiplier(3, degree, TEMPERATURE)
-        found = float((limit(keys, shape(axis, keys), queries) * expected).sum() / np.square(expected).sum())
-        rows.append({"degree": degree, "multiplier": found, "curve": "measured"})
-        off = max(off, abs(found / wanted - 1))
+        estimate = float((limit(keys, shape(axis, keys), queries) * expected).sum() / np.square(expected).sum())
+        rows.append({"degree": degree, "multiplier": estimate, "curve": "measured"})
+        off = max(off, abs(estimate / wanted - 1))
     return rows, off
 
 
@@ -139,9 +139,9 @@ def shares_left(rng: np.random.Generator, keys: Any, queries: Any) -> tuple[floa
     first, second = uniform_on_sphere(2, 3, rng)
 
     def left(points: Any, at_points: Any, at_queries: Any) -> float:
-        found = limit(points, at_points, queries)
-        together = float((found * at_queries).sum()) ** 2
-        return 1 - together / float(np.square(found).sum() * np.square(at_queries).sum())
+        answers = limit(points, at_points, queries)
+        together = float((answers * at_queries).sum()) ** 2
+        return 1 - together / float(np.square(answers).sum() * np.square(at_queries).sum())
 
     one = left(keys, degree_one(first, keys), degree_one(first, queries))
     both = [degree_one(first, points) + degree_two(second, points) for points in (keys, queries)]

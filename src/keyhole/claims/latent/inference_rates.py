@@ -112,7 +112,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
 def sphere_curves(function: SphereFunction, sizes: list[int], repeats: int, seed: int) -> dict[str, Comparison]:
     """Squared errors against f at fresh queries, and their exact expectation given the keys."""
     made = smoothers()
-    found = {name: np.zeros((2, repeats, len(sizes))) for name in made}
+    errors = {name: np.zeros((2, repeats, len(sizes))) for name in made}
     for repeat in range(repeats):
         rng = np.random.default_rng([seed, repeat])
         keys, queries = uniform_on_sphere(sizes[-1], 3, rng), uniform_on_sphere(QUERIES, 3, rng)
@@ -122,9 +122,9 @@ def sphere_curves(function: SphereFunction, sizes: list[int], repeats: int, seed
             for name, make in made.items():
                 weights = make(size).weigh(keys[:size], queries)
                 law = expected_error(weights, at_keys[:size], at_queries, noise=NOISE)
-                found[name][0, repeat, column] = np.square(weights @ values[:size] - at_queries).sum(axis=1).mean()
-                found[name][1, repeat, column] = law.error
-    return {name: Comparison(*tables) for name, tables in found.items()}
+                errors[name][0, repeat, column] = np.square(weights @ values[:size] - at_queries).sum(axis=1).mean()
+                errors[name][1, repeat, column] = law.error
+    return {name: Comparison(*tables) for name, tables in errors.items()}
 
 
 def location(scale: Scale, seed: int) -> Comparison:
@@ -137,11 +137,11 @@ def location(scale: Scale, seed: int) -> Comparison:
 
 def numbers(slopes: dict[str, Slope], laws: dict[str, float], ratios: dict[str, Estimate]) -> dict[str, float]:
     """Every figure of the measurement by name."""
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for name, fitted in slopes.items():
-        found |= {f"slope of {name}": fitted.value, f"exact slope of {name}": laws[name]}
-        found |= {f"measured over exact, {name}": ratios[name].value}
-    return found
+        numbers |= {f"slope of {name}": fitted.value, f"exact slope of {name}": laws[name]}
+        numbers |= {f"measured over exact, {name}": ratios[name].value}
+    return numbers
 
 
 def picture(curves: dict[str, Comparison], sizes: list[int]) -> Figure:

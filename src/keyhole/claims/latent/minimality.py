@@ -27,25 +27,26 @@ def measure(scale: Scale, seed: int) -> Outcome:
     for _ in range(12 if scale == "quick" else 120):
         model, length = random_model(rng), int(rng.integers(2, 5))
         others = representations(model, rng)
-        found = compare_representations(model, length, others)
+        representation = compare_representations(model, length, others)
         for name, represent in others.items():
-            if found["sequence"].about_latent - found[name].about_latent > TOLERANCE:
+            if representation["sequence"].about_latent - representation[name].about_latent > TOLERANCE:
                 continue
             sufficient += 1
-            smaller = max(smaller, found["posterior"].entropy - found[name].entropy)
+            smaller = max(smaller, representation["posterior"].entropy - representation[name].entropy)
             undetermined += not determines(model, length, represent, model.posterior)
     holds = off <= DIGITS and classes and smaller <= TOLERANCE and undetermined == 0 and sufficient > 0
     rows: list[dict[str, Any]] = [
-        {"representation": f"{name} ({found.classes})", "entropy": found.entropy} for name, found in held.items()
+        {"representation": f"{name} ({representation.classes})", "entropy": representation.entropy}
+        for name, representation in held.items()
     ]
     return Outcome(
         verdict="holds" if holds else "fails here",
         measurement=(
-            f"Example: {', '.join(f'{name} {found.classes} classes, H = {found.entropy:.6f}' for name, found in held.items())}. "
+            f"Example: {', '.join(f'{name} {representation.classes} classes, H = {representation.entropy:.6f}' for name, representation in held.items())}. "
             f"Of {sufficient} sufficient representations of random models none is smaller than the posterior by more than {at_most(max(smaller, 0.0), 2)} "
             f"nats; {undetermined} fail to determine it."
         ),
-        numbers={f"entropy of the {name}": found.entropy for name, found in held.items()}
+        numbers={f"entropy of the {name}": representation.entropy for name, representation in held.items()}
         | {"sufficient representations": float(sufficient), "not determining the posterior": float(undetermined)},
         interval="None: enumeration of every sequence; what is left is rounding.",
         figures=(

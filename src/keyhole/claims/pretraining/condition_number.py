@@ -56,15 +56,15 @@ def measure(scale: Scale, seed: int) -> Outcome:
     runs = seeds(seed, RUNS[scale])
     tasks = [TransferTask(THREE, EVEN, FIRST, LABELS, corruption=rho) for rho in CORRUPTIONS]
     pair = TransferTask(PAIR, (0.5, 0.5), ((1.0, 0.0),), LABELS)
-    specs = [RunSpec(task, PrototypeHead(3), LENGTH, N, one) for task in tasks for one in runs]
-    made = make_runs([*specs, *(RunSpec(pair, LatentHead(2), PAIR_LENGTH, PAIR_N, one) for one in runs)])
+    specs = [RunSpec(task, PrototypeHead(3), LENGTH, N, each) for task in tasks for each in runs]
+    made = make_runs([*specs, *(RunSpec(pair, LatentHead(2), PAIR_LENGTH, PAIR_N, each) for each in runs)])
     parts = [made[place * len(runs) : (place + 1) * len(runs)] for place in range(len(tasks) + 1)]
     by_condition = {some[0].numbers["condition"]: some for some in parts[:-1]}
-    everything = [one.numbers for some in parts[:-1] for one in some]
+    everything = [each.numbers for some in parts[:-1] for each in some]
     squared, variance = blind_pair(PAIR)
 
     def column(name: str) -> dict[float, tuple[float, ...]]:
-        return {condition: tuple(one.numbers[name] for one in some) for condition, some in by_condition.items()}
+        return {condition: tuple(each.numbers[name] for each in some) for condition, some in by_condition.items()}
 
     return conclude(
         Look(
@@ -72,11 +72,11 @@ def measure(scale: Scale, seed: int) -> Outcome:
             exact_head=column("exact_head"),
             fitted_head=column("fitted_head"),
             bounds=column("bound"),
-            scratch=float(np.mean([one["scratch"] for one in everything])),
-            oracle=float(np.mean([one["oracle"] for one in everything])),
+            scratch=float(np.mean([each["scratch"] for each in everything])),
+            oracle=float(np.mean([each["oracle"] for each in everything])),
             blind=everything[0]["blind"],
             squared_excess=squared,
-            log_excess=tuple(one.numbers["fitted_head"] for one in parts[-1]),
+            log_excess=tuple(each.numbers["fitted_head"] for each in parts[-1]),
             pair_variance=variance,
         )
     )
@@ -85,7 +85,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
 def inject(rng: np.random.Generator) -> dict[float, tuple[float, ...]]:
     """Squared errors downstream of a known error on the exact prediction, as two latents become harder to tell apart."""
     task = np.array(FIRST)
-    found = {}
+    excesses = {}
     for apart in APART:
         middle, pulled = np.array([0.3, 0.2, 0.2, 0.1, 0.1, 0.1]), apart * np.array([0.5, -0.5, 0.5, -0.5, 0, 0])
         emission = np.stack([middle + pulled, middle - pulled, np.array([0.1, 0.1, 0.1, 0.2, 0.2, 0.3])], axis=1)
@@ -93,8 +93,8 @@ def inject(rng: np.random.Generator) -> dict[float, tuple[float, ...]]:
         posterior = model.posterior(model.sample(2000, 10, rng).tokens)
         wrong = posterior @ emission.T + ERROR * rng.normal(size=(len(posterior), len(emission)))
         missed = np.square(linear_head(emission, task)(wrong) - posterior @ task.T).sum(axis=1)
-        found[condition_numbers(emission, task).downstream] = tuple(missed.tolist())
-    return found
+        excesses[condition_numbers(emission, task).downstream] = tuple(missed.tolist())
+    return excesses
 
 
 def blind_pair(pair: tuple[tuple[float, float], ...]) -> tuple[float, float]:

@@ -50,10 +50,10 @@ def fitted_slope(
     power = 0.5 if squared else 1.0
     rng = np.random.default_rng(seed)
     means = [rng.choice(column, (RESAMPLES, len(column))).mean(axis=1) for column in columns]
-    found = np.polyfit(logs, power * np.log(np.array(means)), 1)[0]
+    slopes = np.polyfit(logs, power * np.log(np.array(means)), 1)[0]
     fewest = min(map(len, columns))
     middle = float(np.polyfit(logs, [power * np.log(column.mean()) for column in columns], 1)[0])
-    reach = NORMAL[level] * float(np.std(found)) * (fewest / (fewest - 1)) ** 0.5
+    reach = NORMAL[level] * float(np.std(slopes)) * (fewest / (fewest - 1)) ** 0.5
     return Estimate(middle, middle - reach, middle + reach)
 
 

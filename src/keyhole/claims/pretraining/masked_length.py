@@ -45,7 +45,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
     """Train at every length; the second half of the seeds is for the maximum-likelihood estimate."""
     count = RUNS[scale]
     runs = seeds(seed, 2 * count)
-    specs = [RunSpec(TASK, LatentHead(2), length, N, one) for length in LENGTHS for one in runs]
+    specs = [RunSpec(TASK, LatentHead(2), length, N, each) for length in LENGTHS for each in runs]
     made = make_runs(specs)
     cells = []
     for place, length in enumerate(LENGTHS):
@@ -54,17 +54,17 @@ def measure(scale: Scale, seed: int) -> Outcome:
         cells.append(
             Cell(
                 length,
-                tuple(N * one.numbers["excess"] for one in results[:count]),
-                tuple(N * one.numbers["likeliest_excess"] for one in results[count:]),
-                sum(not one.fitted for one in results[:count]),
+                tuple(N * each.numbers["excess"] for each in results[:count]),
+                tuple(N * each.numbers["likeliest_excess"] for each in results[count:]),
+                sum(not each.fitted for each in results[:count]),
                 len(spectrum),
                 spectrum[-1],
             )
         )
     others = [n for n in SIZES if n != N]
-    beside = make_runs([RunSpec(TASK, LatentHead(2), MIDDLE, n, one) for n in others for one in runs[:count]])
+    beside = make_runs([RunSpec(TASK, LatentHead(2), MIDDLE, n, each) for n in others for each in runs[:count]])
     by_size = {n: beside[place * count : (place + 1) * count] for place, n in enumerate(others)}
-    excess = {n: [one.numbers["excess"] for one in some] for n, some in by_size.items()}
+    excess = {n: [each.numbers["excess"] for each in some] for n, some in by_size.items()}
     excess[N] = [value / N for cell in cells if cell.length == MIDDLE for value in cell.trained]
     return conclude(cells, dict(sorted(excess.items())))
 
@@ -73,7 +73,7 @@ def conclude(cells: Sequence[Cell], by_size: Mapping[int, Sequence[float]]) -> O
     """The verdict: the trained mean in the estimate's interval at each length, no growth with it, and the rate 1/n."""
     in_n = fitted_slope(list(by_size), list(by_size.values()), level=0.999)
     away = [cell for cell in cells if abs(cell.difference[0]) > cell.difference[1]]
-    same_rank = [cell for cell in cells if cell.rank == max(one.rank for one in cells)]
+    same_rank = [cell for cell in cells if cell.rank == max(each.rank for each in cells)]
     growth = fitted_slope([cell.length for cell in same_rank], [cell.trained for cell in same_rank])
     contradicted = bool(away) or growth.low > GROWTH or not in_n.contains(-1.0)
     verdict: ClaimVerdict = (
@@ -91,7 +91,7 @@ def conclude(cells: Sequence[Cell], by_size: Mapping[int, Sequence[float]]) -> O
         rows.append({"T": cell.length, "excess": limit, "low": limit, "high": limit, "curve": "limit as n → ∞: rank/2"})
     small = [cell.length for cell in cells if cell.least * N < 10]
     failed = {cell.length: cell.unoptimised for cell in cells if cell.unoptimised}
-    told = (
+    sentence = (
         f"Not optimised, by a training loss above the least known: {failed}."
         if failed
         else "Every run reached the least training loss known."
@@ -104,7 +104,7 @@ def conclude(cells: Sequence[Cell], by_size: Mapping[int, Sequence[float]]) -> O
                 f"T = {cell.length} {np.mean(cell.trained):.2f} ({np.mean(cell.likeliest):.2f})" for cell in cells
             )
             + f". Slope in log T at rank 7: {growth:.3f}; in log n at T = {MIDDLE}, n = {SIZES[0]} to {SIZES[-1]}: {in_n:.3f}. Limits rank/2: {', '.join(f'{cell.rank / 2:g}' for cell in cells)}; "
-            f"n is below 10/(least Fisher eigenvalue) at T = {', '.join(map(str, small)) or 'none'}, where they need not be reached. {told}"
+            f"n is below 10/(least Fisher eigenvalue) at T = {', '.join(map(str, small)) or 'none'}, where they need not be reached. {sentence}"
         ),
         numbers={
             "slope in log T": growth.value,

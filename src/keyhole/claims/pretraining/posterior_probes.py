@@ -19,7 +19,7 @@ CONTROL = 0.9  # of what knowing nothing loses, that a probe of shuffled targets
 def measure(scale: Scale, seed: int) -> Outcome:
     """Read the probes of the encoders that `trained-encoder` trains."""
     made = make_runs(specs_of("finite", "encoder", seeds(seed, RUNS[scale])))
-    return conclude([one.numbers for one in made])
+    return conclude([result.numbers for result in made])
 
 
 def conclude(runs: Sequence[Mapping[str, float]]) -> Outcome:

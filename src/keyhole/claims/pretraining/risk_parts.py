@@ -37,35 +37,37 @@ def measure(scale: Scale, seed: int) -> Outcome:
     """Heads with room for one, two and three latent values at each size, and one that is stopped early."""
     runs = seeds(seed, RUNS[scale])
     heads = [LatentHead(values, starts=8) for values in VALUES]
-    specs = [RunSpec(TASK, head, LENGTH, n, one) for head in heads for n in SIZES for one in runs]
-    early = [RunSpec(TASK, LatentHead(VALUES[-1], starts=1, steps=FEW), LENGTH, SIZES[0], one) for one in runs]
-    made = [one.numbers for one in make_runs([*specs, *early])]
-    found = []
+    specs = [RunSpec(TASK, head, LENGTH, n, each) for head in heads for n in SIZES for each in runs]
+    early = [RunSpec(TASK, LatentHead(VALUES[-1], starts=1, steps=FEW), LENGTH, SIZES[0], each) for each in runs]
+    made = [each.numbers for each in make_runs([*specs, *early])]
+    parts = []
     for place, values in enumerate(VALUES):
         rows = {n: made[(place * len(SIZES) + column) * len(runs) :][: len(runs)] for column, n in enumerate(SIZES)}
-        found.append(
+        parts.append(
             Parts(
                 values,
                 rows[SIZES[0]][0]["approximation"],
                 *(
-                    {n: [one[name] for one in some] for n, some in rows.items()}
+                    {n: [each[name] for each in some] for n, some in rows.items()}
                     for name in ("generalization", "optimisation")
                 ),
             )
         )
-    return conclude(found, [one["optimisation"] for one in made[len(specs) :]])
+    return conclude(parts, [each["optimisation"] for each in made[len(specs) :]])
 
 
 def conclude(found: Sequence[Parts], early: Sequence[float]) -> Outcome:
     """The verdict."""
     slopes = {
-        one.values: fitted_slope(list(one.generalization), list(one.generalization.values()), level=0.999)
-        for one in found
+        part.values: fitted_slope(list(part.generalization), list(part.generalization.values()), level=0.999)
+        for part in found
     }
     falling = all(before.approximation > after.approximation for before, after in pairwise(found))
     left = {
-        one.values: float(np.max([abs(np.mean(one.optimisation[n])) / np.mean(one.generalization[n]) for n in SIZES]))
-        for one in found
+        part.values: float(
+            np.max([abs(np.mean(part.optimisation[n])) / np.mean(part.generalization[n]) for n in SIZES])
+        )
+        for part in found
     }
     stopped = mean_of(early)
     missed = [values for values, slope in slopes.items() if not slope.contains(-1.0)]
@@ -73,27 +75,27 @@ def conclude(found: Sequence[Parts], early: Sequence[float]) -> Outcome:
     contradicted = missed or not falling or found[-1].approximation > 1e-9 or unfinished or stopped.high < 0
     verdict: ClaimVerdict = "fails here" if contradicted else "holds" if stopped.low > 0 else "undecided at this scale"
     rows: list[dict[str, Any]] = []
-    for one in found:
-        name = f"{one.values} latent value{'s' * (one.values != 1)}"
+    for part in found:
+        name = f"{part.values} latent value{'s' * (part.values != 1)}"
         rows += [
             {"n": n, "excess": float(np.mean(values)), "part": f"generalization, {name}"}
-            for n, values in one.generalization.items()
+            for n, values in part.generalization.items()
         ]
-        if one.approximation > 0:
-            rows += [{"n": n, "excess": one.approximation, "part": f"approximation, {name}"} for n in SIZES]
+        if part.approximation > 0:
+            rows += [{"n": n, "excess": part.approximation, "part": f"approximation, {name}"} for n in SIZES]
     return Outcome(
         verdict=verdict,
         measurement=(
             "; ".join(
-                f"room for {one.values}: approximation {one.approximation:.5f}, generalization "
-                f"{', '.join(f'{np.mean(one.generalization[n]):.5f}' for n in SIZES)} (slope {slopes[one.values]:.2f}), "
-                f"optimisation at most {left[one.values]:.2g} of that"
-                for one in found
+                f"room for {part.values}: approximation {part.approximation:.5f}, generalization "
+                f"{', '.join(f'{np.mean(part.generalization[n]):.5f}' for n in SIZES)} (slope {slopes[part.values]:.2f}), "
+                f"optimisation at most {left[part.values]:.2g} of that"
+                for part in found
             )
             + f". Stopped after {FEW} steps, optimisation {stopped.value:.5f} ({stopped.low:.5f} to {stopped.high:.5f})."
         ),
         numbers={
-            **{f"approximation, room for {one.values}": one.approximation for one in found},
+            **{f"approximation, room for {part.values}": part.approximation for part in found},
             **{f"slope of generalization, room for {values}": slope.value for values, slope in slopes.items()},
             "optimisation, stopped early": stopped.value,
         },

@@ -53,28 +53,28 @@ class Recovery:
 
 def measure(scale: Scale, seed: int) -> Outcome:
     """Train both heads at every size."""
-    found = {}
+    recoveries = {}
     for name, (task, tokens) in TASKS.items():
         runs = seeds(seed, RUNS[scale])
-        made = make_runs([RunSpec(task, SinkHead(), tokens, n, one) for n in SIZES for one in runs])
+        made = make_runs([RunSpec(task, SinkHead(), tokens, n, each) for n in SIZES for each in runs])
         parts = {n: made[place * len(runs) : (place + 1) * len(runs)] for place, n in enumerate(SIZES)}
-        found[name] = Recovery(
+        recoveries[name] = Recovery(
             task.truth,
-            {n: [one.numbers["error"] for one in some] for n, some in parts.items()},
+            {n: [each.numbers["error"] for each in some] for n, some in parts.items()},
             {n: some[0].numbers["standard_error"] for n, some in parts.items()},
         )
-    return conclude(found | kernel(scale, seed))
+    return conclude(recoveries | kernel(scale, seed))
 
 
 def kernel(scale: Scale, seed: int) -> dict[str, Recovery]:
     """Train conditional-mean attention at every size: one recovery for the bandwidth, one for the ridge."""
     task, runs = KernelRecovery(), seeds(seed, KERNEL_RUNS[scale])
-    made = make_runs([RunSpec(task, KernelHead(), KERNEL_LENGTH, n, one) for n in KERNEL_SIZES for one in runs])
+    made = make_runs([RunSpec(task, KernelHead(), KERNEL_LENGTH, n, each) for n in KERNEL_SIZES for each in runs])
     parts = {n: made[place * len(runs) : (place + 1) * len(runs)] for place, n in enumerate(KERNEL_SIZES)}
     return {
         words: Recovery(
             float(truth),
-            {n: [one.numbers[f"{name}_error"] for one in some] for n, some in parts.items()},
+            {n: [each.numbers[f"{name}_error"] for each in some] for n, some in parts.items()},
             {n: some[0].numbers[f"{name}_standard_error"] for n, some in parts.items()},
         )
         for (words, name), truth in zip(KERNEL.items(), task.truth, strict=True)
@@ -84,26 +84,26 @@ def kernel(scale: Scale, seed: int) -> dict[str, Recovery]:
 def conclude(found: Mapping[str, Recovery]) -> Outcome:
     """The verdict: slopes that hold −½, no bias, and errors of the size that theory says."""
     good = {
-        name: one.slope.contains(-0.5) and one.bias.contains(0.0) and abs(one.ratio - 1) <= WITHIN
-        for name, one in found.items()
+        name: recovery.slope.contains(-0.5) and recovery.bias.contains(0.0) and abs(recovery.ratio - 1) <= WITHIN
+        for name, recovery in found.items()
     }
     rows: list[dict[str, Any]] = []
-    for name, one in found.items():
-        for n, errors in one.errors.items():
+    for name, recovery in found.items():
+        for n, errors in recovery.errors.items():
             rows.append({"n": n, "error": float(np.sqrt(np.mean(np.square(errors)))), "curve": name})
-            rows.append({"n": n, "error": one.standard_errors[n], "curve": f"{name}: theory"})
+            rows.append({"n": n, "error": recovery.standard_errors[n], "curve": f"{name}: theory"})
     parts = [
-        f"{name}: exact {one.truth:.4f}, trained at n = {max(one.errors):,} {one.truth + one.bias.value:.4f} "
-        f"(mean error {one.bias:.4f}); slope of the error in log n {one.slope:.3f}; error over its asymptotic standard error {one.ratio:.2f}"
-        for name, one in found.items()
+        f"{name}: exact {recovery.truth:.4f}, trained at n = {max(recovery.errors):,} {recovery.truth + recovery.bias.value:.4f} "
+        f"(mean error {recovery.bias:.4f}); slope of the error in log n {recovery.slope:.3f}; error over its asymptotic standard error {recovery.ratio:.2f}"
+        for name, recovery in found.items()
     ]
     return Outcome(
         verdict="holds" if all(good.values()) else "fails here",
         measurement=". ".join(parts) + ".",
         numbers={
-            **{f"slope, {name}": one.slope.value for name, one in found.items()},
-            **{f"mean error, {name}": one.bias.value for name, one in found.items()},
-            **{f"ratio, {name}": one.ratio for name, one in found.items()},
+            **{f"slope, {name}": recovery.slope.value for name, recovery in found.items()},
+            **{f"mean error, {name}": recovery.bias.value for name, recovery in found.items()},
+            **{f"ratio, {name}": recovery.ratio for name, recovery in found.items()},
         },
         interval="99.9 %: of slopes, by resampled runs; of mean errors, by their standard errors.",
         figures=(

@@ -38,13 +38,13 @@ def measure(scale: Scale, seed: int) -> Outcome:
         (True, 8, n) for n in SIZES if n != N
     ]
     runs = seeds(seed, BATCHES[scale])
-    specs = [RunSpec(TASK, LeastSquares(tied), length, n, one) for tied, length, n in wanted for one in runs]
+    specs = [RunSpec(TASK, LeastSquares(tied), length, n, each) for tied, length, n in wanted for each in runs]
     made = make_runs(specs)
     cells = []
     for place, (tied, length, n) in enumerate(wanted):
         results = made[place * len(runs) : (place + 1) * len(runs)]
         cells.append(
-            Cell(tied, length, n, tuple(one.numbers["excess"] for one in results), results[0].numbers["expected"])
+            Cell(tied, length, n, tuple(each.numbers["excess"] for each in results), results[0].numbers["expected"])
         )
     return conclude(cells)
 

@@ -46,7 +46,7 @@ def specs_of(kind: str, network: str, runs: Sequence[int], samples: int | None =
     task, settings = (FINITE, ENCODERS["finite"]) if kind == "finite" else (GAUSSIAN, ENCODERS["gaussian"])
     if network != "encoder":
         settings = SetSettings(network, settings.loss, hidden=64, batch=settings.batch, steps=settings.steps)
-    return [RunSpec(task, settings, max(SEEN), samples, one) for one in runs]
+    return [RunSpec(task, settings, max(SEEN), samples, seed) for seed in runs]
 
 
 def measure(scale: Scale, seed: int) -> Outcome:
@@ -60,17 +60,17 @@ def measure(scale: Scale, seed: int) -> Outcome:
     specs = {(kind, network): specs_of(kind, network, runs) for kind, network, runs in asked}
     few = [spec for network in ("encoder", "positions") for spec in specs_of("finite", network, once, FEW)]
     made = iter(make_runs([*(spec for some in specs.values() for spec in some), *few]))
-    found = {key: [next(made) for _ in some] for key, some in specs.items()}
+    results = {key: [next(made) for _ in some] for key, some in specs.items()}
     few_encoder, few_positions = [
-        max(one.numbers[f"excess@{length}"] for length in SEEN) for one in made
+        max(run.numbers[f"excess@{length}"] for length in SEEN) for run in made
     ]  # those of few sequences are left
     noise = GAUSSIAN.model.variances[1]
     share = max(
-        one.numbers[f"excess@{length}"] / (one.numbers[f"risk@{length}"] - noise)
-        for one in found["gaussian", "encoder"]
+        run.numbers[f"excess@{length}"] / (run.numbers[f"risk@{length}"] - noise)
+        for run in results["gaussian", "encoder"]
         for length in SEEN
     )
-    return conclude({key: course(key, some) for key, some in found.items()}, few_encoder, few_positions, share)
+    return conclude({key: course(key, some) for key, some in results.items()}, few_encoder, few_positions, share)
 
 
 def course(key: tuple[str, str], runs: Sequence[RunResult]) -> Course:
@@ -82,7 +82,7 @@ def course(key: tuple[str, str], runs: Sequence[RunResult]) -> Course:
     return Course(
         key[1],
         {
-            length: [one.numbers[f"excess@{length}"] / scale(one.numbers, length) for one in runs]
+            length: [run.numbers[f"excess@{length}"] / scale(run.numbers, length) for run in runs]
             for length in task.judged
         },
     )
@@ -95,20 +95,22 @@ def conclude(
     letters, numbers = found["finite", "encoder"], found["gaussian", "encoder"]
     within = letters.worst <= NATS and numbers.worst <= SHARE
     rows: list[dict[str, Any]] = [
-        {"T": length, "excess": max(float(np.mean(values)), 1e-7), "network": one.network}
-        for (kind, _), one in found.items()
+        {"T": length, "excess": max(float(np.mean(values)), 1e-7), "network": network.network}
+        for (kind, _), network in found.items()
         if kind == "finite"
-        for length, values in one.excess.items()
+        for length, values in network.excess.items()
     ]
-    others = {one.network: one for (kind, _), one in found.items() if kind == "finite" and one is not letters}
+    others = {
+        network.network: network for (kind, _), network in found.items() if kind == "finite" and network is not letters
+    }
     beyond = ", ".join(
         f"T = {length} {np.mean(letters.excess[length]):.4f} nats and {100 * float(np.mean(numbers.excess[length])):.2g} %"
         for length in BEYOND
     )
     beside = " ".join(
-        f"{name}: {one.worst:.4f} nats at the lengths trained on"
-        + (f", {np.mean(one.excess[BEYOND[-1]]):.4f} at {BEYOND[-1]}." if BEYOND[-1] in one.excess else ".")
-        for name, one in others.items()
+        f"{name}: {network.worst:.4f} nats at the lengths trained on"
+        + (f", {np.mean(network.excess[BEYOND[-1]]):.4f} at {BEYOND[-1]}." if BEYOND[-1] in network.excess else ".")
+        for name, network in others.items()
     )
     return Outcome(
         verdict="holds" if within else "fails here",
@@ -125,7 +127,7 @@ def conclude(
             **{f"relative excess at {length}, squared": float(np.mean(numbers.excess[length])) for length in BEYOND},
             f"worst excess of the encoder on {FEW} sequences, nats": few_encoder,
             f"worst excess of positions on {FEW} sequences, nats": few_positions,
-            **{f"worst excess of {name}, nats": one.worst for name, one in others.items()},
+            **{f"worst excess of {name}, nats": network.worst for name, network in others.items()},
         },
         interval="None: every run is judged. Letters: exact over all counts up to 32 tokens. Numbers, and letters beyond: 2,000 sequences, fewer from 128 tokens on (256 at 512).",
         figures=(

@@ -28,8 +28,8 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is dr
         occam = samples_for_error(juntas(context, SPARSITY).nats(DELTA), ERROR)
         rows.append({"T": context, "m": occam, "what": "enough for a finite class (Occam)"})
         rows.append({"T": context, "m": information_floor(context, SPARSITY), "what": "necessary for any learner"})
-    found = {T: joined_samples(T, SPARSITY, error=ERROR, delta=DELTA, leak=GAMMA) for T in SHOWN}
-    tight = all(guaranteed_error(T, ceil(m)) <= ERROR < guaranteed_error(T, ceil(m) - 1) for T, m in found.items())
+    needed = {T: joined_samples(T, SPARSITY, error=ERROR, delta=DELTA, leak=GAMMA) for T in SHOWN}
+    tight = all(guaranteed_error(T, ceil(m)) <= ERROR < guaranteed_error(T, ceil(m) - 1) for T, m in needed.items())
     plans = [_plan(formula) for formula in MEMBERS]
     proofs = [prove(plan) for plan in plans]
     limit = compiled_path_inf(SPARSITY, GAMMA) * (1 + ROUNDING)
@@ -39,10 +39,13 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is dr
     return Outcome(
         verdict="holds" if tight and inside and drifted < 0.01 else "fails here",
         measurement=(
-            f"m = {', '.join(f'{value:.3g} at T = {context}' for context, value in found.items())}; m/ln(2T+2) changes by "
+            f"m = {', '.join(f'{value:.3g} at T = {context}' for context, value in needed.items())}; m/ln(2T+2) changes by "
             f"{100 * drifted:.2f} % from T = 10² to 10⁸; {len(MEMBERS)} compiled functions lie in the class, with margin {at_least(margin, places=9)} on all inputs."
         ),
-        numbers={**{f"m at T = {context}": value for context, value in found.items()}, "change of m/ln(2T+2)": drifted},
+        numbers={
+            **{f"m at T = {context}": value for context, value in needed.items()},
+            "change of m/ln(2T+2)": drifted,
+        },
         interval="None: computed, not sampled.",
         figures=(
             line_figure(

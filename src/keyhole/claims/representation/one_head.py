@@ -91,12 +91,12 @@ def conjunction_head(bits: int, tokens: int) -> OneHead:
 
 def spectrum(outputs: np.ndarray) -> np.ndarray:
     """Every Fourier coefficient, by the set of positions as a binary number."""
-    found, step = np.array(outputs, dtype=np.float64), 1
-    while step < len(found):
-        pairs = found.reshape(-1, 2, step)
-        found = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1) / 2
+    coefficients, step = np.array(outputs, dtype=np.float64), 1
+    while step < len(coefficients):
+        pairs = coefficients.reshape(-1, 2, step)
+        coefficients = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1) / 2
         step *= 2
-    return found
+    return coefficients
 
 
 def weight_above(outputs: np.ndarray, degree: int) -> float:
@@ -197,12 +197,12 @@ def _rows(
     """The best ratio of each kind of heads."""
     tokens = len(built[0].scores)
     drawn = [_random_head(tokens, rng) for _ in range(25 if scale == "quick" else 400)]
-    found = {
+    heads = {
         "random": max(price(head.outputs()) for head in drawn),
         "built": max(price(head.outputs()) for head in built),
         "improved": _improved(max(drawn, key=lambda head: price(head.outputs())), price, rng, scale),
     }
-    return [{x: at, "ratio": ratio, "heads": name} for name, ratio in found.items()]
+    return [{x: at, "ratio": ratio, "heads": name} for name, ratio in heads.items()]
 
 
 def _random_head(tokens: int, rng: np.random.Generator) -> OneHead:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.attention import Softmax
-from keyhole.bounds import drift
+from keyhole.bounds import softmax_move
 from keyhole.claims.finding import Outcome, Scale
 from keyhole.figure import Axis, line_figure
 
@@ -53,7 +53,7 @@ def ratio(before: np.ndarray, after: np.ndarray) -> float:
     """The ℓ1 move of the softmax over its bound."""
     softmax = Softmax()
     moved = float(np.abs(softmax(after) - softmax(before)).sum())
-    return moved / drift(float(np.abs(after - before).max()))
+    return moved / softmax_move(float(np.abs(after - before).max()))
 
 
 def split_signs(scores: np.ndarray) -> np.ndarray:

@@ -38,26 +38,26 @@ class Group:
     @property
     def clean(self) -> list[RunCertificate]:
         """Those without an error on fresh inputs."""
-        return [one for one in self.settled if one.clean]
+        return [run for run in self.settled if run.clean]
 
     @property
     def proved(self) -> int:
         """Of the clean ones."""
-        return sum(one.status == "PROVED" for one in self.clean)
+        return sum(run.status == "PROVED" for run in self.clean)
 
     @property
     def promised(self) -> list[RunCertificate]:
         """Those that end proved, with a promise below the trivial error of the function."""
         return [
-            one
-            for one in self.settled
-            if one.status == "PROVED" and one.error_bound is not None and one.error_bound < (one.trivial_error or 0.0)
+            run
+            for run in self.settled
+            if run.status == "PROVED" and run.error_bound is not None and run.error_bound < (run.trivial_error or 0.0)
         ]
 
     def slack(self, bound: str) -> float | None:
         """The median of bound − measured error, where runs have the bound."""
-        found = [value - one.true_error for one in self.settled if (value := getattr(one, bound)) is not None]
-        return median(found) if found else None
+        slacks = [value - run.true_error for run in self.settled if (value := getattr(run, bound)) is not None]
+        return median(slacks) if slacks else None
 
     def __str__(self) -> str:
         return f"T = {self.context}, m = {self.samples}"
@@ -73,7 +73,7 @@ def certify_groups(scale: Scale, seed: int) -> tuple[Group, ...]:
     judged, longer = CONTEXTS[scale], REPORTED[scale]
     below, twice, above = SEEDS[scale]
     sought = train(TASK, (*judged, *longer), seed, precision=PRECISION[scale], budget=BUDGET[scale])
-    doubled = {one.context: round(2 * one.m) for one in sought.thresholds if one.m is not None}
+    doubled = {threshold.context: round(2 * threshold.m) for threshold in sought.thresholds if threshold.m is not None}
     wanted = [("below", context, BELOW, below) for context in judged]
     wanted += [("twice", context, doubled[context], twice) for context in judged if context in doubled]
     wanted += [("above", max(judged), ABOVE, above)]
@@ -91,12 +91,12 @@ def conclude(groups: Sequence[Group]) -> Outcome:
     twice = [group for group in groups if group.why == "twice"]
     share = Share(sum(group.proved for group in twice), sum(len(group.clean) for group in twice))
     clean, proved = share.runs, share.hits
-    every = [one for group in groups for one in group.settled]
-    bounded = [one for one in every if one.error_bound is not None]
-    broken = [one for one in bounded if (one.error_bound or 0.0) < _least_error(one)]
+    every = [run for group in groups for run in group.settled]
+    bounded = [run for run in every if run.error_bound is not None]
+    broken = [run for run in bounded if (run.error_bound or 0.0) < _least_error(run)]
     verdict: ClaimVerdict = "fails here" if broken else share.most
-    below = [one for group in groups if group.why == "below" for one in group.settled]
-    wrong = sum(one.status == "PROVED" and one.right is False for one in below)
+    below = [run for group in groups if group.why == "below" for run in group.settled]
+    wrong = sum(run.status == "PROVED" and run.right is False for run in below)
     parts = [
         (
             f"At m = 2 m*, {proved} of {clean} models without a mistake are proved "
@@ -123,10 +123,10 @@ def conclude(groups: Sequence[Group]) -> Outcome:
             "bounds below the measured error": float(len(broken)),
             "runs below the threshold": float(len(below)),
             "proved below the threshold, not the target": float(wrong),
-            "counterexamples": float(sum(one.status == "COUNTEREXAMPLE" for one in every)),
-            "undecided": float(sum(one.status == "UNDECIDED" for one in every)),
-            "identified": float(sum(bool(one.identified) for one in every)),
-            "median seconds": median(one.seconds for one in every),
+            "counterexamples": float(sum(run.status == "COUNTEREXAMPLE" for run in every)),
+            "undecided": float(sum(run.status == "UNDECIDED" for run in every)),
+            "identified": float(sum(bool(run.identified) for run in every)),
+            "median seconds": median(run.seconds for run in every),
             **_slacks(groups),
         },
         interval=f"Proved: {share}; measured errors by 99.9 % lower ends over 10,000 inputs.",
@@ -141,8 +141,8 @@ def conclude(groups: Sequence[Group]) -> Outcome:
 def _slacks(groups: Sequence[Group]) -> dict[str, float]:
     """By how much each bound exceeds the measured error, median over the runs of a group."""
     named = {"error_bound": "promise", "held_out_bound": "held-out half", "trivial_error": "trivial error"}
-    found = {f"slack of the {name}, {group}": group.slack(bound) for group in groups for bound, name in named.items()}
-    return {name: slack for name, slack in found.items() if slack is not None}
+    slacks = {f"slack of the {name}, {group}": group.slack(bound) for group in groups for bound, name in named.items()}
+    return {name: slack for name, slack in slacks.items() if slack is not None}
 
 
 def _least_error(one: RunCertificate) -> float:
@@ -151,10 +151,14 @@ def _least_error(one: RunCertificate) -> float:
 
 def _figure(groups: Sequence[Group]) -> Figure:
     rows: list[dict[str, Any]] = [
-        {"bound": one.error_bound, "error": one.true_error, "what": f"{KINDS[group.why]}, {one.status.lower()}"}
+        {
+            "bound": certified.error_bound,
+            "error": certified.true_error,
+            "what": f"{KINDS[group.why]}, {certified.status.lower()}",
+        }
         for group in groups
-        for one in group.settled
-        if one.error_bound is not None
+        for certified in group.settled
+        if certified.error_bound is not None
     ] or [{"bound": 1.0, "error": 1.0, "what": "no bound"}]
     return Figure(
         title="Promised and measured error of trained heads",

@@ -42,7 +42,11 @@ class Growth:
     @property
     def known(self) -> list[Threshold]:
         """The thresholds that were bracketed, with an interval of two ends."""
-        return [one for one in self.thresholds if one.m is not None and one.low is not None and one.high is not None]
+        return [
+            threshold
+            for threshold in self.thresholds
+            if threshold.m is not None and threshold.low is not None and threshold.high is not None
+        ]
 
     @property
     def exponent(self) -> Estimate | None:
@@ -90,29 +94,29 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
     elif exponent is not None and exponent.low > LIMIT:
         verdict = "fails here"
     numbers: dict[str, float] = {}
-    for one in measured:
-        if (found := one.exponent) is not None:
+    for setting in measured:
+        if (estimate := setting.exponent) is not None:
             numbers |= {
-                f"exponent ({one.setting})": found.value,
-                f"lower end ({one.setting})": found.low,
-                f"upper end ({one.setting})": found.high,
+                f"exponent ({setting.setting})": estimate.value,
+                f"lower end ({setting.setting})": estimate.low,
+                f"upper end ({setting.setting})": estimate.high,
             }
     rates = power(judged)
     numbers |= rates
-    told = "".join(f" {name}: {rate:.0%}." for name, rate in rates.items())
+    naming = "".join(f" {name}: {rate:.0%}." for name, rate in rates.items())
     return Outcome(
         verdict=verdict,
-        measurement="; ".join(_sentence(one) for one in measured)
+        measurement="; ".join(_sentence(setting) for setting in measured)
         + "."
-        + (" Power by simulation." if told else "")
-        + told,
+        + (" Power by simulation." if naming else "")
+        + naming,
         numbers=numbers,
         interval="90 % intervals of the exponent, from those of each m*, by resampling and likelihood.",
         figures=(_figure(measured, law),),
         caveats=(
             "The exponent is that of the nearest power law over the contexts as a whole, whatever the law of growth is.",
             BOUND_IS,
-            *dict.fromkeys(warning for one in measured if one.laws for warning in one.laws.warnings),
+            *dict.fromkeys(warning for setting in measured if setting.laws for warning in setting.laws.warnings),
         ),
     )
 
@@ -144,9 +148,9 @@ def _sentence(one: Growth) -> str:
 
 
 def _figure(measured: tuple[Growth, ...], law: str) -> Figure:
-    floors = {context: floor for one in measured for context, floor in one.floors.items()}
-    settings = {one.setting: one.thresholds for one in measured if one.thresholds}
-    contexts = sorted({one.context for known in settings.values() for one in known})
+    floors = {context: floor for setting in measured for context, floor in setting.floors.items()}
+    settings = {setting.setting: setting.thresholds for setting in measured if setting.thresholds}
+    contexts = sorted({threshold.context for known in settings.values() for threshold in known})
     enough = {f"Theorem T: enough for a gap of {GAP:g}": {context: samples_of_bound(context) for context in contexts}}
     verdict = measured[0].laws if measured[0].thresholds else None
     title = f"Samples a 3-way AND takes on {law} bits"

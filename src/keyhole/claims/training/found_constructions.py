@@ -58,7 +58,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
     """Train every task with every preset, and look at the heads of what generalises."""
     from keyhole.lab.learners.training.network import model_of  # noqa: PLC0415  (imports jax)
 
-    found: list[Found] = []
+    heads: list[Found] = []
     picture: Figure | None = None
     for preset, task, context, run in runs(scale, seed):
         learner = transformer_with_preset(_short(preset))
@@ -71,10 +71,10 @@ def measure(scale: Scale, seed: int) -> Outcome:
         tabulated = tabulate(model_of(learner.settings, fitted.weights or {}))
         places = np.array(instance.function.positions)
         kind, violated = construction(tabulated, places, inputs[:PROBE], DECIDING[task])
-        found.append(Found(task, preset, context, kind, violated))
+        heads.append(Found(task, preset, context, kind, violated))
         if picture is None and preset == PRESETS[-1] and task == "and:3":
             picture = _lists(tabulated, law_of(instance), instance.function, context)
-    return conclude(found, picture)
+    return conclude(heads, picture)
 
 
 def runs(scale: Scale, seed: int) -> Iterator[tuple[str, str, int, int]]:
@@ -143,13 +143,13 @@ def _averages(scores: np.ndarray, own: float, positions: np.ndarray, inputs: np.
 def conclude(found: Sequence[Found], picture: Figure | None = None) -> Outcome:
     """How often each construction was found; judged by the ANDs of the default settings."""
     groups = {(preset, task): [] for preset in PRESETS for task in DECIDING}  # type: dict[tuple[str, str], list[Found]]
-    for one in found:
-        groups[one.preset, one.task].append(one)
-    judged = [one for one in found if one.preset == PRESETS[0] and one.task in JUDGED]
-    share = Share(sum(one.kind == "veto" for one in judged), len(judged))
-    others = [one for one in found if one.preset == PRESETS[1] and one.task in JUDGED]
-    bounded = Share(sum(one.kind == "veto" for one in others), len(others))
-    counts = {group: Counter(one.kind for one in ones) for group, ones in groups.items()}
+    for head in found:
+        groups[head.preset, head.task].append(head)
+    judged = [head for head in found if head.preset == PRESETS[0] and head.task in JUDGED]
+    share = Share(sum(head.kind == "veto" for head in judged), len(judged))
+    others = [head for head in found if head.preset == PRESETS[1] and head.task in JUDGED]
+    bounded = Share(sum(head.kind == "veto" for head in others), len(others))
+    counts = {group: Counter(head.kind for head in ones) for group, ones in groups.items()}
     listed = "; ".join(
         f"{task}, {_short(preset)}: {', '.join(f'{n} {kind}' for kind, n in sorted(kinds.items())) or 'none generalises'}"
         for (preset, task), kinds in counts.items()
@@ -163,7 +163,7 @@ def conclude(found: Sequence[Found], picture: Figure | None = None) -> Outcome:
         for (preset, task), kinds in counts.items()
         for kind in ("veto", "average", "neither")
     ]
-    contexts = sorted({one.context for one in judged})
+    contexts = sorted({head.context for head in judged})
     return Outcome(
         verdict=share.most,
         measurement=(
@@ -175,7 +175,7 @@ def conclude(found: Sequence[Found], picture: Figure | None = None) -> Outcome:
             "ANDs that veto, bounded": bounded.value,
             **{
                 f"median attention of a violated literal at T = {context}, default": float(
-                    np.median([one.violated for one in judged if one.context == context])
+                    np.median([head.violated for head in judged if head.context == context])
                 )
                 for context in contexts
             },

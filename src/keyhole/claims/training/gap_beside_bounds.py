@@ -124,16 +124,16 @@ def rungs(law: Law, context: int, samples: int, seed: np.random.SeedSequence) ->
     gap, half = ramp(unseen, margin) - ramp(margins, margin), half_width(unseen, margin)
     counted = sum(np.size(array) for array in (fitted.weights or {}).values())
     settled = certify(model, (inputs, labels), assume_junta=3, time_limit=3.0, delta=DELTA, fresh=1000)
-    found = {
+    rungs = {
         **norm_bounds(ratio, spread, context, samples, LEAST_PROBABILITY[law], odd_units=norms.odd_units),
         BAYES: best_catoni(STORED_BITS * counted * log(2), samples, DELTA * share, ramp(margins, margin)),
         COUNTED: description_gap(STORED_BITS * counted, samples, DELTA * share),
     }
     if settled.error_bound is not None and settled.certificate.status == "PROVED":
-        found[OCCAM] = settled.error_bound
+        rungs[OCCAM] = settled.error_bound
     return Rungs(
         law, context, samples, ratio, spread, gap, gap - half, gap + half, float((unseen <= 0).mean()),
-        2 * ratio * one_position_complexity(inputs, rng), found,
+        2 * ratio * one_position_complexity(inputs, rng), rungs,
     )  # fmt: skip
 
 
@@ -205,37 +205,42 @@ def depth_two() -> float:
 
 def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> Outcome:
     """Whether every bound lies above the gap, and which of them say anything."""
-    broken = [f"{name} at {one}" for one in found for name, value in one.bounds.items() if value < one.least(name)]
-    below_floor = [
-        f"{name} at {one}" for one in found for name in (PRODUCT, ANY, TABLES) if one.bounds.get(name, 9.0) < one.floor
+    broken = [
+        f"{name} at {layer}" for layer in found for name, value in layer.bounds.items() if value < layer.least(name)
     ]
-    independent = [one for one in found if PRODUCT in one.bounds]
-    useful = sum(one.bounds[PRODUCT] < 1 for one in independent)
-    slack = {name: [one.bounds[name] - one.gap for one in found if name in one.bounds] for name in NAMES}
+    below_floor = [
+        f"{name} at {layer}"
+        for layer in found
+        for name in (PRODUCT, ANY, TABLES)
+        if layer.bounds.get(name, 9.0) < layer.floor
+    ]
+    independent = [layer for layer in found if PRODUCT in layer.bounds]
+    useful = sum(layer.bounds[PRODUCT] < 1 for layer in independent)
+    slack = {name: [layer.bounds[name] - layer.gap for layer in found if name in layer.bounds] for name in NAMES}
     said = "; ".join(
-        f"{one}: gap {one.gap:.4f}, P/margin {one.ratio:.2f}, R {one.spread:.0f}, "
-        f"{_least(one)}" for one in found
+        f"{layer}: gap {layer.gap:.4f}, P/margin {layer.ratio:.2f}, R {layer.spread:.0f}, "
+        f"{_least(layer)}" for layer in found
     )  # fmt: skip
     two = deep()
     return Outcome(
         verdict="fails here" if broken or below_floor else "holds",
         measurement=(
-            f"{len(broken)} of {sum(len(one.bounds) for one in found)} bounds lie below the gap measured. Theorem L "
+            f"{len(broken)} of {sum(len(layer.bounds) for layer in found)} bounds lie below the gap measured. Theorem L "
             f"for independent symbols is below 1 for {useful} of {len(independent)} layers. {said}. "
             f"Two layers, all norms 1, m = 10⁶: the deep theorem says {at_most(two)}"
             f"{', vacuous' if two >= 1 else ''}; no two-layer model was trained here (bench/depth.py trains one)."
         ),
         numbers={
-            **{f"gap at {one}": one.gap for one in found},
-            **{f"P_∞ over margin at {one}": one.ratio for one in found},
-            **{f"{name} at {one}": value for one in found for name, value in one.bounds.items()},
-            **{f"{FLOOR} at {one}": one.floor for one in found},
+            **{f"gap at {layer}": layer.gap for layer in found},
+            **{f"P_∞ over margin at {layer}": layer.ratio for layer in found},
+            **{f"{name} at {layer}": value for layer in found for name, value in layer.bounds.items()},
+            **{f"{FLOOR} at {layer}": layer.floor for layer in found},
             **{f"median slack of {name}": float(np.median(values)) for name, values in slack.items() if values},
             "deep theorem at depth 2": two,
         },
         interval=(
             f"Gaps: {100 * (1 - LEVEL):g} % intervals by the empirical form of Bernstein's inequality over {FRESH} fresh inputs each, ± "
-            f"{at_most(max(one.high - one.gap for one in found), places=4)}."
+            f"{at_most(max(layer.high - layer.gap for layer in found), places=4)}."
         ),
         figures=(_figure(found),),
         caveats=(
@@ -258,11 +263,11 @@ def _least(one: Rungs) -> str:
 
 def _figure(found: Sequence[Rungs]) -> Figure:
     rows: list[dict[str, Any]] = []
-    for one in found:
-        shown = {MEASURED: one.high, FLOOR: one.floor, **one.bounds}
+    for layer in found:
+        shown = {MEASURED: layer.high, FLOOR: layer.floor, **layer.bounds}
         rows += [
             {
-                "case": f"{one.law[0].upper()} {one.context}/{one.samples}",
+                "case": f"{layer.law[0].upper()} {layer.context}/{layer.samples}",
                 "value": min(max(value, 1e-4), SHOWN_UP_TO),
                 "what": name,
             }

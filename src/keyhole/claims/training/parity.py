@@ -79,14 +79,14 @@ def transitions(scale: Scale, seed: int) -> list[tuple[int, RunResult]]:
 def conclude_learned(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
     """Success pooled over two contexts, and steps at each."""
     read = [transition(context, result) for context, result in runs]
-    pooled = [one for one in read if one.context in POOLED]
-    share = Share(sum(one.success for one in pooled), len(pooled))
+    pooled = [reading for reading in read if reading.context in POOLED]
+    share = Share(sum(reading.success for reading in pooled), len(pooled))
     numbers = {"successes pooled": float(share.hits), "runs pooled": float(share.runs)}
     said = []
-    for context in dict.fromkeys(one.context for one in read):
-        here = [one for one in read if one.context == context]
-        wins_here = sum(one.success for one in here)
-        middle = median(one.steps if one.success else inf for one in here)
+    for context in dict.fromkeys(reading.context for reading in read):
+        here = [reading for reading in read if reading.context == context]
+        wins_here = sum(reading.success for reading in here)
+        middle = median(reading.steps if reading.success else inf for reading in here)
         numbers |= {f"successes at T = {context}": float(wins_here)}
         numbers |= {f"median steps at T = {context}": middle} if middle < inf else {}
         steps = f"median {middle:.0f} steps" if middle < inf else "no median: half of the runs or more never succeed"
@@ -103,8 +103,8 @@ def conclude_learned(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
 
 def conclude_sudden(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
     """The share of successes in which accuracy jumps."""
-    won = [one for context, result in runs if (one := transition(context, result)).success]
-    share = Share(sum(one.sudden for one in won), len(won))
+    won = [run for context, result in runs if (run := transition(context, result)).success]
+    share = Share(sum(run.sudden for run in won), len(won))
     return Outcome(
         verdict=share.most,
         measurement=f"The rise is sudden in {share.hits} of {share.runs} runs that succeed.",
@@ -117,8 +117,8 @@ def conclude_sudden(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
 
 def conclude_foretold(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
     """The share of successes in which the Fourier weight moves first."""
-    won = [one for context, result in runs if (one := transition(context, result)).success]
-    share = Share(sum(one.foretold for one in won), len(won))
+    won = [run for context, result in runs if (run := transition(context, result)).success]
+    share = Share(sum(run.foretold for run in won), len(won))
     return Outcome(
         verdict=share.most,
         measurement=f"The Fourier weight moves first, by a tenth of the time, in {share.hits} of {share.runs} runs that succeed.",

@@ -45,15 +45,15 @@ def conclude(result: PlanResult) -> Outcome:
     verdict: ClaimVerdict = "undecided at this scale"
     if not left and judged.verdict is not None and judged.verdict.decided:
         verdict = "holds" if judged.verdict.winner.name == LAW else "fails here"
-    told = [f"{name}: {_standing(one, result.unfinished[name])}" for name, one in result.answers.items()]
-    known = any(one.thresholds for one in result.answers.values())
+    standings = [f"{name}: {_standing(answer, result.unfinished[name])}" for name, answer in result.answers.items()]
+    known = any(answer.thresholds for answer in result.answers.values())
     return Outcome(
         verdict=verdict,
-        measurement="; ".join(told) + ".",
+        measurement="; ".join(standings) + ".",
         numbers={
-            "contexts finished": float(sum(len(one.thresholds) for one in result.answers.values())),
-            "contexts planned": float(sum(len(one.contexts) for one in result.plan.sweeps.values())),
-            "runs of finished contexts": float(sum(one.runs for one in result.answers.values())),
+            "contexts finished": float(sum(len(answer.thresholds) for answer in result.answers.values())),
+            "contexts planned": float(sum(len(answer.contexts) for answer in result.plan.sweeps.values())),
+            "runs of finished contexts": float(sum(answer.runs for answer in result.answers.values())),
         },
         interval="90 % intervals of each m*; the rule's odds stand for the law.",
         figures=(result.figure(),) if known else (),
@@ -64,9 +64,9 @@ def conclude(result: PlanResult) -> Outcome:
 def _standing(answer: SampleComplexity, left: list[int]) -> str:
     """What a sweep says: its verdict, or how far it has come."""
     if left:
-        done = [one.context for one in answer.thresholds]
+        done = [threshold.context for threshold in answer.thresholds]
         return f"under way: {f'to T = {max(done)}' if done else 'no context finished'}, undecided so far"
     if answer.verdict is None:
         return "too few thresholds were bracketed"
-    longest = max(one.context for one in answer.thresholds)
+    longest = max(threshold.context for threshold in answer.thresholds)
     return f"to T = {longest}: {answer.verdict}"

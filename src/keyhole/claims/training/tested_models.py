@@ -53,7 +53,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
     tested = []
     with TemporaryDirectory() as folder:
         for task, checkpoint in stored_models():
-            found = verify(
+            verified = verify(
                 checkpoint,
                 ASKED[task],
                 (LONGER if task == "long" else LENGTHS)[scale],
@@ -64,27 +64,27 @@ def measure(scale: Scale, seed: int) -> Outcome:
                 seed=seed,
                 store=folder,
             )
-            tested += [Tested(task, row) for row in found.rows]
-    beside = [one for one in tested if one.task == "long" and one.passed]
-    tested = [one for one in tested if one.task != "long"]
-    passed = [one for one in tested if one.passed]
+            tested += [Tested(task, row) for row in verified.rows]
+    beside = [model for model in tested if model.task == "long" and model.passed]
+    tested = [model for model in tested if model.task != "long"]
+    passed = [model for model in tested if model.passed]
     shares = {length: _share(passed, length) for length in LENGTHS[scale]}
     longest = shares[LONGEST]
-    undecided = sum(one.row.status == "UNDECIDED" for one in passed)
+    undecided = sum(model.row.status == "UNDECIDED" for model in passed)
     by_length = "; ".join(f"T = {length}: {share.hits} of {share.runs}" for length, share in shares.items())
     numbers = {
         "models": float(len(tested) / len(LENGTHS[scale])),
         "passed": float(len(passed)),
-        "wrong": float(sum(one.wrong for one in passed)),
-        "proved": float(sum(one.row.status == "PROVED" for one in passed)),
+        "wrong": float(sum(model.wrong for model in passed)),
+        "proved": float(sum(model.row.status == "PROVED" for model in passed)),
         "undecided": float(undecided),
         "longer_passed": float(len(beside)),
-        "longer_wrong": float(sum(one.wrong for one in beside)),
+        "longer_wrong": float(sum(model.wrong for model in beside)),
     }
     return Outcome(
         longest.most,
         f"Of the models without an error on {SAMPLES:,} random words, those wrong on some word: {by_length}. Beside them, a "
-        f"model trained on up to 101 symbols is wrong somewhere at {sum(one.wrong for one in beside)} of {len(beside)} "
+        f"model trained on up to 101 symbols is wrong somewhere at {sum(model.wrong for model in beside)} of {len(beside)} "
         f"longer lengths at which it passes.",
         numbers,
         f"at T = {LONGEST}: {longest}",
@@ -107,16 +107,16 @@ def stored_models() -> Iterator[tuple[str, Checkpoint]]:
 
 
 def _share(passed: list[Tested], length: int) -> Share:
-    some = [one for one in passed if one.row.length == length]
-    return Share(sum(one.wrong for one in some), len(some))
+    some = [model for model in passed if model.row.length == length]
+    return Share(sum(model.wrong for model in some), len(some))
 
 
 def _figure(passed: list[Tested]) -> Figure:
     """The share that is wrong somewhere, by task and length."""
     rows: list[dict[str, str | int | float | bool | None]] = []
     for task in ASKED:
-        for length in sorted({one.row.length for one in passed}):
-            share = _share([one for one in passed if one.task == task], length)
+        for length in sorted({model.row.length for model in passed}):
+            share = _share([model for model in passed if model.task == task], length)
             if share.runs:
                 rows.append({"T": length, "share": share.value, "task": task})
     return Figure(

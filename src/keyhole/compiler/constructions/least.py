@@ -44,8 +44,8 @@ class LeastNormConstruction(Construction):
 
         Source     Ours: `least_norm`.
         """
-        found = least_norm(plan.function.table, "equal", plan.output)
-        return {"path_inf": TheoremNorm("≤", found.norm / (1 - plan.parameters["gamma"]))}
+        optimum = least_norm(plan.function.table, "equal", plan.output)
+        return {"path_inf": TheoremNorm("≤", optimum.norm / (1 - plan.parameters["gamma"]))}
 
 
 def least_plan(function: SparseFunction, context: int, gamma: float, output: Output) -> Plan:
@@ -61,29 +61,29 @@ def least_plan(function: SparseFunction, context: int, gamma: float, output: Out
     s = function.sparsity
     if s > MAX_BITS:
         raise CompileError(
-            f"The least path norm was asked for a function of {s} positions, and its programme is solved for at most "
-            f"{MAX_BITS}; use fewer, or another construction."
+            f"The least path norm was asked for a function of {s} positions; it is computed for at most {MAX_BITS}. "
+            "Use fewer, or another construction."
         )
-    found = least_norm(function.table, "equal", output)
+    optimum = least_norm(function.table, "equal", output)
     beta = log((context + 1 - s) * (1 - gamma) / (s * gamma))
-    tilt = s * found.units[:, 1:].T  # (s, k)
+    tilt = s * optimum.units[:, 1:].T  # (s, k)
     room = 1 - np.abs(tilt)
     spare = room.sum(axis=0)
-    middle = room * np.where(spare > 0, s * found.units[:, 0] / np.where(spare > 0, spare, 1.0), 0.0)
+    middle = room * np.where(spare > 0, s * optimum.units[:, 0] / np.where(spare > 0, spare, 1.0), 0.0)
     head = HeadPlan(
         focus=np.full(s, beta),
         values=np.stack([middle - tilt, middle + tilt], axis=1),
         rest_logits=0.0,
-        rest_values=np.zeros((2, len(found.weights))),
+        rest_values=np.zeros((2, len(optimum.weights))),
     )
-    names = tuple(" ".join(f"{number:+.6g}" for number in unit) for unit in found.units.tolist())
+    names = tuple(" ".join(f"{number:+.6g}" for number in unit) for unit in optimum.units.tolist())
     return Plan(
         function=function,
         layout=PairLayout(context),
         output=output,
         construction="L1",
         heads=(head,),
-        readout=found.weights / (1 - gamma),
+        readout=optimum.weights / (1 - gamma),
         units=names,
         parameters={"beta": beta, "attention": (1 - gamma) / s, "gamma": gamma},
     )

@@ -84,9 +84,8 @@ def veto_plans(function: SparseFunction, context: int, gamma: float, output: Out
     ]
     if not plans:
         raise CompileError(
-            "The veto was asked for a function that is neither a conjunction nor a disjunction of literals. One unit "
-            "with P_∞ = 1 reads 1 only where every token has the largest value, and that is a conjunction; use another "
-            "construction."
+            "The veto was asked for, and this function is neither a conjunction nor a disjunction of literals, which "
+            "is all that the veto computes; use another construction."
         )
     return plans
 

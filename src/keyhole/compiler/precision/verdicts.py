@@ -68,8 +68,9 @@ class FormatVerdict:
         if self.outcome == "refuted":
             return f"refuted: wrong on {self.counterexample}"
         if not self.tried:
-            return "only tried, on no input: each position has its own logit, and there are too many to add up"
-        return f"only tried: {self.tried} inputs right, output off by up to {at_most(self.deviation or 0.0)}"
+            return "neither proved nor tried: each position has its own logit, and there are too many to add up"
+        deviation = at_most(self.deviation or 0.0)
+        return f"not proved: {self.tried} inputs were tried and are right, with an output off by up to {deviation}"
 
 
 def judge_formats(plan: Plan, margin: float) -> dict[str, FormatVerdict]:

@@ -10,6 +10,7 @@ from math import exp, log
 import numpy as np
 from jaxtyping import Int
 
+from keyhole.decimals import percent
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
 from keyhole.lab.laws.decision import BENT_ODDS, FLAT, MISFIT, ODDS, PRICE, WIDE, Decision, decide, shares
@@ -171,7 +172,7 @@ def _misfits(
     laws: tuple[FittedLaw, ...], decision: Decision, rival: str, ln_odds: float, monotone_p: float
 ) -> list[str]:
     """In what way no law fits, where none does."""
-    found = []
+    sentences = []
     if max(law.fit_p for law in laws) < MISFIT:
         nearest = max(laws, key=lambda law: law.fit_p)
         free = (
@@ -179,13 +180,13 @@ def _misfits(
             if monotone_p >= MISFIT
             else "Nor does any rising curve: m* falls, or its intervals are too narrow."
         )
-        found.append(
+        sentences.append(
             f"No law fits: were {nearest.formula} true, points as far from it had probability {nearest.fit_p:.1g}. "
             f"{free}"
         )
     if decision.misfit[0] and ln_odds >= log(ODDS):
-        found.append(f"{rival} explains the points better, odds {exp(min(ln_odds, 700.0)):.2g} to 1.")
-    return found
+        sentences.append(f"{rival} explains the points better, odds {exp(min(ln_odds, 700.0)):.2g} to 1.")
+    return sentences
 
 
 def _obstacles(laws: tuple[FittedLaw, ...], decision: Decision, points: Points, rival: str, power: float) -> list[str]:
@@ -193,20 +194,20 @@ def _obstacles(laws: tuple[FittedLaw, ...], decision: Decision, points: Points, 
     first = laws[0]
     if decision.misfit[0] or decision.named[0]:
         return []
-    found = []
+    sentences = []
     if not decision.ranging[0]:
-        found.append(_too_level(points) if first.law.parameters == 1 else _too_narrow(points))
+        sentences.append(_too_level(points) if first.law.parameters == 1 else _too_narrow(points))
     if not decision.fitting[0]:
-        found.append(f"{first.formula} itself does not fit: probability {first.fit_p:.1g}.")
+        sentences.append(f"{first.formula} itself does not fit: probability {first.fit_p:.1g}.")
     if not decision.straight[0]:
-        found.append(f"{rival} explains the points as well (odds of {BENT_ODDS:g} to 1 are asked for).")
+        sentences.append(f"{rival} explains the points as well (odds of {BENT_ODDS:g} to 1 are asked for).")
     if not decision.clear[0]:
         close = [law.formula for law in laws[1:] if law.score - first.score < 2 * log(ODDS)]
-        found.append(
+        sentences.append(
             f"Not excluded at {ODDS:g} to 1, the odds that name a law: {', '.join(close)}. Were {first.formula} true "
-            f"as fitted, points like these would name it in {power:.0%} of sweeps."
+            f"as fitted, points like these would name it in {percent(power, 0)} of sweeps."
         )
-    return found
+    return sentences
 
 
 def _poor_forecast(laws: tuple[FittedLaw, ...], held_out: tuple[int, ...]) -> list[str]:

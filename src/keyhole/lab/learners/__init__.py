@@ -22,7 +22,7 @@ from keyhole.lab.learners.base import (
     Validating,
 )
 from keyhole.lab.learners.deep import DeepLearner
-from keyhole.lab.learners.presets import LAWS, preset
+from keyhole.lab.learners.presets import PRESET_DISTRIBUTIONS, preset
 from keyhole.lab.learners.registry import (
     learner_from_record,
     learner_named,
@@ -32,12 +32,12 @@ from keyhole.lab.learners.registry import (
 )
 from keyhole.lab.learners.scikit import Estimator
 from keyhole.lab.learners.set_settings import SetSettings
-from keyhole.lab.learners.settings import TransformerSettings, changed
+from keyhole.lab.learners.settings import TransformerSettings, change_settings
 from keyhole.lab.learners.started import Start, StartedLearner, Weights, register_start
 from keyhole.lab.learners.transformer import TransformerLearner, transformer_with_preset
 
 __all__ = [
-    "LAWS",
+    "PRESET_DISTRIBUTIONS",
     "CountsSteps",
     "DeepLearner",
     "Estimator",
@@ -58,7 +58,7 @@ __all__ = [
     "TransformerSettings",
     "Validating",
     "Weights",
-    "changed",
+    "change_settings",
     "learner_from_record",
     "learner_named",
     "learner_names",

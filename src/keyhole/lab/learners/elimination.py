@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Int, UInt8
 
 from keyhole.lab.learners.base import Fitted
-from keyhole.lab.learners.bitsets import as_bits, bits_of, require_bits
+from keyhole.lab.learners.bit_inputs import as_bits, bits_of, require_bits
 from keyhole.lab.learners.registry import register_learner
 from keyhole.lab.task import Examples, ProblemSize
 

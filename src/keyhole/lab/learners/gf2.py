@@ -8,7 +8,7 @@ from jaxtyping import Bool, UInt8
 
 from keyhole.boolean.fitting import Words, pack, unpack
 from keyhole.lab.learners.base import Fitted
-from keyhole.lab.learners.bitsets import as_bits, bits_of, require_bits
+from keyhole.lab.learners.bit_inputs import as_bits, bits_of, require_bits
 from keyhole.lab.learners.registry import register_learner
 from keyhole.lab.task import Examples, ProblemSize
 

@@ -61,7 +61,9 @@ DEPARTURES = (  # a sentence without its stop, printed with every answer
     "probabilities; random numbers come from other generators"
 )
 
-LAWS = {"paper": "balanced"}  # of the input bits, where a protocol has one of its own; uniform elsewhere
+PRESET_DISTRIBUTIONS = {
+    "paper": "balanced"
+}  # of the input bits, where a protocol has one of its own; uniform elsewhere
 
 
 def preset(name: str) -> TransformerSettings:

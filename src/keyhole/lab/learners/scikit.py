@@ -106,20 +106,20 @@ def classifier(kind: str, settings: Mapping[str, Any]) -> Callable[..., Any]:
     from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: PLC0415
 
     module, name = CLASSES.get(kind, kind).split(".")
-    found = None
+    made = None
     if module in sklearn.__all__ and not name.startswith("_"):  # its public modules
         with suppress(ImportError, AttributeError):  # some names of the listing are functions
-            found = getattr(import_module(f"sklearn.{module}"), name)
-    if not (isinstance(found, type) and issubclass(found, BaseEstimator) and issubclass(found, ClassifierMixin)):
+            made = getattr(import_module(f"sklearn.{module}"), name)
+    if not (isinstance(made, type) and issubclass(made, BaseEstimator) and issubclass(made, ClassifierMixin)):
         raise ArgumentError(
             f"sklearn:{kind} is no classifier of scikit-learn; use {', '.join(CLASSES)}, or a module and class such as "
             "sklearn:neighbors.KNeighborsClassifier."
         )
     try:
-        signature(found).bind(**settings)
+        signature(made).bind(**settings)
     except TypeError as error:
         raise ArgumentError(f"scikit-learn makes no {kind} with these settings: {error}.") from error
-    return found
+    return made
 
 
 @contextmanager

@@ -111,10 +111,10 @@ class TransformerSettings:
         return {name: value for name, value in asdict(self).items() if name not in LATER or value}
 
 
-def changed(settings: TransformerSettings, changes: Mapping[str, str | float | None]) -> TransformerSettings:
+def change_settings(settings: TransformerSettings, changes: Mapping[str, str | float | None]) -> TransformerSettings:
     """The settings with some of them changed, by name; a value may be the text that spells it.
 
-    >>> changed(TransformerSettings(), {"width": "32", "heads": 2}).width
+    >>> change_settings(TransformerSettings(), {"width": "32", "heads": 2}).width
     32
     """
     kinds = get_type_hints(TransformerSettings)

@@ -51,7 +51,7 @@ class Plan:
             "notes": self.notes,
             "laws": list(self.laws),
             "rule": RULE,
-            "sweep": [_sweep_record(name, one) for name, one in self.sweeps.items()],
+            "sweep": [_sweep_record(name, sweep) for name, sweep in self.sweeps.items()],
         }
 
     @property
@@ -63,7 +63,7 @@ class Plan:
     @property
     def contexts(self) -> tuple[int, ...]:
         """The contexts of all sweeps, in order."""
-        return tuple(sorted({context for one in self.sweeps.values() for context in one.contexts}))
+        return tuple(sorted({context for sweep in self.sweeps.values() for context in sweep.contexts}))
 
 
 def write_plan(plan: Plan) -> str:
@@ -72,9 +72,9 @@ def write_plan(plan: Plan) -> str:
     sweeps = record.pop("sweep")
     lines = [*_table({name: value for name, value in record.items() if name != "rule"}, ""), "[rule]"]
     lines += [*_table(record["rule"], ""), ""]
-    for one in sweeps:
-        parts = {name: value for name, value in one.items() if isinstance(value, dict)}
-        lines += ["[[sweep]]", *_table({name: one[name] for name in one if name not in parts}, ""), ""]
+    for sweep in sweeps:
+        parts = {name: value for name, value in sweep.items() if isinstance(value, dict)}
+        lines += ["[[sweep]]", *_table({name: sweep[name] for name in sweep if name not in parts}, ""), ""]
         for name, part in parts.items():
             lines += [f"[sweep.{name}]", *_table(part, f"sweep.{name}"), ""]
     return "\n".join(lines).rstrip() + "\n"
@@ -96,7 +96,7 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
     """The plan that a record was made of."""
     _require_present(record, path)
     try:
-        sweeps = {str(one["name"]): _sweep(one) for one in record["sweep"]}
+        sweeps = {str(sweep["name"]): _sweep(sweep) for sweep in record["sweep"]}
         plan = Plan(sweeps, tuple(record["laws"]), str(record["title"]), str(record["notes"]))
         spelt = json.loads(json.dumps(plan.record()))
     except KeyholeError:

@@ -37,7 +37,7 @@ def predict_longest(
         return ()
     seen, longest = points.subset(np.arange(last)), points.contexts[last:]
     redrawn = seen.resampled(DRAWS, 1.0, np.random.default_rng(0))
-    found = []
+    predictions = []
     for law in laws:
         middle = float(fit_law(seen, law).ln_values(longest)[0, 0])
         spread = fit_law(redrawn, law).ln_values(longest)[:, 0]
@@ -45,5 +45,5 @@ def predict_longest(
         error = float(np.hypot(points.errors[last], spread.std()))
         value = Estimate(*(float(np.exp(each)) for each in (middle, min(low, middle), max(high, middle))))
         off = (float(points.values[last]) - middle) / error
-        found.append(Prediction(law.name, law.formula, int(longest[0]), value, off))
-    return tuple(sorted(found, key=lambda each: abs(each.off)))
+        predictions.append(Prediction(law.name, law.formula, int(longest[0]), value, off))
+    return tuple(sorted(predictions, key=lambda each: abs(each.off)))

@@ -50,10 +50,10 @@ def rows_path(folder: Path, name: str) -> Path:
 def export_rows(plan: Plan, store: Store, folder: Path) -> dict[str, int]:
     """Write the finished runs of each sweep, ordered, beside those that its table has already; how many there are."""
     counts = {}
-    for name, one in plan.sweeps.items():
+    for name, sweep in plan.sweeps.items():
         path = rows_path(folder, name)
         known = {(entry["context"], entry["samples"], entry["seed"]): entry for entry in _entries(path)}
-        for entry in _finished(one, store):
+        for entry in _finished(sweep, store):
             known.setdefault((entry["context"], entry["samples"], entry["seed"]), entry)
         if known:
             ordered = sorted(known.values(), key=lambda entry: [int(entry[key] or 0) for key in COLUMNS[:3]])
@@ -65,9 +65,9 @@ def export_rows(plan: Plan, store: Store, folder: Path) -> dict[str, int]:
 def import_rows(plan: Plan, store: Store, folder: Path) -> int:
     """Put the rows of the tables into the store, where it does not have them; how many rows there are."""
     total = 0
-    for name, one in plan.sweeps.items():
+    for name, sweep in plan.sweeps.items():
         path = rows_path(folder, name)
-        runs = [_imported(one, entry, path, line) for line, entry in enumerate(_entries(path), 2)]
+        runs = [_imported(sweep, entry, path, line) for line, entry in enumerate(_entries(path), 2)]
         store.take_in(runs)
         total += len(runs)
     return total

@@ -71,7 +71,7 @@ class Dispatch:
     def _send(self) -> None:
         """Fill every lane with runs that nobody else is making."""
         while chosen := list(self._choose()):
-            won = self.store.claim([spec.identity for _, spec in chosen])
+            won = self.store.lease([spec.identity for _, spec in chosen])
             for lane, spec in chosen:
                 if spec.identity in won:
                     lane.submit(spec, keep_weights=self.keep_weights)

@@ -115,7 +115,7 @@ def worker_environment(folder: Path) -> Iterator[None]:
     """Set what a new process inherits: thread counts, the folder of compiled programs, and Ctrl-C left to us."""
     compiled = {
         "JAX_COMPILATION_CACHE_DIR": str((folder / "compiled").absolute()),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     }
     wanted = {**{name: value for name, value in compiled.items() if name not in os.environ}, **ALONE}
     before = {name: os.environ.get(name) for name in wanted}

@@ -74,7 +74,7 @@ def _ray(address: str, folder: Path) -> Iterator[Executor]:
     if not address:  # this machine's own folders mean something to its workers
         paths = os.pathsep.join(dict.fromkeys(part for part in sys.path if part))
         cache = {"JAX_COMPILATION_CACHE_DIR": str((folder / "compiled").absolute()), "PYTHONPATH": paths}
-        environment |= {**cache, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2"}
+        environment |= {**cache, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         where = {"address": address} if address else {"include_dashboard": False, "num_cpus": os.cpu_count() or 1}

@@ -29,8 +29,8 @@ def gather_runs(
             waiting -= done
             if done:
                 watch(Progress(len(specs) - len(waiting), len(specs), f"runs of {specs[0].task.name}"))
-    found = store.results([spec.identity for spec in specs])
-    return [found[spec.identity] for spec in specs]
+    results = store.results([spec.identity for spec in specs])
+    return [results[spec.identity] for spec in specs]
 
 
 def gather_weights(spec: RunSpec, store: Store, *, watch: Watch = ignore) -> Mapping[str, np.ndarray]:

@@ -138,14 +138,14 @@ class Store:
         """What was asked of each of these runs."""
         with explain_errors(self.path):
             entries = self._among("SELECT identity, configuration FROM runs", identities)
-            found = {identity: parse_json(text) for identity, text in entries}
-        gone = [name for name in identities if name not in found]
+            configurations = {identity: parse_json(text) for identity, text in entries}
+        gone = [name for name in identities if name not in configurations]
         if gone:
             raise StoreError(
                 f"The store {str(self.path)!r} no longer holds the run {gone[0][:10]}: it was forgotten, or the file "
                 "is damaged. Ask for the runs again, or restore a copy."
             )
-        return found
+        return configurations
 
     def run(self, name: str) -> StoredRun:
         """The run whose identity begins with this name; refused where none or several do."""
@@ -170,8 +170,8 @@ class Store:
             entries = list(self._among("SELECT identity, result FROM runs", identities))
             return {name: RunResult.from_record(parse_json(result)) for name, result in entries}
 
-    def claim(self, identities: Sequence[str]) -> set[str]:
-        """Those of the runs that are now this process's to make: neither finished nor claimed by a live process."""
+    def lease(self, identities: Sequence[str]) -> set[str]:
+        """Those of the runs that are now this process's to make: neither finished nor leased by a live process."""
         with transaction(self.connection, self.path):
             done = {entry[0] for entry in self._among("SELECT identity FROM runs", identities)}
             leases = self._among("SELECT identity, owner, host, pid, until FROM claims", identities)
@@ -185,12 +185,12 @@ class Store:
         return set(won)
 
     def renew(self) -> None:
-        """Hold this process's claims for another lease."""
+        """Hold this process's leases for another term."""
         with transaction(self.connection, self.path):
             self.connection.execute("UPDATE claims SET until = ? WHERE owner = ?", (time.time() + LEASE, self.owner))
 
     def release(self) -> None:
-        """Let go of every claim of this process."""
+        """Let go of every lease of this process."""
         with transaction(self.connection, self.path):
             self.connection.execute("DELETE FROM claims WHERE owner = ?", (self.owner,))
 
@@ -213,9 +213,11 @@ class Store:
     def take_in(self, runs: Iterable[ImportedRun]) -> None:
         """Keep runs that were made elsewhere, all or none; one that is there already stays as it is."""
         entries = []
-        for one in runs:
-            *fields, _, configuration, result, _, _ = _entry(one.spec, one.result)
-            entries.append((*fields, one.created, configuration, result, json.dumps(dict(one.versions)), one.cpu))
+        for imported in runs:
+            *fields, _, configuration, result, _, _ = _entry(imported.spec, imported.result)
+            entries.append(
+                (*fields, imported.created, configuration, result, json.dumps(dict(imported.versions)), imported.cpu)
+            )
         with transaction(self.connection, self.path):
             self.connection.executemany(INSERT, entries)
 
@@ -230,7 +232,7 @@ class Store:
         """Where a run's weights are, if they were kept; what is no identity names no file."""
         if not NAME.fullmatch(identity):
             raise StoreError(
-                f"The store {str(self.path)!r} was changed: {identity!r} is no name of a run. Forget that row with "
+                f"The store {str(self.path)!r} was changed: {identity!r} is no name of a run. Delete that row with "
                 "`keyhole.forget_runs`, or restore a copy."
             )
         return self.folder / "weights" / f"{identity}.safetensors"

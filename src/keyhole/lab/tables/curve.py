@@ -101,17 +101,17 @@ def learning_curve(
             f"{splits} splits with {', '.join(map(str, sizes))} rows to learn from were asked for; use at least 2 "
             f"splits, and 1 to {most} rows: the others are held out."
         )
-    found = {m: np.zeros(splits) for m in sizes}
+    scores = {m: np.zeros(splits) for m in sizes}
     for split in range(splits):
         rng = np.random.default_rng([seed, split])
         order = rng.permutation(len(table.labels))
         apart, others = order[: _held_out(table)], order[_held_out(table) :]
         for m in sizes:
-            found[m][split] = _accuracy(table, learner, others[:m], apart, np.random.SeedSequence([seed, split, m]))
+            scores[m][split] = _accuracy(table, learner, others[:m], apart, np.random.SeedSequence([seed, split, m]))
         watch(Progress(split + 1, splits, f"splits of {table.target} by {learner.name}"))
     width, n = NormalDist().inv_cdf((1 + confidence) / 2), len(table.labels)
     points = []
-    for m, accuracies in found.items():
+    for m, accuracies in scores.items():
         mean = float(accuracies.mean())
         reach = width * sqrt(accuracies.var(ddof=1) / splits + mean * (1 - mean) / n)
         points.append(CurvePoint(m, Estimate(mean, max(0.0, mean - reach), min(1.0, mean + reach)), splits))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from keyhole.decimals import percent
 from keyhole.figure import Axis, Figure, Row
 from keyhole.lab.tables.curve import LearningCurve
 
@@ -29,5 +30,5 @@ def curves_figure(title: str, curves: Mapping[str, LearningCurve]) -> Figure:
         Axis("of", "", "category"),
         "low",
         "high",
-        subtitle=f"bands: 90 % intervals; always answering the same is right on {trivial:.1%}",
+        subtitle=f"bands: 90 % intervals; always answering the same is right on {percent(trivial)}",
     )

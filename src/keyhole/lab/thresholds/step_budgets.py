@@ -46,8 +46,8 @@ def sweep_by_steps(
         last = _attempts(swept, learner.steps if isinstance(learner, CountsSteps) else 0)
         attempts += last
         made, took = made + swept.made, took + swept.seconds
-        enough = all(one.successes >= plan.quantile * one.trials for one in last)
-        forecast = 2 * sum(one.seconds for one in last) / workers
+        enough = all(attempt.successes >= plan.quantile * attempt.trials for attempt in last)
+        forecast = 2 * sum(attempt.seconds for attempt in last) / workers
         if enough or clock() - began + forecast > seconds:
             break
     return replace(swept, made=made, seconds=took), tuple(attempts)

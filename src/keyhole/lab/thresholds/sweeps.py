@@ -90,13 +90,17 @@ class SweepState:
 
     def progress(self, what: str, *, milestone: bool = False) -> Progress:
         """The state as an event: the runs that are there, and about how many there will be."""
-        runs = sum(one.runs for one in self.standings)
-        ahead = sum(one.round_size - one.round_done + one.remaining for one in self.standings)
+        runs = sum(standing.runs for standing in self.standings)
+        ahead = sum(standing.round_size - standing.round_done + standing.remaining for standing in self.standings)
         return Progress(runs, runs + ahead, what, self.seconds_left, self, milestone)
 
     def record(self) -> dict[str, Any]:
         """Everything as plain values."""
-        return {"contexts": [asdict(one) for one in self.standings], "made": self.made, "workers": self.workers}
+        return {
+            "contexts": [asdict(standing) for standing in self.standings],
+            "made": self.made,
+            "workers": self.workers,
+        }
 
 
 @dataclass(frozen=True)
@@ -190,10 +194,10 @@ def replay(plan: SweepPlan, store: Store) -> Sweep:
             rows |= done
         else:
             finished[context] = sorted(rows.values(), key=_order)
-    found = tuple(row for rows in finished.values() for row in rows)
+    kept_rows = tuple(row for rows in finished.values() for row in rows)
     needed = {T: plan.schedule.remaining(_count(rows, _succeeds)) for T, rows in finished.items()}
-    versions = store.other_versions([row.identity for row in found], plan.learner)
-    return Sweep(plan, found, 0, needed, time.perf_counter() - began, versions)
+    versions = store.other_versions([row.identity for row in kept_rows], plan.learner)
+    return Sweep(plan, kept_rows, 0, needed, time.perf_counter() - began, versions)
 
 
 def threshold_of(plan: SweepPlan, rows: Iterable[RunSummary]) -> Threshold | None:

@@ -24,7 +24,7 @@ from keyhole.progress import Progress, Watch, ignore
 
 Data = Shaped[Any, "..."]  # (N, T), or (N, T, d) for vectors; whether it is, is asked by `require_sequences`
 NEIGHBOURS = "neighbours are as alike as any two tokens"
-PLACES = "every place has the same law"
+PLACES = "tokens have the same distribution at every place"
 LEVELS = 256  # that ranks of reals are cut into: the laws of places are compared at so many quantiles
 MOST_AXES, OBLIQUE = 64, 4  # coordinates along which vectors are compared, and random directions besides
 Stack = Shaped[Any, "B N T *width"]

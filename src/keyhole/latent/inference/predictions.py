@@ -49,16 +49,19 @@ def reached_rates(ridge: PowerOfT, best: float, tokens: int) -> tuple[float | No
 def predict_pooled(chosen: Chosen, pooling: Pooling, tokens: int) -> Prediction:
     """Without keys every kind but the prototypes is m₀ + w(x̄ − m₀)."""
     if chosen.kind == "prototypes":
-        return Prediction("the posterior mean itself: softmax is Bayes' rule")
+        return Prediction("this equals the posterior mean: softmax is Bayes' rule")
     ridge = chosen.ridge
     if ridge is None:
-        words = "the mean of the tokens: error s²/T exactly, and the posterior closes exponentially"
+        words = "the mean of the tokens has error s²/T exactly; the posterior concentrates exponentially fast"
         if pooling.linear:
-            words = "the mean of the tokens forgets the prior: gap (λ/(T + λ))²(t² + s²/T), like 1/T²"
+            words = (
+                "the mean of the tokens ignores the prior; its distance from the posterior mean is "
+                "(λ/(T + λ))²(t² + s²/T), like 1/T² (s²: variance of a token given z; t²: of its mean; λ = s²/t²)"
+            )
         return Prediction(words, gap_rate=-2.0 if pooling.linear else -1.0, error_rate=-1.0)
     if is_constant(ridge, pooling.ridge):
         if pooling.linear:
-            return Prediction("the posterior mean itself: the prior lives in the sink", error_rate=-1.0)
+            return Prediction("this equals the posterior mean: the sink holds the prior", error_rate=-1.0)
         words = "the best linear rule; the posterior of a finite latent is sharper, so the gap falls like 1/T"
         return Prediction(words, gap_rate=-1.0, error_rate=-1.0)
     gap, error = shrinking_rates(ridge)

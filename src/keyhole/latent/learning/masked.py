@@ -189,8 +189,8 @@ def fisher_spectrum(model: FiniteModel, length: int, block: int = 1) -> tuple[fl
     pulled = table.wholes[:, :, None] * over_whole[:, None, :] - table.contexts[:, :, None] * over_part[:, None, :]
     slopes = pulled - np.exp(logs) * pulled.sum(axis=1, keepdims=True)
     scores = np.concatenate([slopes[:, :-1].reshape(len(slopes), -1), (over_whole - over_part)[:, :-1]], axis=1)
-    found = np.linalg.eigvalsh(scores.T @ (table.weights[:, None] * scores))[::-1]
-    return tuple(float(value) if value > RANK * found[0] else 0.0 for value in found)
+    eigenvalues = np.linalg.eigvalsh(scores.T @ (table.weights[:, None] * scores))[::-1]
+    return tuple(float(value) if value > RANK * eigenvalues[0] else 0.0 for value in eigenvalues)
 
 
 def _table(contexts: Int[Any, "K V"], blocks: Int[Any, "K V"], weights: Float[Any, "K"]) -> MaskedTable:

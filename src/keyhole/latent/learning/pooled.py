@@ -40,13 +40,13 @@ class PooledSquares:
                 f"{n} sequences were given for {inputs.shape[1]} weights; least squares needs more sequences than "
                 "weights."
             )
-        found = np.linalg.lstsq(inputs, labels, rcond=None)[0]
+        solution = np.linalg.lstsq(inputs, labels, rcond=None)[0]
         share = self.prior_variance / (self.prior_variance + self.noise_variance / length)
         best = np.zeros(width)
         best[0] = share
         if tied:
-            return float((self.prior_variance + self.noise_variance / length) * np.square(found - best).sum())
-        apart = found.reshape(length, width) - best / length
+            return float((self.prior_variance + self.noise_variance / length) * np.square(solution - best).sum())
+        apart = solution.reshape(length, width) - best / length
         summed = apart.sum(axis=0)  # Σ = τ²(11ᵀ ⊗ I) + σ²I
         return float(self.prior_variance * np.square(summed).sum() + self.noise_variance * np.square(apart).sum())
 

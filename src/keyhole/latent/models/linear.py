@@ -129,7 +129,7 @@ class LinearRegression(ModelWithKeys):
         if not chosen.own_kernel or ridge is None:
             return Prediction()
         if is_constant(ridge, self.ridge):
-            return Prediction("the posterior mean itself: λ = σ²/τ²; error like 1/T", error_rate=-1.0)
+            return Prediction("this equals the posterior mean: λ = σ²/τ²; error like 1/T", error_rate=-1.0)
         gap, error = shrinking_rates(ridge)
         words = f"another ridge than σ²/τ²: in the limit gap like T^{gap:g}, error like T^{error:g}"
         near = reached_rates(ridge, self.ridge, tokens)

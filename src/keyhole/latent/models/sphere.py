@@ -190,9 +190,8 @@ class SphereProcess(ModelWithKeys):
         if chosen.own_kernel and is_constant(ridge, self.ridge):
             free = effective_dimension(width, self.temperature, self.ridge / tokens)
             least = self.value_width * self.noise_variance * free / tokens
-            bound = (
-                f"the posterior mean itself; error at least kσ²Γ(σ²/(τ²T))/T = {at_least(least, 3)} at T = {tokens:,}"
-            )
+            known = f"kσ²Γ(σ²/(τ²T))/T = {at_least(least, 3)} at T = {tokens:,}"
+            bound = f"this equals the posterior mean; error at least {known}"
             if 4 * free > tokens:  # most of what the kernel can tell apart is still unseen: too early for a rate
                 return Prediction(bound, least)
             return Prediction(f"{bound}, like 1/T up to logarithms", least, error_rate=-1.0)

@@ -105,8 +105,12 @@ class Architecture:
         >>> Architecture("a", {"qkv": "h.{layer}.c_attn.*", "output": "h.{layer}.c_proj.*"}).names("qkv", 3)
         ('h.3.c_attn.weight', 'h.3.c_attn.bias')
         """
-        found = self.tensors[role]
-        weight, bias = found if isinstance(found, tuple) else (found.replace("*", "weight"), found.replace("*", "bias"))
+        patterns = self.tensors[role]
+        weight, bias = (
+            patterns
+            if isinstance(patterns, tuple)
+            else (patterns.replace("*", "weight"), patterns.replace("*", "bias"))
+        )
         named = [each.replace("{layer}", str(layer)).replace("{group}", str(layer)) for each in (weight, bias)]
         return named[0], None if named[0] == named[1] else named[1]
 

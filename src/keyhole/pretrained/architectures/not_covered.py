@@ -8,19 +8,19 @@ from keyhole.pretrained.checkpoint import NotCovered, Sizes
 def not_covered(placed: Placed, sizes: Sizes) -> list[NotCovered]:
     """What norms of W_QK and W_OV leave out, each with the reason."""
     layer, config = placed.layers[0], placed.files.config
-    found = []
+    parts = []
     biased = [
         role for role in ("query", "key", "value", "qkv", "output") if role in layer and layer[role].bias is not None
     ]
     if biased:
         what = "queries, keys and values" if "qkv" in biased else ", ".join(biased)
-        found.append(
+        parts.append(
             NotCovered(f"biases ({what})", "they add constants to scores and outputs; norms are of the matrices")
         )
     norms = [role for role in ("attention_norm", "feedforward_norm") if role in layer]
     if norms:
         kind = NORM_KINDS.get(placed.architecture.norm, placed.architecture.norm)
-        found.append(
+        parts.append(
             NotCovered(
                 f"{kind} gains",
                 "they scale rows between the matrices and are not folded into them; and such a norm has no Lipschitz "
@@ -28,27 +28,27 @@ def not_covered(placed: Placed, sizes: Sizes) -> list[NotCovered]:
             )
         )
     if "query_norm" in layer:
-        found.append(NotCovered("norms of queries and keys", "they bound the scores, whatever W_QK is"))
+        parts.append(NotCovered("norms of queries and keys", "they bound the scores, whatever W_QK is"))
     positions = positions_of(placed)
     if positions.kind == "rotary":
-        found.append(
+        parts.append(
             NotCovered(
                 "rotary positions",
                 "a rotation stands between W_Q and W_K; W_QK is that of a token and itself, distance 0",
             )
         )
     if "inner" in layer:
-        found.append(NotCovered("feed-forward parts", "no bound here has them between layers"))
+        parts.append(NotCovered("feed-forward parts", "no bound here has them between layers"))
     if config.get("sliding_window"):
-        found.append(NotCovered("a sliding window", "it hides distant keys, which norms do not see"))
+        parts.append(NotCovered("a sliding window", "it hides distant keys, which norms do not see"))
     crossed = [each.name for each in placed.unused if each.reason.startswith("cross-attention")]
     if crossed:
-        found.append(NotCovered("cross-attention", f"{crossed[0]} and others: keys of another sequence"))
+        parts.append(NotCovered("cross-attention", f"{crossed[0]} and others: keys of another sequence"))
     if sizes.key_value_heads < sizes.heads:
-        found.append(
+        parts.append(
             NotCovered(
                 "sharing of keys and values",
                 f"{sizes.heads} heads share {sizes.key_value_heads} keys and values; each counts as if it had its own",
             )
         )
-    return found
+    return parts

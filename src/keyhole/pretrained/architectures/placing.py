@@ -93,23 +93,23 @@ def _candidates(files: WeightFiles, architecture: Architecture | str | None) -> 
     if isinstance(architecture, Architecture):
         return (architecture,)
     if architecture is not None:
-        found = tuple(each for each in known if each.name == architecture)
-        if not found:
+        candidates = tuple(each for each in known if each.name == architecture)
+        if not candidates:
             names = ", ".join(each.name for each in known)
             raise CheckpointError(f"There is no architecture {architecture!r}; the names are {names}.")
-        return found
+        return candidates
     kind = files.config.get("model_type")
     if kind is None:
         return known
-    found = tuple(each for each in known if kind in each.model_types)
-    if not found:
-        types = ", ".join(sorted({each for one in known for each in one.model_types}))
+    candidates = tuple(each for each in known if kind in each.model_types)
+    if not candidates:
+        types = ", ".join(sorted({each for family in known for each in family.model_types}))
         raise CheckpointError(
             f"{files.source!r} is of the model type {str(kind)[:60]!r}, which is not known; known are {types}. If "
             "it is built as one of the known architectures, name that; otherwise describe its own "
             "(keyhole.pretrained.Architecture)."
         )
-    return found
+    return candidates
 
 
 def _several(architecture: Architecture, prefixes: tuple[str, ...], files: WeightFiles) -> str:
@@ -189,10 +189,10 @@ def _depth(architecture: Architecture, tensors: Mapping[str, StoredTensor], pref
         later = prefix + architecture.names(role, depth)[0]
         if later in tensors:
             raise CheckpointError(f"{files.source!r} has {later} and no queries in its layer; fetch the model again.")
-    told = whole_number(files.config, architecture.shared_layers[1:] if architecture.shared_layers else COUNTS)
-    if told is not None and told != depth:
+    stated = whole_number(files.config, architecture.shared_layers[1:] if architecture.shared_layers else COUNTS)
+    if stated is not None and stated != depth:
         raise CheckpointError(
-            f"{files.source!r} has {depth} layers of attention, and its configuration says {told}; fetch it again."
+            f"{files.source!r} has {depth} layers of attention, and its configuration says {stated}; fetch it again."
         )
     return depth
 
@@ -200,8 +200,8 @@ def _depth(architecture: Architecture, tensors: Mapping[str, StoredTensor], pref
 def _layer_places(
     architecture: Architecture, tensors: Mapping[str, StoredTensor], prefix: str, index: int
 ) -> dict[str, Place]:
-    found = {role: _find(architecture, tensors, role, index, (prefix,)) for role in architecture.layer_roles}
-    return {role: place for role, place in found.items() if place is not None}
+    places = {role: _find(architecture, tensors, role, index, (prefix,)) for role in architecture.layer_roles}
+    return {role: place for role, place in places.items() if place is not None}
 
 
 def _find(

@@ -54,11 +54,11 @@ def stored_layers(placed: Placed) -> tuple[int, ...]:
 
 def activation_of(placed: Placed) -> str | None:
     """The activation by one name for each function, or as the configuration spells it where it is none of ours."""
-    told = next(
+    stated = next(
         (placed.files.config[name] for name in placed.architecture.activations if placed.files.config.get(name)), None
     )
-    told = placed.architecture.activation if told is None else str(told)
-    return None if told is None else ACTIVATIONS.get(told, told)
+    stated = placed.architecture.activation if stated is None else str(stated)
+    return None if stated is None else ACTIVATIONS.get(stated, stated)
 
 
 def placement_of(placed: Placed) -> str | None:
@@ -71,9 +71,9 @@ def placement_of(placed: Placed) -> str | None:
 
 def causal_of(placed: Placed) -> bool | None:
     """Whether a row sees only those before it; None where neither the family nor the file says it."""
-    told = placed.files.config.get("attention_dir", placed.files.config.get("causal"))
-    if placed.architecture.causal is None and told is not None:
-        return told in ("causal", True)
+    stated = placed.files.config.get("attention_dir", placed.files.config.get("causal"))
+    if placed.architecture.causal is None and stated is not None:
+        return stated in ("causal", True)
     return placed.architecture.causal
 
 
@@ -83,8 +83,8 @@ def positions_of(placed: Placed) -> PositionCode:
     kind = CODES.get(str(config.get("positional_embedding_type")), placed.architecture.positions)
     if kind != "rotary":
         return PositionCode(kind)
-    told = config.get("rope_parameters")
-    rope = told if isinstance(told, Mapping) else {}
+    stated = config.get("rope_parameters")
+    rope = stated if isinstance(stated, Mapping) else {}
     base = rope.get("rope_theta", config.get("rope_theta", config.get("rotary_base", 10000.0)))
     share = rope.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0))
     scaling = rope.get("rope_type", "default") != "default" or config.get("rope_scaling") is not None

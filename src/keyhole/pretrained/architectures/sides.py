@@ -49,10 +49,10 @@ def sizes_of(placed: Placed) -> Sizes:
             f"the output reads {output.shape[0 if flip else 1]}, which {heads_told} heads with {groups or '?'} keys "
             "and values do not share evenly; correct the number of heads."
         )
-    told = config.get("head_dim")
-    if type(told) is int and told != k:
+    stated = config.get("head_dim")
+    if type(stated) is int and stated != k:
         raise CheckpointError(
-            f"{placed.files.source!r}: head_dim is {told}, and each head has {k} rows; fetch it again."
+            f"{placed.files.source!r}: head_dim is {stated}, and each head has {k} rows; fetch it again."
         )
     return Sizes(len(stored_layers(placed)), heads_told, groups, width, k, sides[2] // groups)
 

@@ -61,15 +61,15 @@ def _open_folder(folder: Path) -> WeightFiles:
         raise CheckpointError(
             f"{str(folder)!r} holds an adapter, which is a change to another model's weights; merge the two and save."
         )
-    found = sorted(
+    files = sorted(
         each for each in folder.iterdir() if each.suffix in ENDINGS and each.name not in NO_WEIGHTS and each.is_file()
     )
-    if len(found) != 1:
-        what = ", ".join(each.name for each in found[:6]) or "no file of weights"
+    if len(files) != 1:
+        what = ", ".join(each.name for each in files[:6]) or "no file of weights"
         raise CheckpointError(
             f"{str(folder)!r} holds {what}; name one file, or a folder with one of {', '.join((*WHOLE, *INDEXES))}."
         )
-    tensors, notes = _open_file(found[0])
+    tensors, notes = _open_file(files[0])
     return WeightFiles(str(folder), tensors, config, notes)
 
 

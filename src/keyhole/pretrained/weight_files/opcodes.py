@@ -202,10 +202,20 @@ class _Machine:
 
     def storage(self) -> None:
         """A persistent id: ('storage', class, key, device, length), and for older files what view it is."""
-        found = self.pop()
-        if not self.storages or not isinstance(found, tuple) or len(found) not in (5, 6) or found[0] != "storage":
+        reference = self.pop()
+        if (
+            not self.storages
+            or not isinstance(reference, tuple)
+            or len(reference) not in (5, 6)
+            or reference[0] != "storage"
+        ):
             raise UnreadableError("it points at something else than a storage")
-        kind, key, length, view = found[1], found[2], found[4], found[5] if len(found) == 6 else None
+        kind, key, length, view = (
+            reference[1],
+            reference[2],
+            reference[4],
+            reference[5] if len(reference) == 6 else None,
+        )
         kind = kind.title.removeprefix("torch.") if isinstance(kind, Name) else kind
         if kind not in STORAGES or not isinstance(key, str) or type(length) is not int or length < 0:
             raise UnreadableError(f"it points at a storage of {str(kind)[:40]} numbers, which is not read")

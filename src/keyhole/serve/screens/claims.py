@@ -15,14 +15,14 @@ LARGEST = 64 * 2**20  # bytes of a file of findings
 def claims(_query: Query, serving: Serving) -> Answer:
     """The claims, each with its finding where the report's folder has one."""
     listed = list_claims().record()
-    found = {finding["claim"]["id"]: finding for finding in _findings(serving)}
+    findings = {finding["claim"]["id"]: finding for finding in _findings(serving)}
     return {
         "claims": [
-            {"claim": claim, "outcome": found.get(claim["id"], {}).get("outcome")} for claim in listed["claims"]
+            {"claim": claim, "outcome": findings.get(claim["id"], {}).get("outcome")} for claim in listed["claims"]
         ],
         "story": story_record(claim["id"] for claim in listed["claims"]),
         "not_covered": listed["not_covered"],
-        "report": bool(found),
+        "report": bool(findings),
     }
 
 

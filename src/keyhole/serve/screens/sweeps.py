@@ -23,14 +23,14 @@ LEARNERS = (
 def sweeps(_query: Query, serving: Serving) -> Answer:
     """Every sweep of the store, with thresholds, laws and their figure."""
     try:
-        found = stored_sweeps(serving.store)
+        answer = stored_sweeps(serving.store)
     except StoreError as error:
         return {"sweeps": [], "runs": 0, "figure": None, "remark": str(error)}
     try:
-        figure = figure_record(found.figure())
+        figure = figure_record(answer.figure())
     except OutputError as error:
-        return {**found.record(), "figure": None, "remark": str(error)}
-    return {**found.record(), "figure": figure, "remark": ""}
+        return {**answer.record(), "figure": None, "remark": str(error)}
+    return {**answer.record(), "figure": figure, "remark": ""}
 
 
 def start(query: Query, serving: Serving) -> Command:

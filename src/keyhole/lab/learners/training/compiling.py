@@ -8,7 +8,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,12 @@ try:
 except ImportError:  # no Unix
     fcntl = None  # type: ignore[assignment]
 
-QUICK = {"xla_cpu_use_fusion_emitters": False}  # compiles in two thirds of the time to programs as fast
-
 
 class Program:
-    """A function compiled when it is first called with arguments of some shapes; `name` says what decides it besides.
+    """A function, compiled when it is first called with arguments of some shapes; `name` says what else decides it."""
 
-    `quick` takes XLA's older emitters. They round sums of products otherwise in places, as in a step of Adam; only
-    programs that came out equal to the bit are compiled with them, because the numbers of a run must not change.
-    """
-
-    def __init__(self, function: Callable[..., Any], name: str, *, quick: bool) -> None:
-        self.jitted = jax.jit(function, compiler_options=quick_options() if quick else None)
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self.jitted = jax.jit(function)
         self.name = name
         self.shapes: set[tuple[tuple[int, ...], ...]] = set()
 
@@ -43,18 +36,6 @@ class Program:
             value = self.jitted(*arguments)
         self.shapes.add(shapes)
         return value
-
-
-@cache
-def quick_options() -> dict[str, Any] | None:
-    """Options with which XLA compiles for a processor more quickly; None elsewhere, or where it knows them no more."""
-    if jax.default_backend() != "cpu":
-        return None
-    try:
-        jax.jit(lambda x: x, compiler_options=QUICK)(0.0)
-    except jax.errors.JaxRuntimeError:  # another version of XLA, which refuses a name that it does not know
-        return None
-    return QUICK
 
 
 @contextmanager

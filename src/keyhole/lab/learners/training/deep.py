@@ -19,7 +19,7 @@ from keyhole.lab.learners.base import Fitted, Predictor
 from keyhole.lab.learners.deep_memory import block_rows
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.compiling import Program
-from keyhole.lab.learners.training.loop import ON_A_SET, ON_FRESH_SAMPLES, Form
+from keyhole.lab.learners.training.loop import ON_A_SET, ON_FRESH_SAMPLES, Form, resting_moments, weight_norm
 from keyhole.lab.learners.training.network import (
     Parameters,
     block_of,
@@ -96,7 +96,7 @@ def _trained(
     shape, rates = shape_of(settings), rates_of(settings)
     start, walk = jax.random.split(jax.random.key(key))
     parameters = _compiled_start(layers, shape, size.symbols, size.context)(start)
-    state = State(parameters, optimizer_of(shape).init(parameters), jnp.int32(0))
+    state = State(parameters, resting_moments(shape, parameters), jnp.int32(0))
     stretch = _compiled_stretch(form.source, layers, shape, size.context)
     rows: list[dict[str, np.ndarray]] = []
     while len(rows) * settings.every < settings.steps:
@@ -122,7 +122,7 @@ def _read(
 ) -> dict[str, np.ndarray]:
     """A reading: the fit to the training set (of fresh samples, the last losses), the probe, and the weights' norm."""
     outputs = partial(outputs_of, layers, settings, state.parameters)
-    row: dict[str, Any] = {"step": state.step, "norm": _weight_norm()(state.parameters)}
+    row: dict[str, Any] = {"step": state.step, "norm": weight_norm(state.parameters)}
     row |= _read_probe()(probe.labels, probe.characters, outputs(np.asarray(probe.inputs)))
     if isinstance(data, TrainingSet):
         row |= _read_set()(data.labels, data.size, outputs(np.asarray(data.inputs)))
@@ -271,29 +271,23 @@ def _run_stretch(
 @cache
 def _compiled_stretch(source: Source, layers: int, settings: TransformerSettings, context: int) -> Program:
     name = f"deep stretch {layers} {settings} {context}"
-    return Program(partial(_run_stretch, source, layers, settings, context), name, quick=False)
+    return Program(partial(_run_stretch, source, layers, settings, context), name)
 
 
 @cache
 def _compiled_start(layers: int, settings: TransformerSettings, symbols: int, context: int) -> Program:
     name = f"deep start {layers} {settings} {symbols} {context}"
-    return Program(partial(initial_layers, layers, settings, symbols, context), name, quick=False)
+    return Program(partial(initial_layers, layers, settings, symbols, context), name)
 
 
 @cache
 def _compiled_outputs(layers: int, settings: TransformerSettings) -> Program:
-    return Program(partial(apply_layers, layers, settings), f"deep outputs {layers} {settings}", quick=False)
-
-
-def _norm_of(parameters: Parameters) -> Float[Array, ""]:
-    """The length of all parameters as one vector."""
-    return jnp.sqrt(sum((array**2).sum() for array in parameters.values()))
+    return Program(partial(apply_layers, layers, settings), f"deep outputs {layers} {settings}")
 
 
 def _arrays(parameters: Parameters) -> dict[str, np.ndarray]:
     return {name: np.asarray(array) for name, array in parameters.items()}
 
 
-_weight_norm = cache(lambda: Program(_norm_of, "deep norm", quick=False))
-_read_probe = cache(lambda: Program(read_probe, "probe", quick=False))
-_read_set = cache(lambda: Program(read_set, "set", quick=False))
+_read_probe = cache(lambda: Program(read_probe, "probe"))
+_read_set = cache(lambda: Program(read_set, "set"))

@@ -8,7 +8,7 @@ which changes none of them: of a threefry generator each entry depends on its ow
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -36,6 +36,8 @@ from keyhole.lab.learners.training.readings import (
     read_probe,
     read_set,
     read_shape,
+    root_of_sum,
+    squares,
 )
 from keyhole.lab.learners.training.step import (
     FRESH,
@@ -52,6 +54,8 @@ from keyhole.lab.learners.training_memory import padded_size
 from keyhole.lab.observation import Observer, SampleSource
 from keyhole.lab.task import Examples, ProblemSize
 
+FEW = 256  # rows of a training set that are read without its padding
+WORTH = 1 << 16  # symbols of so many rows from which reading them alone takes less time than compiling that does
 Row = dict[str, np.ndarray]
 Begin = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]  # the usual starting weights in, those used out
 
@@ -119,7 +123,7 @@ def _trained(
     if begin is not None:
         begun = begin({name: np.asarray(array) for name, array in state.parameters.items()})
         parameters = {name: jnp.asarray(array) for name, array in begun.items()}
-        state = State(parameters, optimizer_of(shape).init(parameters), state.step)
+        state = State(parameters, resting_moments(shape, parameters), state.step)
     count = settings.batch or len(data.labels)
     drawn_from = data.size if isinstance(data, TrainingSet) else jnp.int32(0)
     draw = compiled_draws(form.source, shape, count)
@@ -153,7 +157,13 @@ def starting_state(settings: TransformerSettings, symbols: int, context: int, ke
     padded = padded_size(context, whole=False)
     parameters = dict(_compiled_start(settings, symbols, padded)(key))
     parameters["positions"] = jnp.asarray(np.asarray(parameters["positions"])[:context])
-    return State(parameters, optimizer_of(settings).init(parameters), jnp.int32(0))
+    return State(parameters, resting_moments(settings, parameters), jnp.int32(0))
+
+
+def resting_moments(settings: TransformerSettings, parameters: Parameters) -> Any:
+    """What the optimizer remembers before the first step: zeros, which nothing has to be compiled for."""
+    form = jax.eval_shape(optimizer_of(settings).init, parameters)
+    return jax.tree.map(lambda leaf: jnp.asarray(np.zeros(leaf.shape, leaf.dtype)), form)
 
 
 class _Reader:
@@ -163,22 +173,38 @@ class _Reader:
         self.form, self.settings, self.data, self.probe = form, settings, data, probe
         self.shape, self.outputs = _compiled_shape(settings), compiled_outputs(settings)
         context = first["positions"].shape[0]
-        nothing = jnp.zeros((first["tokens"].shape[0], context + 1, settings.heads))
-        self.first_scores = self.shape(first, probe, nothing).scores
+        nothing = np.zeros((first["tokens"].shape[0], context + 1, settings.heads), dtype=np.float32)
+        self.first_scores = self.shape(first, probe, jnp.asarray(nothing)).scores
 
     def __call__(self, state: State, losses: Array) -> Row:
         parameters, probe = state.parameters, self.probe
         shape = self.shape(parameters, probe, self.first_scores)
         answered = _read_probe()(probe.labels, probe.characters, self.outputs(parameters, probe.inputs))
         fit = self.form.fit_so_far(self.settings, self.data, parameters, losses)
-        row = {"step": state.step, **shape._asdict(), **fit, **answered}
+        row = {"step": state.step, **shape._asdict(), "norm": weight_norm(parameters), **fit, **answered}
         del row["scores"]
         return {name: np.asarray(value) for name, value in row.items()}
 
 
+def weight_norm(parameters: Parameters) -> Array:
+    """The length of all parameters as one vector; only the part of the positions depends on the context."""
+    apart = {"positions": parameters["positions"]}
+    rest = {name: array for name, array in parameters.items() if name not in apart}
+    norm: Array = _root()({**_squares()(rest), **_squares()(apart)})
+    return norm
+
+
 def _fit_to_set(settings: TransformerSettings, data: TrainingSet, parameters: Parameters, _: Array) -> dict[str, Array]:
-    """The loss and the share of right answers on the training set."""
-    outputs = compiled_outputs(settings)(parameters, data.inputs)
+    """The loss and the share of right answers on the training set.
+
+    Of a long context the padding is left out as far as a second program pays: an output depends on its own row alone.
+    """
+    padded, context = data.inputs.shape
+    rows = FEW if FEW * context >= WORTH and int(data.size) <= FEW < padded else padded
+    inputs = np.asarray(data.inputs)[:rows] if rows < padded else data.inputs
+    outputs = compiled_outputs(settings)(parameters, inputs)
+    if rows < padded:
+        outputs = jnp.asarray(np.pad(np.asarray(outputs), (0, padded - rows)))
     return dict(_read_set()(data.labels, data.size, outputs))
 
 
@@ -204,24 +230,26 @@ ON_FRESH_SAMPLES = Form(FRESH, _fit_to_batches, _answers_probe)
 @cache
 def compiled_stretch(source: Source, settings: TransformerSettings, context: int) -> Program:
     """The program for a stretch of steps: one for each shape of settings and problem."""
-    return Program(partial(run_stretch, source, settings, context), f"stretch {settings} {context}", quick=False)
+    return Program(partial(run_stretch, source, settings, context), f"stretch {settings} {context}")
 
 
 @cache
 def compiled_draws(source: Source, settings: TransformerSettings, count: int) -> Program:
     """The program for what is random in a stretch; it does not depend on the context."""
-    return Program(partial(draw_stretch, source, settings, count), f"draws {settings} {count}", quick=True)
+    return Program(partial(draw_stretch, source, settings, count), f"draws {settings} {count}")
 
 
 @cache
 def _compiled_start(settings: TransformerSettings, symbols: int, context: int) -> Program:
-    return Program(partial(initial, settings, symbols, context), f"start {settings} {symbols} {context}", quick=True)
+    return Program(partial(initial, settings, symbols, context), f"start {settings} {symbols} {context}")
 
 
 @cache
 def _compiled_shape(settings: TransformerSettings) -> Program:
-    return Program(partial(read_shape, settings), f"shape {settings}", quick=False)
+    return Program(partial(read_shape, settings), f"shape {settings}")
 
 
-_read_probe = cache(lambda: Program(read_probe, "probe", quick=False))
-_read_set = cache(lambda: Program(read_set, "set", quick=False))
+_squares = cache(lambda: Program(squares, "squares"))
+_root = cache(lambda: Program(root_of_sum, "root"))
+_read_probe = cache(lambda: Program(read_probe, "probe"))
+_read_set = cache(lambda: Program(read_set, "set"))

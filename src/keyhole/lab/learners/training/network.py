@@ -7,6 +7,7 @@ one-hot rows. `model_of` gives the same weights as a general `Model`, which is t
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -54,12 +55,11 @@ def initial(settings: TransformerSettings, symbols: int, context: int, key: Arra
     matrices |= {"inner": (d, hidden), "outer": (hidden, d)} if hidden else {}
     biases = {"query_bias": (d,), "value_bias": (d,), "output_bias": (d,), "readout_bias": ()}
     biases |= {"inner_bias": (hidden,), "outer_bias": (d,)} if hidden else {}
-    keys = dict(zip((*shapes, *matrices), jax.random.split(key, len(shapes) + len(matrices)), strict=True))
-    drawn = {name: settings.embedding_scale * jax.random.normal(keys[name], shape) for name, shape in shapes.items()}
+    scales = dict.fromkeys(shapes, settings.embedding_scale)
     for name, shape in matrices.items():
         scale = settings.weight_scale if settings.weight_scale is not None else 1 / math.sqrt(shape[0])
-        scale *= settings.score_scale if name in {"query", "key"} else 1.0
-        drawn[name] = scale * jax.random.normal(keys[name], shape)
+        scales[name] = scale * (settings.score_scale if name in {"query", "key"} else 1.0)
+    drawn = _gaussian({**shapes, **matrices}, scales, key)
     drawn |= {name: jnp.zeros(shape) for name, shape in biases.items()}
     if settings.norm != "none":
         for name in ("attention_norm", "feedforward_norm") if hidden else ("attention_norm",):
@@ -67,6 +67,26 @@ def initial(settings: TransformerSettings, symbols: int, context: int, key: Arra
     if settings.final_norm:
         drawn |= {"final_norm_gain": jnp.ones(d), "final_norm_bias": jnp.zeros(d)}
     return drawn
+
+
+def _gaussian(shapes: Mapping[str, tuple[int, ...]], scales: Mapping[str, float], key: Array) -> Parameters:
+    """Gaussian arrays, each from a key of its own; those of one scale are drawn at once, which compiles in less time.
+
+    The longest decides how many numbers are drawn for all; of a threefry generator each depends on its place alone. The
+    positions, far longer than the rest, are drawn by themselves.
+    """
+    keys = dict(zip(shapes, jax.random.split(key, len(shapes)), strict=True))
+    groups: dict[tuple[float, bool], list[str]] = {}
+    for name in shapes:
+        groups.setdefault((scales[name], name == "positions"), []).append(name)
+    drawn: Parameters = {}
+    for (scale, _), names in groups.items():
+        most = max(math.prod(shapes[name]) for name in names)
+        rows = scale * jax.vmap(partial(jax.random.normal, shape=(most,)))(jnp.stack([keys[name] for name in names]))
+        drawn |= {
+            name: row[: math.prod(shapes[name])].reshape(shapes[name]) for name, row in zip(names, rows, strict=True)
+        }
+    return {name: drawn[name] for name in shapes}
 
 
 def cls_vector(settings: TransformerSettings, parameters: Mapping[str, Any]) -> Any:

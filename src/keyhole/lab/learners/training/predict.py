@@ -59,4 +59,4 @@ def has_diverged(weights: dict[str, np.ndarray]) -> bool:
 @cache
 def compiled_outputs(settings: TransformerSettings) -> Program:
     """The program for the network's outputs, shared by readings and predictions of as many rows."""
-    return Program(partial(apply, settings), f"outputs {settings}", quick=True)
+    return Program(partial(apply, settings), f"outputs {settings}")

@@ -30,28 +30,36 @@ OF_THE_PROBE = {"accuracy", "mass", "mass_best", "fourier"}  # what is not read 
 
 
 class Shape(NamedTuple):
-    """What is read of the weights themselves, and of attention on the probe."""
+    """What is read of the scores, and of attention on the probe."""
 
     mass: Float[Array, ""]  # the share of attention on the relevant positions, on average over the heads
     mass_best: Float[Array, ""]  # that of the head with the largest
     spread: Float[Array, ""]
-    norm: Float[Array, ""]
     movement: Float[Array, ""]  # the largest change of a score since the first reading
     scores: Float[Array, "A T1 H"]
 
 
 def read_shape(settings: TransformerSettings, parameters: Parameters, probe: Probe, first_scores: Array) -> Shape:
-    """The weights and the attention of a network; `first_scores` are those before training."""
+    """The scores and the attention of a network; `first_scores` are those before training."""
     scores = tables(settings, parameters)[0]
     mass = attention_mass(settings, parameters, probe.inputs, probe.positions).mean(axis=0)
     return Shape(
         mass.mean(),
         mass.max(),
         exponentials(scores)[1],
-        jnp.sqrt(sum((array**2).sum() for array in parameters.values())),
         jnp.abs(scores - first_scores).max(),
         scores,
     )
+
+
+def squares(arrays: Parameters) -> dict[str, Float[Array, ""]]:
+    """The sum of the squares of each array."""
+    return {name: (array**2).sum() for name, array in arrays.items()}
+
+
+def root_of_sum(parts: dict[str, Float[Array, ""]]) -> Float[Array, ""]:
+    """The root of the sum, added in the order of the names."""
+    return jnp.sqrt(sum(parts[name] for name in sorted(parts)))
 
 
 def read_probe(

@@ -54,8 +54,8 @@ class TrainedSet:
 
     def _read(self, tokens: np.ndarray, lengths: np.ndarray | None) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         there = np.full(len(tokens), tokens.shape[1]) if lengths is None else lengths
-        one = (tokens.shape[1] + 1) * max(self.settings.hidden, self.settings.heads * (tokens.shape[1] + 1))
-        step = max(1, READ // one)
+        numbers_each = (tokens.shape[1] + 1) * max(self.settings.hidden, self.settings.heads * (tokens.shape[1] + 1))
+        step = max(1, READ // numbers_each)
         parts = [
             _compiled(self.settings)(self.parameters, tokens[i : i + step], there[i : i + step])
             for i in range(0, len(tokens), step)
