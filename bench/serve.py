@@ -162,11 +162,13 @@ def questions(server: Server) -> None:
     print(f"a style sheet (nothing is computed)  {1e3 * limit:8.2f} ms")
     print(f"the start page                       {1e3 * browser.seconds('/variable', 50):8.2f} ms")
     for formula in FORMULAS:
-        path = f"/ask/variable/variable?formula={quote(formula)}"
-        browser.ask(f"{path}&samples=1")  # what is imported for the first question is no part of a keystroke
-        taken = [browser.seconds(f"{path}&context={40 + k}", 1) for k in range(15)]
-        fresh = statistics.median(taken)
-        print(f"a keystroke: {formula[:22]:22}  {1e3 * fresh:8.2f} ms ({fresh / limit:.0f} times the style sheet)")
+        for what, name in (("head", "response"), ("page", "variable")):
+            path = f"/ask/variable/{name}?formula={quote(formula)}"
+            browser.ask(f"{path}&samples=1")  # what is imported for the first question is no part of a keystroke
+            taken = [browser.seconds(f"{path}&context={40 + 7 * k}", 1) for k in range(15)]
+            fresh = statistics.median(taken)
+            words = f"a key, the {what}: {formula[:20]:20}"
+            print(f"{words:36} {1e3 * fresh:8.2f} ms ({fresh / limit:.0f} times the style sheet)")
 
 
 def alone(folder: Path) -> list[str]:
@@ -187,11 +189,11 @@ def alone(folder: Path) -> list[str]:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()  # noqa: S603
 
 
-def wait_for(browser: Browser, number: int, seconds: float) -> str:
+def wait_for(server: Server, number: int, seconds: float) -> str:
     """The state in which a job ends."""
     until = time.time() + seconds
     while time.time() < until:
-        jobs = json.loads(browser.ask("/jobs")[1])["jobs"]
+        jobs = json.loads(Browser(server.address, server.cookie).ask("/jobs")[1])["jobs"]
         state = next(str(job["state"]) for job in jobs if job["number"] == number)
         if state not in ("waiting", "running"):
             return state
@@ -204,7 +206,8 @@ def under_a_flood(server: Server, folder: Path, asked: argparse.Namespace) -> bo
     wanted = [] if asked.no_job else alone(folder / "alone")
     number = 0
     if not asked.no_job:
-        number = json.loads(server.browser.ask("/begin/training/start", "POST", json.dumps(JOB).encode())[1])["number"]
+        asking = Browser(server.address, server.cookie)
+        number = json.loads(asking.ask("/begin/training/start", "POST", json.dumps(JOB).encode())[1])["number"]
     before, stop, counts, heard = server.memory, threading.Event(), Counter[int](), list[int]()
     readers = [threading.Thread(target=listen, args=(server, stop, heard)) for _ in range(asked.readers)]
     share = (server, asked.seconds, asked.rate / FLOODS, counts)
@@ -216,7 +219,7 @@ def under_a_flood(server: Server, folder: Path, asked: argparse.Namespace) -> bo
         highest = max(highest, server.memory)
         time.sleep(0.5)
     took = time.perf_counter() - began
-    good = server.browser.ask("/ask/variable/variable?formula=x1")[0]
+    good = Browser(server.address, server.cookie).ask("/ask/variable/variable?formula=x1")[0]
     stop.set()
     for thread in readers:
         thread.join()
@@ -229,7 +232,7 @@ def under_a_flood(server: Server, folder: Path, asked: argparse.Namespace) -> bo
     fine = faults == 0 and good == 200 and len(heard) == asked.readers
     if asked.no_job:
         return fine
-    state = wait_for(server.browser, number, 900)
+    state = wait_for(server, number, 900)
     made = _log(folder / "lab" / "lab-jobs")
     same = [line for line in made if line.startswith("{")] == [line for line in wanted if line.startswith("{")]
     print(f"  the job under way: {state}, {len(made)} lines, {'equal' if same else 'NOT EQUAL'} to those made alone")

@@ -9,12 +9,14 @@ import pytest
 
 import keyhole
 from keyhole.compiler import checking
+from keyhole.compiler import compiled as compiled_module
 from keyhole.compiler.compiled import assess_plan
 from keyhole.compiler.distractors import Distractor, add_distractor
 from keyhole.compiler.export.save import save_model
 from keyhole.compiler.proof import prove
 from keyhole.files.model import FORMAT, read_model, write_model
 
+SHOWN = {"prove": checking, "judge_formats": compiled_module, "plan_profile": checking}  # what shows, and where
 OTHER = "proved optimal among all transformers, and secure"
 
 
@@ -45,8 +47,8 @@ def stored(request, tmp_path_factory):
 @pytest.fixture
 def proved_once(monkeypatch):
     """A plan met again is not proved again: hundreds of files that claim otherwise hold the same tables."""
-    for name in ("prove", "judge_formats", "plan_profile"):
-        monkeypatch.setattr(checking, name, remembered(getattr(checking, name)))
+    for name, module in SHOWN.items():
+        monkeypatch.setattr(module, name, remembered(getattr(module, name)))
 
 
 def remembered(function):
@@ -178,9 +180,9 @@ def counting(function, counts):
 def test_what_is_shown_is_shown_once(tmp_path, monkeypatch):
     """One check proves once, settles the formats once and takes the norms once."""
     path = save_model(MADE["pair"](), tmp_path / "a.safetensors")
-    counts = dict.fromkeys(("prove", "judge_formats", "plan_profile"), 0)
-    for name in counts:
-        monkeypatch.setattr(checking, name, counting(getattr(checking, name), counts))
+    counts = dict.fromkeys(SHOWN, 0)
+    for name, module in SHOWN.items():
+        monkeypatch.setattr(module, name, counting(getattr(module, name), counts))
     assert keyhole.check(path).holds
     assert counts == {"prove": 1, "judge_formats": 1, "plan_profile": 1}
 

@@ -22,7 +22,7 @@ from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.distractors import add_distractor, read_distractors, remove_distractors
 from keyhole.compiler.export.stored import dense_matrices, description_of, load_plan, tables
 from keyhole.compiler.norms import named_norms, plan_profile, theorem_norms
-from keyhole.compiler.precision.verdicts import FormatVerdict, judge_formats, short_name
+from keyhole.compiler.precision.verdicts import FormatVerdict, short_name
 from keyhole.compiler.proof import Proof, prove
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import CheckpointError, KeyholeError
@@ -78,9 +78,14 @@ class _Evidence:
         return plan_profile(self.plan)
 
     @cached_property
-    def formats(self) -> dict[str, FormatVerdict]:
+    def compiled(self) -> Compiled:
+        """What compiling gives where it comes to this plan; why it was chosen is not known."""
+        return Compiled(self.plan, self.proof, self.profile, self.theorem, why="")
+
+    @property
+    def formats(self) -> Mapping[str, FormatVerdict]:
         """Each number format's verdict."""
-        return judge_formats(self.plan, self.proof.margin)
+        return self.compiled.formats
 
     @cached_property
     def theorem(self) -> Mapping[str, TheoremNorm]:
@@ -242,8 +247,7 @@ def _formats(evidence: _Evidence) -> tuple[str | None, str]:
 
 def _description(evidence: _Evidence) -> tuple[str | None, str]:
     """Every entry of the description against the record that the stored numbers give; no entry beside those."""
-    made = Compiled(evidence.plan, evidence.proof, evidence.profile, evidence.formats, evidence.theorem, why="")
-    plain = to_record("model/1", description_of(made))
+    plain = to_record("model/1", description_of(evidence.compiled))
     described = {name: value for name, value in evidence.described.items() if name not in {"digest", "digests"}}
     if described.get("keyhole") != plain["keyhole"]:
         return (

@@ -29,7 +29,6 @@ class Compiled:
     plan: Plan
     proof: Proof
     profile: NormProfile
-    formats: Mapping[str, FormatVerdict]
     theorem: Mapping[str, TheoremNorm]  # the construction's own figure for each norm it speaks of
     why: str  # this construction was taken
 
@@ -37,6 +36,11 @@ class Compiled:
     def exact(self) -> bool:
         """Whether every one of the 2^T inputs is proved to come out on its right side."""
         return self.proof.margin > 0
+
+    @cached_property
+    def formats(self) -> Mapping[str, FormatVerdict]:
+        """Each number format's verdict, found when it is first asked for: it takes longer than all the rest."""
+        return judge_formats(self.plan, self.proof.margin)
 
     @cached_property
     def norms(self) -> dict[str, float]:
@@ -116,10 +120,12 @@ def compile_choice(choice: Choice, carry: str | None = None) -> Compiled:
             "construction."
         )
     compiled = assess_plan(plan, proof, choice.why, choice.construction)
+    if carry is None:
+        return compiled
     formats = compiled.formats
-    if carry is not None and carry not in formats:
+    if carry not in formats:
         raise CompileError(f"There is no number format {carry!r}; choose one of {', '.join(map(repr, formats))}.")
-    if carry is not None and formats[carry].outcome != "proved":
+    if formats[carry].outcome != "proved":
         raise CompileError(
             f"The margin was to be carried by {carry}, and that is not proved ({formats[carry]}). Use a wider format "
             "or fewer positions."
@@ -130,4 +136,4 @@ def compile_choice(choice: Choice, carry: str | None = None) -> Compiled:
 def assess_plan(plan: Plan, proof: Proof, why: str, construction: Construction | None = None) -> Compiled:
     """A plan and its proof with all else that is shown of it; the construction is the registered one if not given."""
     maker = construction_of(plan.construction) if construction is None else construction
-    return Compiled(plan, proof, plan_profile(plan), judge_formats(plan, proof.margin), theorem_norms(plan, maker), why)
+    return Compiled(plan, proof, plan_profile(plan), theorem_norms(plan, maker), why)

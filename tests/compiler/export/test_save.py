@@ -21,7 +21,7 @@ def test_the_ending_says_what_is_written(tmp_path):
 
 
 def test_a_file_is_not_computed_again(tmp_path, monkeypatch):
-    """Compiling proves once and settles the formats once; what follows from that is not computed twice by saving."""
+    """Compiling proves once, and settles the formats once when they are asked for; saving computes nothing twice."""
     counts = dict.fromkeys(("prove", "judge_formats", "plan_profile", "theorem_norms", "logit_range", "named_norms"), 0)
 
     def count(name, function):
@@ -34,6 +34,7 @@ def test_a_file_is_not_computed_again(tmp_path, monkeypatch):
     for name in counts:
         monkeypatch.setattr(compiled_module, name, count(name, getattr(compiled_module, name)))
     compiled = keyhole.compile("x1 & ~x4", 9)
+    assert (counts["prove"], counts["judge_formats"]) == (1, 0)
     assert compiled.record()["margin"] == compiled.proof.margin
     save_model(compiled, tmp_path / "a.safetensors")
     assert counts == dict.fromkeys(counts, 1)

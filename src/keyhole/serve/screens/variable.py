@@ -20,7 +20,7 @@ EXAMPLE = "x3 & x11"
 
 
 def variable(query: Query, _serving: Serving) -> Answer:
-    """Everything the page shows of a formula, but for its answer to an input."""
+    """Everything the page shows of a formula, but for its answer to an input, which is asked first and comes sooner."""
     compiled, shortest = _compiled(query)
     plan = compiled.plan
     guarantees = bound(compiled, samples=query.number("samples", 1, SAMPLES, 1e6))

@@ -18,17 +18,17 @@ function words() {
 async function update() {
   document.getElementById("context-shown").textContent = shown(words().context);
   document.getElementById("samples-shown").textContent = shown(samples.get());
+  ones = new Set([...ones].filter((place) => place < words().context));
   remember(words());
   await attempt(async () => {
+    await respond(); // the head first: what moves while one types
     const answer = await ask("variable", "variable", words());
     shortest = answer.shortest;
     if (context.get() < shortest) context.set(shortest);
-    ones = new Set([...ones].filter((place) => place < answer.context));
     document.getElementById("context-shown").textContent = shown(answer.context);
     describe(answer.description, answer.information_floor);
     prove(answer.compiled);
     guarantee(answer.bound);
-    await respond();
   });
 }
 
