@@ -56,20 +56,26 @@ def write_report(
 ) -> Path:
     """Write index.html, findings.json and every figure as SVG, PNG and CSV; return the page's path.
 
-    `longer` are findings of longer runs that were made elsewhere, by claim. Where the folder holds the page of the
-    same findings already, nothing is written.
+    `longer` are findings of longer runs that were made elsewhere, by claim; shipped.json has them. Where the folder
+    holds the page of the same findings already, nothing is written.
     """
-    page, kept = folder / "index.html", folder / "findings.json"
-    content = f"{to_json('findings/1', {'findings': list(findings), 'shipped': longer})}\n".encode()
+    page = folder / "index.html"
+    contents = {folder / "findings.json": {"findings": list(findings)}}
+    if longer:
+        contents[folder / "shipped.json"] = {"findings": list(longer.values())}
+    written = {path: f"{to_json('findings/1', fields)}\n".encode() for path, fields in contents.items()}
     named = [figure for finding in findings for figure in named_figures(finding)]
     figures = [folder / "figures" / f"{name}{ending}" for name, _ in named for ending in FORMATS]
-    if all(path.exists() for path in (page, kept, *figures)) and kept.read_bytes() == content:
+    if all(path.exists() for path in (page, *written, *figures)) and all(
+        p.read_bytes() == c for p, c in written.items()
+    ):
         return page
     for name, figure in named:
         for ending in FORMATS:
             save_figure(figure, folder / "figures" / f"{name}{ending}")
     write_file(page, render(findings, story, not_covered, references, longer).encode())
-    write_file(kept, content)
+    for path, content in written.items():
+        write_file(path, content)
     return page
 
 
