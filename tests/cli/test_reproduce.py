@@ -28,7 +28,7 @@ def test_claims_as_json():
     facts = json.loads(run("claims", "--json").stdout)
     assert list(facts) == ["keyhole", "schema", "claims", "not_covered"]
     assert list(facts["claims"][0]) == [
-        "id", "title", "statement", "formula", "kind", "source", "prediction", "could_fail", "papers",
+        "id", "title", "statement", "formula", "kind", "source", "prediction", "could_fail", "papers", "shipped",
     ]  # fmt: skip
 
 

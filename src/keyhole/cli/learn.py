@@ -103,7 +103,7 @@ def learn_command(
 
       keyhole learn and:3 --context 25..200 --beside elimination --out figures
 
-      keyhole learn and:3 --context 25 --samples 100,200 --seeds 5 --learner deep:2
+      keyhole learn and:3 --context 25 --samples 200 --seeds 5 --learner deep:2
 
       keyhole learn parity:4 --context 30 --online --preset parity --seeds 4
 
