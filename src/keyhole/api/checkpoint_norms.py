@@ -182,7 +182,7 @@ def names_checkpoint(source: str) -> bool:
     (True, True, False)
     """
     path = Path(source)
-    return source in PACKAGED or path.suffix in ENDINGS or os.sep in source or is_there(path, DataError)
+    return source in PACKAGED or path.suffix.lower() in ENDINGS or os.sep in source or is_there(path, DataError)
 
 
 def checkpoint_norms(
