@@ -192,7 +192,7 @@ def resting_moments(settings: TransformerSettings, parameters: Parameters) -> An
 @cache
 def _zeros(settings: TransformerSettings, kinds: tuple[tuple[str, tuple[int, ...], str], ...]) -> Any:
     """The moments of parameters of these names, shapes and types."""
-    like = {name: jax.ShapeDtypeStruct(shape, dtype) for name, shape, dtype in kinds}
+    like = {name: np.zeros(shape, dtype) for name, shape, dtype in kinds}
     form = jax.eval_shape(optimizer_of(settings).init, like)
     return jax.tree.map(lambda leaf: jnp.asarray(np.zeros(leaf.shape, leaf.dtype)), form)
 
