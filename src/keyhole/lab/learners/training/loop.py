@@ -185,8 +185,15 @@ def starting_state(settings: TransformerSettings, symbols: int, context: int, ke
 
 
 def resting_moments(settings: TransformerSettings, parameters: Parameters) -> Any:
-    """What the optimizer remembers before the first step: zeros, which nothing has to be compiled for."""
-    form = jax.eval_shape(optimizer_of(settings).init, parameters)
+    """What the optimizer remembers before the first step: zeros, made once, which nothing has to be compiled for."""
+    return _zeros(settings, tuple((name, array.shape, str(array.dtype)) for name, array in parameters.items()))
+
+
+@cache
+def _zeros(settings: TransformerSettings, kinds: tuple[tuple[str, tuple[int, ...], str], ...]) -> Any:
+    """The moments of parameters of these names, shapes and types."""
+    like = {name: np.zeros(shape, dtype) for name, shape, dtype in kinds}
+    form = jax.eval_shape(optimizer_of(settings).init, like)
     return jax.tree.map(lambda leaf: jnp.asarray(np.zeros(leaf.shape, leaf.dtype)), form)
 
 
