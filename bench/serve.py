@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -33,7 +33,8 @@ BAD: tuple[tuple[str, str, bytes], ...] = (
     ("POST", "/give/image", b'{"image": "AAAA"}'),
     ("POST", "/jobs/999/cancel", b"{}"),
 )
-JOB = {"task": "parity:3", "context": 200, "samples": 2000, "seed": 7}
+SHORT = {"task": "parity:3", "context": 200, "samples": 2000, "seed": 7}
+LONG = {"task": "parity:3", "context": 800, "samples": 4000, "seed": 7}  # at work for a minute and more
 FLOODS = 8  # connections of the flood
 WATCH_PAINT = "performance.getEntriesByType('paint').find((entry) => entry.name === 'first-contentful-paint').startTime"
 TYPE = """([formula, cells]) => new Promise((done) => {
@@ -171,20 +172,20 @@ def questions(server: Server) -> None:
             print(f"{words:36} {1e3 * fresh:8.2f} ms ({fresh / limit:.0f} times the style sheet)")
 
 
-def alone(folder: Path) -> list[str]:
-    """The lines that the job's command prints where nothing else asks of the machine."""
+def alone(job: Mapping[str, object], folder: Path) -> list[str]:
+    """The lines that the job's command prints where no lab asks for it."""
     words = [
         "train",
         "--context",
-        JOB["context"],
+        job["context"],
         "--samples",
-        JOB["samples"],
+        job["samples"],
         "--seed",
-        JOB["seed"],
+        job["seed"],
         "--preset",
         "default",
     ]
-    words += ["--set", "every=10", "--frames", "--store", folder, "--", JOB["task"]]
+    words += ["--set", "every=10", "--frames", "--store", folder, "--", job["task"]]
     command = [sys.executable, "-m", "keyhole", *map(str, words)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()  # noqa: S603
 
@@ -193,21 +194,26 @@ def wait_for(server: Server, number: int, seconds: float) -> str:
     """The state in which a job ends."""
     until = time.time() + seconds
     while time.time() < until:
-        jobs = json.loads(Browser(server.address, server.cookie).ask("/jobs")[1])["jobs"]
-        state = next(str(job["state"]) for job in jobs if job["number"] == number)
+        state = _state(server, number)
         if state not in ("waiting", "running"):
             return state
         time.sleep(0.5)
     return "still running"
 
 
+def _state(server: Server, number: int) -> str:
+    jobs = json.loads(Browser(server.address, server.cookie).ask("/jobs")[1])["jobs"]
+    return next(str(job["state"]) for job in jobs if job["number"] == number)
+
+
 def under_a_flood(server: Server, folder: Path, asked: argparse.Namespace) -> bool:
     """Flood the server while a job is at work; print what came of both."""
-    wanted = [] if asked.no_job else alone(folder / "alone")
+    job = LONG if asked.seconds > 20 else SHORT
+    wanted = [] if asked.no_job else alone(job, folder / "alone")
     number = 0
     if not asked.no_job:
         asking = Browser(server.address, server.cookie)
-        number = json.loads(asking.ask("/begin/training/start", "POST", json.dumps(JOB).encode())[1])["number"]
+        number = json.loads(asking.ask("/begin/training/start", "POST", json.dumps(job).encode())[1])["number"]
     before, stop, counts, heard = server.memory, threading.Event(), Counter[int](), list[int]()
     readers = [threading.Thread(target=listen, args=(server, stop, heard)) for _ in range(asked.readers)]
     share = (server, asked.seconds, asked.rate / FLOODS, counts)
@@ -232,10 +238,14 @@ def under_a_flood(server: Server, folder: Path, asked: argparse.Namespace) -> bo
     fine = faults == 0 and good == 200 and len(heard) == asked.readers
     if asked.no_job:
         return fine
+    running = _state(server, number) == "running"
     state = wait_for(server, number, 900)
     made = _log(folder / "lab" / "lab-jobs")
     same = [line for line in made if line.startswith("{")] == [line for line in wanted if line.startswith("{")]
-    print(f"  the job under way: {state}, {len(made)} lines, {'equal' if same else 'NOT EQUAL'} to those made alone")
+    print(
+        f"  the job under way ({'outlived the flood' if running else 'ended before the flood did'}): {state}, "
+        f"{len(made)} lines, {'equal' if same else 'NOT EQUAL'} to those made alone"
+    )
     return fine and state == "done" and same
 
 

@@ -46,10 +46,7 @@ def test_the_start_is_the_compiled_model(formula, rho):
 
 
 def test_training_keeps_more_often_than_it_finds():
-    """From few samples of an AND training mostly keeps compiled weights, and seldom finds them from random ones.
-
-    It loses them where no sample is positive: a network that always answers 0 fits those as well.
-    """
+    """From few samples of an AND training mostly keeps compiled weights, and seldom finds them from random ones."""
     task, seeds = SparseTask("and:3"), range(6)
     kept, found = (
         sum(run(RunSpec(task, one, 12, m, seed)).success for m in (12, 24) for seed in seeds)

@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -101,3 +103,26 @@ def test_a_place_is_refused_before_work_is_done(words, tmp_path, monkeypatch):
     assert len(answer.stderr.splitlines()) == 1
     assert "Not a directory" in answer.stderr or "is a folder" in answer.stderr or "is a file" in answer.stderr
     assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "folder.svg"]
+
+
+def test_an_ending_in_capitals_is_that_ending(tmp_path):
+    """.PY is written as .py is, and a model called M.SAFETENSORS is read by every command that reads m.safetensors."""
+    module, model = tmp_path / "A.PY", tmp_path / "M.SAFETENSORS"
+    compile_and = ["compile", "x1 & x5", "--context", "16", "--out"]
+    assert CliRunner().invoke(app, [*compile_and, str(module)]).exit_code == 0
+    assert "torch" in module.read_text()
+    assert CliRunner().invoke(app, [*compile_and, str(model)]).exit_code == 0
+    asked = [["check"], ["certify"], ["describe"], ["bound", "--samples", "1e6"], ["norms"]]
+    for command, *more in asked:
+        answer = CliRunner().invoke(app, [command, str(model), *more])
+        assert answer.exit_code == 0, answer.output
+
+
+def test_a_limit_of_address_space_is_told_before_drawing(tmp_path):
+    """A figure under `ulimit -v` is refused in a sentence and the numbers are not: the drawing library would crash."""
+    for name, code in [("x.svg", 2), ("x.csv", 0)]:
+        words = f"ulimit -v 6000000; exec {sys.executable} -m keyhole describe and:3 --out {tmp_path / name}"
+        told = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)  # noqa: S607
+        assert told.returncode == code, told.stderr
+        assert len(told.stderr.splitlines()) == 1
+    assert not (tmp_path / "x.svg").exists()

@@ -260,10 +260,26 @@ def test_a_model_of_the_command_line_is_drawn(visitor, lab, width):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_claims_are_cards(visitor, lab, width):
-    """Every claim is a card with its prediction."""
+    """Every claim is a card with its kind; what was not measured is not counted as looked at."""
+    found = {
+        "verdict": "holds",
+        "measurement": "<b>seen</b>",
+        "interval": "",
+        "figures": [],
+        "caveats": [],
+        "numbers": {},
+    }
+    absent = {**found, "verdict": "not measured here"}
+    told = [{"claim": {"id": name}, "outcome": one} for name, one in (("floor", found), ("joined", absent))]
+    (lab[0] / "report").mkdir(exist_ok=True)
+    (lab[0] / "report" / "findings.json").write_text(json.dumps({"findings": told}))
     with visited(visitor, lab[1], "claims", width) as page:
         page.wait_for_selector("article")
         assert page.locator("article").count() >= 30
+        assert page.inner_text("#says").startswith("1 of ")
+        assert "<b>seen</b>" in page.inner_text("article#floor")
+        assert "proved" in page.inner_text("article#joined")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_killed_server_loses_nothing(browser, tmp_path):

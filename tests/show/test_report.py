@@ -218,6 +218,19 @@ def test_what_is_shipped_is_marked():
     assert "shipped with keyhole" not in page.split('<article id="gamma"')[1]
 
 
+def test_a_longer_run_stands_beside_and_is_marked():
+    """A finding that was made elsewhere stands beside this machine's, under its own verdict, and counts nowhere."""
+    other = {**finding("alpha", "measurement", "fails here", measurement="seen <elsewhere>"), "scale": "paper"}
+    plain, page = (render(FINDINGS, STORY, [], REFERENCES, longer) for longer in ({}, {"alpha": other}))
+    article = page.split('<article id="alpha"')[1].split("</article>")[0]
+    assert "longer run, shipped with keyhole" in article
+    assert "seen &lt;elsewhere&gt;" in article
+    assert "Not of this machine" in article
+    summary = [text.split('id="part-1"')[0].split('id="summary"')[1] for text in (plain, page)]
+    assert summary[0] == summary[1]
+    assert "shipped with keyhole" not in plain
+
+
 def test_the_leading_figures_say_what_was_found():
     """A figure at the head of the page has its finding as its text for those who do not see it."""
     lead = finding("conjunctions-uniform", "measurement", "fails here", measurement="m* <grew>.", figures=(WEIGHTS,))

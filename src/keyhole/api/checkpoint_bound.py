@@ -69,7 +69,7 @@ def is_checkpoint(source: str) -> bool:
     path = Path(source)
     if source in PACKAGED or is_folder(path, DataError):
         return True
-    return path.suffix in ENDINGS and is_there(path, DataError) and not is_ours(path)
+    return path.suffix.lower() in ENDINGS and is_there(path, DataError) and not is_ours(path)
 
 
 def checkpoint_bound(

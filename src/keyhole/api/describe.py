@@ -140,7 +140,7 @@ def describe(
     >>> describe("x3 & ~x17 | maj(x1, x2, x5)").positions
     (1, 2, 3, 5, 17)
     """
-    if isinstance(function, Path) or (isinstance(function, str) and function.endswith(MODEL)):
+    if isinstance(function, Path) or (isinstance(function, str) and function.lower().endswith(MODEL)):
         return _describe_file(Path(function), context, SHOWN if lists is None else lists)
     if lists is not None:
         raise ArgumentError(

@@ -95,9 +95,9 @@ def norms_of(source: Source, context: int | None) -> NormProfile:
     if named is not None:
         return pair_construction(named[0], _needed(source, context), named[1])
     path = Path(source)
-    if path.suffix == ".safetensors":
+    if path.suffix.lower() == ".safetensors":
         return _stored_norms(path, context)
-    if path.suffix in {".npz", ".pt", ".bin"} or is_folder(path, DataError):
+    if path.suffix.lower() in {".npz", ".pt", ".bin"} or is_folder(path, DataError):
         raise DataError(
             f"{source} is no file that bounds are read from; give a model that `keyhole.compile(...).save` wrote, "
             "a JSON of norms, a name such as and:3, a formula, or a run."
@@ -116,7 +116,7 @@ def _model_norms(model: Model | Tabulated | Compiled) -> NormProfile:
 def _holds_tables(source: Source) -> bool:
     """Whether a source is a file of tables, as `certify` writes them after a repair: those of a trained model."""
     path = Path(source) if isinstance(source, str | Path) else Path()
-    return path.suffix == ".safetensors" and is_tabulated(read_model(path))
+    return path.suffix.lower() == ".safetensors" and is_tabulated(read_model(path))
 
 
 def _needed(source: str | Path, context: int | None) -> int:

@@ -10,6 +10,7 @@ from keyhole.api.result import Result
 from keyhole.claims.finding import Claim, Finding, Scale
 from keyhole.claims.ledger import NOT_COVERED, choose, experiments
 from keyhole.claims.run import Warn, run_experiments
+from keyhole.claims.shipped import shipped_findings
 from keyhole.claims.story import story_record
 from keyhole.errors import OutputError
 from keyhole.files.looking import is_folder, is_there
@@ -133,5 +134,6 @@ def reproduce(
     kept = tuple(findings.values())
     references = {paper.key: paper.bibtex for finding in kept for paper in finding.claim.papers}
     story = story_record(finding.claim.id for finding in kept)
-    page = write_report([finding.record() for finding in kept], story, NOT_COVERED, references, folder)
+    longer = {name: finding.record() for name, finding in shipped_findings().items() if name in findings}
+    page = write_report([finding.record() for finding in kept], story, NOT_COVERED, references, folder, longer)
     return Findings(tuple(findings[experiment.claim.id] for experiment in choose(only)), kept, page)

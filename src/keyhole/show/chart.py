@@ -6,8 +6,10 @@ from dataclasses import asdict, dataclass, field
 from functools import cache, lru_cache
 from html import escape
 from textwrap import wrap
+from types import ModuleType
 from typing import Any
 
+from keyhole.errors import OutputError
 from keyhole.figure import Axis, Figure
 from keyhole.show.ticks import log_ticks, padded_span, tick_label
 from keyhole.show.tree import Placed, lay_out
@@ -27,6 +29,7 @@ MAP_SQUARE = 150
 GREYS = {"name": "greys", "extent": [0.08, 0.75]}
 TREE_ROW = 24
 SHIELD = "\ue000"  # a private character no text uses
+ADDRESSES = 72 * 2**30  # bytes of address space that the drawing library reserves, of which it uses little
 
 CONFIG: dict[str, Any] = {
     "background": "white",
@@ -113,6 +116,30 @@ def _left_letters(figure: Figure) -> int:
     return max((len(line) for name in names for line in wrap(name, NAME)), default=0)
 
 
+def _drawing_library() -> ModuleType:
+    """The drawing library; without the address space that it reserves it would end the process: that is asked first."""
+    import vl_convert  # noqa: PLC0415
+
+    most = _address_limit()
+    if most is not None and most < ADDRESSES:
+        raise OutputError(
+            f"A figure was to be drawn, which reserves {ADDRESSES / 2**30:.0f} GiB of address space (few of them are "
+            f"used), and this process is limited to {most / 2**30:.1f} GiB; lift the limit with ulimit -v unlimited, "
+            "or ask for the numbers alone, as .csv or .json."
+        )
+    return vl_convert
+
+
+def _address_limit() -> int | None:
+    """The bytes of address space that this process may have; None where there is no limit."""
+    try:
+        import resource  # noqa: PLC0415  (not on every system)
+    except ImportError:
+        return None
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if most == resource.RLIM_INFINITY else most
+
+
 def to_svg(figure: Figure) -> str:
     """The figure as a scalable drawing, drawn once for its file and the page."""
     return _draw_svg(_content(figure))
@@ -120,32 +147,24 @@ def to_svg(figure: Figure) -> str:
 
 @lru_cache(maxsize=64)
 def _draw_svg(content: Content) -> str:
-    import vl_convert  # noqa: PLC0415
-
-    return str(vl_convert.vegalite_to_svg(_make_spec(content)))
+    return str(_drawing_library().vegalite_to_svg(_make_spec(content)))
 
 
 def to_png(figure: Figure, scale: float = 2.0) -> bytes:
     """The figure as pixels; a scale of 2 suits screens and papers."""
-    import vl_convert  # noqa: PLC0415
-
-    return bytes(vl_convert.vegalite_to_png(to_spec(figure), scale=scale))
+    return bytes(_drawing_library().vegalite_to_png(to_spec(figure), scale=scale))
 
 
 def to_pdf(figure: Figure) -> bytes:
     """The figure as a page for papers: lines stay lines."""
-    import vl_convert  # noqa: PLC0415
-
-    return bytes(vl_convert.vegalite_to_pdf(to_spec(figure)))
+    return bytes(_drawing_library().vegalite_to_pdf(to_spec(figure)))
 
 
 def to_html(figure: Figure) -> str:
     """The figure as one interactive page with everything it needs inside: hover shows each row's numbers."""
-    import vl_convert  # noqa: PLC0415
-
     # a text with "</script>" in it must not end the page's script; JavaScript reads "<\/script>" as the same text
     shielded = json.dumps(to_spec(figure), ensure_ascii=False).replace("</", f"{SHIELD}/")
-    page = str(vl_convert.vegalite_to_html(shielded, bundle=True, renderer="svg")).replace(f"{SHIELD}/", r"<\/")
+    page = str(_drawing_library().vegalite_to_html(shielded, bundle=True, renderer="svg")).replace(f"{SHIELD}/", r"<\/")
     head = (
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
         f"<title>{escape(figure.title)}</title>"
@@ -156,9 +175,7 @@ def to_html(figure: Figure) -> str:
 @cache
 def javascript() -> str:
     """The drawing library as one script, for a page that draws several figures itself."""
-    import vl_convert  # noqa: PLC0415
-
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+    return str(_drawing_library().javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
 def _spans(figure: Figure) -> tuple[Span, Span]:

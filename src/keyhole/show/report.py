@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from keyhole import __version__
@@ -82,22 +83,30 @@ def write_report(
     not_covered: Iterable[tuple[str, str]],
     references: Mapping[str, str],
     folder: Path,
+    longer: Mapping[str, Record] = MappingProxyType({}),
 ) -> Path:
     """Write index.html, findings.json and every figure as SVG, PNG and CSV; return the page's path.
 
-    Where the folder holds the page of the same findings already, nothing is written.
+    `longer` are findings of longer runs that were made elsewhere, by claim; shipped.json has them. Where the folder
+    holds the page of the same findings already, nothing is written.
     """
-    page, kept = folder / "index.html", folder / "findings.json"
-    content = f"{to_json('findings/1', {'findings': list(findings)})}\n".encode()
+    page = folder / "index.html"
+    contents = {folder / "findings.json": {"findings": list(findings)}}
+    if longer:
+        contents[folder / "shipped.json"] = {"findings": list(longer.values())}
+    written = {path: f"{to_json('findings/1', fields)}\n".encode() for path, fields in contents.items()}
     named = [figure for finding in findings for figure in named_figures(finding)]
     figures = [folder / "figures" / f"{name}{ending}" for name, _ in named for ending in FORMATS]
-    if all(path.exists() for path in (page, kept, *figures)) and kept.read_bytes() == content:
+    if all(path.exists() for path in (page, *written, *figures)) and all(
+        p.read_bytes() == c for p, c in written.items()
+    ):
         return page
     for name, figure in named:
         for ending in FORMATS:
             save_figure(figure, folder / "figures" / f"{name}{ending}")
-    write_file(page, render(findings, story, not_covered, references).encode())
-    write_file(kept, content)
+    write_file(page, render(findings, story, not_covered, references, longer).encode())
+    for path, content in written.items():
+        write_file(path, content)
     return page
 
 
@@ -112,8 +121,12 @@ def render(
     story: Sequence[Record],
     not_covered: Iterable[tuple[str, str]],
     references: Mapping[str, str],
+    longer: Mapping[str, Record] = MappingProxyType({}),
 ) -> str:
-    """The page as text: the findings in the order of the story; references are entries for a bibliography, by key."""
+    """The page as text: the findings in the order of the story; references are entries for a bibliography, by key.
+
+    Beside a finding stands that of a longer run which was made elsewhere, where there is one, and is marked.
+    """
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  (imported for a page only)
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -128,6 +141,7 @@ def render(
         version=__version__,
         story=[{**part, "sentences": [_answered(each, shown) for each in part["sentences"]]} for part in story],
         shown=shown,
+        longer=longer,
         leads=[lead for part in LEADS if (lead := _lead(shown, *part)) is not None],
         evidence=_counted(finding["outcome"]["verdict"] for finding in measured if not finding["proved"]),
         proved=sum(finding["proved"] for finding in measured),

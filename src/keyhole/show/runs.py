@@ -86,7 +86,7 @@ def comparison_document(record: Record) -> Document:
     verdict = f"{record['summary']}; {'; '.join(alone)}" if alone else record["summary"]
     told = (
         f"p: Fisher's exact test of the runs that only one store holds; cells differ at {record['level']:g} over all "
-        "(Holm), or where a run that both hold is not equal"
+        "(Holm), or where a run that both hold is not equal to the bit, as packages and processor of one kind make it"
     )
     facts = Facts([("here", first), ("there", second), ("cells", verdict)])
     return (facts, Gap(), Grid(COMPARED, rows), Lines(told)) if rows else (facts,)

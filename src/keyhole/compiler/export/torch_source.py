@@ -139,7 +139,7 @@ def torch_source(plan: Plan, proof: Proof) -> str:
 
 def write_torch(plan: Plan, proof: Proof, path: Path) -> Path:
     """Write the module at the path, which ends in .py."""
-    if path.suffix != ".py":
+    if path.suffix.lower() != ".py":
         raise OutputError(f"A torch module was asked for as {path.name!r}; its name must end in .py.")
     return write_file(path, torch_source(plan, proof).encode())
 

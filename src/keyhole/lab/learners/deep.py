@@ -4,7 +4,7 @@ jax is imported only when something is trained.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,9 +12,10 @@ import numpy as np
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Fitted
 from keyhole.lab.learners.deep_memory import deep_memory
+from keyhole.lab.learners.gradient import GradientLearner
 from keyhole.lab.learners.registry import register_family, register_learner
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.observation import Observer, SampleSource
+from keyhole.lab.observation import SampleSource
 from keyhole.lab.task import Examples, ProblemSize
 
 LAYERS = 2  # where their number is not said
@@ -29,14 +30,11 @@ USUAL = TransformerSettings(
 
 
 @dataclass(frozen=True)
-class DeepLearner:
+class DeepLearner(GradientLearner):
     """A Transformer encoder of some layers; every token asks every other, and a step costs as much as T²."""
 
-    layers: int = LAYERS
     settings: TransformerSettings = USUAL
-    observer: Observer | None = field(default=None, compare=False, repr=False)
-    packages: ClassVar[tuple[str, ...]] = ("jax", "jaxlib", "optax", "numpy")
-    bears_noise: ClassVar[bool] = True
+    layers: int = LAYERS
     remark: ClassVar[str] = "the settings of the deep transformer were not tuned"
 
     def __post_init__(self) -> None:
@@ -60,29 +58,7 @@ class DeepLearner:
     def from_record(cls, record: Mapping[str, Any]) -> "DeepLearner":
         """The learner that a record was made of."""
         settings = {name: value for name, value in record.items() if name not in {"name", "layers"}}
-        return cls(int(record["layers"]), TransformerSettings(**settings))
-
-    @property
-    def steps(self) -> int:
-        """At most so many steps of gradient descent."""
-        return self.settings.steps
-
-    def with_steps(self, steps: int) -> "DeepLearner":
-        """The same settings but for the steps, rounded up to whole stretches between readings."""
-        stretches = max(1, -(-steps // self.settings.every))
-        return replace(self, settings=replace(self.settings, steps=stretches * self.settings.every))
-
-    def with_observer(self, observer: Observer) -> "DeepLearner":
-        """The same settings, with readings of accuracy and Fourier weight on a probe."""
-        return replace(self, observer=observer)
-
-    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (any size will do)
-        """Refuse fresh samples that are to come all at once."""
-        if online and not self.settings.batch:
-            raise ArgumentError(
-                "Fresh samples were asked for with a batch of 0, the whole training set; there is none. Give sample "
-                "sizes, or choose settings with a batch of at least 1."
-            )
+        return cls(TransformerSettings(**settings), layers=int(record["layers"]))
 
     def memory(self, size: ProblemSize, samples: int | None) -> int:
         """Bytes of a run."""
@@ -106,7 +82,7 @@ def deep_of(layers: str) -> DeepLearner:
     """The deep transformer of so many layers, as a name says it."""
     if not (layers.isascii() and layers.isdigit() and len(layers) < 4):
         raise ArgumentError(f"There is no learner 'deep:{layers}'; name a number of layers, such as deep:2.")
-    return DeepLearner(int(layers))
+    return DeepLearner(layers=int(layers))
 
 
 register_learner("deep", DeepLearner, DeepLearner.from_record)

@@ -4,29 +4,24 @@ jax is imported only when something is trained.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Fitted
+from keyhole.lab.learners.gradient import GradientLearner
 from keyhole.lab.learners.presets import DEPARTURES, preset
 from keyhole.lab.learners.registry import register_family, register_learner
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training_memory import training_memory
-from keyhole.lab.observation import Observer, SampleSource
+from keyhole.lab.observation import SampleSource
 from keyhole.lab.task import Examples, ProblemSize
 
 
 @dataclass(frozen=True)
-class TransformerLearner:
-    """The transformer with these settings; readings of the hidden part are taken where there is an observer."""
-
-    settings: TransformerSettings = field(default_factory=TransformerSettings)
-    observer: Observer | None = field(default=None, compare=False, repr=False)
-    packages: ClassVar[tuple[str, ...]] = ("jax", "jaxlib", "optax", "numpy")
-    bears_noise: ClassVar[bool] = True
+class TransformerLearner(GradientLearner):
+    """The transformer with these settings."""
 
     @property
     def name(self) -> str:
@@ -46,28 +41,6 @@ class TransformerLearner:
     def from_record(cls, record: Mapping[str, Any]) -> "TransformerLearner":
         """The learner that a record was made of."""
         return cls(TransformerSettings(**{name: value for name, value in record.items() if name != "name"}))
-
-    @property
-    def steps(self) -> int:
-        """At most so many steps of gradient descent."""
-        return self.settings.steps
-
-    def with_steps(self, steps: int) -> "TransformerLearner":
-        """The same settings but for the steps, rounded up to whole stretches between readings."""
-        stretches = max(1, -(-steps // self.settings.every))
-        return replace(self, settings=replace(self.settings, steps=stretches * self.settings.every))
-
-    def with_observer(self, observer: Observer) -> "TransformerLearner":
-        """The same settings, with readings of accuracy, attention and Fourier weight on a probe."""
-        return replace(self, observer=observer)
-
-    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (any size will do)
-        """Refuse fresh samples that are to come all at once."""
-        if online and not self.settings.batch:
-            raise ArgumentError(
-                "Fresh samples were asked for with a batch of 0, the whole training set; there is none. Give sample "
-                "sizes, or choose settings with a batch of at least 1."
-            )
 
     def memory(self, size: ProblemSize, samples: int | None) -> int:
         """Bytes of a run."""

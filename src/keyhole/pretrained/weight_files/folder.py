@@ -62,7 +62,9 @@ def _open_folder(folder: Path) -> WeightFiles:
             f"{str(folder)!r} holds an adapter, which is a change to another model's weights; merge the two and save."
         )
     files = sorted(
-        each for each in folder.iterdir() if each.suffix in ENDINGS and each.name not in NO_WEIGHTS and each.is_file()
+        each
+        for each in folder.iterdir()
+        if each.suffix.lower() in ENDINGS and each.name not in NO_WEIGHTS and each.is_file()
     )
     if len(files) != 1:
         what = ", ".join(each.name for each in files[:6]) or "no file of weights"
@@ -94,9 +96,9 @@ def _read_shards(folder: Path, index: Path) -> dict[str, StoredTensor]:
 def _open_file(path: Path) -> tuple[dict[str, StoredTensor], Mapping[str, str]]:
     with path.open("rb") as file:
         head = file.read(8)
-    if path.suffix != ".safetensors" and is_torch(path, head):
+    if path.suffix.lower() != ".safetensors" and is_torch(path, head):
         return read_torch(path), {}
-    if path.suffix != ".safetensors":
+    if path.suffix.lower() != ".safetensors":
         raise CheckpointError(
             f"{str(path)!r} is no file of weights that is read; its name should end in {', '.join(ENDINGS)}."
         )

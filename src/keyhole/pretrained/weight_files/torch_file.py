@@ -36,7 +36,7 @@ class _Place:
 
 def is_torch(path: Path, head: bytes) -> bool:
     """Whether a file begins as torch's do."""
-    return head[:4] == b"PK\x03\x04" or head[:1] == b"\x80" or path.suffix in (".pt", ".pth", ".bin", ".ckpt")
+    return head[:4] == b"PK\x03\x04" or head[:1] == b"\x80" or path.suffix.lower() in (".pt", ".pth", ".bin", ".ckpt")
 
 
 def read_torch(path: Path) -> dict[str, StoredTensor]:

@@ -4,6 +4,8 @@ import { ask, attempt, el, facts, fill, remember, remembered } from "./lab.js";
 import { chart } from "./draw.js";
 
 const TONES = { holds: "good", "holds with a caveat": "mild", "fails here": "bad" };
+const ABSENT = "not measured here";
+const WAYS = { measurement: "measured", replication: "a replication", identity: "proved: an identity", inequality: "proved: an inequality" };
 const KINDS = new Set(["lines", "curves", "points"]);
 const choice = document.querySelector("[name=show]");
 let answer = null;
@@ -17,10 +19,10 @@ function wanted({ claim, outcome }) {
 function card({ claim, outcome }) {
   const verdict = outcome ? outcome.verdict : "not looked at yet";
   const rows = [["prediction", claim.prediction]];
-  if (outcome) rows.push(["found", outcome.measurement], ["interval", outcome.interval], ...outcome.caveats.map((caveat) => ["caveat", caveat]));
+  if (outcome) rows.push(["interval", outcome.interval], ...outcome.caveats.map((caveat) => ["caveat", caveat]));
   rows.push(["would make it fail", claim.could_fail], ["source", `${claim.source} (${claim.kind})`]);
   const figures = (outcome?.figures ?? []).filter((figure) => KINDS.has(figure.kind)).map((figure) => el("div", {}, el("p", {}, figure.title), el("p", { class: "soft" }, figure.subtitle), chart(figure, 640)));
-  return el("article", { id: claim.id }, el("h4", {}, claim.title), el("p", { class: `verdict ${TONES[verdict] ?? "soft"}` }, verdict), claim.shipped ? el("p", { class: "soft" }, `A long run, shipped with keyhole, not of this machine: ${claim.shipped}.`) : null, el("details", {}, el("summary", {}, "Statement, prediction, measurement, figures"), el("p", {}, claim.statement), facts(rows), figures));
+  return el("article", { id: claim.id }, el("h4", {}, claim.title), el("p", {}, el("span", { class: `verdict ${TONES[verdict] ?? "soft"}` }, verdict), el("span", { class: "soft" }, ` (${WAYS[claim.kind] ?? claim.kind})`)), outcome ? el("p", {}, outcome.measurement) : null, claim.shipped ? el("p", { class: "soft" }, `A long run, shipped with keyhole, not of this machine: ${claim.shipped}.`) : null, el("details", {}, el("summary", {}, "Statement, prediction, interval, figures"), el("p", {}, claim.statement), facts(rows), figures));
 }
 
 function show() {
@@ -31,7 +33,7 @@ function show() {
     return sentences.length ? [el("h2", { class: "part" }, part.title), part.paper ? el("p", { class: "soft" }, part.paper) : null,
       ...sentences.flatMap(([sentence, names]) => [sentence.says ? el("h3", { class: "sentence" }, sentence.says, el("span", { class: "soft" }, ` (${sentence.place})`)) : null, ...names.map((name) => card(chosen.get(name)))])].filter(Boolean) : [];
   }));
-  const found = answer.claims.filter((each) => each.outcome);
+  const found = answer.claims.filter((each) => each.outcome && each.outcome.verdict !== ABSENT);
   const holds = found.filter((each) => each.outcome.verdict.startsWith("holds")).length;
   document.getElementById("says").textContent = answer.report
     ? `${found.length} of ${answer.claims.length} claims were looked at on this machine; ${holds} hold.`

@@ -30,7 +30,7 @@ SETTINGS = [
     TransformerSettings(heads=1, width=8, hidden=0, norm="none", residual=False),
 ]
 SMALL = DeepLearner(
-    2, TransformerSettings(heads=2, width=8, hidden=0, batch=16, steps=600, every=50, rate=1e-2, dropout=0.05)
+    TransformerSettings(heads=2, width=8, hidden=0, batch=16, steps=600, every=50, rate=1e-2, dropout=0.05), layers=2
 )
 
 
@@ -127,7 +127,7 @@ def test_fresh_samples():
 
 def test_names_and_records():
     """deep:3 has three layers, `deep` has two; a record gives its learner back."""
-    assert learner_named("deep:3") == DeepLearner(3)
+    assert learner_named("deep:3") == DeepLearner(layers=3)
     assert learner_named("deep") == learner_named("deep:2")
     assert learner_from_record(SMALL.record()) == SMALL
 
@@ -142,9 +142,9 @@ def test_bad_names_are_refused(name):
 def test_what_it_cannot_do_is_refused():
     """A path norm of several layers, and fresh samples all at once, are refused."""
     with pytest.raises(ArgumentError, match="path norm"):
-        DeepLearner(2, TransformerSettings(norm="none", path_penalty=0.1))
+        DeepLearner(TransformerSettings(norm="none", path_penalty=0.1))
     with pytest.raises(ArgumentError, match="batch"):
-        DeepLearner(2, replace(SMALL.settings, batch=0)).validate(ProblemSize(8, 2, 1), online=True)
+        DeepLearner(replace(SMALL.settings, batch=0)).validate(ProblemSize(8, 2, 1), online=True)
 
 
 def test_memory_grows_with_the_square_of_the_context():

@@ -19,7 +19,7 @@ from keyhole.lab.learners.base import Fitted, Predictor
 from keyhole.lab.learners.deep_memory import block_rows
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.compiling import Program
-from keyhole.lab.learners.training.loop import ON_A_SET, ON_FRESH_SAMPLES, Form, resting_moments, weight_norm
+from keyhole.lab.learners.training.loop import Outset, on_a_set, on_fresh_samples, resting_moments, weight_norm
 from keyhole.lab.learners.training.network import (
     Parameters,
     block_of,
@@ -34,12 +34,8 @@ from keyhole.lab.learners.training.predict import has_diverged, shape_of
 from keyhole.lab.learners.training.prepare import (
     Probe,
     TrainingSet,
-    blind_probe,
-    prepare_probe,
-    prepare_set,
-    prepare_source,
 )
-from keyhole.lab.learners.training.readings import OF_THE_PROBE, OF_THE_SET, as_numbers, read_probe, read_set
+from keyhole.lab.learners.training.readings import as_numbers, read_probe, read_set
 from keyhole.lab.learners.training.step import Data, Rates, Source, State, advance, optimizer_of, rates_of
 from keyhole.lab.observation import Observer, SampleSource
 from keyhole.lab.task import Examples, ProblemSize
@@ -56,12 +52,7 @@ def train_deep(
     observer: Observer | None = None,
 ) -> Fitted:
     """Train so many layers on a training set."""
-    words = seed.generate_state(4)
-    rng = np.random.default_rng(words[0])
-    data = prepare_set(examples, whole=not settings.batch)
-    probe = blind_probe(size, rng) if observer is None else prepare_probe(observer, rng)
-    left_out = OF_THE_PROBE if observer is None else set()
-    return _trained(layers, settings, size, ON_A_SET, data, probe, int(words[1]), left_out, observer)
+    return _trained(layers, settings, size, on_a_set(settings, size, examples, seed, observer), observer)
 
 
 def train_deep_online(
@@ -73,26 +64,18 @@ def train_deep_online(
     observer: Observer | None = None,
 ) -> Fitted:
     """Train so many layers on fresh samples, until the probe is answered without error."""
-    words = seed.generate_state(4)
-    rng = np.random.default_rng(words[0])
-    data = prepare_source(source)
-    probe = blind_probe(size, rng, source) if observer is None else prepare_probe(observer, rng)
-    left_out = OF_THE_SET | (OF_THE_PROBE - {"accuracy"} if observer is None else set())
-    return _trained(layers, settings, size, ON_FRESH_SAMPLES, data, probe, int(words[1]), left_out, observer)
+    return _trained(layers, settings, size, on_fresh_samples(size, source, seed, observer), observer)
 
 
 def _trained(
     layers: int,
     settings: TransformerSettings,
     size: ProblemSize,
-    form: Form,
-    data: Data,
-    probe: Probe,
-    key: int,
-    left_out: set[str],
+    outset: Outset,
     observer: Observer | None,
 ) -> Fitted:
     """Steps in stretches of `every`, a reading after each."""
+    form, data, probe, key, left_out = outset
     shape, rates = shape_of(settings), rates_of(settings)
     start, walk = jax.random.split(jax.random.key(key))
     parameters = _compiled_start(layers, shape, size.symbols, size.context)(start)

@@ -68,6 +68,16 @@ class Form(NamedTuple):
     is_done: Callable[[np.float32, Row], bool]
 
 
+class Outset(NamedTuple):
+    """What a training has before its first step."""
+
+    form: Form
+    data: Data
+    probe: Probe
+    key: int  # of its random numbers
+    left_out: set[str]  # readings that nobody asked for
+
+
 def train(
     settings: TransformerSettings,
     size: ProblemSize,
@@ -77,12 +87,7 @@ def train(
     begin: Begin | None = None,
 ) -> Fitted:
     """Train one network on a training set; `begin` changes the weights it starts from."""
-    words = seed.generate_state(4)
-    rng = np.random.default_rng(words[0])
-    data = prepare_set(examples, whole=not settings.batch)
-    probe = blind_probe(size, rng) if observer is None else prepare_probe(observer, rng)
-    left_out = OF_THE_PROBE if observer is None else set()
-    return _trained(settings, size, ON_A_SET, data, probe, int(words[1]), left_out, observer, begin)
+    return _trained(settings, size, on_a_set(settings, size, examples, seed, observer), observer, begin)
 
 
 def train_online(
@@ -97,26 +102,45 @@ def train_online(
 
     It stops when the probe is answered without error; without an observer the probe is drawn from the source.
     """
+    return _trained(settings, size, on_fresh_samples(size, source, seed, observer), observer, begin)
+
+
+def on_a_set(
+    settings: TransformerSettings,
+    size: ProblemSize,
+    examples: Examples,
+    seed: np.random.SeedSequence,
+    observer: Observer | None,
+) -> Outset:
+    """Training on a set of examples, before its first step."""
+    words = seed.generate_state(4)
+    rng = np.random.default_rng(words[0])
+    data = prepare_set(examples, whole=not settings.batch)
+    probe = blind_probe(size, rng) if observer is None else prepare_probe(observer, rng)
+    return Outset(ON_A_SET, data, probe, int(words[1]), OF_THE_PROBE if observer is None else set())
+
+
+def on_fresh_samples(
+    size: ProblemSize, source: SampleSource, seed: np.random.SeedSequence, observer: Observer | None
+) -> Outset:
+    """Training on fresh samples, before its first step."""
     words = seed.generate_state(4)
     rng = np.random.default_rng(words[0])
     data = prepare_source(source)
     probe = blind_probe(size, rng, source) if observer is None else prepare_probe(observer, rng)
     left_out = OF_THE_SET | (OF_THE_PROBE - {"accuracy"} if observer is None else set())
-    return _trained(settings, size, ON_FRESH_SAMPLES, data, probe, int(words[1]), left_out, observer, begin)
+    return Outset(ON_FRESH_SAMPLES, data, probe, int(words[1]), left_out)
 
 
 def _trained(
     settings: TransformerSettings,
     size: ProblemSize,
-    form: Form,
-    data: Data,
-    probe: Probe,
-    key: int,
-    left_out: set[str],
+    outset: Outset,
     observer: Observer | None,
     begin: Begin | None,
 ) -> Fitted:
     """Steps in stretches of `every`, a reading after each."""
+    form, data, probe, key, left_out = outset
     shape, rates = shape_of(settings), rates_of(settings)
     start, walk = jax.random.split(jax.random.key(key))
     state = starting_state(shape, size.symbols, size.context, start)
@@ -161,8 +185,15 @@ def starting_state(settings: TransformerSettings, symbols: int, context: int, ke
 
 
 def resting_moments(settings: TransformerSettings, parameters: Parameters) -> Any:
-    """What the optimizer remembers before the first step: zeros, which nothing has to be compiled for."""
-    form = jax.eval_shape(optimizer_of(settings).init, parameters)
+    """What the optimizer remembers before the first step: zeros, made once, which nothing has to be compiled for."""
+    return _zeros(settings, tuple((name, array.shape, str(array.dtype)) for name, array in parameters.items()))
+
+
+@cache
+def _zeros(settings: TransformerSettings, kinds: tuple[tuple[str, tuple[int, ...], str], ...]) -> Any:
+    """The moments of parameters of these names, shapes and types."""
+    like = {name: np.zeros(shape, dtype) for name, shape, dtype in kinds}
+    form = jax.eval_shape(optimizer_of(settings).init, like)
     return jax.tree.map(lambda leaf: jnp.asarray(np.zeros(leaf.shape, leaf.dtype)), form)
 
 
