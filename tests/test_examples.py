@@ -139,7 +139,7 @@ def test_own_claim():
     example = runpy.run_path(str(EXAMPLES / "own_claim.py"))
     measure = example["measure"]
     assert measure("quick", 1).verdict == "holds"
-    measure.__globals__["drift"] = lambda move: 1.1 * example["drift"](move)
+    measure.__globals__["softmax_move"] = lambda move: 1.1 * example["softmax_move"](move)
     assert measure("quick", 1).verdict == "fails here"
 
 

@@ -1,5 +1,6 @@
 """Wrong types get one sentence from every public function, and a path may be text everywhere."""
 
+from inspect import getsource, signature
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,17 @@ WRONG = {
     "reproduce one name": lambda: keyhole.reproduce("floor"),
     "reproduce at another scale": lambda: keyhole.reproduce(scale="huge"),
     "reproduce into a number": lambda: keyhole.reproduce(["floor"], folder=3),
+    "verify a number": lambda: keyhole.verify(3, "majority"),
+    "verify a claim that is a number": lambda: keyhole.verify("m.safetensors", 3),
+    "norms of a number": lambda: keyhole.norms(3),
+    "norms of a checkpoint that is a number": lambda: keyhole.checkpoint_norms(3),
+    "norms of a later checkpoint that is a number": lambda: keyhole.checkpoint_norms("minilm", 3),
+    "heads of a number": lambda: keyhole.heads(3),
+    "the order of a number": lambda: keyhole.model_order(3),
+    "bounds of runs with delta in words": lambda: keyhole.bound_runs(delta="1%"),
+    "save a description as a number": lambda: keyhole.describe("x1").save(3),
+    "save a model as nothing": lambda: keyhole.compile("x1", 8).save(None),
+    "save a suite as a number": lambda: keyhole.make_suite(1, 8).save(3),
 }
 
 
@@ -65,6 +77,14 @@ def test_a_wrong_type_is_refused_in_one_sentence(call):
     """The sentence names the function, the argument, what was given, and what to give."""
     with pytest.raises(ArgumentError, match=r"^\w+ was given \w+ = .*; give .+\.$"):
         call()
+
+
+def test_every_public_function_looks_at_its_arguments():
+    """A function that takes arguments and is offered by the package has its types looked at, whoever adds it."""
+    offered = [getattr(keyhole, name) for name in keyhole.__all__ if name.islower()]
+    functions = [each for each in offered if callable(each) and signature(each).parameters]
+    assert len(functions) > 20
+    assert [each.__name__ for each in functions if "@check_arguments" not in getsource(each)] == []
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63])

@@ -107,6 +107,8 @@ def test_refusals():
     with pytest.raises(CompileError, match="no number format 'int8'"):
         keyhole.compile("x1", 10, carry="int8")
     assert keyhole.compile("x1 & x2", 10, carry="float16").exact
+    for name in ("float16 / float32", "float16 stored, float32 summed"):  # as the answer prints it, and its record
+        assert keyhole.compile("x1 & x2", 10, carry=name).exact
 
 
 def test_what_doubles_cannot_carry():

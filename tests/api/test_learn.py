@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keyhole
+from keyhole.api import learn as api_learn
 from keyhole.boolean.families import FAMILIES
 from keyhole.boolean.function import move
 from keyhole.errors import ArgumentError, FormulaError
@@ -415,3 +416,21 @@ def test_the_certifier_is_imported_only_when_asked_for(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["2"], done.stderr
+
+
+def test_settings_reach_every_transformer():
+    """Settings change the transformers that are named, of one layer, of several and from a start; no other learner."""
+    named = api_learn._named(
+        ("transformer", "deep:3", "started:random", "elimination"), "default", {"width": "32", "heads": 2}
+    )
+    assert list(named) == [
+        "transformer (default, width = 32, heads = 2)",
+        "deep:3 (width = 32, heads = 2)",
+        "started:random (width = 32, heads = 2)",
+        "elimination",
+    ]
+    assert [one.settings.width for one in list(named.values())[:3]] == [32, 32, 32]
+    with pytest.raises(ArgumentError, match="no transformer is asked"):
+        api_learn._named(("elimination",), "default", {"width": 32})
+    with pytest.raises(ArgumentError, match="preset 'parity' was given"):
+        api_learn._named(("deep:2",), "parity", {})

@@ -81,7 +81,7 @@ def test_words_and_layout_are_no_code(own):
     [
         (f"{OWN}.py", "far.twice(pi)", "far.twice(3)"),
         ("own_helpers/far.py", "2 * x", "3 * x"),  # imported inside a function
-        ("own_helpers/near.py", "drift", "weigh"),
+        ("own_helpers/near.py", "softmax_move", "softmax_weigh"),
         ("own_helpers/far.py", "import numpy\n", ""),
     ],
 )

@@ -73,8 +73,8 @@ def bent(plans):
 
 
 BREAKS = {
-    "softmax-smoothness: a smaller constant": (softmax_smoothness, "drift", lambda size: 1.9 * math.tanh(size / 2)),
-    "softmax-smoothness: a larger constant": (softmax_smoothness, "drift", lambda size: 2.1 * math.tanh(size / 2)),
+    "softmax-smoothness: a smaller constant": (softmax_smoothness, "softmax_move", lambda by: 1.9 * math.tanh(by / 2)),
+    "softmax-smoothness: a larger constant": (softmax_smoothness, "softmax_move", lambda by: 2.1 * math.tanh(by / 2)),
     "softmax-smoothness: a steeper softmax": (Softmax, "weigh", weaker_softmax),
     "normaliser-constants: a steeper softmax": (Softmax, "weigh", weaker_softmax),
     "normaliser-constants: entmax promised flat": (Entmax15, "best", lambda _self, _tokens: 1.0),

@@ -1,6 +1,7 @@
 """Help is whole at 80 columns: no word is cut, no line is longer, and every example fits on its line."""
 
 import re
+import shlex
 
 import pytest
 import typer
@@ -25,6 +26,18 @@ def test_help_fits_eighty_columns(command, monkeypatch):
     examples = [index for index in range(begun, ended) if lines[index].startswith("    keyhole ")]
     assert examples, "an example is wanted"
     assert all(not lines[index + 1].strip() for index in examples)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["describe", "compile"])
+def test_examples_are_answered(command, tmp_path, monkeypatch):
+    """An example of a command that trains nothing can be copied and is answered: files that one writes serve others."""
+    monkeypatch.chdir(tmp_path)
+    shown = CliRunner().invoke(app, ["compile", "--help"]).stdout, CliRunner().invoke(app, [command, "--help"]).stdout
+    made, asked = (re.findall(r"^    keyhole (.+)$", text, re.MULTILINE) for text in shown)
+    for example in [made[0], *asked]:
+        answer = CliRunner().invoke(app, shlex.split(example.replace("--suite 100", "--suite 2")))
+        assert answer.exit_code == 0, f"{example}: {answer.output}"
 
 
 def test_every_command_has_a_short_line():

@@ -36,6 +36,14 @@ def test_misuse_is_one_sentence_and_exit_code_two(words, asked, helping):
     assert answer.stderr.endswith(f"; `{helping}` shows what to write.\n")
 
 
+@pytest.mark.parametrize("words", [("lern",), ("bound", "and:3", "--sample", "9")])
+def test_a_question_about_what_was_meant_is_one_sentence_of_its_own(words):
+    """After a question mark no other mark follows."""
+    told = CliRunner().invoke(app, words).stderr
+    assert "?;" not in told
+    assert told.endswith("shows what to write.\n")
+
+
 def test_no_words_ask_for_help():
     """The bare command shows what there is."""
     answer = CliRunner().invoke(app, [])

@@ -5,7 +5,7 @@ What a function takes is what its annotations say. A whole number is no truth va
 
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from inspect import signature
+from inspect import Parameter, signature
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
@@ -36,10 +36,13 @@ def check_arguments(function: Callable[Parameters, Answer]) -> Callable[Paramete
 
     @wraps(function)
     def ask(*given: Parameters.args, **named: Parameters.kwargs) -> Answer:
-        for name, value in taken.bind(*given, **named).arguments.items():
+        for name, bound in taken.bind(*given, **named).arguments.items():
+            if name not in kinds():  # the self of a method
+                continue
             kind = kinds()[name]
-            if not fits(value, kind):
-                raise ArgumentError(f"{function.__name__} was given {name} = {_short(value)}; give {words(kind)}.")
+            for value in bound if taken.parameters[name].kind is Parameter.VAR_POSITIONAL else (bound,):
+                if not fits(value, kind):
+                    raise ArgumentError(f"{function.__name__} was given {name} = {_short(value)}; give {words(kind)}.")
         return function(*given, **named)
 
     return ask

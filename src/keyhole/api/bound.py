@@ -120,6 +120,7 @@ class Bound(Result):
             colour=Axis("bound", "", "category"),
         )
 
+    @check_arguments
     def save(self, path: str | Path, *, explained: bool = False) -> Path:
         """Write the answer in the format of the path's ending, and return the path.
 

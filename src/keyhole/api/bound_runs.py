@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from keyhole.api.asking import check_arguments
 from keyhole.api.bound import bound
 from keyhole.api.result import Result
 from keyhole.bounds import Real
@@ -64,8 +65,9 @@ class RunBounds(Result):
         }
 
 
+@check_arguments
 def bound_runs(
-    store: Path | None = None, *, delta: Real = 0.01, accepted: Real | None = None, watch: Watch = ignore
+    store: str | Path | None = None, *, delta: Real = 0.01, accepted: Real | None = None, watch: Watch = ignore
 ) -> RunBounds:
     """The best bound on the gap of every run of a transformer in the store, each with probability ≥ 1 − δ of its own.
 

@@ -89,11 +89,13 @@ class Certified(Result):
     def _law_words(self) -> str | None:
         return None if self.law is None else law_words(self.law)
 
+    @check_arguments
     def save_model(self, path: str | Path) -> Path:
         """Write the model the certificate is about, which `certify` reads again."""
         record = self.record()
         return save_tabulated(self.model, Path(path), {name: record[name] for name in KEPT})
 
+    @check_arguments
     def save(self, path: str | Path) -> Path:
         """Write the certificate as .json, .txt or .html, or the model it is about as .safetensors."""
         return self.save_model(path) if Path(path).suffix.lower() == MODEL else super().save(path)

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar
 
+from keyhole.api.asking import check_arguments
 from keyhole.api.opening import open_checkpoint, settings_of
 from keyhole.api.result import Result
 from keyhole.bounds import DEEP, Real, failure, guarantee, kept_share, sample_size
@@ -185,6 +186,7 @@ def names_checkpoint(source: str) -> bool:
     return source in PACKAGED or path.suffix.lower() in ENDINGS or os.sep in source or is_there(path, DataError)
 
 
+@check_arguments
 def checkpoint_norms(
     source: str | Path | Mapping[str, Any],
     *later: str | Path | Mapping[str, Any],

@@ -44,6 +44,7 @@ class Compiled(compiled.Compiled, Result):
         """What was made, what was proved, the norms beside the theorem's figures, and the number formats."""
         return compiled_document(self.record())
 
+    @check_arguments
     def save(self, path: str | Path) -> Path:
         """Write the weights as .safetensors or .py (a torch module), or the answer as .json, .txt or .html."""
         path = Path(path)

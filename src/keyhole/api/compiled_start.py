@@ -44,7 +44,7 @@ class CompiledStart:
         w = {name: np.array(array, dtype=np.float64) for name, array in usual.items()}
         places, own = list(function.positions), settings.width // settings.heads
         w["positions"][:, :USED] = 0.0
-        w["positions"][:, 0] = head.rest_logits if isinstance(head.rest_logits, float) else 0.0
+        w["positions"][np.delete(np.arange(context), places), 0] = head.rest_logits
         w["positions"][places, 0] = head.symbol_focus[:, 0]
         w["tokens"][:, :USED] = [(0.0, 0.0, 1.0), (0.0, 1.0, 1.0)]
         w["cls"][:USED] = 0.0

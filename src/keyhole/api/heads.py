@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.asking import check_arguments
 from keyhole.api.head_data import HeadData, head_data, require_one_kind, text_data
 from keyhole.api.opening import open_checkpoint
 from keyhole.api.result import Result
@@ -205,6 +206,7 @@ def _numbers(tables: Table, layer: int, head: int) -> dict[str, dict[str, list[f
     }
 
 
+@check_arguments
 def heads(
     source: str | Path | Mapping[str, Any],
     *,

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.asking import check_arguments
 from keyhole.api.head_data import image_rows, require_one_kind, text_pieces
 from keyhole.api.opening import Source, array_of, open_checkpoint, tokens_of_bits
 from keyhole.api.result import Result
@@ -64,6 +65,7 @@ class ModelOrder(Result):
         }
 
 
+@check_arguments
 def model_order(
     source: Source,
     *,

@@ -82,6 +82,7 @@ class Runs(Result, Sequence[RunSummary]):
         table.writerows(rows)
         return text.getvalue()
 
+    @check_arguments
     def save(self, path: str | Path) -> Path:
         """Write the runs: .csv with every setting of task and learner; .json, .txt or .html as they are shown."""
         path = Path(path)

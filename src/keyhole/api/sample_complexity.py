@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.api.run_certificate import RunCertificate, delta_over_many, shares, wrong_over_many
 from keyhole.boolean import balanced, read_function
@@ -116,6 +117,7 @@ class SampleComplexity(Result):
             raise OutputError("A figure was asked for, but no run succeeded; there is none to draw.")
         return next(iter(figures.values()))
 
+    @check_arguments
     def save(self, path: str | Path) -> Path:
         """Write the chief figure (.svg, .pdf, .png, .html, .csv), the record (.json) or what is shown (.txt).
 
@@ -129,6 +131,7 @@ class SampleComplexity(Result):
         super().save(path / "learn.json")
         return path
 
+    @check_arguments
     def save_plan(self, path: str | Path) -> Path:
         """Write the sweeps as a TOML file with every default spelled out, which `keyhole.run_plan` repeats."""
         return write_file(Path(path), write_plan(self.plan).encode())

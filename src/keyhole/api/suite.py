@@ -54,6 +54,7 @@ class Suite(Result, Sequence[Member]):
         models = [member.record() for member in self.members]
         return {"context": self.context, "seed": self.seed, "models": models}
 
+    @check_arguments
     def save(self, path: str | Path, *, modules: bool = False, watch: Watch = ignore) -> Path:
         """Write every model, certified, and then the answer key into a folder; return the key's path.
 

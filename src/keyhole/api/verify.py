@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from keyhole.api.asking import check_arguments
 from keyhole.api.certify import read_source
 from keyhole.api.length_verdict import Effort, LengthVerdict, at_length, of_tables
 from keyhole.api.result import Result
@@ -141,6 +142,7 @@ class Verified(Result):
         )
 
 
+@check_arguments
 def verify(
     model: str | Path | Checkpoint,
     claim: str | Property,

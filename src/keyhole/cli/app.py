@@ -88,7 +88,8 @@ def _refused(error: Any, command: str | None = None) -> typer.Exit:
         named, here = [here.info_name, *named], here.parent
     asked = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ")
     helping = " ".join(["keyhole", *(named or filter(None, [command])), "--help"])
-    typer.echo(f"keyhole: {printable(asked)}; `{helping}` shows what to write.", err=True)
+    stop = "" if asked.endswith("?") else ";"  # a question about what was meant has its own mark
+    typer.echo(f"keyhole: {printable(asked)}{stop} `{helping}` shows what to write.", err=True)
     return typer.Exit(INPUT)
 
 

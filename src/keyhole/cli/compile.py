@@ -18,7 +18,7 @@ Examples:
 
   keyhole compile random:4 --context 1e4 --construction codes
 
-  keyhole compile majority:5 --context 64 --carry float16
+  keyhole compile majority:5 --context 64 --carry float32
 
   keyhole compile and:9 --context 1000 --construction veto --output bits
 

@@ -15,7 +15,7 @@ from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import Plan, half_gap
 from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.norms import logit_range, named_norms, plan_profile, theorem_norms, value_radius
-from keyhole.compiler.precision.verdicts import ASSUMED, ORDER, FormatVerdict, judge_formats
+from keyhole.compiler.precision.verdicts import ASSUMED, ORDER, FormatVerdict, judge_formats, short_name
 from keyhole.compiler.proof import Proof, prove
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import CompileError
@@ -122,12 +122,13 @@ def compile_choice(choice: Choice, carry: str | None = None) -> Compiled:
     compiled = assess_plan(plan, proof, choice.why, choice.construction)
     if carry is None:
         return compiled
-    formats = compiled.formats
-    if carry not in formats:
+    formats = {short_name(pair): verdict for pair, verdict in compiled.formats.items()}
+    named = short_name(carry)
+    if named not in formats:
         raise CompileError(f"There is no number format {carry!r}; choose one of {', '.join(map(repr, formats))}.")
-    if formats[carry].outcome != "proved":
+    if formats[named].outcome != "proved":
         raise CompileError(
-            f"The margin was to be carried by {carry}, and that is not proved ({formats[carry]}). Use a wider format "
+            f"The margin was to be carried by {named}, and that is not proved ({formats[named]}). Use a wider format "
             "or fewer positions."
         )
     return compiled
