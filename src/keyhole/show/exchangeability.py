@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.decimals import at_most, chance
+from keyhole.decimals import at_most, chance, counted
 from keyhole.show.document import Document, Facts
 
 Record = Mapping[str, Any]
@@ -13,7 +13,7 @@ def exchangeability_document(record: Record) -> Document:
     """What the tests say, from the record of the answer."""
     tests, length = record["tests"], record["length"]
     letters = f"{record['letters']} " if record["letters"] is not None else ""
-    data = f"{record['sequences']} sequences of {length} tokens; {letters}{record['kind']}"
+    data = f"{counted(record['sequences'], 'sequence')} of {counted(length, 'token')}; {letters}{record['kind']}"
     rows = [("answer", record["answer"]), ("data", data)]
     if record["rows"] > record["sequences"]:
         rows.append(("repeats", _repeats(record)))
