@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from keyhole.cli.arguments import count, file_place, folder_place, refuse_ignored
-from keyhole.decimals import counted
 from keyhole.errors import ArgumentError
 
 EXAMPLES = """
@@ -152,4 +151,5 @@ def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: b
         key = made.save(out, modules=modules, watch=watch)
     if json:
         typer.echo(made.to_json())
-    typer.echo(f"wrote {counted(count, 'model')} and the answers: {key}", err=json)
+    models = "1 model" if count == 1 else f"{count} models"
+    typer.echo(f"wrote {models} and the answers: {key}", err=json)
