@@ -6,7 +6,8 @@ argument against was found, or neither. A certificate says PROVED, COUNTEREXAMPL
 prove nothing. The first two words are final: no more time and no more inputs turn them round. The third says that the
 search ended without an answer. A claim's verdict is about a measurement: what was predicted "holds", "holds with a
 caveat", "fails here", or is "undecided at this scale"; or what it needs, such as the weights of a model, is absent, and
-it is "not measured here", which counts neither for it nor against it. It speaks of what was measured and of nothing
+it is "not measured here", or its runs are still under way, and it is "not finished": both count neither for it nor
+against it. It speaks of what was measured and of nothing
 else: "holds" is not "proved", and whether a claim has a proof is said by its kind. A growth law is "named", or the
 points leave it "undecided", or no law is near them: a "misfit".
 """
@@ -18,6 +19,7 @@ ClaimVerdict = Literal[  # what a measurement says of a claim
     "holds with a caveat",  # it was seen, within limits that the outcome's caveats name
     "fails here",  # what was seen contradicts what was predicted
     "undecided at this scale",  # too little was measured to tell
+    "not finished",  # runs that it needs are still under way: neither for the claim nor against it
     "not measured here",  # what it needs is not on this machine: neither for the claim nor against it
 ]
 

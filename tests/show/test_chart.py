@@ -231,3 +231,16 @@ def test_whole_numbers_have_no_marks_between_them():
         rows = tuple({"x": x, "y": 1.0} for x in values)
         axis = to_spec(Figure("F", "points", rows, Axis("x", "x"), Axis("y", "y")))["encoding"]["x"].get("axis", {})
         assert axis.get("tickMinStep") == step
+
+
+def test_no_name_beside_an_axis_is_cut():
+    """Long names stand in lines and are whole in the drawing; nothing ends in dots for want of room."""
+    names = ("R8: our calculus with the constants of another work, as recalled", "short")
+    rows = tuple({"gap": k + 1.0, "bound": name} for k, name in enumerate(names))
+    figure = Figure("Bounds", "points", rows, Axis("gap", "gap", "log"), Axis("bound", "", "category"))
+    svg = to_svg(figure)
+    group = re.findall(r'(?s)<g class="mark-text role-axis-label".*?</g>', svg)[1]
+    words = " ".join(re.findall(r">([^<>]+)<", group))
+    assert "…" not in svg
+    assert all(name in " ".join(words.split()) for name in names)
+    assert to_spec(figure)["usermeta"]["left"] <= chart.NAME

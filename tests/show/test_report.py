@@ -11,7 +11,7 @@ from keyhole.claims.ledger import LIBRARY
 from keyhole.figure import Axis, Figure
 from keyhole.papers import EDELMAN_2022
 from keyhole.show.mathml import to_mathml
-from keyhole.show.report import render, write_report
+from keyhole.show.report import answer, render, typeset, write_report
 
 WEIGHTS = Figure(
     "Weights",
@@ -43,13 +43,21 @@ FINDINGS = (
 REFERENCES = {EDELMAN_2022.key: EDELMAN_2022.bibtex}
 
 
+def told(says, *claims, besides=(), absent=0, limit="", partly=False):
+    """A sentence of a story."""
+    return {
+        "short": "short", "says": says, "place": "abstract", "claims": list(claims), "besides": list(besides),
+        "absent": absent, "limit": limit, "partly": partly,
+    }  # fmt: skip
+
+
 STORY = (
     {
         "title": "A paper",
         "paper": "Somebody, 2022: Something",
         "sentences": [
-            {"says": "It <is> so.", "place": "abstract", "claims": ["beta", "alpha"], "missing": "one thing"},
-            {"says": "", "place": "", "claims": ["gamma", "delta"], "missing": ""},
+            told("It <is> so.", "beta", "alpha", limit="one thing"),
+            told("", "gamma", "delta"),
         ],
     },
 )
@@ -57,7 +65,7 @@ STORY = (
 
 def last(*names):
     """A story of these claims."""
-    return {"title": "Last", "paper": None, "sentences": [{**STORY[0]["sentences"][1], "claims": list(names)}]}
+    return {"title": "Last", "paper": None, "sentences": [told("", *names)]}
 
 
 @pytest.mark.slow
@@ -65,7 +73,7 @@ def test_claims_come_in_the_order_of_the_story():
     """Each sentence of a paper stands with its place before the claims that answer it, and what is missing is said."""
     page = render(FINDINGS, STORY, [("a thing", "why")], REFERENCES)
     assert re.findall(r'<article id="(\w+)"', page) == ["beta", "alpha", "gamma", "delta"]
-    assert page.index("It &lt;is&gt; so.") < page.index("Not covered: one thing") < page.index('<article id="beta"')
+    assert page.index("It &lt;is&gt; so.") < page.index("one thing") < page.index('<article id="beta"')
 
 
 def test_measured_and_proved_are_marked_and_counted_apart():
@@ -73,33 +81,130 @@ def test_measured_and_proved_are_marked_and_counted_apart():
     page = " ".join(render(FINDINGS, STORY, [], REFERENCES).split())
     assert "Of 2 that were measured, 1 reads “holds” and 1 reads “undecided at this scale”." in page
     assert "2 have a proof" in page
-    for name, kind in (("alpha", "measured"), ("beta", "inequality"), ("gamma", "identity"), ("delta", "replication")):
+    for name, kind in (
+        ("alpha", "measured"),
+        ("beta", "proved: inequality"),
+        ("gamma", "proved: identity"),
+        ("delta", "replication"),
+    ):
         assert f'<span class="kind">{kind}</span>' in page.split(f'<article id="{name}"')[1].split("</article>")[0]
 
 
 @pytest.mark.parametrize(
     ("verdicts", "line"),
     [
-        (["holds"], "The claim that answers it holds (by proof)."),
-        (["not measured here"], "The claim that answers it was not measured here."),
-        (["holds", "holds", "holds"], "All 3 claims that answer it hold (1 by proof, 2 by measurement)."),
+        (["holds"], "The claim that decides it holds (by proof)."),
+        (["not measured here"], "The claim that decides it was not measured here."),
+        (["holds", "holds"], "Both claims that decide it hold (1 by proof, 1 by measurement)."),
+        (["holds", "holds", "holds"], "All 3 claims that decide it hold (1 by proof, 2 by measurement)."),
         (
             ["holds", "fails here", "holds", "fails here"],
-            "Of 4 claims that answer it, 2 hold (1 by proof, 1 by measurement), 2 fail here (by measurement).",
+            "Of 4 claims that decide it, 2 hold (1 by proof, 1 by measurement), 2 fail here (by measurement).",
         ),
         (
-            ["holds with a caveat", "not measured here", "not measured here"],
-            "Of 3 claims that answer it, 1 holds with a caveat (by proof), 2 were not measured here.",
+            ["holds with a caveat", "not measured here", "not finished"],
+            "Of 3 claims that decide it, 1 holds with a caveat (by proof), 1 is not finished, 1 was not measured here.",
         ),
     ],
 )
-def test_each_sentence_is_answered_in_one_line(verdicts, line):
-    """What was found of a sentence stands in the summary and above its claims; proofs are told from measurements."""
+def test_the_claims_of_a_sentence_are_counted_in_one_line(verdicts, line):
+    """How its claims came out stands in the summary and above them; proofs are told from measurements."""
     kinds = ["identity", "measurement", "replication", "measurement"]
     findings = [finding(f"c{i}", kind, verdict) for i, (kind, verdict) in enumerate(zip(kinds, verdicts, strict=False))]
-    told = {"says": "So.", "place": "abstract", "claims": [one["claim"]["id"] for one in findings], "missing": ""}
-    page = render(findings, [{"title": "A paper", "paper": "P", "sentences": [told]}], [], REFERENCES)
-    assert page.count(f"<strong>Found:</strong> {line}") == 2
+    names = [one["claim"]["id"] for one in findings]
+    page = render(findings, [{"title": "A paper", "paper": "P", "sentences": [told("So.", *names)]}], [], REFERENCES)
+    assert page.count(line) == 2
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "limited", "partly", "word"),
+    [
+        (["holds", "holds"], False, False, "yes"),
+        (["holds", "holds"], True, False, "yes, with a limit"),
+        (["holds", "holds with a caveat"], False, False, "yes, with a limit"),
+        (["holds"], True, True, "in part"),
+        (["holds", "fails here"], False, False, "in part"),
+        (["holds", "undecided at this scale"], False, False, "in part"),
+        (["holds", "not measured here"], False, False, "in part"),
+        (["holds", "not finished"], False, False, "in part"),
+        (["fails here", "not measured here"], False, False, "no"),
+        (["fails here"], True, True, "no"),
+        (["undecided at this scale"], True, False, "open"),
+        (["not measured here", "not finished"], False, False, "not tested"),
+        ([], False, False, "not tested"),
+    ],
+)
+def test_a_sentence_has_an_answer_in_a_word(verdicts, limited, partly, word):
+    """The answer is a plain yes only where every claim holds, was measured, and reaches the whole sentence."""
+    assert answer(verdicts, limited=limited, partly=partly) == word
+
+
+def test_questions_beside_a_sentence_do_not_decide_it():
+    """A question of ours that fails is shown and marked, and leaves the answer as it is; an absent claim does not."""
+    findings = (finding("alpha", "measurement"), finding("beta", "measurement", "fails here"))
+    for absent, word in ((0, "yes"), (1, "in part")):
+        sentence = told("So.", "alpha", besides=["beta"], absent=absent)
+        page = render(findings, [{"title": "A paper", "paper": "P", "sentences": [sentence]}], [], REFERENCES)
+        assert page.count(f">{word}</span>.</strong>") == 2
+        assert page.count("(our own question)") == page.count('<span class="kind">our own question</span>') == 1
+        assert "Of our own questions beside it 1 fails here (by measurement)." in page
+
+
+@pytest.mark.slow
+def test_each_sentence_of_the_library_is_answered_and_listed():
+    """Every sentence has a word for its answer on the page, twice, and a place that the contents lead to."""
+    findings = [finding(experiment.claim.id, experiment.claim.kind) for experiment in LIBRARY]
+    page = render(findings, library.story_record(one["claim"]["id"] for one in findings), [], REFERENCES)
+    sentences = [sentence for part in library.STORY for sentence in part.sentences]
+    words = re.findall(r"Found: <span class=\"\w+\">([a-z ,]+)</span>", page)
+    assert len(words) == 2 * len(sentences)
+    assert set(words) <= {"yes", "yes, with a limit", "in part"}  # as far as the claims reach, were they all to hold
+    assert page.count('href="#said-') == page.count('<h3 id="said-') == len(sentences)
+    assert all(sentence.limit for sentence in sentences if sentence.partly)
+
+
+def test_what_is_not_finished_is_not_counted_as_measured():
+    """Runs under way count neither way, have no kind beside them, and are said to be what they are."""
+    findings = (FINDINGS[0], finding("long", "measurement", "not finished"))
+    page = " ".join(render(findings, (last("alpha", "long"),), [], REFERENCES).split())
+    assert "Of 1 that were measured, 1 reads “holds”." in page
+    assert "1 is not finished." in page
+    assert '<span class="kind">measured' not in page.split('<article id="long"')[1].split("</article>")[0]
+
+
+def test_the_same_figure_is_drawn_once():
+    """A claim whose figure another one shows already has a link to it in place of the drawing."""
+    findings = [finding(name, "measurement", figures=(WEIGHTS,)) for name in ("alpha", "beta")]
+    page = render(findings, (last("beta", "alpha"),), [], REFERENCES)
+    assert page.split("<script")[0].count("<svg") == 1
+    assert 'data-figure="beta"' in page
+    assert 'href="#figure-beta"' in page.split('<article id="alpha"')[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "page"),
+    [
+        ("2^O(s) and e^{R/2}", "2<sup>O(s)</sup> and e<sup>R/2</sup>"),
+        ("T^0.7 <T^p", "T<sup>0.7</sup> &lt;T<sup>p</sup>"),
+        ("P_∞, κ_T²ε², W_Q", "P<sub>∞</sub>, κ<sub>T</sub>²ε², W<sub>Q</sub>"),
+        ("mass_best, KEYHOLE_MODELS, data/x_y_z", "mass_best, KEYHOLE_MODELS, data/x_y_z"),
+        ("2^-D and 2^−(s−1)", "2<sup>-D</sup> and 2<sup>−(s−1)</sup>"),
+        ("γ = ½T^−⅓, T^¾", "γ = ½T<sup>−⅓</sup>, T<sup>¾</sup>"),
+    ],
+)
+def test_powers_and_indices_are_set(text, page):
+    """What follows ^ is raised and a short index lowered; names with an underscore stay as they are."""
+    assert str(typeset(text)) == page
+
+
+def test_every_word_of_the_legend_is_explained():
+    """The kinds that cards have are in the legend, before the first sentence; words and letters have a place."""
+    page = render(FINDINGS, STORY, [], REFERENCES)
+    legend = page[page.index("How to read it") : page.index("They say")]
+    for kind in ("measured", "replication", "proved: identity", "proved: inequality", "long run"):
+        assert f'<span class="kind">{kind}</span>' in legend
+    assert 'id="words"' in page
+    assert "<dt>m*</dt>" in page
 
 
 def test_what_is_shipped_is_marked():
@@ -136,27 +241,29 @@ def test_the_leading_figures_say_what_was_found():
 def test_what_is_not_measured_here_counts_neither_way():
     """It is in neither count, whatever its kind."""
     findings = (*FINDINGS, finding("epsilon", "measurement", "not measured here"))
-    story = (
-        *STORY,
-        {"title": "More", "paper": None, "sentences": [{**STORY[0]["sentences"][1], "claims": ["epsilon"]}]},
-    )
+    story = (*STORY, last("epsilon"))
     page = " ".join(render(findings, story, [], REFERENCES).split())
     assert "Of 2 that were measured" in page
-    assert "1 could not be measured on this machine, and counts neither way." in page
+    assert "1 was not run: the models or data that it needs are not on this machine." in page
+    assert "counts neither way." in page
     assert "counts neither way" not in " ".join(render(FINDINGS, STORY, [], REFERENCES).split())
 
 
 def test_every_claim_answers_one_sentence():
     """The story of the library names each of its claims once, and no other."""
-    named = [name for part in library.STORY for sentence in part.sentences for name in sentence.claims]
+    named = [
+        name for part in library.STORY for sentence in part.sentences for name in (*sentence.claims, *sentence.besides)
+    ]
     assert sorted(named) == sorted(experiment.claim.id for experiment in LIBRARY)
 
 
 def test_a_claim_of_ones_own_comes_last():
     """A claim that the story does not name is told at its end; sentences without a finding are left out."""
-    told = library.story_record(["mine", "floor"])
-    assert [part["title"] for part in told] == ["Sparse variable creation", "Claims of your own"]
-    assert told[-1]["sentences"][0]["claims"] == ["mine"]
+    story = library.story_record(["mine", "floor"])
+    assert [part["title"] for part in story] == ["Sparse variable creation", "Claims of your own"]
+    assert story[-1]["sentences"][0]["claims"] == ["mine"]
+    assert story[0]["sentences"][0]["besides"] == ["floor"]
+    assert story[0]["sentences"][0]["absent"] == len(library.STORY[0].sentences[1].claims)
 
 
 def test_everything_is_shown_and_escaped():

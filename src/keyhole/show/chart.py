@@ -1,6 +1,7 @@
 """A Figure drawn with Altair: as SVG, as PNG, and as a page that needs neither a browser plug-in nor a network."""
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from functools import cache, lru_cache
 from html import escape
@@ -10,16 +11,17 @@ from typing import Any
 
 from keyhole.errors import OutputError
 from keyhole.figure import Axis, Figure
-from keyhole.show.ticks import log_ticks, padded_span
+from keyhole.show.ticks import log_ticks, padded_span, tick_label
 from keyhole.show.tree import Placed, lay_out
 
 Span = tuple[float, float] | None  # the ends of a logarithmic axis
 
 # Okabe and Ito's palette and a grey: told apart by colour-blind readers, dark enough for a white page
-PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
+PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#999999"]
 WIDTH, HEIGHT = 560, 320
-LETTER = 7  # pixels of a letter of an axis
-TITLE, SUBTITLE = 66, 92  # letters of a line above a figure of that width
+LETTER = 7.5  # pixels of a letter of an axis
+NAME = 24  # letters of a line of a name beside an axis
+TITLE, SUBTITLE = 62, 84  # letters of a line above a figure of that width
 KEY = 30  # pixels of a legend's mark and the room beside its label
 PADDING = 12  # pixels between the data and the ends of a logarithmic axis
 HEAT_CELL, HEAT_LEAST, HEAT_SIDE = 26, 14, 1600  # a cell, the least (its name is as high), and a side where they shrink
@@ -33,19 +35,25 @@ CONFIG: dict[str, Any] = {
     "background": "white",
     "font": "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif",
     "view": {"stroke": None},
-    "axis": {"labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "gridColor": "#e8e8e8"},
+    "axis": {
+        "labelFontSize": 13,
+        "labelLimit": 0,
+        "titleFontSize": 14,
+        "titleFontWeight": "normal",
+        "gridColor": "#e8e8e8",
+    },
     "axisX": {"labelAngle": 0, "labelOverlap": True},
     "mark": {"color": PALETTE[0]},
     "legend": {
         "symbolOpacity": 1,
         "labelLimit": 2000,
         "titleLimit": 2000,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
+        "labelFontSize": 13,
+        "titleFontSize": 13,
         "titleFontWeight": "normal",
         "orient": "bottom",
     },
-    "title": {"anchor": "start", "fontSize": 15, "subtitleFontSize": 12, "subtitleColor": "#555", "offset": 12},
+    "title": {"anchor": "start", "fontSize": 16, "subtitleFontSize": 13, "subtitleColor": "#555", "offset": 12},
     "range": {"category": PALETTE},
 }
 
@@ -83,8 +91,8 @@ def _make_spec(content: Content) -> dict[str, Any]:
     if figure.subtitle:
         title = alt.TitleParams(_lines(figure.title, TITLE), subtitle=_lines(figure.subtitle, SUBTITLE))
     label = _longest_label(figure)
-    legend = {**CONFIG["legend"], "columns": max(1, WIDTH // (LETTER * label + KEY))}
-    usermeta = {"label": label}  # for a page that draws it at another width
+    legend = {**CONFIG["legend"], "columns": max(1, int(WIDTH // (LETTER * label + KEY)))}
+    usermeta = {"label": label, "left": _left_letters(figure)}  # for a page that draws it at another width
     configured = drawn.properties(title=title, usermeta=usermeta).configure(**{**CONFIG, "legend": legend})
     spec: dict[str, Any] = configured.to_dict()
     return spec
@@ -100,6 +108,12 @@ def _longest_label(figure: Figure) -> int:
     layers = [layer for layer in (figure, *figure.over) if layer.kind not in ("heatmap", "map", "tree")]
     names = (str(row[layer.colour.column]) for layer in layers if layer.colour for row in layer.rows)
     return max(map(len, names), default=0)
+
+
+def _left_letters(figure: Figure) -> int:
+    """The letters of the longest line of a name beside the upright axis; 0 where it has numbers."""
+    names = {str(row[figure.y.column]) for row in figure.rows} if figure.y.scale == "category" else set()
+    return max((len(line) for name in names for line in wrap(name, NAME)), default=0)
 
 
 def _drawing_library() -> ModuleType:
@@ -184,6 +198,7 @@ def _flat(figure: Figure, alt: Any, spans: tuple[Span, Span]) -> Any:
     """Lines, points, bars and heat maps: one mark for the data, one for its band or intervals."""
     counted = all(isinstance(row[figure.x.column], int) for row in figure.rows)
     across = _channel(figure.x, alt.X, alt, spans[0], whole=counted)
+    upright = _channel(figure.y, alt.Y, alt, spans[1], names={str(row[figure.y.column]) for row in figure.rows})
     if figure.kind == "bars" and figure.x.scale == "linear":
         across = across.scale(nice=False, padding=8)
     data = alt.Data(values=[dict(row) for row in figure.rows])
@@ -196,15 +211,13 @@ def _flat(figure: Figure, alt: Any, spans: tuple[Span, Span]) -> Any:
         cell = max(HEAT_LEAST, min(HEAT_CELL, HEAT_SIDE // max(longest, 1)))
         if figure.x.scale == "category":  # cells are narrower than names, and every name is wanted
             base = base.encode(x=across.axis(labelAngle=-90, labelOverlap=False))
-        cells = base.mark_rect().encode(
-            y=_channel(figure.y, alt.Y, alt, spans[1]), color=colour.scale(scheme="viridis")
-        )
+        cells = base.mark_rect().encode(y=upright, color=colour.scale(scheme="viridis"))
         return cells.properties(width=alt.Step(cell), height=alt.Step(cell))
     if figure.kind == "map":
         colour = alt.Color(figure.colour.column, type="quantitative", title=figure.colour.title)  # type: ignore[union-attr]
         # grey, so that what is drawn over it keeps its colours
         squares = base.mark_square(size=MAP_SQUARE, opacity=1).encode(
-            y=_channel(figure.y, alt.Y, alt, spans[1]), color=colour.scale(scheme=GREYS, domain=[0, 1])
+            y=upright, color=colour.scale(scheme=GREYS, domain=[0, 1])
         )
         return squares.properties(width=WIDTH, height=HEIGHT)
     if figure.group is not None:
@@ -218,7 +231,7 @@ def _flat(figure: Figure, alt: Any, spans: tuple[Span, Span]) -> Any:
         "points": base.mark_point(filled=True, size=60, opacity=1),
         "bars": base.mark_bar(),
     }
-    shown = mark[figure.kind].encode(y=_channel(figure.y, alt.Y, alt, spans[1]))
+    shown = mark[figure.kind].encode(y=upright)
     if figure.low is not None and figure.high is not None:
         band = base.mark_area(opacity=0.18) if figure.kind in ("lines", "curves") else base.mark_rule(strokeWidth=1.5)
         lower = Axis(figure.low, figure.y.title, figure.y.scale)
@@ -261,17 +274,23 @@ def _brackets(placed: list[Placed]) -> list[dict[str, float]]:
     return strokes
 
 
-def _channel(axis: Axis, channel: Any, alt: Any, span: Span, *, whole: bool = False) -> Any:
-    """An axis as Altair's channel: categories keep the order of the rows, whole numbers have no marks between them."""
+def _channel(
+    axis: Axis, channel: Any, alt: Any, span: Span, *, whole: bool = False, names: Collection[str] = ()
+) -> Any:
+    """An axis as Altair's channel: categories keep the order of the rows, whole numbers have no marks between them.
+
+    A long name is set in lines, so that none is cut.
+    """
     if axis.scale == "category":
-        return channel(axis.column, type="nominal", title=axis.title, sort=None)
+        lines = {name: wrap(name, NAME) for name in sorted(names) if len(name) > NAME}
+        split = f"{json.dumps(lines, ensure_ascii=False)}[datum.label] || datum.label"
+        written = {"axis": alt.Axis(labelExpr=split)} if lines else {}
+        return channel(axis.column, type="nominal", title=axis.title, sort=None, **written)
     if axis.scale == "log" and span is not None:  # ends at the data, not at the next power of ten
         scale = alt.Scale(type="log", nice=False, domain=list(span))
-        # no SI prefixes below 1, nor beyond those that are spoken
-        powers = "replace(format(datum.value, '~e'), '+', '')"
-        spoken = "format(datum.value, datum.value < 1 ? '~g' : '~s')"
-        label = f"datum.value < 0.01 || datum.value >= 1e15 ? {powers} : {spoken}"
-        shown = {"axis": alt.Axis(values=log_ticks(*span), labelExpr=label)}
+        ticks = log_ticks(*span)
+        labels = json.dumps([tick_label(tick) for tick in ticks], ensure_ascii=False)
+        shown = {"axis": alt.Axis(values=ticks, labelExpr=f"{labels}[indexof({json.dumps(ticks)}, datum.value)]")}
     else:
         scale, shown = alt.Scale(type=axis.scale), {"axis": alt.Axis(tickMinStep=1)} if whole else {}
     return channel(axis.column, type="quantitative", title=axis.title, scale=scale, **shown)

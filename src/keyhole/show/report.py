@@ -1,8 +1,10 @@
 """The report: findings as records in, one self-contained page and its files out."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
@@ -16,22 +18,26 @@ from keyhole.show.chart import javascript, to_spec, to_svg
 from keyhole.show.mathml import to_mathml
 from keyhole.show.site import save_figure
 
-ABSENT = "not measured here"
+ABSENT, UNFINISHED = "not measured here", "not finished"
+UNMEASURED = (ABSENT, UNFINISHED)  # neither for a claim nor against it
 FORMATS = (".svg", ".png", ".csv")
 LEADS = (  # claim, which of its figures, and what it shows: at the head of the page
     (
         "conjunctions-uniform",
         0,
         (
-            "How many training samples a network needs for an AND of three bits, as the context T grows: m* with its "
-            "90 % intervals, the laws that fit best, the floor below which no learner succeeds, and the samples that a "
+            "How many training samples m* a network needs for an AND of three bits, as the context T grows, with 90 % "
+            "intervals; beside it laws of growth, the floor below which no learner succeeds, and the samples that a "
             "theorem asks for."
         ),
     ),
     (
         "sparse-heads",
         1,
-        "Where one attention head looks, before training and after; which three positions matter it is not told.",
+        (
+            "Where one attention head looks, before training and after; which three positions matter it is not told. "
+            "Of the heads the one is drawn that looks most at these three."
+        ),
     ),
     ("registered-growth", 0, "The same question over longer contexts."),
 )
@@ -40,8 +46,33 @@ VERDICTS = {  # how a verdict is said of one claim, and of several
     "holds with a caveat": ("holds with a caveat", "hold with a caveat"),
     "fails here": ("fails here", "fail here"),
     "undecided at this scale": ("is undecided at this scale", "are undecided at this scale"),
+    UNFINISHED: ("is not finished", "are not finished"),
     ABSENT: ("was not measured here", "were not measured here"),
 }
+
+GLOSSARY = (  # what the page says without saying it again, in the order in which it comes
+    ("keyhole", "the library that made this page; what is called ours is its authors'"),
+    ("T, m, s", "the length of the context, the number of training samples, and how many tokens matter"),
+    ("m*", "the m at which half of the runs learn: 99 % of fresh inputs are answered rightly"),
+    ("AND, parity, junta", "functions of a few relevant bits among T; a junta is any such function"),
+    ("gap", "test error less training error"),
+    (
+        "γ",
+        "in weights that are built, the attention off the relevant positions; of a kernel, its temperature",
+    ),
+    ("P_∞, R, Φ(R)", "the path norm of a layer; how far the scores of one position spread; what that costs in a bound"),
+    ("Theorems T, S and L", "bounds of keyhole's own on the gap of a layer; L goes by decision lists"),
+    ("tabulated, cover, path", "three routes to a bound; Theorem T is the tabulated one"),
+    ("R8 to R11, recalled constants", "bounds beside ours, R8 and R11 with constants of other works as we recall them"),
+    ("veto", "a head that turns to whichever relevant token forbids the answer"),
+    ("word", "one whole input of symbols"),
+    ("sink", "a token that a head looks at whatever the text says, such as one that the tokenizer adds"),
+    ("public reproduction", "public code that repeats the first paper's experiment; its settings are its protocol"),
+    ("vacuous", "a bound so large that it says nothing"),
+    ("room for k", "a model that is allowed k values of its latent variable"),
+)
+RAISED = re.compile(r"\^(?:\{([^{}]*)\}|([−-]?(?:O?\([^()]*\)|\d+(?:\.\d+)?|\w+)))")
+LOWERED = re.compile(r"(?<![A-Za-z0-9_]{2})_(∞|[A-Za-z0-9]{1,2})(?![A-Za-z0-9_])")
 
 Record = Mapping[str, Any]
 
@@ -99,10 +130,13 @@ def render(
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  (imported for a page only)
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["typeset"] = typeset
     template = environment.from_string(files("keyhole.show").joinpath("report.html.j2").read_text("utf8"))
-    shown = {finding["claim"]["id"]: _shown(finding) for finding in findings}
-    specs = {name: to_spec(figure) for finding in findings for name, figure in named_figures(finding)}
-    measured = [finding for finding in findings if finding["outcome"]["verdict"] != ABSENT]
+    shown = _shown(findings, [name for part in story for told in part["sentences"] for name in _all_claims(told)])
+    drawn = {one["name"] for each in shown.values() for one in each["figures"] if not one["as"]}
+    specs = {n: to_spec(figure) for finding in findings for n, figure in named_figures(finding) if n in drawn}
+    verdicts = Counter(finding["outcome"]["verdict"] for finding in findings)
+    measured = [finding for finding in findings if finding["outcome"]["verdict"] not in UNMEASURED]
     return template.render(
         version=__version__,
         story=[{**part, "sentences": [_answered(each, shown) for each in part["sentences"]]} for part in story],
@@ -111,7 +145,9 @@ def render(
         leads=[lead for part in LEADS if (lead := _lead(shown, *part)) is not None],
         evidence=_counted(finding["outcome"]["verdict"] for finding in measured if not finding["proved"]),
         proved=sum(finding["proved"] for finding in measured),
-        absent=len(findings) - len(measured),
+        absent=verdicts[ABSENT],
+        unfinished=verdicts[UNFINISHED],
+        glossary=GLOSSARY,
         findings=findings,
         not_covered=list(not_covered),
         javascript=javascript(),
@@ -126,10 +162,39 @@ def _counted(verdicts: Iterable[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda entry: (not entry[0].startswith("holds"), entry[0]))
 
 
-def _shown(finding: Record) -> dict[str, Any]:
-    """A finding with its formula and drawings, as the template wants them."""
-    figures = [{"name": name, "title": figure.title, "svg": to_svg(figure)} for name, figure in named_figures(finding)]
-    return {"finding": finding, "mathml": to_mathml(finding["claim"]["formula"]), "figures": figures}
+def typeset(text: str) -> Any:
+    """A text of the page, with what is raised after ^ or lowered after _ set so; a name with _ in it stays.
+
+    >>> str(typeset("2^O(s) & P_∞ of mass_best"))
+    '2<sup>O(s)</sup> &amp; P<sub>∞</sub> of mass_best'
+    """
+    from markupsafe import Markup  # noqa: PLC0415  (comes with jinja2)
+
+    return Markup(LOWERED.sub(r"<sub>\1</sub>", RAISED.sub(_raise, escape(text))))  # noqa: S704  (escaped before)
+
+
+def _raise(found: re.Match[str]) -> str:
+    return f"<sup>{found[1] or found[2]}</sup>"
+
+
+def _all_claims(sentence: Record) -> list[str]:
+    """The claims that decide a sentence, then the questions beside it."""
+    return [*sentence["claims"], *sentence["besides"]]
+
+
+def _shown(findings: Sequence[Record], order: Sequence[str]) -> dict[str, Any]:
+    """Findings with formula and drawings, as the template wants them; a figure that came before is linked there."""
+    by_name = {finding["claim"]["id"]: finding for finding in findings}
+    first: dict[str, str] = {}  # the figure, as a text → the name under which it is drawn
+    shown: dict[str, Any] = {}
+    for claim in [*order, *(name for name in by_name if name not in order)]:
+        finding, figures = by_name[claim], []
+        for name, figure in named_figures(finding):
+            before = first.setdefault(repr(figure), name)
+            same = before if before != name else ""
+            figures.append({"name": name, "title": figure.title, "as": same, "svg": "" if same else to_svg(figure)})
+        shown[claim] = {"finding": finding, "mathml": to_mathml(finding["claim"]["formula"]), "figures": figures}
+    return shown
 
 
 def _lead(shown: Mapping[str, Any], name: str, place: int, says: str) -> dict[str, Any] | None:
@@ -142,17 +207,52 @@ def _lead(shown: Mapping[str, Any], name: str, place: int, says: str) -> dict[st
     return {**figures[place], "claim": name, "says": says, "found": found, "shipped": finding["claim"].get("shipped")}
 
 
+def answer(verdicts: Sequence[str], *, limited: bool = False, partly: bool = False) -> str:
+    """What the verdicts of the claims that decide a sentence say of it, in a word.
+
+    A claim that was not measured, or not decided, leaves a part of the sentence open. A limit, or claims that reach a
+    part of the sentence only, keep the answer from being a plain yes, though all of them hold.
+
+    >>> answer(["holds", "holds"]), answer(["holds"], limited=True), answer(["holds", "not measured here"])
+    ('yes', 'yes, with a limit', 'in part')
+    """
+    held = sum(verdict.startswith("holds") for verdict in verdicts)
+    failed = verdicts.count("fails here")
+    if all(verdict in UNMEASURED for verdict in verdicts):
+        return "not tested"
+    if not held:
+        return "no" if failed else "open"
+    if partly or held < len(verdicts):
+        return "in part"
+    return "yes, with a limit" if limited or "holds with a caveat" in verdicts else "yes"
+
+
 def _answered(sentence: Record, shown: Mapping[str, Any]) -> dict[str, Any]:
-    """A sentence with what was found of it, in one line."""
-    claims = [shown[name]["finding"] for name in sentence["claims"]]
+    """A sentence with what was found of it: a word, and how its claims came out."""
+    deciding = [shown[name]["finding"] for name in sentence["claims"]]
+    besides = [shown[name]["finding"] for name in sentence["besides"]]
+    verdicts = [finding["outcome"]["verdict"] for finding in deciding] + [ABSENT] * sentence["absent"]
+    word = answer(verdicts, limited=bool(sentence["limit"]), partly=sentence["partly"])
+    lines = [_count(deciding)] if deciding else []
+    lines += [f"Of our own questions beside it {_listed(besides)}."] if besides else []
+    return {**sentence, "answer": word, "counts": " ".join(lines), "all": _all_claims(sentence)}
+
+
+def _count(claims: Sequence[Record]) -> str:
+    """How the claims that decide a sentence came out, in one line."""
+    number, verdicts = len(claims), {finding["outcome"]["verdict"] for finding in claims}
+    if len(verdicts) > 1:
+        return f"Of {number} claims that decide it, {_listed(claims)}."
+    verdict = verdicts.pop()
+    all_of_them = {1: "The claim that decides it", 2: "Both claims that decide it"}
+    who = all_of_them.get(number, f"All {number} claims that decide it")
+    return f"{who} {_said(verdict, number)}{_how(verdict, claims)}."
+
+
+def _listed(claims: Sequence[Record]) -> str:
+    """How many claims have which verdict."""
     verdicts = _counted(finding["outcome"]["verdict"] for finding in claims)
-    if len(verdicts) == 1:
-        who = "The claim that answers it" if len(claims) == 1 else f"All {len(claims)} claims that answer it"
-        line = f"{who} {_said(*verdicts[0])}{_how(verdicts[0][0], claims)}."
-    else:
-        told = [f"{count} {_said(verdict, count)}{_how(verdict, claims)}" for verdict, count in verdicts]
-        line = f"Of {len(claims)} claims that answer it, {', '.join(told)}."
-    return {**sentence, "answer": line, "verdicts": [finding["outcome"]["verdict"] for finding in claims]}
+    return ", ".join(f"{count} {_said(verdict, count)}{_how(verdict, claims)}" for verdict, count in verdicts)
 
 
 def _said(verdict: str, count: int) -> str:
@@ -162,7 +262,7 @@ def _said(verdict: str, count: int) -> str:
 
 def _how(verdict: str, claims: Sequence[Record]) -> str:
     """How many of the claims with this verdict have a proof, and how many are measured."""
-    if verdict == ABSENT:
+    if verdict in UNMEASURED:
         return ""
     proved = [finding["proved"] for finding in claims if finding["outcome"]["verdict"] == verdict]
     counts = {"by proof": sum(proved), "by measurement": len(proved) - sum(proved)}

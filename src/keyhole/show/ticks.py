@@ -7,6 +7,8 @@ FEW, MANY = 3, 8  # labels: below the first finer ones are tried, above the seco
 STEPS = (1.0, 2.0, 2.5, 5.0)
 ROUNDING = 1e-9  # ends are computed by logarithms; a round number at an end is inside
 LARGEST = 308.2  # the logarithm of about the largest double
+PLAIN = 1e-3, 1e5  # numbers between them are written out
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def padded_span(values: Iterable[object], pixels: int, padding: int) -> tuple[float, float] | None:
@@ -52,3 +54,17 @@ def _even(low: float, high: float) -> list[float]:
     sizes = (step * 10.0**exponent for exponent in (power + 1, power) for step in reversed(STEPS))
     step = next(size for size in sizes if floor(high / size) - ceil(low / size) + 1 >= FEW)
     return [float(f"{k * step:.15g}") for k in range(ceil(low / step), floor(high / step) + 1)]
+
+
+def tick_label(number: float) -> str:
+    """A number beside a logarithmic axis: written out, or with a power of ten where it is very large or very small.
+
+    >>> [tick_label(number) for number in (0.002, 50.0, 20000.0, 1e12, 2e-7)]
+    ['0.002', '50', '20,000', '10¹²', '2·10⁻⁷']
+    """
+    if PLAIN[0] <= number < PLAIN[1]:
+        return f"{number:,.10g}"
+    digits, _, power = f"{number:.10e}".partition("e")
+    factor = f"{float(digits):.10g}"
+    raised = f"10{str(int(power)).translate(RAISED)}"
+    return raised if factor == "1" else f"{factor}·{raised}"

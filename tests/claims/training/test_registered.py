@@ -21,12 +21,13 @@ def test_the_rows_are_those_that_the_claim_knows():
 
 
 def test_without_rows_nothing_is_decided(tmp_path, monkeypatch):
-    """Without a finished context the claim is under way; without the folder it is not measured, and says so."""
+    """Without a finished context the claim says how far it is; without the folder it is not measured, and says so."""
     (tmp_path / "plan.toml").write_text((released() / "plan.toml").read_text("utf8"), "utf8")
     monkeypatch.setattr(registered, "released", lambda: tmp_path)
     outcome = measure("quick", 0)
-    assert outcome.verdict == "undecided at this scale"
-    assert f"{SWEEP}: under way: no context finished, undecided so far" in outcome.measurement
+    assert outcome.verdict == "not finished"
+    assert outcome.measurement.startswith("The runs are not finished: 0 of 41 contexts are.")
+    assert f"{SWEEP}: under way: no context finished;" in outcome.measurement
     monkeypatch.setattr(registered, "released", lambda: None)
     absent = measure("quick", 0)
     assert absent.verdict == "not measured here"
@@ -43,7 +44,10 @@ def finished(tmp_path, contexts):
 
 @pytest.mark.slow
 def test_a_sweep_that_is_finished_is_judged_by_its_verdict(tmp_path):
-    """Where a law is named the claim holds or fails by its name; where none is, it stays undecided."""
+    """Where a law is named the claim holds or fails by its name; where none is, it stays undecided.
+
+    A law that is named before every context is finished decides nothing: the claim is not finished.
+    """
     result = finished(tmp_path, (6, 12, 24, 48))
     assert conclude(result).verdict == "undecided at this scale"
     assert "to T = 48: undecided" in conclude(result).measurement
@@ -54,7 +58,7 @@ def test_a_sweep_that_is_finished_is_judged_by_its_verdict(tmp_path):
         assert conclude(replace(result, answers={SWEEP: named})).verdict == verdict
         longer = replace(result.plan.sweeps[SWEEP], contexts=(6, 12, 24, 48, 96))
         unfinished = replace(result, plan=replace(result.plan, sweeps={SWEEP: longer}), answers={SWEEP: named})
-        assert conclude(unfinished).verdict == "undecided at this scale"
+        assert conclude(unfinished).verdict == "not finished"
 
 
 @pytest.mark.parametrize("name", ["data", "keyhole"])

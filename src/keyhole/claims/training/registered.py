@@ -40,16 +40,16 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows that wer
 
 
 def conclude(result: PlanResult) -> Outcome:
-    """Log T named, another law named, or neither yet."""
+    """Log T named, another law named, or neither; of contexts that are not all finished nothing is said yet."""
     judged, left = result.answers[SWEEP], result.unfinished[SWEEP]
-    verdict: ClaimVerdict = "undecided at this scale"
+    verdict: ClaimVerdict = "not finished" if left else "undecided at this scale"
     if not left and judged.verdict is not None and judged.verdict.decided:
         verdict = "holds" if judged.verdict.winner.name == LAW else "fails here"
     standings = [f"{name}: {_standing(answer, result.unfinished[name])}" for name, answer in result.answers.items()]
     known = any(answer.thresholds for answer in result.answers.values())
     return Outcome(
         verdict=verdict,
-        measurement="; ".join(standings) + ".",
+        measurement=(_progress(result) if left else "") + "; ".join(standings) + ".",
         numbers={
             "contexts finished": float(sum(len(answer.thresholds) for answer in result.answers.values())),
             "contexts planned": float(sum(len(answer.contexts) for answer in result.plan.sweeps.values())),
@@ -61,11 +61,18 @@ def conclude(result: PlanResult) -> Outcome:
     )
 
 
+def _progress(result: PlanResult) -> str:
+    """How much of the plan is done, where the judged sweep is not."""
+    done = sum(len(answer.thresholds) for answer in result.answers.values())
+    planned = sum(len(sweep.contexts) for sweep in result.plan.sweeps.values())
+    return f"The runs are not finished: {done} of {planned} contexts are. So nothing is said of the claim yet. "
+
+
 def _standing(answer: SampleComplexity, left: list[int]) -> str:
     """What a sweep says: its verdict, or how far it has come."""
     if left:
         done = [threshold.context for threshold in answer.thresholds]
-        return f"under way: {f'to T = {max(done)}' if done else 'no context finished'}, undecided so far"
+        return f"under way: {f'to T = {max(done)}' if done else 'no context finished'}"
     if answer.verdict is None:
         return "too few thresholds were bracketed"
     longest = max(threshold.context for threshold in answer.thresholds)
