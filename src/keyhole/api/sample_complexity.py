@@ -228,7 +228,9 @@ def _slope(answer: SampleComplexity) -> list[str]:
     if answer.verdict is None or not isinstance(task, SparseTask) or None in answer.floors.values():
         return []
     sparsity = read_function(task.function).sparsity
-    return [f"a + b ln T: {slope_beside_floor(law, sparsity)}." for law in answer.verdict.laws if law.name == "log"]
+    level = answer.sweep.plan.confidence
+    laws = [law for law in answer.verdict.laws if law.name == "log"]
+    return [f"a + b ln T: {slope_beside_floor(law, sparsity, level)}." for law in laws]
 
 
 def _trivial_remedy(task: Task) -> str | None:
