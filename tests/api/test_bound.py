@@ -30,7 +30,7 @@ def test_theorem_t_is_shown_first_for_one_layer():
     assert answer.best.route.key == "tabulated"
     assert not answer.refused
     assert not answer.vacuous
-    assert str(answer).splitlines()[3].startswith("gap ≤ 0.0876")
+    assert str(answer).splitlines()[5].startswith("gap ≤ 0.0876")
     assert answer._repr_html_().count("keyhole-guarantee") == 6
 
 
