@@ -91,3 +91,12 @@ def test_standings_while_a_sweep_runs():
     assert "47.95 (41.67 to 55.32)" in first
     assert first.endswith("████████░░░░░░░░ 6 of 12")
     assert second.split() == ["25", "–", "30", "2", "done"]
+
+
+def test_one_run_is_told_in_the_singular():
+    """A number of one takes no plural, and the only run is not called one of several."""
+    cell = {"context": 25, "samples": 40, "trials": 1, "successes": 0, "unfitted": 0}
+    found = lines(runs=1, made=1, cells=[cell])
+    assert "the one run did not succeed, with up to 40 samples" in found
+    assert found[-1] == "1 run (1 new, 0 reused) in 1.5 s"
+    assert lines()[-1].startswith("60 runs ")

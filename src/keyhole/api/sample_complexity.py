@@ -8,6 +8,7 @@ from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.api.run_certificate import RunCertificate, delta_over_many, shares, wrong_over_many
 from keyhole.boolean import balanced, read_function
+from keyhole.decimals import counted
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
@@ -88,7 +89,7 @@ class SampleComplexity(Result):
     def summary(self) -> str:
         """Task and learner, m* at the contexts, and how many runs it rests on."""
         places = ", ".join(f"{threshold.m:.4g}" if threshold.m is not None else "?" for threshold in self.thresholds)
-        return f"{self.title}; {f'm* = {places}; ' if places else ''}{self.runs:,} runs"
+        return f"{self.title}; {f'm* = {places}; ' if places else ''}{counted(self.runs, 'run')}"
 
     def document(self) -> Document:
         """m* at each context, the laws of its growth, certificates, and the learners beside it."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.decimals import at_most, chance
+from keyhole.decimals import at_most, chance, counted
 from keyhole.show.document import Document, Facts
 
 Record = Mapping[str, Any]
@@ -20,7 +20,7 @@ def exchangeability_document(record: Record) -> Document:
     """What the tests say, from the record of the answer."""
     tests, length = record["tests"], record["length"]
     of = f"{record['letters']} different tokens" if record["kind"] == "letters" else f"tokens are {record['kind']}"
-    data = f"{record['sequences']} sequences of {length} tokens; {of}"
+    data = f"{counted(record['sequences'], 'sequence')} of {counted(length, 'token')}; {of}"
     rows = [("answer", record["answer"]), ("data", data)]
     if record["rows"] > record["sequences"]:
         rows.append(("repeats", _repeats(record)))

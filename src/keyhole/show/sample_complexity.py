@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import Any
 
-from keyhole.decimals import at_least, at_most, percent
+from keyhole.decimals import at_least, at_most, counted, percent
 from keyhole.show.document import Column, Document, Element, Gap, Grid, Lines
 
 Record = Mapping[str, Any]
@@ -48,9 +48,8 @@ def sample_complexity_document(record: Record) -> Document:
         elements += [*_remarks(other), *_versions(other), *_ratios(record, other)]
     if record["beside"] or record["laws"] or record["certified"]:
         elements.append(Gap())
-    elements.append(
-        Lines(f"{record['runs']:,} runs ({record['made']:,} new, {earlier:,} reused) in {record['seconds']:.1f} s")
-    )
+    runs = counted(record["runs"], "run")
+    elements.append(Lines(f"{runs} ({record['made']:,} new, {earlier:,} reused) in {record['seconds']:.1f} s"))
     return tuple(elements)
 
 
@@ -226,7 +225,7 @@ def _fruitless(record: Record) -> list[Element]:
     runs = sum(cell["trials"] for cell in cells)
     sizes = [cell["samples"] for cell in cells if cell["samples"]]
     tried = f"with up to {max(sizes):,} samples" if sizes else "on fresh samples"
-    return [Lines(f"none of {runs:,} runs succeeded, {tried}")]
+    return [Lines(f"{'the one run did not succeed' if runs == 1 else f'none of {runs:,} runs succeeded'}, {tried}")]
 
 
 def _wanting(record: Record) -> list[Element]:
