@@ -162,8 +162,8 @@ def _against_log(laws: LawVerdict | None) -> str:
     if laws.winner.name == "log":
         return f" {laws.winner.formula} leads, at odds of {laws.odds:.2g} to 1 against the next law."
     logarithmic = next(law for law in laws.laws if law.name == "log")
-    odds = exp(min((logarithmic.score - laws.winner.score) / 2, log(MANY)))
-    told = f"{odds:.2g}" if odds < MANY * (1 - 1e-9) else f"{MANY:,} or more"
+    apart = (logarithmic.score - laws.winner.score) / 2  # ln of the odds
+    told = f"{exp(apart):.2g}" if apart < log(MANY) else f"{MANY:,} or more"
     return f" {laws.winner.formula} leads, at odds of {told} to 1 against {logarithmic.formula}."
 
 
