@@ -115,10 +115,10 @@ def test_bounds():
         assert read("gap ≤ ", str(stated))[0] >= Fraction(stated.value)
     (_, occam), (_, size), (_, whole), (_, floor) = found.finite
     shown = to_text(found.document(), 1000)
-    assert read("0.99, at most: ", shown)[0] >= Fraction(occam)
-    assert read("of the 3 positions was seen: ", shown)[0] >= Fraction(size)
-    assert read("every pattern was seen: ", shown)[0] >= Fraction(whole)
-    assert read("name the positions without fail: ", str(found))[0] <= Fraction(floor)
+    assert read("at a rate of at most: ", shown)[0] >= Fraction(occam)
+    assert read("of the function's positions: ", shown)[0] >= Fraction(size)
+    assert read("the samples show every pattern: ", shown)[0] >= Fraction(whole)
+    assert read("the positions of some target wrongly: ", str(found))[0] <= Fraction(floor)
     for rival in found.rivals:
         if rival.value is not None:
             assert read(re.escape(f"{rival.name}: {rival.quantity} "), found.explain())[0] >= Fraction(rival.value)

@@ -10,7 +10,7 @@ from typing import Literal
 Status = Literal["read", "recalled", "ours", "standard"]
 
 STATUS_WORDS: dict[Status, str] = {
-    "read": "as stated there",
+    "read": "quoted from there",
     "recalled": "following the work, from memory: constants are not quoted as its own",
     "ours": "derived here, with proof",
     "standard": "textbook",

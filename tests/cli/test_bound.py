@@ -32,7 +32,8 @@ def test_one_sentence_per_theorem():
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0] == "gap: how far the mean loss on the training set and the expected loss on new"
-    assert lines[3].startswith("gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T")
+    assert lines[3] == "m: training samples; the probability is over their draw. A bound holds for all"
+    assert lines[5].startswith("gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T")
     assert sum("VACUOUS" in line for line in lines) == 4  # three bounds, and what the word means
 
 

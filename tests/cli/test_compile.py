@@ -46,7 +46,7 @@ def test_tables_fit_80_columns(formula, construction):
     assert answer.exit_code == 0
     assert "\x1b" not in answer.stdout
     assert all(len(line) <= 80 and line == line.rstrip() for line in answer.stdout.splitlines())
-    assert "PROVED on all 2^200 inputs" in answer.stdout
+    assert "PROVED: right on all 2^200 inputs" in answer.stdout
     assert "theorem: " in answer.stdout
 
 

@@ -172,7 +172,7 @@ def test_a_compiled_file_and_its_picture(tmp_path):
     drawn = tmp_path / "lists.svg"
     answer = CliRunner().invoke(app, ["describe", str(path), "--lists", "2", "--picture", str(drawn)])
     assert answer.exit_code == 0
-    assert "look at x3: if it is 0, answer -1" in answer.stdout
+    assert "look at x3: if it is 0, output -1" in answer.stdout
     assert drawn.read_text().startswith("<svg")
     assert CliRunner().invoke(app, ["describe", "x3", "--picture", str(drawn)]).exit_code == 2
     assert CliRunner().invoke(app, ["describe", str(path), "--picture", str(tmp_path / "x.gif")]).exit_code == 2

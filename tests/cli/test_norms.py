@@ -14,9 +14,11 @@ def test_table_of_classes(tmp_path):
     answer = CliRunner().invoke(app, ["norms", "--out", str(tmp_path / "norms.txt")])
     lines = answer.stdout.splitlines()
     assert answer.exit_code == 0
-    assert lines[0].split() == ["function", "built", "least", "bound", "any", "margin", "veto"]
+    assert lines[0].split() == ["function", "built", "least", "bound", "layer", "sign", "veto"]
     assert lines[14].split()[-7:] == ["16", "A1", "16", "16", "16", "16", "–"]
-    assert "the bounds go through every kind of hidden unit" in " ".join(answer.stdout.lower().split())
+    assert "bounds are proved by checking every hidden unit that can matter, at most " in " ".join(
+        answer.stdout.lower().split()
+    )
     assert (tmp_path / "norms.txt").exists()
     record = json.loads(CliRunner().invoke(app, ["norms", "parity:4", "--json"]).stdout)
     assert record["schema"] == "norms/1"

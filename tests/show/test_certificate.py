@@ -28,13 +28,13 @@ def test_the_certificate_in_full(record):
     shown = to_text(certificate_document({**record, "margin": 0.98765, "seconds": 1.25, "rule": "a rule"}))
     assert shown.splitlines()[:12] == [
         "function      x3 & x7 & x11",
-        "              reads 3 of 40 positions; agrees with the model on 100.00 % of",
-        "              8,192 inputs",
+        "              found in the weights; reads 3 of 40 positions; agrees with the",
+        "              model on 100.00 % of 8,192 random inputs",
         "status        PROVED equal to x3 & x7 & x11 on all 2^40 inputs, margin 0.987",
         "              (a rule; whether the function is the intended one is not asked",
         "              here)",
         "sample        200 labelled inputs: the function errs on 0, the model on 0",
-        "error         at most 0.1058 (promised for the model; fails with probability at",
+        "error bound   at most 0.1058 (promised for the model; fails with probability at",
         "              most δ)",
         "trivial       0.125: the error of a constant answer, if the function is the",
         "              target",

@@ -18,7 +18,7 @@ def test_the_answer_in_full():
     assert lines[0] == "function            x3 & x17"
     assert lines[1] == "context             T = 64"
     assert "size                1 head, 2 hidden units, embedding dimension 129" in lines
-    assert "certificate         PROVED on all 2^64 inputs: margin 0.999999999" in lines
+    assert "certificate         PROVED: right on all 2^64 inputs, with margin 0.999999999" in lines
     assert any(line.startswith("path norm P_∞       6              theorem: exactly 6") for line in lines), lines
     assert to_html(compiled_document({**record, "why": "<b>"})).count("&lt;b&gt;") == 1
 

@@ -27,6 +27,6 @@ def test_shapes_in_words():
     """Yes, no, or once some bits are negated; levels name what they count, tables their order."""
     words = {formula: dict(facts(keyhole.describe(formula).record())) for formula in ("maj(x1,x2,x3)", "x1 & ~x2")}
     assert [found["symmetric"] for found in words.values()] == ["yes", "once some bits are negated"]
-    assert words["x1 & ~x2"]["levels"] == "001 for 0 to 2 true among x1, ~x2"
+    assert words["x1 & ~x2"]["levels"] == "001: the answers where 0 to 2 of x1, ~x2 are true, in this order"
     assert dict(facts(keyhole.describe("x0 & x1 | ~x0 & x2").record()))["symmetric"] == "no"
     assert "information floor" not in words["x1 & ~x2"]

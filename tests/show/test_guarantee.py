@@ -14,9 +14,13 @@ GAP = (
     "gap: how far the mean loss on the training set and the expected loss on new inputs can lie apart. The loss: any "
     "that is 1-Lipschitz in the output and has values in [0, 1], such as a ramp"
 )
+DRAWN = (
+    "m: training samples; the probability is over their draw. A bound holds for all models at once whose norms are no "
+    "larger than those of compiled and:3"
+)
 OCCAM = (
-    "Occam: the error of any function of 3 positions that fits 100,000 samples, with probability ≥ 0.99, at most: "
-    "0.0002514"
+    "Occam: with probability ≥ 0.99, every function of 3 positions that fits all 100,000 samples errs on new inputs at "
+    "a rate of at most: 0.0002514"
 )
 
 
@@ -28,23 +32,25 @@ def record():
 
 def test_the_answer_in_full(record):
     """A sentence per theorem, samples for the gap, finite classes; the floor is rounded down, the error up."""
-    assert to_text(bound_document(record), 250).splitlines()[:18] == [
+    assert to_text(bound_document(record), 250).splitlines()[:20] == [
         GAP,
+        DRAWN,
         "gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)",
         "gap ≤ 0.284 with probability ≥ 0.99 at m = 100,000 (Theorem L: decision lists, any law)",
         "gap ≤ 2.01 with probability ≥ 0.99 at m = 100,000 (Theorem S: one layer by covers; VACUOUS)",
         "gap ≤ 28.4 with probability ≥ 0.99 at m = 100,000 (Theorem P: one layer by its path norm; VACUOUS)",
         "gap ≤ 2.01 with probability ≥ 0.99 at m = 100,000 (Theorem D: any depth by covers; VACUOUS)",
         "VACUOUS: the bound is not below the largest loss, so it says nothing.",
+        "Theorems T and L use the path norm P_∞, Theorem P the path norm P. Law: how inputs are distributed.",
         *(
             f"{title}: {count:,} samples for a gap of 0.2"
             for title, count in list(record["samples_for_gap"].items())[1:]
         ),
-        *(f"{refused['theorem']}: not evaluated. {refused['reason']}" for refused in record["refused"]),
+        *(f"Not evaluated: {refused['theorem']}. {refused['reason']}" for refused in record["refused"]),
         OCCAM,
         f"{record['finite_classes'][1]['name']}: 85",
-        "identification: the same, whether or not every pattern was seen: 140",
-        "information floor: samples that any learner needs to name the positions without fail: 17.3",
+        "identification: the same, whether or not the samples show every pattern: 140",
+        "information floor: with fewer samples every learner names the positions of some target wrongly: 17.3",
         "",
     ]
 

@@ -338,17 +338,20 @@ def _finite(
     nats = certificate_nats(context, s, spent)
     sure = f"with probability ≥ {surely(delta)}"
     whole = float(identification_size(context, s, spent, witnessed=False))
-    fits = f"identification: samples after which a function of {s} positions that fits them all is the target, {sure}"
-    assumed = f"on uniform bits, if the target depends on at most {s} of them"
+    fits = (
+        f"identification: samples from which on, {sure}, a function of {s} positions that fits them all is the target"
+    )
+    assumed = f"on uniform bits, if the target reads at most {s} positions"
     identified: tuple[tuple[str, float], ...] = ((f"{fits}, {assumed}", whole),)
     if s <= EXACT_UP_TO:  # beyond, the number does not use the rule
         seen = float(identification_size(context, s, spent))
         identified = (
-            (f"{fits}, {assumed} and every pattern of the {s} positions was seen", seen),
-            ("identification: the same, whether or not every pattern was seen", whole),
+            (f"{fits}, {assumed} and the samples show every pattern of the function's positions", seen),
+            ("identification: the same, whether or not the samples show every pattern", whole),
         )
-    occam = f"Occam: the error of any function of {s} positions that fits {m:,} samples, {sure}, at most"
+    every = f"every function of {s} positions that fits all {m:,} samples"
+    occam = f"Occam: {sure}, {every} errs on new inputs at a rate of at most"
     return ((occam, exact_error(nats, m)), *identified, (FLOOR, information_floor(context, s)))
 
 
-FLOOR = "information floor: samples that any learner needs to name the positions without fail"
+FLOOR = "information floor: with fewer samples every learner names the positions of some target wrongly"

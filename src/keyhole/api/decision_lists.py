@@ -26,10 +26,10 @@ def lists_figure(heads: Sequence[HeadReading] | None, title: str) -> Figure:
         for record in asdict(head)["rings"]:
             answer = _sign(record["answer"])
             rows.append(
-                {"pair": spell_pair(record), "decides": record["decides"], "answer": answer, "head": f"head {h}"}
+                {"pair": spell_pair(record), "decides": record["decides"], "answer": answer, "head": f"head {h + 1}"}
             )
         if head.others:
-            rows.append({"pair": "rest", "decides": head.others_decide, "answer": "several", "head": f"head {h}"})
+            rows.append({"pair": "rest", "decides": head.others_decide, "answer": "several", "head": f"head {h + 1}"})
     pair, share = Axis("pair", "pair, highest score first", "category"), Axis("decides", "mean attention of the head")
     if len(heads) == 1:
         answer_axis = Axis("answer", "answer", "category")

@@ -201,11 +201,11 @@ def representation(function: SparseFunction) -> Statement:
     if not function.positions:
         return Statement("constant: no attention is needed", str(Source("ours")))
     if is_symmetric(function):
-        return Statement("symmetric: one head represents it exactly with norms poly(s)", source)
+        return Statement("symmetric: one head represents it exactly, with weight norms poly(s)", source)
     if counts_literals(function):
         says = "symmetric once some bits are negated, which only swaps two rows of the weights: norms poly(s)"
         return Statement(says, str(Source("ours")))
-    return Statement("general: one head represents it exactly with norms 2^O(s)", source)
+    return Statement("any function of s bits: one head represents it exactly, with weight norms 2^O(s)", source)
 
 
 def training(steps: int) -> Statement:
@@ -215,7 +215,8 @@ def training(steps: int) -> Statement:
         return Statement("constant: nothing to learn", str(Source("ours")))
     ease = "easy" if steps == 1 else "moderate" if steps == 2 else "hard"
     says = (
-        f"{ease} (leap {steps}): SGD on fully connected networks is conjectured to take about T^{max(steps, 2)} steps"
+        f"{ease} for fully connected networks (leap {steps}): SGD is conjectured to take about T^{max(steps, 2)} "
+        "steps, T the context length"
     )
     return Statement(says, source)
 

@@ -10,7 +10,7 @@ import numpy as np
 import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
 from keyhole.attention import Model
 from keyhole.boolean import SymbolLaw
-from keyhole.errors import AssumptionError
+from keyhole.errors import AssumptionError, StoreError
 from keyhole.files.looking import is_there
 from keyhole.files.paths import home
 from keyhole.lab import Instance
@@ -40,7 +40,7 @@ def names_run(text: str) -> bool:
 
 def read_run(name: str, store: str | Path | None = None, *, tell: Callable[[str], None] = lambda _: None) -> TrainedRun:
     """A run of the store by the beginning of its name; trained again, and told so, where its weights were not kept."""
-    with Store(home(store), create=False) as kept:
+    with _opened(name, home(store)) as kept:
         stored = kept.run(name)
         spec = RunSpec.from_record(stored.configuration)
         learner = spec.learner
@@ -62,6 +62,14 @@ def read_run(name: str, store: str | Path | None = None, *, tell: Callable[[str]
         noise_of(instance),
         instance,
     )
+
+
+def _opened(name: str, folder: Path) -> Store:
+    """The store that should hold a run; where there is none, the refusal says that a run was looked for."""
+    try:
+        return Store(folder, create=False)
+    except StoreError as refusal:
+        raise StoreError(f"{name!r} is no file here, and was looked for as the name of a run. {refusal}") from refusal
 
 
 def noise_of(instance: Instance) -> str:

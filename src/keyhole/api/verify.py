@@ -28,8 +28,8 @@ MOST_LENGTHS = 4096
 ASSUMED = (
     (
         "a proof is about the function that the weights define in exact arithmetic; only the sums of token and "
-        "position vectors, and the differences of logits, are formed in double precision first, and a note says where "
-        "such a sum was rounded"
+        "position vectors, and the differences of logits, are formed in double precision first; where such a sum was "
+        "rounded, a line for that length says so"
     ),
     "dropout is off; the model sees the tokens shown and no others",
     FLOAT_ASSUMED,

@@ -100,7 +100,12 @@ def _settle_counting(rule: Levels) -> Certificate:
         return _settled("refuted", "the value both rises and falls with the number of true literals")
     # a negated literal counts 1 − b_i, so its weight changes sign and the threshold moves by one
     weights = tuple(-sign if flip else sign for flip in rule.negated)
-    return _settled("proved", "it counts literals, monotonically", weights, needed - sign * sum(rule.negated))
+    return _settled(
+        "proved",
+        "the value changes once as the number of true literals grows",
+        weights,
+        needed - sign * sum(rule.negated),
+    )
 
 
 def _separate(values: np.ndarray, size: int) -> Certificate:
@@ -131,7 +136,8 @@ def _separate(values: np.ndarray, size: int) -> Certificate:
     if answer.status == 0:
         chosen = np.flatnonzero(answer.ineqlin.marginals < -1e-12)
         if _cancels(rows[chosen]):
-            return _settled("refuted", f"{len(chosen)} patterns combine so that no weights can separate them")
+            means = "a weighted mean of true inputs equals one of false inputs"
+            return _settled("refuted", f"{means} ({len(chosen)} inputs in all), so no weights separate them")
     return _settled("undecided", "the linear program gave no answer that exact arithmetic confirms")
 
 

@@ -22,7 +22,7 @@ OF_WEIGHTS = (
 )
 ARITHMETIC = (
     "proofs assume that double precision follows IEEE 754 (rounding to nearest, small numbers not flushed to zero), "
-    "and that the linear-algebra library adds n products with an error of at most γ_n = nu/(1 − nu) times the sum of "
+    "and that the linear-algebra library adds n products with an error of at most γ_n = n·u/(1 − n·u) times the sum of "
     "their sizes, u = 2^−53"
 )
 OF_TABLES = (
@@ -164,7 +164,7 @@ def assumptions(certificate: ModelCertificate) -> list[str]:
     """Every assumption, a sentence each."""
     noise = certificate.terms.noise
     sentences = [
-        f"inputs are {certificate.terms.law}"
+        f"inputs are {certificate.terms.law} (a proof on all inputs does not need this)"
         + ("" if not certificate.doubt else f", which is in doubt: {certificate.doubt}"),
         OF_WEIGHTS if certificate.of_weights else OF_TABLES,
         ARITHMETIC,

@@ -13,7 +13,7 @@ COMMANDS = (  # what the library writes between backquotes, and what is typed in
     (r"keyhole\.forget_runs", "keyhole runs prune"),
     (r"SampleComplexity\.save_plan", "keyhole learn --save-plan"),
 )
-OPTIONS = ("accepted", "budget", "context", "data", "images", "lengths", "online", "rows", "samples", "text")
+OPTIONS = ("accepted", "budget", "context", "data", "images", "lengths", "online", "rows", "samples", "store", "text")
 
 
 def in_commands(sentence: str) -> str:

@@ -34,6 +34,8 @@ CLOSE = 1e-7  # of a norm and the theorem's figure for it
 SAME = 1e-12  # equal numbers, added up in another order by another library
 BELOW = ("margin",)  # may be claimed smaller than proved
 ABOVE = ("error", "leak", "bound")  # may be claimed larger than proved
+TABLES_HOLD = "those of scores, values and read-out have the shapes stated, and all numbers are finite"
+DENSE_PARTS = "embedding, [CLS], keys, values, read-out"  # as other programs load them
 SIGNS_BY_OUTCOME = {
     "proved": "every sign is proved right",
     "refuted": "some sign is wrong",
@@ -104,9 +106,7 @@ def inspect(stored: StoredModel) -> list[Inspection]:
     try:
         plan = load_plan(stored)
         check_context(plan.function, plan.context)
-        inspections.append(
-            Inspection("tables", holds=True, says="their shapes are as described, and all numbers are finite")
-        )
+        inspections.append(Inspection("tables", holds=True, says=TABLES_HOLD))
     except KeyholeError as refusal:
         return [*inspections, Inspection("tables", holds=False, says=str(refusal))]
     evidence = _Evidence(stored, plan)
@@ -158,7 +158,9 @@ def _digests(stored: StoredModel) -> Iterator[Inspection]:
     if description_digest(stored.description) != stored.description.get("digest"):
         changed.append("the description")
     says = ", ".join([f"{name} is not as written" for name in changed] + [f"{name} is missing" for name in missing])
-    yield Inspection("digests", holds=not says, says=says or "no array and no word of the description was changed")
+    yield Inspection(
+        "digests", holds=not says, says=says or "no array and no word of the file's description was changed"
+    )
 
 
 def _construction(evidence: _Evidence) -> tuple[str | None, str]:
@@ -261,7 +263,7 @@ def _description(evidence: _Evidence) -> tuple[str | None, str]:
             return f"{name} is stated {_short(described[name])}, and nothing gives it", ""
         if name not in described or not _alike(plain, described, SAME, (name,)):
             return f"{name} is stated {_short(described.get(name))}, and the tables give {_short(plain[name])}", ""
-    return None, f"all {len(plain)} entries agree with the tables"
+    return None, f"all {len(plain)} entries of the file's description agree with the tables"
 
 
 def _alike(made: Any, stated: Any, slack: float = SAME, only: tuple[str, ...] = ()) -> bool:
@@ -325,7 +327,9 @@ def _dense(evidence: _Evidence) -> tuple[str | None, str]:
             return f"{name}{at or ''} does not follow from the tables", ""
     return (
         None,
-        f"all {len(fresh)} follow from the tables" if fresh else "the file has none, as they would be too large",
+        f"all {len(fresh)} ({DENSE_PARTS}) follow from the tables"
+        if fresh
+        else "the file has none, as they would be too large",
     )
 
 

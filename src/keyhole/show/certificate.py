@@ -17,6 +17,7 @@ Rows = list[tuple[str, list[str]]]
 SIGNS = f"{digits}{ascii_uppercase}{ascii_lowercase}+/"  # a sign for each symbol of the largest alphabet
 RUNS = ((0, 10), (10, 36), (36, 62))  # of signs that follow each other
 NAMED, LONG = 60, 400  # letters of a function, and symbols of an input, that are written out
+GIVE = "give the data that the model was trained on"
 DRAWN = 60  # positions of an input that is drawn in full
 
 
@@ -58,8 +59,8 @@ def _function(record: Record) -> Rows:
     if record["function"] is None:
         return [("function", [f"none found: {record['reason']}"])]
     about = "the model" if record["repair"] is None else "the model as given"
-    share = f"agrees with {about} on {percent(record['agreement'], 2)} of {record['agreement_inputs']:,} inputs"
-    reads = f"reads {len(record['positions'])} of {record['context']} positions; {share}"
+    share = f"agrees with {about} on {percent(record['agreement'], 2)} of {record['agreement_inputs']:,} random inputs"
+    reads = f"found in the weights; reads {len(record['positions'])} of {record['context']} positions; {share}"
     return [("function", [record["function"]]), ("", [reads])]
 
 
@@ -122,9 +123,13 @@ def _sample(record: Record) -> Rows:
     """What the sample promises of the model, and what it says without the model."""
     rows: Rows = []
     if record["samples"] is not None:
-        rows += [("sample", [_sample_sentence(record)]), ("error", [_error(record)]), ("trivial", [_trivial(record)])]
+        rows += [
+            ("sample", [_sample_sentence(record)]),
+            ("error bound", [_error(record)]),
+            ("trivial", [_trivial(record)]),
+        ]
     elif record["function"] is not None:
-        rows.append(("error", ["no bound without the training set; give the data that the model was trained on"]))
+        rows.append(("error bound", [f"none for new inputs, as no training set was given; {GIVE}"]))
     if record["held_out_bound"] is not None:
         rows.append(("held out", [_held_out(record)]))
     if record["no_network"] is not None:

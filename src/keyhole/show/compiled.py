@@ -10,10 +10,12 @@ from keyhole.show.folding import shorten
 Record = Mapping[str, Any]
 
 COMPARED = (
-    "(P_∞: path norm. R: how much the score of a position depends on its symbol; 0 if not stated. The bound of "
-    "Theorem T grows with both; unless asked otherwise, the construction with the smallest bound is taken. A: a "
-    "coordinate for each position and symbol; B: token plus position; B′: a head for each position; V: veto, one false "
-    "literal takes the attention; L: the least P_∞.)"
+    "(P_∞: a path norm, see norms below. Units: hidden units. R: the largest difference between the scores of two "
+    "symbols at one position; 0 if not stated. Unless asked otherwise, the construction with the smallest "
+    "generalisation bound by Theorem T is taken, which grows with P_∞ and R. A: a coordinate for each position and "
+    "symbol; B: token plus position; B′: a head for each position; V: veto, one false literal takes the attention; L: "
+    "the least P_∞ of one head with R = 0. The number says for which functions: A1, B2 any; A2, V1 and; A3, V2 or; A4 "
+    "a threshold of a count; A5, B1 symmetric.)"
 )
 TARGETS = {"signs": ("1 or −1", "0"), "bits": ("1 or 0", "0.5")}  # the two outputs, and the threshold between them
 NORMS = {  # the names of the record, in words
@@ -29,10 +31,15 @@ NORMS = {  # the names of the record, in words
 }
 RELATIONS = {"=": "exactly", "≤": "at most", "≥": "at least"}
 MEASURED = (
-    "M is the score matrix, W_V the value matrix; by columns: the sum of the lengths of the columns. Beside a norm "
-    "stands what the theorem of the construction says of it."
+    "M is the score matrix, W_V the value matrix. By columns (rows): the sum of the ℓ2 lengths of the columns (rows). "
+    "P: the sum over hidden units of |read-out weight| times the ℓ2 length of the unit's column of W_V; P_∞: the same "
+    "with the unit's largest |value| of a token. Theorem: what the theorem on this construction says of the norm."
 )
-FORMATS = "whether every sign stays right in floating point; a / b: numbers stored in a, sums made in b"
+FORMATS = (
+    "whether every sign stays right in floating point; a / b: numbers stored in a, sums made in b; the rounding bound "
+    "counts both"
+)
+LEAK = "lies off the relevant positions; the proof allows for it"
 DIGITS = 17  # enough to tell any two doubles apart
 
 
@@ -42,13 +49,15 @@ def compiled_document(record: Record) -> Document:
     width, dimension = _count(record["width"], "hidden unit"), record["dimension"]
     size = f"{_count(record['heads'], 'head')}, {width}, embedding dimension {dimension}"
     scale = (
-        f"the logits span {record['logit_scale']:.6g}; a model with this margin and with values and a read-out of "
-        f"these sizes needs a span of at least {at_least(record['logit_floor'], 6)}"
+        f"the attention scores span {record['logit_scale']:.6g}, from the least to the largest; a model with this "
+        "margin and with values and a read-out of these sizes needs a span of at least "
+        f"{at_least(record['logit_floor'], 6)}"
     )
     target, threshold = TARGETS[record["output"]]
     proof = (
         f"by cases: {record['method']}. The output should be {target}, and is off by at most "
-        f"{at_most(record['error'], 2)}; the margin is its least distance from the threshold, {threshold}"
+        f"{at_most(record['error'], 2)}. Margin: the least distance of an output from the threshold {threshold}, "
+        "rounded down"
     )
     rows = [
         ("function", shorten(record["function"])),
@@ -56,10 +65,10 @@ def compiled_document(record: Record) -> Document:
         ("construction", shorten(record["why"], 400)),
         ("", COMPARED),
         ("size", size),
-        ("certificate", f"PROVED on all 2^{context} inputs: margin {margin(record['margin'])}"),
+        ("certificate", f"PROVED: right on all 2^{context} inputs, with margin {margin(record['margin'])}"),
         ("proof", proof),
-        ("leak", f"at most {at_most(record['leak'], 9)} of the attention lies off the relevant positions"),
-        ("logits", scale),
+        ("leak", f"at most {at_most(record['leak'], 9)} of a head's attention {LEAK}"),
+        ("scores", scale),
         ("norms", MEASURED),
     ]
     rows += [(NORMS[name], _norm(value, record["theorem"].get(name))) for name, value in record["norms"].items()]
@@ -83,7 +92,7 @@ def verdict_words(verdict: Record) -> str:
     if verdict["outcome"] == "refuted":
         return f"refuted: wrong on {verdict['counterexample']}"
     if not verdict["tried"]:
-        return "neither proved nor tried: each position has its own logit, and there are too many to add up"
+        return "neither proved nor tried: each position has its own score, and there are too many to add up"
     deviation = at_most(verdict["deviation"] or 0.0)
     return f"not proved: {verdict['tried']} inputs were tried and are right, with an output off by up to {deviation}"
 

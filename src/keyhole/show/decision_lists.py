@@ -11,11 +11,12 @@ Record = Mapping[str, Any]
 STATED = (1, 8, 64)  # depths of cuts that are printed; the record has more
 MEANING = (
     "A head equals the average of a decision list over random orders of its lines: the first line that applies gives "
-    "the answer. next: the chance that this line follows those above it in the order. attention: what the head gives "
-    "to this line, averaged over {law}; it is the chance, over inputs and orders, that this line gives the answer, and "
-    "is computed, not promised. answer: the output of the model if this line had all attention of this "
-    "head, and other heads gave 0. R: the largest difference between the scores of two symbols at one position. The "
-    "errors of a cut list are promised for the head's tables of scores and values; averages are over {law}."
+    "the output. next: the chance that this line comes next in the order, after those above it. attention: what the "
+    "head gives to this line, averaged over {law}; it is the chance, over inputs and orders, that this line gives the "
+    "output, and is computed in floating point, without a proved error. output: that of the model if this line had all "
+    "attention of this head, and other heads gave 0. R: the largest difference between the scores of two symbols at "
+    "one position. The errors of a cut list are proved for the head's tables of scores and values; averages are over "
+    "{law}."
 )
 
 
@@ -30,7 +31,7 @@ def lists_document(heads: Sequence[Record], law: str) -> Document:
         if head["others"]:
             rows.append((_rest(head), "", f"{head['others_decide']:.3g}"))
         columns = [
-            Column(f"head {h} as a decision list"),
+            Column(f"head {h + 1} as a decision list"),
             Column("next", "right"),
             Column("attention", "right"),
         ]
@@ -48,18 +49,18 @@ def spell_pair(ring: Record) -> str:
 
 
 def _line(ring: Record) -> str:
-    answer = f"answer {brief(ring['answer'])}"
+    output = f"output {brief(ring['answer'])}"
     if ring["symbol"] is None:
-        return answer
+        return f"{output} ([CLS], which always applies)"
     if ring["position"] is None:
-        return f"look at one of {ring['count']} others: if it is {ring['symbol']}, {answer}"
-    return f"look at x{ring['position']}: if it is {ring['symbol']}, {answer}"
+        return f"{ring['count']} lines, one per other position: if {ring['symbol']}, {output}"
+    return f"look at x{ring['position']}: if it is {ring['symbol']}, {output}"
 
 
 def _rest(head: Record) -> str:
     low, high = head["others_answer"]
     answers = brief(low) if low == high else f"{brief(low)} to {brief(high)}"
-    return f"otherwise go on with {head['others']} other pair{'s' * (head['others'] > 1)}: answers {answers}"
+    return f"otherwise the other {head['others']} line{'s' * (head['others'] > 1)}: outputs {answers}"
 
 
 def _cuts(head: Record) -> str:
@@ -68,8 +69,9 @@ def _cuts(head: Record) -> str:
     depths = ", ".join(str(cut["depth"]) for cut in deep)
     every, average = (", ".join(at_most(cut[kind]) for cut in deep) for kind in ("every", "average"))
     small = "is not promised at any depth" if head["depth"] is None else f"is promised from {head['depth']} lines on"
+    lines = sum(ring["count"] for ring in head["rings"]) + head["others"]
     return (
-        f"R = {at_most(head['spread'], 4)}. If the list is cut after {depths} lines, the head's output is off by at "
-        f"most {every} of its largest value on every input, and by at most {average} on average. An error of 0.01 "
-        f"{small}."
+        f"R = {at_most(head['spread'], 4)}. If each order of the {lines:,} lines is cut after {depths} lines, the "
+        f"head's output is off by at most {every} of its largest value on every input, and by at most {average} of it "
+        f"on average over inputs. An error of at most 0.01 {small}."
     )

@@ -10,6 +10,7 @@ from keyhole.show.folding import shorten
 MANY = 12  # rows shown of a long list
 ROUNDING = 1e-12  # Fourier weight below it is none
 LEAP = "the Fourier terms can be ordered so that none brings in more new positions than that"
+FLIPPED = "the chance that flipping one random bit of a uniform input changes the answer"
 VERDICTS = {"proved": "yes", "refuted": "no"}
 
 Record = Mapping[str, Any]
@@ -34,7 +35,7 @@ def facts(record: Record) -> list[tuple[str, str]]:
         ("positions", shorten(", ".join(map(str, record["positions"])) or "none: the function is constant")),
         ("sparsity", f"s = {record['sparsity']}"),
         (record["rule"], shorten(_rule(record))),
-        ("degree", str(record["degree"])),
+        ("Fourier degree", str(record["degree"])),
         ("sensitivity", _sensitivity(record)),
         ("leap", f"{record['leap']}: {LEAP}"),
         ("symmetric", _symmetry(record)),
@@ -46,26 +47,27 @@ def facts(record: Record) -> list[tuple[str, str]]:
         ("training", f"{training['says']}\n[{training['source']}]"),
     ]
     if record["context"] is not None:
-        floor = (
-            f"{at_least(record['information_floor'], 4)} samples: with fewer, no learner names every set of s positions"
-        )
-        rows.append(("information floor", f"{floor} (T = {record['context']})"))
-        rows.append(("sensitivity / T", f"{record['sensitivity_per_position']:.4g}"))
+        floor = f"{at_least(record['information_floor'], 4)} samples: with fewer, every learner names some set of s"
+        rows.append(("information floor", f"{floor} positions wrongly (T = {record['context']})"))
+        rows.append(("sensitivity / T", f"{record['sensitivity_per_position']:.4g}: {FLIPPED}"))
     return rows
 
 
 def _sensitivity(record: Record) -> str:
     """How many single bits change the answer."""
     average, most = f"{record['sensitivity']:.6g}", record["largest_sensitivity"]
-    return f"flipping one bit changes the answer for {average} of the bits on average, and for at most {most}"
+    return f"bits that change the answer if flipped alone: {average} on average over uniform inputs, at most {most}"
 
 
 def _rule(record: Record) -> str:
     """The levels with what they count, or the table."""
     if record["levels"] is None:
-        return f"{record['table']} (answers in the order of binary numbers, whose lowest bit is the first position)"
+        lowest, highest = (record["positions"][end] for end in (0, -1))
+        return (
+            f"{record['table']} (answers for 0, 1, 2, … in binary; x{lowest} is the lowest bit, x{highest} the highest)"
+        )
     counted = ", ".join(record["literals"] or ())
-    return f"{record['levels']} for 0 to {record['sparsity']} true among {counted}"
+    return f"{record['levels']}: the answers where 0 to {record['sparsity']} of {counted} are true, in this order"
 
 
 def _symmetry(record: Record) -> str:

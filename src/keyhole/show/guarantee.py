@@ -10,6 +10,8 @@ from keyhole.show.folding import abbreviate
 
 Record = Mapping[str, Any]
 
+BY_PATHS = ("Theorem T", "Theorem L", "Theorem P")
+PATHS = "Theorems T and L use the path norm P_∞, Theorem P the path norm P. Law: how inputs are distributed."
 IDENTITY, TASK = 10, 14  # letters shown of a run's name and of its task
 
 
@@ -18,6 +20,8 @@ def bound_document(record: Record) -> Document:
     lines = [*_gap(record), *(guarantee["sentence"] for guarantee in record["guarantees"])]
     if any(guarantee["vacuous"] for guarantee in record["guarantees"]):
         lines.append("VACUOUS: the bound is not below the largest loss, so it says nothing.")
+    if any(guarantee["title"].startswith(BY_PATHS) for guarantee in record["guarantees"]):
+        lines.append(PATHS)
     if record.get("by_margin"):
         lines.insert(0, record["by_margin"]["sentence"])
     if record.get("construction"):
@@ -25,7 +29,7 @@ def bound_document(record: Record) -> Document:
     needed = dict(record["samples_for_gap"] or {})
     gap = needed.pop("gap", None)
     lines += [f"{title}: {samples:,} samples for a gap of {gap:g}" for title, samples in needed.items()]
-    lines += [f"{refused['theorem']}: not evaluated. {refused['reason']}" for refused in record["refused"]]
+    lines += [f"Not evaluated: {refused['theorem']}. {refused['reason']}" for refused in record["refused"]]
     lines += [f"{entry['name']}: {_outward(entry)}" for entry in record["finite_classes"]]
     if not record["guarantees"]:
         lines.insert(0, f"No theorem applies to {record['source']}, so no gap is promised.")
@@ -90,7 +94,19 @@ def _gap(record: Record) -> list[str]:
     said = [sentence for sentence in first["valid_if"] if sentence.startswith("the loss is ")]
     losses = [f". The loss: any that is {sentence.removeprefix('the loss is ')}, such as a ramp" for sentence in said]
     gap = "gap: how far the mean loss on the training set and the expected loss on new inputs"
-    return [f"{gap} {lie}{''.join(losses)}"]
+    drawn = "m: training samples; the probability is over their draw"
+    if not first["measured"]:
+        drawn += f". A bound holds for all models at once whose norms are no larger than {_whose(record)}"
+    return [f"{gap} {lie}{''.join(losses)}", drawn]
+
+
+def _whose(record: Record) -> str:
+    """The norms that were put in: given ones, those of a file, or those of a function as it was compiled."""
+    source = record["source"]
+    if source == "norms":
+        return "those given"
+    named = record["finite_classes"] and not source.startswith("compiled ")
+    return f"those of {'compiled ' if named else ''}{source}"
 
 
 def _outward(entry: Record) -> str:

@@ -10,16 +10,20 @@ from keyhole.show.folding import shorten
 DIGITS = 6
 NONE = "–"
 NOTES = {
-    "built": "of the cheapest pair construction (its name beside), times 1 − γ; γ: attention off the relevant bits.",
-    "least": "the least for one head with R = 0 that attends alike to the relevant bits; construction `least` has it.",
-    "bound": "a proved lower bound for such heads.",
-    "any": "a proved lower bound for every ReLU layer with R = 0 and no residual path: any heads, attention, context.",
-    "margin": "the same, where the output needs only the right sign and a size of at least 1.",
+    "built": "of the cheapest construction A (its name beside), times 1 − γ.",
+    "least": "the smallest for one head with R = 0 and equal attention on the relevant bits, times 1 − γ; construction "
+    "`least` reaches it.",
+    "bound": "a proved lower bound for such heads, times 1 − γ.",
+    "layer": "a proved lower bound for every ReLU layer with R = 0 and no residual path, for any number of heads, "
+    "any attention and any context.",
+    "sign": "the same, where the output needs only the right sign and a size of at least 1.",
     "veto": "of the veto, whose scores depend on the symbol (R > 0), so that the bounds do not apply to it.",
 }
 ABOUT = (
-    "Every number is a path norm P_∞: the sum over hidden units of |read-out weight| times the largest |value|. R: how "
-    "much the score of a position depends on its symbol. –: does not apply."
+    "Every number is, or bounds, a path norm P_∞: the sum over hidden units of |read-out weight| times the unit's "
+    "largest |value| of a token. R: the largest difference between the scores of two symbols at one position. γ: the "
+    "leak, the share of attention off the relevant bits; times 1 − γ a norm is the same for every leak. –: does not "
+    "apply."
 )
 OUTPUTS = {"signs": "1 and −1", "bits": "1 and 0"}
 
@@ -27,7 +31,7 @@ OUTPUTS = {"signs": "1 and −1", "bits": "1 and 0"}
 def norms_document(record: Mapping[str, Any]) -> Document:
     """What is built, what is least and what is proved, from the record of the norms."""
     signs = record["output"] == "signs"
-    headings = ["function", "built", "least", "bound", "any", *(["margin"] if signs else []), "veto"]
+    headings = ["function", "built", "least", "bound", "layer", *(["sign"] if signs else []), "veto"]
     rows = [
         [
             shorten(row["function"], 40),
@@ -43,8 +47,8 @@ def norms_document(record: Mapping[str, Any]) -> Document:
     priced = max(row["priced"] for row in record["functions"])
     lines = [ABOUT, *(f"{heading}: {NOTES[heading]}" for heading in headings[1:])]
     lines.append(
-        f"Outputs are {OUTPUTS[record['output']]}. Norms are rounded up and bounds down. The bounds go through every "
-        f"kind of hidden unit, up to {priced} for a function."
+        f"Outputs are {OUTPUTS[record['output']]}. Norms are rounded up and bounds down. Bounds are proved by "
+        f"checking every hidden unit that can matter, at most {priced} for a function."
     )
     return (Grid([Column(heading) for heading in headings], rows), Lines("\n".join(lines)))
 

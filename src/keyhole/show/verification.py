@@ -10,9 +10,11 @@ Record = Mapping[str, Any]
 
 VERDICTS = {"PROVED": "PROVED", "COUNTEREXAMPLE": "WRONG INPUT", "UNDECIDED": "UNDECIDED", "VACUOUS": "no words"}
 TONES: Mapping[str, Tone] = {"PROVED": "good", "WRONG INPUT": "bad", "UNDECIDED": "mild", "no words": "mild"}
+WRONG = "WRONG INPUT: a word on which the model answers wrongly was found, and is shown. "
 NOTE = (
-    "margin: by how much the right answer wins at least, over all words of the length. Random words: half are uniform; "
-    "each of the others first draws a probability for every symbol."
+    "A word is an input of length T. margin: the least amount, over all words of the length, by which the right answer "
+    "wins: the difference of the two logits, or the distance of a single output from 0. Random words: half have "
+    "uniform symbols; for each of the others the probabilities of the symbols are drawn first, at random."
 )
 LETTERS = 32  # of a word shown in a row
 
@@ -52,7 +54,7 @@ def verification_document(record: Record) -> Document:
         Facts(facts),
         Gap(),
         Grid(columns, rows),
-        Lines(NOTE),
+        Lines(NOTE if wrong is None else WRONG + NOTE),
         *([] if wrong is None else _wrong(record, wrong)),
         *((Gap(), Facts(notes)) if notes else ()),
         Gap(),
@@ -89,12 +91,14 @@ def _wrong(record: Record, row: Record) -> Document:
     right = "true" if row["wanted"] else "false"
     by = f"{abs(row['output']):.4g}"
     computed = row["output_as_computed"]
-    wins = f"the answer should be {right}, and the model prefers the other one by {by}"
+    wins = f"the answer should be {right}, and the other one wins by {by}"
+    if record["loader"] is None:
+        wins = f"the answer should be {right}, and the output of the model is {row['output']:.4g}"
     if row["wanted"] is None:
         wins = f"a wrong answer wins by {by}"
     lines: list[Any] = [
         Gap(),
-        Heading("the shortest wrong word"),
+        Heading("the shortest wrong word of the lengths tried"),
         Lines(_join_tokens(row["wrong_tokens"])),
         Lines(f"On this word of length {row['length']} {wins}."),
     ]

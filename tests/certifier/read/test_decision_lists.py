@@ -230,10 +230,10 @@ def test_describe_and_certify_show_it(tmp_path):
     """A compiled file is described with its lists, and certified with them where asked; the picture is drawn."""
     path = keyhole.compile("x3 & ~x17", 64, construction="veto").save(tmp_path / "veto.safetensors")
     described, certified = keyhole.describe(path), keyhole.certify(path, lists=4)
-    assert "look at x3: if it is 0, answer -1" in str(described)
+    assert "look at x3: if it is 0, output -1" in str(described)
     assert described.record()["lists"][0]["cuts"][0]["average"] == 0.5
     assert described.context == 64
-    assert "look at x17: if it is 1, answer -1" in str(certified)
+    assert "look at x17: if it is 1, output -1" in str(certified)
     assert len(certified.record()["lists"][0]["rings"]) == 4
     assert {row["pair"] for row in certified.lists_figure().rows} >= {"x3=0", "x17=1", "rest"}
     assert keyhole.certify(path).record()["lists"] is None
@@ -246,7 +246,7 @@ def test_several_heads_are_drawn_as_cells():
     readings = read_lists(both, uniform_law(2))
     figure = lists_figure(readings, "two heads")
     assert figure.kind == "heatmap"
-    assert {row["head"] for row in figure.rows} == {"head 0", "head 1"}
+    assert {row["head"] for row in figure.rows} == {"head 1", "head 2"}
     assert {ring.answer for ring in readings[1].rings} == {0.5, -0.25, 0.0}
     with pytest.raises(ArgumentError, match="none were read"):
         lists_figure(None, "nothing")

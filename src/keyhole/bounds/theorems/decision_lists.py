@@ -228,8 +228,8 @@ def product_list_complexity(profile: NormProfile, samples: Real) -> Complexity:
     layer = fixed_query_layer(profile, "Theorem L", needs=("path_inf",))
     if profile.least_probability is None:
         raise AssumptionError(
-            "It is about independent symbols and needs the least probability of a symbol, which was not given; say how "
-            "inputs are drawn, such as uniform."
+            "It is about independent symbols and needs the least probability of a symbol, which was not given; give "
+            "the law of inputs, such as uniform."
         )
     m, literals = sample_size(samples), literal_count(layer.context, profile.symbols, profile.constant_tokens)
     p = probability(profile.least_probability)

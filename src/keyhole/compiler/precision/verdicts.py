@@ -19,9 +19,9 @@ from keyhole.verdicts import FormatOutcome
 
 ORDER = "a running sum in the order of positions, [CLS] last"
 ASSUMED = (
-    "the tables are run as described: the largest logit subtracted first, exp within 1 unit in the last place, sums "
-    "in the order of positions, nothing flushed to zero; an exported torch or TransformerLens module runs another "
-    "graph, of which nothing is proved in any format"
+    "the formats are proved for one way to run the model: the largest score subtracted first, exp within 1 unit in the "
+    "last place, sums in the order of positions, nothing flushed to zero. An exported torch or TransformerLens module "
+    "computes in another order, and nothing is proved of it in any format"
 )
 FORMATS: Mapping[str, tuple[NumberFormat, NumberFormat]] = {  # storage, accumulation
     "float64": (FLOAT64, FLOAT64),
@@ -68,7 +68,7 @@ class FormatVerdict:
         if self.outcome == "refuted":
             return f"refuted: wrong on {self.counterexample}"
         if not self.tried:
-            return "neither proved nor tried: each position has its own logit, and there are too many to add up"
+            return "neither proved nor tried: each position has its own score, and there are too many to add up"
         deviation = at_most(self.deviation or 0.0)
         return f"not proved: {self.tried} inputs were tried and are right, with an output off by up to {deviation}"
 

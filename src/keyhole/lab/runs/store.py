@@ -86,7 +86,7 @@ class Store:
         self.owner, self.host = uuid4().hex, this_host()
         if not create and not is_there(self.path, StoreError):
             raise StoreError(
-                f"There are no runs in {str(folder)!r}. `keyhole.learn` makes some, or use another folder."
+                f"There are no runs in {str(folder)!r}. `keyhole.learn` makes some, or name another `store`."
             )
         try:
             folder.mkdir(parents=True, exist_ok=True)
