@@ -14,6 +14,7 @@ from keyhole.lab.thresholds.threshold import Threshold
 
 CONTEXT = Axis("context", "context length T", "log")
 SAMPLES = Axis("m", "training samples m", "log")
+NEEDED = Axis("m", "training samples m*", "log")
 SMOOTH = 60  # points along a law
 SHOWN = 3  # laws drawn: the best ones
 NAMES = {
@@ -96,13 +97,13 @@ def learners_figure(
         "points",
         tuple(marks),
         CONTEXT,
-        SAMPLES,
+        NEEDED,
         Axis("of", "", "category"),
         "low",
         "high",
         subtitle="intervals beside each estimate; an interval without an end goes on beyond the sizes tried"
         + ("; formulas are the law that fits best, and the logarithm" if verdict else ""),
-        over=(_curve_layer(lines),) if lines else (),
+        over=(_curve_layer(lines, NEEDED),) if lines else (),
     )
 
 
@@ -211,9 +212,9 @@ def _point_layer(rows: list[Row]) -> Figure:
     return Figure("m*", "points", tuple(rows), CONTEXT, SAMPLES, Axis("of", "", "category"), "low", "high")
 
 
-def _curve_layer(rows: list[Row]) -> Figure:
+def _curve_layer(rows: list[Row], samples: Axis = SAMPLES) -> Figure:
     """Curves, drawn over another figure."""
-    return Figure("laws", "curves", tuple(rows), CONTEXT, SAMPLES, Axis("of", "", "category"))
+    return Figure("laws", "curves", tuple(rows), CONTEXT, samples, Axis("of", "", "category"))
 
 
 def _subtitle(verdict: LawVerdict | None) -> str:
