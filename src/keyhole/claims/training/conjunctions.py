@@ -163,7 +163,7 @@ def _against_log(laws: LawVerdict | None) -> str:
         return f" {laws.winner.formula} leads, at odds of {laws.odds:.2g} to 1 against the next law."
     logarithmic = next(law for law in laws.laws if law.name == "log")
     apart = (logarithmic.score - laws.winner.score) / 2  # ln of the odds
-    told = f"{exp(apart):.2g}" if apart < log(MANY) else f"{MANY:,} or more"
+    told = f"{exp(apart):.3g}" if apart < log(MANY) else f"{MANY:,} or more"
     return f" {laws.winner.formula} leads, at odds of {told} to 1 against {logarithmic.formula}."
 
 
