@@ -66,7 +66,7 @@ def test_own_latent_model():
     """Gamma–Poisson, which the library does not know: a table for each attention, and the sink is exact."""
     words = [sys.executable, str(EXAMPLES / "own_latent_model.py")]
     run = subprocess.run(words, capture_output=True, text=True, check=True)
-    softmax, sink = run.stdout.split("sink: a sink of logit log λ, λ = 0.5")
+    softmax, sink = run.stdout.split("sink (one more key, the sink, of logit log λ")
     assert "GammaPoisson: 256 repeats" in softmax
     assert "0 up to rounding" not in softmax
     assert sink.count("0 up to rounding") == 4
@@ -122,7 +122,7 @@ def test_own_learner():
     """A learner in a file of its own is swept beside elimination, by workers; by name its runs are found again."""
     run = subprocess.run([sys.executable, str(EXAMPLES / "own_learner.py")], capture_output=True, text=True, check=True)
     titles = re.findall(r"and:3 by (\w+)", run.stdout)
-    counts = re.findall(r"120 runs \((\d+) made now, (\d+) kept\)", run.stdout)
+    counts = re.findall(r"120 runs \((\d+) new, (\d+) reused\)", run.stdout)
     assert list(zip(titles, counts, strict=True)) == [
         ("winnow", ("120", "0")),
         ("winnow", ("0", "120")),
@@ -196,7 +196,7 @@ def test_a_wrong_word_is_wrong_in_transformers_too(tmp_path):
 def test_cluster():
     """Runs made by an executor that is somebody else's, and a table of them with every setting."""
     run = subprocess.run([sys.executable, EXAMPLES / "cluster.py"], capture_output=True, text=True, check=True)
-    assert "24 runs (24 made now, 0 kept)" in run.stdout
+    assert "24 runs (24 new, 0 reused)" in run.stdout
     assert "24 runs, columns: identity, task, learner, context, samples, seed" in run.stdout
 
 

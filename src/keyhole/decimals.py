@@ -85,6 +85,15 @@ def percent(share: float, places: int = 1) -> str:
     return f"{share:.{places}%}".replace("%", " %")
 
 
+def counted(number: int, noun: str) -> str:
+    """How many there are of something, in the singular where it is one.
+
+    >>> counted(1, "run"), counted(1200, "run")
+    ('1 run', '1,200 runs')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def _asked(probability: float) -> Decimal:
     return Context(prec=ASKED).create_decimal(repr(float(probability)))
 

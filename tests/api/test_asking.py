@@ -79,6 +79,13 @@ def test_a_wrong_type_is_refused_in_one_sentence(call):
         call()
 
 
+@pytest.mark.parametrize("call", [lambda: keyhole.infer("gp"), lambda: keyhole.runs(context=[25])])
+def test_arguments_that_lack_or_are_unknown_are_refused_in_one_sentence(call):
+    """The sentence names the function, the argument, and all that the function takes."""
+    with pytest.raises(ArgumentError, match=r"^(infer|runs): .*'(sizes|context)'; it takes (model, sizes|task), .+\.$"):
+        call()
+
+
 def test_every_public_function_looks_at_its_arguments():
     """A function that takes arguments and is offered by the package has its types looked at, whoever adds it."""
     offered = [getattr(keyhole, name) for name in keyhole.__all__ if name.islower()]

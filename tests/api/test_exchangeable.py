@@ -111,7 +111,7 @@ def test_positions_are_rejected_for_repeating_too_seldom():
     found = keyhole.exchangeable(Urn(np.ones(100, dtype=int)).sample(400, 8, 0).tokens)
     assert found.answer == "rejected: tokens of a sequence repeat too seldom, which no latent variable allows."
     shown = " ".join(str(found).split())
-    assert "in 200 of 200 none of 100 letters occurs twice" in shown
+    assert "in 200 of 200 none of 100 different tokens occurs twice" in shown
     assert "each look has half of the level" in shown
 
 

@@ -91,8 +91,8 @@ def test_answers_in_words_and_exit_codes(tables, name, test, code, words):
 def test_what_was_counted_is_said(tables):
     """The test of a latent variable needs no permutations, and says what it counted and what a latent allows."""
     words = " ".join(run(tables / "urn.npy", "--test", "extendible", "--permutations", "1").stdout.split())
-    assert "of the other 30 sequences have" in words
-    assert "a latent variable gives each a chance of at most 0." in words
+    assert "Of the other 30 sequences" in words
+    assert "whatever the latent variable, a sequence has so many with probability at most 0." in words
     assert "permutations" not in words
     assert "holds for every latent variable" in " ".join(run("--help").stdout.replace("│", " ").split())
 

@@ -21,7 +21,13 @@ def test_a_table_per_estimator_within_80_columns():
     result = run("gaussian", *QUICK)
     assert (result.exit_code, result.stderr) == (0, "")
     assert max(map(len, result.stdout.splitlines())) <= 80
-    for words in ("softmax: equal keys", "sink: a sink of logit", "slope", "theory: ", "6 repeats, seed 0"):
+    for words in (
+        "softmax (equal keys",
+        "sink (one more key, the sink, of logit log λ",
+        "slope",
+        "theory: ",
+        "6 draws of a latent and its tokens (repeats), seed 0",
+    ):
         assert words in result.stdout
 
 

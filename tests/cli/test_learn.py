@@ -87,7 +87,7 @@ def test_json_alone_on_stdout_and_the_same_again(tmp_path):
     assert table.stderr == ""
     assert "\x1b" not in table.stdout
     assert all(len(line) <= 80 for line in table.stdout.splitlines())
-    assert table.stdout.splitlines()[-1].startswith("24 runs (0 made now, 24 kept)")
+    assert table.stdout.splitlines()[-1].startswith("24 runs (0 new, 24 reused)")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_full_database_is_said_and_holds_what_it_had(tmp_path, monkeypatch):
     assert 0 < kept < 24
     whole = ask(*GRID, "--store", tmp_path)
     assert whole.exit_code == 0
-    assert f"24 runs ({24 - kept} made now, {kept} kept)" in whole.stdout
+    assert f"24 runs ({24 - kept} new, {kept} reused)" in whole.stdout
 
 
 @pytest.mark.slow
@@ -286,7 +286,7 @@ def test_a_pipe_is_told_how_far_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr("keyhole.api.learn.start_processes", _inline)
     first, again = ask(*GRID, "--store", tmp_path), ask(*GRID, "--store", tmp_path)
     began, *ends = first.stderr.splitlines()
-    assert began == "keyhole: starting 1 worker; a first run may have to be compiled"
+    assert began == "keyhole: starting 1 worker; a network's first run takes longer: jax compiles it"
     assert [line for T in (8, 16) for line in ends if f"T = {T} finished" in line]
     assert ends[-1].endswith(": 24 of 24")
     assert again.stderr == ""
@@ -302,7 +302,7 @@ def test_hints_name_the_options(tmp_path, monkeypatch):
     assert "--" not in answer.stdout
     short = ask("and:2", "--context", "8", "--budget", "12", "--workers", "1", "--store", tmp_path)
     assert "raise the budget" in " ".join(short.stdout.split())
-    assert short.stderr.splitlines()[-1] == "keyhole: --budget allows more runs at each context."
+    assert short.stderr.splitlines()[-1] == "keyhole: Raise --budget to allow more runs at each context."
 
 
 @pytest.mark.long

@@ -19,7 +19,13 @@ def test_a_table_within_80_columns():
     result = run("finite", "--mask", "1,2,4", "--size", "8", "--repeats", "0")
     assert (result.exit_code, result.stderr) == (0, "")
     assert max(map(len, result.stdout.splitlines())) <= 80
-    for words in ("condition numbers of the pretext task", "κ_T", "1/s_m", "2.79", "tell all 2 latent values"):
+    for words in (
+        "condition numbers of the pretext task",
+        "κ_T",
+        "1/s_m",
+        "2.79",
+        "tell which of its 2 values the latent has",
+    ):
         assert words in result.stdout
 
 

@@ -46,7 +46,7 @@ def test_a_line_per_run(store):
     listed = ask("list", "--store", store)
     assert listed.exit_code == 0
     lines = listed.stdout.splitlines()
-    assert len(lines) == 7
+    assert len(lines) == 8
     assert all(len(line) <= 80 for line in lines)
     assert lines[1].split()[1:6] == ["and:2", "coin", "6", "30", "0"]
     assert "fresh" in listed.stdout
@@ -55,8 +55,8 @@ def test_a_line_per_run(store):
 
 def test_filters(store):
     """Task, learner and context leave what they name."""
-    assert len(ask("list", "--store", store, "--task", "and:2").stdout.splitlines()) == 5
-    assert len(ask("list", "--store", store, "--context", "100", "--task", "and:2").stdout.splitlines()) == 4
+    assert len(ask("list", "--store", store, "--task", "and:2").stdout.splitlines()) == 6
+    assert len(ask("list", "--store", store, "--context", "100", "--task", "and:2").stdout.splitlines()) == 5
     assert len(ask("list", "--store", store, "--learner", "other").stdout.splitlines()) == 1
 
 
@@ -79,7 +79,7 @@ def test_show(store):
     name = json.loads(ask("--store", store, "--json").stdout)["runs"][0]["identity"]
     shown = ask("show", name[:6], "--store", store)
     assert shown.exit_code == 0
-    for word in (name, "learner level", "task law", "numpy version", "hidden"):
+    for word in (name, "learner level", "task law", "numpy version", "target", "success: an accuracy of at least"):
         assert word in shown.stdout
     missing = ask("show", "zzz", "--store", store)
     assert missing.exit_code == 2
@@ -148,11 +148,11 @@ def test_prune(store):
         refused = ask("prune", "--store", store, *arguments)
         assert refused.exit_code == 2
         assert sentence in refused.stderr
-    assert len(ask("--store", store).stdout.splitlines()) == 7
+    assert len(ask("--store", store).stdout.splitlines()) == 8
     done = ask("prune", "--store", store, "--task", "and:2", "--yes")
     assert done.stdout.splitlines()[0].startswith("2 runs of and:2 by coin at T = 6, 100: ")
     assert done.stdout.splitlines()[1] == "deleted 2 runs"
-    assert len(ask("--store", store).stdout.splitlines()) == 5
+    assert len(ask("--store", store).stdout.splitlines()) == 6
     assert len(list((store / "weights").iterdir())) == 2
     assert "nothing was deleted" in ask("prune", "--store", store, "--task", "and:2", "--yes").stdout
     ask("prune", "--store", store, "--all", "--yes")

@@ -51,7 +51,7 @@ def test_table_of_a_folder(suite):
     assert lines[1].split()[0] == "model-000"
     assert "1.00 1.00–1.00" in lines[1]
     assert lines[3].split() == ["average", "1.00", "1.00", "1.00", "1.00"]
-    assert "1000 resamples of the inputs, seed 0" in lines[4]
+    assert "1000 resamples of the inputs, seed 0" in lines[-1]
 
 
 def test_out_writes_what_json_prints(suite, tmp_path):

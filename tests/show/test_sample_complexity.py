@@ -40,10 +40,10 @@ def test_runs_and_not_fitted_are_two_columns():
         ({}, ["47.95", "41.67 to 55.32"]),
         ({"m": 113.46, "low": 93.04, "high": 134.97}, ["113.5", "93.0 to 135.0"]),
         ({"m": 9.3889, "low": 5.9042, "high": 12.92}, ["9.389", "5.904 to 12.920"]),
-        ({"m": None, "low": 5.413, "high": None, "censored": "above", "largest": 40}, ["> 40", "5.413 or more"]),
+        ({"m": None, "low": 5.413, "high": None, "censored": "above", "largest": 40}, ["> 40", "5.413 to ∞"]),
         (
             {"m": None, "low": 65536.0, "high": None, "censored": "above", "largest": 65536},
-            ["> 65536", "65536 or more"],
+            ["> 65536", "65536 to ∞"],
         ),
         ({"m": None, "low": None, "high": 900.0, "censored": "below", "smallest": 900}, ["< 900", "up to 900"]),
         ({"m": 70123.4, "low": 65536.2, "high": 80000.9}, ["70123", "65536 to 80001"]),
@@ -60,7 +60,12 @@ def test_one_format_of_numbers_in_a_line(changes, shown):
 def test_more_runs_and_other_versions_are_said():
     """What the precision still takes, and runs of other versions, each in a line that names no option."""
     found = lines(thresholds=[{**THRESHOLD, "more_runs": 1200}], other_versions={"jax 0.0.1": 6})
-    assert "T = 25: about 1,200 more runs for an interval within ±20 %; raise the budget." in found
+    said = " ".join(" ".join(found).split())
+    assert "it takes about so many more runs: 1,200 at T = 25. Raise the budget." in said
+    assert (
+        "precision: the interval, made up to twice as wide where runs end before the budget, has to lie within ±20 %"
+        in said
+    )
     assert "warning: 6 of these runs were made with jax 0.0.1, not the present" in found
     assert not any("--" in line for line in found)
 
@@ -86,3 +91,12 @@ def test_standings_while_a_sweep_runs():
     assert "47.95 (41.67 to 55.32)" in first
     assert first.endswith("████████░░░░░░░░ 6 of 12")
     assert second.split() == ["25", "–", "30", "2", "done"]
+
+
+def test_one_run_is_told_in_the_singular():
+    """A number of one takes no plural, and the only run is not called one of several."""
+    cell = {"context": 25, "samples": 40, "trials": 1, "successes": 0, "unfitted": 0}
+    found = lines(runs=1, made=1, cells=[cell])
+    assert "the one run did not succeed, with up to 40 samples" in found
+    assert found[-1] == "1 run (1 new, 0 reused) in 1.5 s"
+    assert lines()[-1].startswith("60 runs ")

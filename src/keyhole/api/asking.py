@@ -1,4 +1,4 @@
-"""Arguments of the public functions: another type than a function takes is refused in one sentence.
+"""Arguments of the public functions: a name or type that a function does not take is refused in one sentence.
 
 What a function takes is what its annotations say. A whole number is no truth value, and text is no list.
 """
@@ -36,7 +36,12 @@ def check_arguments(function: Callable[Parameters, Answer]) -> Callable[Paramete
 
     @wraps(function)
     def ask(*given: Parameters.args, **named: Parameters.kwargs) -> Answer:
-        for name, bound in taken.bind(*given, **named).arguments.items():
+        try:
+            arguments = taken.bind(*given, **named).arguments
+        except TypeError as error:
+            taking = ", ".join(name for name in taken.parameters if name != "self")
+            raise ArgumentError(f"{function.__name__}: {error}; it takes {taking}.") from error
+        for name, bound in arguments.items():
             if name not in kinds():  # the self of a method
                 continue
             kind = kinds()[name]

@@ -9,6 +9,7 @@ import numpy as np
 
 from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
+from keyhole.decimals import counted
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.data import read_sequences
 from keyhole.latent.exchangeability import (
@@ -78,7 +79,7 @@ class Exchangeability(Result):
     @property
     def summary(self) -> str:
         """The answer, and of what."""
-        return f"{self.sequences} sequences of {self.length} tokens; {self.answer}"
+        return f"{counted(self.sequences, 'sequence')} of {counted(self.length, 'token')}; {self.answer}"
 
     def document(self) -> Document:
         """The answer, then a line per test."""

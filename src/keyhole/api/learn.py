@@ -164,7 +164,7 @@ def lanes_of(executor: Executor | None, workers: int, folder: Path, watch: Watch
     def start() -> list[Lane]:
         if executor is not None:
             return borrow(executor, 2 * workers)
-        words = f"starting {workers} worker{'s' * (workers != 1)}; a first run may have to be compiled"
+        words = f"starting {workers} worker{'s' * (workers != 1)}; a network's first run takes longer: jax compiles it"
         watch(Progress(0, None, words, milestone=True))
         return start_processes(workers, folder)
 

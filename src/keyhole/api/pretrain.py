@@ -160,9 +160,9 @@ def _letters(asked_for: _Question, model: FiniteModel, task: np.ndarray, words: 
             rank = sum(value > 0 for value in fisher_spectrum(model, length, block))
             learned.append(_learned(length, block, masked, moved, rank / (2 * asked_for.samples)))
     remarks = (
-        "κ_T is defined here, in coordinates of the masked tokens' distribution, which shrink as masks grow.",
+        "κ_T is keyhole's own definition. Its unit is a probability of the masked tokens, which shrinks as masks grow.",
         "To compare masks take κ_T²ε², or 1/s_m, which does not depend on coordinates.",
-        "The bound is about the theorem's head; a head fitted to labels adds an error of its own.",
+        "The transfer bound κ_T²ε² is about a linear head of its own; a head fitted to labels adds an error.",
         *_untold(found),
     )
     return Pretraining(
@@ -298,7 +298,7 @@ def _task(downstream: str | Sequence[Sequence[float]], m: int) -> tuple[np.ndarr
             "of numbers."
         )
     if not value:
-        return np.eye(m), f"tell all {m} latent values"
+        return np.eye(m), f"tell which of its {m} values the latent has"
     if int(value) >= m:
         raise ArgumentError(f"Latent value {value} was asked for, and there are {m}, from 0 to {m - 1}.")
     return np.eye(m)[[int(value)]], f"tell latent value {value} from the others"

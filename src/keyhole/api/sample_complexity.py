@@ -8,6 +8,7 @@ from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.api.run_certificate import RunCertificate, delta_over_many, shares, wrong_over_many
 from keyhole.boolean import balanced, read_function
+from keyhole.decimals import counted
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
@@ -88,7 +89,7 @@ class SampleComplexity(Result):
     def summary(self) -> str:
         """Task and learner, m* at the contexts, and how many runs it rests on."""
         places = ", ".join(f"{threshold.m:.4g}" if threshold.m is not None else "?" for threshold in self.thresholds)
-        return f"{self.title}; {f'm* = {places}; ' if places else ''}{self.runs:,} runs"
+        return f"{self.title}; {f'm* = {places}; ' if places else ''}{counted(self.runs, 'run')}"
 
     def document(self) -> Document:
         """m* at each context, the laws of its growth, certificates, and the learners beside it."""
@@ -227,7 +228,9 @@ def _slope(answer: SampleComplexity) -> list[str]:
     if answer.verdict is None or not isinstance(task, SparseTask) or None in answer.floors.values():
         return []
     sparsity = read_function(task.function).sparsity
-    return [f"a + b ln T: {slope_beside_floor(law, sparsity)}." for law in answer.verdict.laws if law.name == "log"]
+    level = answer.sweep.plan.confidence
+    laws = [law for law in answer.verdict.laws if law.name == "log"]
+    return [f"a + b ln T: {slope_beside_floor(law, sparsity, level)}." for law in laws]
 
 
 def _trivial_remedy(task: Task) -> str | None:

@@ -36,9 +36,10 @@ COLUMNS = {
 }
 SHARES = ("train_accuracy", "accuracy", "mass_best")  # readings that are shown in percent
 NOTE = (
-    "loss: on the training set. right in training, right on fresh: the share of correct answers on the training set "
-    "and on fresh inputs. attention: the share that the head with the most gives to the relevant positions, on the "
-    "fresh inputs."
+    "loss: log loss on the training set, in nats. right in training, right on fresh: the share of correct answers on "
+    "the training set and on fresh inputs. attention: the share that the head with the most gives to the relevant "
+    "positions, on the fresh inputs. Training stops before the last step once all training inputs are right and the "
+    "loss is at most the setting `tolerance` (0.01 unless set)."
 )
 
 
@@ -100,14 +101,14 @@ class Trained(Result):
         rows = [[_reading(name, frame.readings[name]) for name in COLUMNS] for frame in self.frames]
         best = self.best_head
         share = sum(self.frames[-1].attention[best][place] for place in self.positions)
-        right = percent(self.run.accuracy, 2)
+        right, heads = percent(self.run.accuracy, 2), len(self.frames[-1].attention)
         looks = f"{percent(share)} of its attention to the {len(self.positions)} relevant positions"
         return (
             Grid([Column(title, "right") for title in COLUMNS.values()], rows),
             Facts(
                 [
                     ("outcome", f"{self.summary}; {right} of fresh inputs are answered correctly"),
-                    ("attention", f"head {best + 1} gives {looks}, mean over {PROBED} more inputs"),
+                    ("attention", f"head {best + 1} of {heads} gives {looks}, mean over {PROBED} more inputs"),
                     ("run", f"{self.run.identity[:IDENTITY]}, kept with its weights"),
                 ]
             ),

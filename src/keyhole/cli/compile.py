@@ -151,4 +151,5 @@ def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: b
         key = made.save(out, modules=modules, watch=watch)
     if json:
         typer.echo(made.to_json())
-    typer.echo(f"wrote {count} models and their answers: {key}", err=json)
+    models = "1 model" if count == 1 else f"{count} models"
+    typer.echo(f"wrote {models} and the answers: {key}", err=json)

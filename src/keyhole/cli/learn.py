@@ -236,7 +236,7 @@ def hints(record: Mapping[str, Any]) -> list[str]:
     wanting = any(threshold["more_runs"] for answer in asked for threshold in answer["thresholds"])
     adaptive = record["schedule"]["kind"] == "adaptive"
     remedy = {None: "", "balanced": "--law balanced", "another": "another --law"}[record["trivial_remedy"]]
-    advice = ["--budget allows more runs at each context."] if adaptive and wanting else []
+    advice = ["Raise --budget to allow more runs at each context."] if adaptive and wanting else []
     advice += [f"{remedy} makes both answers likely."] if remedy else []
     return advice + what_to_try(record)
 

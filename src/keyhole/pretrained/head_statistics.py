@@ -35,10 +35,10 @@ NAMES = tuple(USE)
 VERDICTS = ("sparse", "local", "sink", "broad", "near-uniform")
 SINK, UNIFORM, LOCAL, SPARSE = 0.5, 0.95, 0.5, 0.25
 RULE = (
-    f"sink: at least {SINK:g} of the weight on sinks. Else, sinks taken out, the first that fits of: near-uniform, "
-    f"entropy / log n at least {UNIFORM:g}; local, at least {LOCAL:g} of the weight on the row itself and its two "
-    f"neighbours (only where rows are a sequence); sparse, effective support / n at most {SPARSE:g}; broad. All of "
-    "averages over inputs."
+    f"sink: at least {SINK:g} of the weight on sinks. Otherwise, with sinks taken out, the first that fits: "
+    f"near-uniform, H/log n at least {UNIFORM:g} (H: entropy; n: rows that a query may see); local, at least "
+    f"{LOCAL:g} of the weight on the row itself and its two neighbours (only where rows are a sequence); sparse, e^H/n "
+    f"at most {SPARSE:g}; else broad. Each is judged by means over inputs."
 )
 
 

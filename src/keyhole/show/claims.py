@@ -12,6 +12,12 @@ KINDS = (
     "measurement, replication: it could have come out otherwise. identity, inequality: it has a proof, and fails only "
     "by a mistake in the code"
 )
+TOLD = (
+    "Each claim: its name, what it says (and its kind), what was predicted before it was measured, and what would make "
+    "it fail. A result between the two leaves it undecided."
+)
+FEW = 5  # findings whose claims are said in full
+ELSEWHERE = "the page says what each claim states"
 COLUMNS = (
     Column("claim", gap=1),
     Column("kind", gap=1),
@@ -26,12 +32,14 @@ def findings_document(findings: Sequence[Record]) -> Document:
         (finding["claim"]["id"], finding["claim"]["kind"], finding["outcome"]["verdict"], f"{finding['seconds']:.1f}")
         for finding in sorted(findings, key=lambda finding: bool(finding["proved"]))
     ]
-    return (Grid(COLUMNS, rows), Lines(KINDS))
+    titles = {finding["claim"]["id"]: finding["claim"]["title"] for finding in findings}
+    said = [Lines(f"{name}: {titles[name]}") for name, *_ in rows] if len(rows) <= FEW else [Lines(ELSEWHERE)]
+    return (Grid(COLUMNS, rows), *said, Lines(KINDS))
 
 
 def claims_document(record: Record) -> Document:
     """Each claim with its prediction, then what no study covers."""
-    elements: list[Element] = []
+    elements: list[Element] = [Lines(TOLD, hang=0), Gap()]
     for claim in record["claims"]:
         elements += [
             Heading(claim["id"]),

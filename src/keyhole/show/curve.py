@@ -9,6 +9,12 @@ from keyhole.show.document import Column, Document, Element, Gap, Grid, Lines
 
 Record = Mapping[str, Any]
 
+ROWS = (
+    "training rows: of the two thirds of the table that a split does not hold out; accuracy: on the third held out, "
+    "mean over {splits} splits; interval: of the accuracy on new rows"
+)
+IRRELEVANT = "irrelevant: how many of the columns were appended as shuffled copies of others"
+
 
 def curve_document(record: Record) -> Document:
     """The table, the curve of each learner, and what the accuracy takes."""
@@ -16,12 +22,13 @@ def curve_document(record: Record) -> Document:
     elements: list[Element] = [
         Lines(
             f"predicting {record['target']} = {record['positive']}: {record['rows']:,} rows of "
-            f"{record['columns']:,} columns"
+            f"{record['columns']:,} columns besides the target"
         ),
         Lines(f"a constant answer is right on {percent(max(share, 1 - share))} of rows"),
     ]
     for name, curves in record["learners"].items():
         elements += [Gap(), Lines(f"by {name}"), _curve(curves[0], record["confidence"]), *_needed(curves, record)]
+    elements.insert(2, Lines(ROWS.format(splits=next(iter(record["learners"].values()))[0]["points"][0]["splits"])))
     if record["certificate"] is not None:
         elements += [Gap(), Lines("a transformer trained on the bits of every row, certified")]
         elements += certificate_document(record["certificate"])
@@ -30,7 +37,7 @@ def curve_document(record: Record) -> Document:
 
 def _curve(curve: Record, confidence: float) -> Element:
     columns = [
-        Column("rows", "right", at_least=8),
+        Column("training rows", "right"),
         Column("accuracy", "right"),
         Column(f"{100 * confidence:.4g} % interval"),
     ]
@@ -50,8 +57,9 @@ def _needed(curves: list[Record], record: Record) -> list[Element]:
     if record["accuracy"] is None:
         return [Lines(f"with {curves[0]['points'][-1]['rows']:,} rows and {', '.join(last)}")]
     rows = [(f"{curve['columns']:,}", f"{curve['irrelevant']:,}", _rows(curve)) for curve in curves]
-    columns = [Column("columns", "right", at_least=8), Column("irrelevant", "right"), Column("rows needed")]
-    return [Gap(), Lines(f"rows for an accuracy of {record['accuracy']:.4g}"), Grid(columns, rows)]
+    columns = [Column("columns", "right", at_least=8), Column("irrelevant", "right")]
+    columns.append(Column(f"rows needed ({100 * record['confidence']:.4g} % interval)"))
+    return [Gap(), Lines(f"rows for an accuracy of {record['accuracy']:.4g}"), Grid(columns, rows), Lines(IRRELEVANT)]
 
 
 def _rows(curve: Record) -> str:

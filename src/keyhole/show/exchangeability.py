@@ -3,22 +3,32 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.decimals import at_most, chance
+from keyhole.decimals import at_most, chance, counted
 from keyhole.show.document import Document, Facts
 
 Record = Mapping[str, Any]
+
+STATISTICS = {  # of a test, by whether tokens are counted or are numbers
+    ("neighbours", True): "the number of neighbouring pairs that are equal",
+    ("neighbours", False): "the sum of products of neighbours, each less the mean of its sequence",
+    ("places", True): "how often two sequences agree at a place (ordered pairs, each with itself too)",
+    ("places", False): "the distance (Anderson and Darling) of the distributions at single places from that of all",
+}
 
 
 def exchangeability_document(record: Record) -> Document:
     """What the tests say, from the record of the answer."""
     tests, length = record["tests"], record["length"]
-    letters = f"{record['letters']} " if record["letters"] is not None else ""
-    data = f"{record['sequences']} sequences of {length} tokens; {letters}{record['kind']}"
+    of = f"{record['letters']} different tokens" if record["kind"] == "letters" else f"tokens are {record['kind']}"
+    data = f"{counted(record['sequences'], 'sequence')} of {counted(length, 'token')}; {of}"
     rows = [("answer", record["answer"]), ("data", data)]
     if record["rows"] > record["sequences"]:
         rows.append(("repeats", _repeats(record)))
     rows += [
-        (test["name"], f"p = {_p_value(test)}. Null hypothesis: {test['null']}. {_test_sentence(test, length)}.")
+        (
+            test["name"],
+            f"p = {_p_value(test)}. Null hypothesis: {test['null']}. {_test_sentence(test, length, record['kind'])}.",
+        )
         for test in tests
     ]
     if record["sequences"] < 4:
@@ -45,11 +55,12 @@ def _repeats(record: Record) -> str:
     )
 
 
-def _test_sentence(test: Record, length: int) -> str:
+def _test_sentence(test: Record, length: int, kind: str) -> str:
     """What a test saw, in words."""
     if "ceiling" not in test:
         statistic = test["statistic"]
-        return f"Statistic: {test['statistic_reason'] if statistic is None else f'{statistic:.4g}'}"
+        of = STATISTICS[test["name"], kind == "letters"]
+        return f"Statistic: {test['statistic_reason'] if statistic is None else f'{statistic:.4g}'}, {of}"
     return f"{_balance(test, length)}{_birthday(test)}"
 
 
@@ -58,9 +69,10 @@ def _balance(test: Record, length: int) -> str:
     if test["ceiling"] == 1:
         return "Half of the sequences, from which two groups of tokens are chosen, hold one token only"
     return (
-        f"Half of the sequences chose two groups of tokens; {test['statistic']:.0f} of the other {test['sequences']} "
-        f"sequences have {test['least']} to {test['most']} of their {length} tokens in the first group, and a latent "
-        f"variable gives each a chance of at most {at_most(test['ceiling'], places=3)}"
+        f"Half of the sequences served to divide the possible tokens into two groups. Of the other {test['sequences']} "
+        f"sequences {test['statistic']:.0f} have {test['least']} to {test['most']} of their {length} tokens in the "
+        "first group; whatever the latent variable, a sequence has so many with probability at most "
+        f"{at_most(test['ceiling'], places=3)}"
     )
 
 
@@ -71,6 +83,7 @@ def _birthday(test: Record) -> str:
         return ""
     ps = f"p = {at_most(test['balance_p_value'], 4)} and {at_most(seen['p_value'], 4)}; each look has half of the level"
     return (
-        f"; in {seen['distinct']} of {test['sequences']} none of {seen['letters']} letters occurs twice, and a latent "
-        f"variable gives that a mean chance of at most {at_most(seen['ceiling'], places=3)} ({ps})"
+        f"; in {seen['distinct']} of {test['sequences']} none of {seen['letters']} different tokens occurs twice, and "
+        "whatever the latent variable, the mean probability of that is at most "
+        f"{at_most(seen['ceiling'], places=3)} ({ps})"
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keyhole.decimals import at_most
+from keyhole.decimals import at_most, counted
 from keyhole.show.document import Document, Facts
 from keyhole.show.folding import shorten
 
@@ -21,8 +21,8 @@ def fit_document(record: Record) -> Document:
 
 
 def _data(record: Record) -> str:
-    plural = "" if record["rows"] == 1 else "s"
-    words = f"{record['rows']:,} row{plural} of {record['context']:,} positions, {record['symbols']} symbols"
+    rows, positions = counted(record["rows"], "row"), counted(record["context"], "position")
+    words = f"{rows} of {positions}, {record['symbols']} symbols"
     repeated = record["rows"] - record["rows_distinct"]
     words += f"; {repeated:,} rows repeat an earlier one" if repeated else ""
     return f"{words}; {100 * record['labels_true']:.3g} % of the labels are 1"

@@ -22,11 +22,11 @@ def heads_document(record: Record) -> Document:
     """What the record of the heads says."""
     sizes = record["sizes"]
     facts = [
-        ("model", f"{record['source']} ({record['architecture']})"),
-        ("sizes", f"{sizes['layers']} layers, {sizes['heads']} heads, d = {sizes['width']}"),
-        ("data", f"{record['data']}, {record['rows'][0]} to {record['rows'][1]} rows each"),
-        ("queries", record["queries"]),
-        ("sinks", record["sinks"]),
+        ("model", f"{record['source']}; layout of its weights: {record['architecture']}"),
+        ("sizes", f"{_count(sizes, 'layer')}, {_count(sizes, 'head')}, rows of width d = {sizes['width']} as stored"),
+        ("data", f"{record['data']}; {_lengths(record)} rows each (a row: a token, a patch or [CLS])"),
+        ("queries", _queries(record)),
+        ("sinks", f"taken as sinks: {record['sinks']}"),
         ("counting", record["counting"]),
         ("rule", record["rule"]),
         *((name, what) for name, what in record["control_is"].items()),
@@ -53,8 +53,8 @@ def heads_document(record: Record) -> Document:
         "head: layer-head, counted from 1. The first two numbers count sinks, those from H/log n * on leave them out. "
         "H/log n: entropy of the attention over that of uniform attention; sink: attention on sinks; e^H: effective "
         "number of tokens attended to; max: largest weight; self, prev, next: attention on the token itself, the one "
-        "before and the one after. Numbers are means over inputs; JSON has more statistics, with quantiles. Of a "
-        "verdict with two words the second is without sinks."
+        "before and the one after. Numbers are means over inputs; JSON has more statistics, with quantiles. A "
+        "verdict such as sink/sparse: sink, and sparse once sinks are taken out."
     )
     return (
         Facts(facts),
@@ -66,6 +66,25 @@ def heads_document(record: Record) -> Document:
         Grid(columns, rows),
         Lines(note),
     )
+
+
+def _count(sizes: Record, name: str) -> str:
+    """How many there are."""
+    count = sizes[f"{name}s"]
+    return f"{count} {name}{'s' * (count != 1)}"
+
+
+def _lengths(record: Record) -> str:
+    """The rows of an input, or from how many to how many."""
+    least, most = record["rows"]
+    return f"{least}" if least == most else f"{least} to {most}"
+
+
+def _queries(record: Record) -> str:
+    """Which rows are looked at as queries, and what that leaves out."""
+    if record["queries"] != "every row":
+        return str(record["queries"])
+    return "every row, averaged: a model that answers at one row alone, such as [CLS], may attend otherwise from there"
 
 
 def _verdict(head: Record) -> str:

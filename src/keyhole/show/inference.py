@@ -19,12 +19,13 @@ COLUMNS = (  # of one width in every table, so that those below each other line 
 def inference_document(record: Record) -> Document:
     """A table per estimator, and how to read it, from the record of the answer."""
     given = "given the keys that were drawn" if record["exact_given_keys"] else "over all draws"
-    asked = f"{record['model']}: {record['repeats']} repeats, seed {record['seed']}."
+    asked = f"{record['model']}: {record['repeats']} draws of a latent and its tokens (repeats), seed {record['seed']}."
     note = (
-        "Each table is about one kind of attention as an estimator from T tokens. Columns 2 and 4 are squared "
-        "distances of its output, mean ± standard error over the repeats: from the posterior mean (the exact Bayesian "
-        "answer), and from E[v|q,z] (the answer if the latent z were known). Beside each, exact: its expectation "
-        f"{given}. slope: of the logarithm of the column against log T, with a 95 % interval from resampled repeats."
+        "Each table is about one kind of attention as an estimator from T tokens. Its output is compared with the "
+        "posterior mean (the exact Bayesian answer) and with E[v|q,z] (the answer if the latent z were known; v: "
+        "value, q: query). The columns have the squared distance from each: mean ± standard error over the repeats, "
+        f"and beside it, exact, its expectation {given}. slope: of the logarithm of the column against log T, with a "
+        "95 % interval from resampled repeats."
     )
     tables = (element for each in record["estimators"] for element in (Gap(), *estimator_document(each)))
     return (Lines(asked, hang=0), Lines(note, hang=0), *tables)
@@ -49,7 +50,7 @@ def estimator_document(record: Record) -> Document:
         rows.append(("slope", *(words for pair in zip(map(_slope, slopes), exact, strict=True) for words in pair)))
     theory = record["theory"]["words"]
     return (
-        Lines(f"{record['attention']}: {record['settings']}"),
+        Lines(f"{record['attention']} ({record['settings']})"),
         Grid(COLUMNS, rows, indent=2),
         *([] if theory is None else [Lines(f"  theory: {theory}")]),
     )

@@ -9,20 +9,20 @@ from keyhole.show.document import Column, Document, Gap, Grid, Lines
 Record = Mapping[str, Any]
 
 CONDITIONS = (
-    "mask: how many tokens are masked. κ_T: by how much an error of the prediction can grow in the downstream task. κ: "
-    "the same for the worst task of unit size. cond: largest over smallest singular value of the map from latent "
-    "to predictions. 1/s_m: one over the smallest canonical correlation of masked tokens and latent."
+    "mask: how many tokens are masked. κ_T: by what factor a root-mean-square error of the predictions can grow in the "
+    "downstream task T. κ: the largest κ_T of any task of norm 1. cond: largest over smallest singular value of the "
+    "map from latent to predictions. 1/s_m: s_m is the smallest canonical correlation of masked tokens and latent."
 )
 LOSSES = (
-    "Bayes: the least possible log loss. excess: how far trained heads lie above it; mean over the runs, with a 95 % "
-    "interval. rank/2n: the excess of maximum likelihood for large n, by the rank of the Fisher matrix. not "
-    "optimised: runs whose training loss is above the least that is known."
+    "Bayes: the least possible log loss. excess: how far trained attention heads lie above it; mean over the runs, "
+    "with a 95 % interval. rank/2n: the excess of maximum likelihood for large n, by the rank of the Fisher matrix. "
+    "runs not optimised: how many have a larger training loss than descent from the true parameters."
 )
 DOWNSTREAM = (
     "Excess is over the exact posterior. pretrained: a linear head on the frozen predictions, with a 95 % interval. "
-    "κ_T²ε²: the bound for the theorem's own head, ε² being the mean squared error of the predictions. scratch: the "
-    "network trained on the labels alone. exact: a linear head fitted on the exact posterior. nothing: the best "
-    "constant answer."
+    "bound κ_T²ε²: the transfer bound, proved for a linear head of its own, not for the fitted one; ε² is the mean "
+    "squared error of the predictions. scratch: the network trained on the labels alone. exact: a linear head fitted "
+    "on the exact posterior. nothing: the best constant answer."
 )
 SINKS = (
     "exact: the logit with which attention is the posterior mean. trained: the median over the runs, with a 95 % "
@@ -34,7 +34,8 @@ def pretraining_document(record: Record) -> Document:
     """Tables from the record of the answer."""
     parts: list[Any] = [Lines(f"{record['model']}: the last tokens of each sequence are masked and predicted", hang=0)]
     if record["repeats"]:
-        trained = f"{record['samples']:,} training sequences (n), {record['repeats']} runs each, seed {record['seed']}"
+        runs = f"{record['repeats']} runs for each row below, seed {record['seed']}"
+        trained = f"n = {record['samples']:,} training sequences, {runs}"
         parts.append(Lines(trained, hang=0))
     if record["downstream"]:
         parts.append(Lines(f"downstream task: {record['downstream']}", hang=0))
@@ -43,7 +44,9 @@ def pretraining_document(record: Record) -> Document:
         parts += [Gap(), heading, _conditions(record), Lines(CONDITIONS)]
     if record["learned"]:
         parts += [Gap(), Lines("log loss of the masked tokens, in nats", hang=0), _losses(record), Lines(LOSSES)]
-        heading = Lines(f"excess risk downstream; heads are fitted to {record['labels']} labels", hang=0)
+        heading = Lines(
+            f"excess squared error downstream; linear heads are fitted to {record['labels']} labels", hang=0
+        )
         parts += [Gap(), heading, _downstream(record), Lines(DOWNSTREAM)]
     if record["sinks"]:
         parts += [Gap(), Lines("logit of the sink", hang=0), _sinks(record), Lines(SINKS)]
@@ -68,7 +71,7 @@ def _conditions(record: Record) -> Grid:
 
 
 def _losses(record: Record) -> Grid:
-    headings = ("T", "mask", "Bayes", "excess", "rank/2n", "not optimised")
+    headings = ("T", "mask", "Bayes", "excess", "rank/2n", "runs not optimised")
     rows = [
         (
             str(row["size"]),
@@ -84,7 +87,7 @@ def _losses(record: Record) -> Grid:
 
 
 def _downstream(record: Record) -> Grid:
-    headings = ("T", "mask", "pretrained", "κ_T²ε²", "scratch", "exact", "nothing")
+    headings = ("T", "mask", "pretrained", "bound κ_T²ε²", "scratch", "exact", "nothing")
     rows = [
         (
             str(row["size"]),

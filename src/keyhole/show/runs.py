@@ -20,9 +20,19 @@ COLUMNS = (
     Column("accuracy", "right"),
 )
 NOTE = (
-    "T: length of the context; m: size of the training set; accuracy: on fresh inputs, or, where a latent is learned, "
-    "the share of the Bayes gain"
+    "T: length of the context; m: size of the training set; accuracy: share of fresh inputs answered correctly (of "
+    "pretraining: 1 − the excess risk over Bayes / that of the best constant answer); success: an accuracy of at least "
+    "99 %"
 )
+SETTINGS = {  # of a task
+    "balanced_sets": (
+        "whether training sets are redrawn until 40 to 60 % of labels are 1 and no other column repeats a relevant one"
+    ),
+    "feature_noise": "probability that a bit of the training set is flipped",
+    "label_noise": "probability that a label is",
+    "law": "how input bits are drawn",
+    "symbols": "size of the alphabet",
+}
 FITTED_ONLY = "fitted only: the run fits its training set, but is not a success on fresh inputs"
 
 
@@ -36,16 +46,18 @@ def runs_document(record: Record) -> Document:
 def run_document(record: Record) -> Document:
     """Everything about one run: what was asked, what it came to, what it was computed with."""
     configuration, result = record["configuration"], record["result"]
-    facts = {"finished": record["created"], "hidden": result["function"]}
+    facts = {"finished": record["created"], "target": result["function"]}
     facts |= {"steps": record["steps"], "seconds": f"{record['seconds']:.2f}"}
     facts |= {"weights": record["weights"] or "not kept; they follow from the configuration"}
-    facts |= {name: f"{value:.6g}" for name, value in result["numbers"].items()}
+    facts |= {f"result {name}": f"{value:.6g}" for name, value in result["numbers"].items()}
     facts |= {f"task {name}": value for name, value in configuration["task"].items()}
     facts |= {f"learner {name}": value for name, value in configuration["learner"].items()}
     facts |= {f"{name} version": value for name, value in record["versions"].items()} | {"processor": record["cpu"]}
     rows = [(name, str(value)) for name, value in facts.items()]
     name = Lines(f"run {record['identity']}")  # on a line of its own, so that it is not folded and can be copied
-    return (name, Grid(COLUMNS, [_row(record)]), Gap(), Facts(rows))
+    told = [f"{name}: {words}" for name, words in SETTINGS.items() if name in configuration["task"]]
+    notes = [Lines(f"the task's settings. {'; '.join(told)}")] if told else []
+    return (name, Grid(COLUMNS, [_row(record)]), Lines(NOTE), Gap(), Facts(rows), *notes)
 
 
 COMPARED = (

@@ -4,20 +4,27 @@ from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import Any
 
-from keyhole.decimals import at_least, at_most, percent
+from keyhole.decimals import at_least, at_most, counted, percent
 from keyhole.show.document import Column, Document, Element, Gap, Grid, Lines
 
 Record = Mapping[str, Any]
 
 NOT_FITTED = "not fitted: share of runs that failed and did not even fit their training set"
-BEYOND = "> or <: the estimate of m* lies beyond the sizes that were run, and is not given"
-OPEN = "or more, up to: the runs limit m* on one side only"
+BEYOND = (
+    "> or <: the best estimate of m* lies beyond the sizes that were run, and is not given; sizes that were run may "
+    "still lie in the interval"
+)
+OPEN = "to ∞, up to: the runs limit m* on one side only"
 CERTIFIED = (
     "successful runs, certified. clean: no error on 100,000 fresh inputs; proved: the function read off the weights "
     "equals the model on all inputs; refuted: an input was found on which they differ; identified: that function is "
     "the target; bound: median of the error bounds from the training sets"
 )
 FLOOR = "floor: with fewer samples no learner can succeed in {share} of its runs"
+PRECISION = (
+    "precision: the interval, made up to twice as wide where runs end before the budget, has to lie within "
+    "{precision} of m*; where it is not reached the budget is spent, and the interval above is not widened"
+)
 ROUND = 16  # letters of the bar of a round
 
 
@@ -41,9 +48,8 @@ def sample_complexity_document(record: Record) -> Document:
         elements += [*_remarks(other), *_versions(other), *_ratios(record, other)]
     if record["beside"] or record["laws"] or record["certified"]:
         elements.append(Gap())
-    elements.append(
-        Lines(f"{record['runs']:,} runs ({record['made']:,} made now, {earlier:,} kept) in {record['seconds']:.1f} s")
-    )
+    runs = counted(record["runs"], "run")
+    elements.append(Lines(f"{runs} ({record['made']:,} new, {earlier:,} reused) in {record['seconds']:.1f} s"))
     return tuple(elements)
 
 
@@ -219,7 +225,7 @@ def _fruitless(record: Record) -> list[Element]:
     runs = sum(cell["trials"] for cell in cells)
     sizes = [cell["samples"] for cell in cells if cell["samples"]]
     tried = f"with up to {max(sizes):,} samples" if sizes else "on fresh samples"
-    return [Lines(f"none of {runs:,} runs succeeded, {tried}")]
+    return [Lines(f"{'the one run did not succeed' if runs == 1 else f'none of {runs:,} runs succeeded'}, {tried}")]
 
 
 def _wanting(record: Record) -> list[Element]:
@@ -227,14 +233,15 @@ def _wanting(record: Record) -> list[Element]:
     if record["schedule"]["kind"] != "adaptive":
         return []
     precision = 100 * record["schedule"]["precision"]
-    return [
-        Lines(
-            f"T = {threshold['context']}: about {threshold['more_runs']:,} more runs for an interval within "
-            f"±{precision:g} %; raise the budget."
-        )
+    wanting = [
+        f"{threshold['more_runs']:,} at T = {threshold['context']}"
         for threshold in record["thresholds"]
         if threshold["more_runs"]
     ]
+    if not wanting:
+        return []
+    words = f"precision not reached; it takes about so many more runs: {', '.join(wanting)}. Raise the budget."
+    return [Lines(words), Lines(PRECISION.format(precision=f"±{precision:g} %"))]
 
 
 def _versions(record: Record) -> list[Element]:
@@ -247,10 +254,10 @@ def _versions(record: Record) -> list[Element]:
 
 
 LAW_COLUMNS = (
-    "support: the law's weight among those listed; the weights add up to 1 and are not probabilities. fit p: the "
-    "probability of points at least as far off if the law is true. leads: how often the law ranks first if the points "
-    "are drawn again within their errors. forecast: the error at the longest contexts when the law is fitted to the "
-    "shorter ones"
+    "support: the law's weight among those listed, by its likelihood and a price for each coefficient (as Akaike "
+    "weights); the weights add up to 1 and are not probabilities. fit p: the probability of points at least as far off "
+    "if the law is true. ranks first: how often the law has the most support if the points are drawn again within "
+    "their errors. forecast: by how much the law, fitted to the shorter contexts, misses m* at the longest"
 )
 
 
@@ -262,7 +269,7 @@ def _laws(record: Record) -> list[Element]:
         Column("law", at_least=15),
         Column("support", "right"),
         Column("fit p", "right"),
-        Column("leads", "right"),
+        Column("ranks first", "right"),
         Column("forecast", "right"),
         Column("coefficients"),
     ]
@@ -272,7 +279,7 @@ def _laws(record: Record) -> list[Element]:
             f"{law['weight']:.2f}",
             f"{law['fit_p']:.2g}" if law["fit_p"] >= 0.001 else "<0.001",
             percent(law["share"], 0),
-            "–" if law["foretold"] is None else f"±{percent(law['foretold'], 0)}",
+            "–" if law["foretold"] is None else f"{percent(law['foretold'], 0)} off",
             ", ".join(f"{name} = {each['value']:.3g}" for name, each in law["coefficients"].items()),
         )
         for law in record["laws"]
@@ -318,7 +325,7 @@ def _interval(low: str | None, high: str | None) -> str:
     """An interval whose ends are written already; one that is open on a side says so."""
     if low is None:
         return "not known" if high is None else f"up to {high}"
-    return f"{low} or more" if high is None else f"{low} to {high}"
+    return f"{low} to ∞" if high is None else f"{low} to {high}"
 
 
 def _decimals(numbers: Sequence[float]) -> int:

@@ -10,6 +10,13 @@ FEW = 5  # names of a long list that are shown
 MEASURES = {"precision": "precision", "recall": "recall", "auc": "AUC", "auc_per_input": "AUC per input"}
 
 
+COLUMNS = (
+    "precision, recall: of the positions ranked first by mean size of attribution, as many as are relevant unless "
+    "another number was asked for. AUC: how often a relevant position ranks above another; AUC per input: the same "
+    "within each input, then averaged"
+)
+
+
 def scores_document(record: Mapping[str, Any]) -> Document:
     """How well the relevant positions were found, from the record of the scores."""
     rows = [
@@ -21,7 +28,7 @@ def scores_document(record: Mapping[str, Any]) -> Document:
     first = record["models"][0]["score"]
     columns = [Column("model"), *(Column(heading, at_least=14) for heading in MEASURES.values())]
     note = f"intervals: 95 %, from {first['resamples']} resamples of the inputs, seed {first['seed']}"
-    return (Grid(columns, rows), Lines(note), *_missing(record))
+    return (Grid(columns, rows), Lines(COLUMNS), Lines(note), *_missing(record))
 
 
 def _missing(record: Mapping[str, Any]) -> Document:

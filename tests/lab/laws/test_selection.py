@@ -60,7 +60,7 @@ def test_a_short_range_is_undecided_and_says_so():
     assert verdict.status == "undecided"
     assert "does not tell log T from √T" in verdict.warnings[0]
     assert "10 to 3000" in verdict.warnings[0]
-    assert str(verdict).startswith("undecided: a + b ln T leads; odds ")
+    assert str(verdict).startswith("undecided: a + b ln T has the most support; its odds over ")
 
 
 def test_small_odds_are_undecided():
@@ -68,7 +68,7 @@ def test_small_odds_are_undecided():
     verdict = compare_laws([threshold(t, 5 + 12 * log(t), spread=0.7) for t in WIDE])
     assert verdict.status == "undecided"
     said = " ".join(verdict.warnings)
-    assert "Not excluded at 6 to 1, the odds that name a law: " in said
+    assert "A law is named at odds of 6 to 1; those of " in said
     assert f"would name it in {100 * verdict.power:.0f} % of sweeps" in said
     assert verdict.power < 0.1
 
@@ -109,7 +109,7 @@ def test_the_constant_is_named():
         verdict = compare_laws([threshold(t, 80.0, spread=0.09 * 1.645) for t in contexts])
         assert verdict.winner.name == "constant"
         assert verdict.status == "named"
-        assert str(verdict).startswith("named: a, up to a rise or fall by a factor of 1.5; odds ")
+        assert str(verdict).startswith("named: a, up to a rise or fall by a factor of 1.5; its odds over ")
         assert verdict.winner.weight > 0.7
 
 
@@ -159,8 +159,8 @@ def test_the_floor_rises_as_its_slope_says():
 def test_the_slope_is_shown_beside_the_floor():
     """For a logarithmic law the slope, its interval and 3/ln 2 are named together."""
     law = compare_laws([threshold(t, 5 + 12 * log(t)) for t in WIDE]).winner
-    assert slope_beside_floor(law, 3).startswith("12 samples per unit of ln T (")
-    assert slope_beside_floor(law, 3).endswith("the floor rises by 3/ln 2 = 4.328")
+    assert slope_beside_floor(law, 3, 0.9).startswith("12 samples per unit of ln T (90 % interval ")
+    assert slope_beside_floor(law, 3, 0.9).endswith("the floor rises by 3/ln 2 = 4.328 per unit")
 
 
 def test_the_record_is_plain():

@@ -92,7 +92,9 @@ def test_coverage_is_stated_where_it_was_measured():
         assert "simulated sweeps" in plain.coverage
     for other in ({"quantile": 0.9}, {"precision": 0.1}, {"confidence": 0.95}, {"budget": 90}, {"batch": 16}):
         assert "simulated sweeps" not in Design(**other).coverage
-        assert "measured for other settings only" in Design(**other).coverage
+        (name, value), usual = next(iter(other.items())), Design()
+        assert f"{getattr(usual, name):g}" in Design(**other).coverage
+        assert f"(here {value:g}) only" in Design(**other).coverage
 
 
 def test_intervals_of_rounds_are_widened():

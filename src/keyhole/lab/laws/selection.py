@@ -204,8 +204,8 @@ def _obstacles(laws: tuple[FittedLaw, ...], decision: Decision, points: Points, 
     if not decision.clear[0]:
         close = [law.formula for law in laws[1:] if law.score - first.score < 2 * log(ODDS)]
         sentences.append(
-            f"Not excluded at {ODDS:g} to 1, the odds that name a law: {', '.join(close)}. Were {first.formula} true "
-            f"as fitted, points like these would name it in {percent(power, 0)} of sweeps."
+            f"A law is named at odds of {ODDS:g} to 1; those of {first.formula} are lower over {', '.join(close)}. "
+            f"Were {first.formula} true as fitted, points like these would name it in {percent(power, 0)} of sweeps."
         )
     return sentences
 

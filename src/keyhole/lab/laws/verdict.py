@@ -94,13 +94,13 @@ class LawVerdict:
 
     def __str__(self) -> str:
         first, second = self.winner, self.runner_up
-        odds = f"odds {self.odds:.2g} to 1 against {second.formula}, the next law"
+        odds = f"its odds over {second.formula}, the next law, are {self.odds:.2g} to 1"
         if self.status == "named":
             flat = f", up to a rise or fall by a factor of {FLAT:g}" if first.law.parameters == 1 else ""
             return f"named: {first.formula}{flat}; {odds}"
         if self.status == "misfit":
             return f"misfit: none of the laws compared explains the points; {first.formula} comes nearest"
-        return f"undecided: {first.formula} leads; {odds}"
+        return f"undecided: {first.formula} has the most support; {odds}"
 
     def record(self) -> dict[str, Any]:
         """Everything as plain values."""
@@ -127,10 +127,10 @@ def best_forecaster(laws: tuple[FittedLaw, ...]) -> FittedLaw | None:
     return min(predicting, key=lambda law: law.held_out_error or 0.0, default=None)
 
 
-def slope_beside_floor(law: FittedLaw, sparsity: int) -> str:
-    """The slope of a logarithmic law of conjunctions beside that of the floor, which no learner can go under."""
+def slope_beside_floor(law: FittedLaw, sparsity: int, confidence: float) -> str:
+    """The slope of a logarithmic law beside that of the floor, which no learner can go under; its interval's level."""
     slope = law.coefficients["b"]
     return (
-        f"{slope.value:.3g} samples per unit of ln T ({slope.low:.3g} to {slope.high:.3g}); "
-        f"the floor rises by {sparsity}/ln 2 = {floor_slope(sparsity):.3f}"
+        f"{slope.value:.3g} samples per unit of ln T ({100 * confidence:g} % interval {slope.low:.3g} to "
+        f"{slope.high:.3g}); the floor rises by {sparsity}/ln 2 = {floor_slope(sparsity):.3f} per unit"
     )

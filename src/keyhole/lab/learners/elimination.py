@@ -47,8 +47,8 @@ class Elimination:
         """What it takes the labels for."""
         literals = "some bits and negated bits" if self.signed else "some bits, none negated"
         return (
-            f"{self.name} assumes that labels are the AND of {literals}, without noise; one wrong label 1 strikes out "
-            "literals for good"
+            f"{self.name} assumes that labels are the AND of {literals}, without noise; one input wrongly labelled 1 "
+            "removes literals for good"
         )
 
     def record(self) -> dict[str, Any]:

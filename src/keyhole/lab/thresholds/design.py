@@ -30,8 +30,10 @@ LOOK = 3  # runs at a size, at least, before its success rate counts as low or h
 FAINT = 1e-3  # curves a thousand times less likely than the best do not influence where to run
 FAR = 10_000  # runs beyond which a forecast only means "many"
 BOOTSTRAP_SEED = 0
-WIDER = "intervals are wider than the runs alone would make them, since rounds end when they look precise"
-COVERAGE = "of 240 simulated sweeps 234 cover m*, and 89 of the 90 that end first"  # as `bench/coverage.py` prints
+WIDER = "where runs end before the budget, since the interval looks precise, it is made up to twice as wide"
+COVERAGE = (  # as `bench/coverage.py` prints
+    "in 240 simulated sweeps 234 intervals cover m*, and 89 of the 90 with the fewest runs"
+)
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,16 @@ class Design:
         """
         if replace(self, start=START, largest=LARGEST) == Design():
             return f"{WIDER}; {COVERAGE} (python bench/coverage.py)"
-        return (
-            f"{WIDER}; how often they cover was measured for other settings only: a quantile of 0.5, a precision of "
-            "0.2, a confidence of 0.9 and 400 runs at most (python bench/coverage.py)"
-        )
+        names = {
+            "quantile": "a quantile of {:g} (here {:g})",
+            "precision": "a precision of {:g} (here {:g})",
+            "confidence": "a confidence of {:g} (here {:g})",
+            "budget": "at most {:,} runs at a context (here {:,})",
+            "batch": "rounds of {:,} runs (here {:,})",
+        }
+        pairs = {words: (getattr(Design(), name), getattr(self, name)) for name, words in names.items()}
+        other = ", ".join(words.format(*pair) for words, pair in pairs.items() if pair[0] != pair[1])
+        return f"{WIDER}; how often intervals cover m* was measured with {other} only (python bench/coverage.py)"
 
     def next_round(self, counts: Counts) -> dict[int, int]:
         """Which sizes to run next and with how many new seeds each; empty when no more runs are needed.

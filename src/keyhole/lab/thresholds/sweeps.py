@@ -171,8 +171,9 @@ def sweep(
             if finished and watch is not ignore:
                 state = SweepState(tuple(track.standing() for track in tracks), dispatch.made, workers)
                 spent = f"{timedelta(seconds=round(time.perf_counter() - began))}"
-                words = f" (T = {', '.join(map(str, ended))} finished after {spent})" if ended else ""
-                words = f"runs of {plan.task.name} by {plan.learner.name}{words}"
+                words = f"T = {', '.join(map(str, ended))} finished after {spent}; all " if ended else ""
+                forecast = ", the total being a forecast" if isinstance(plan.schedule, Adaptive) else ""
+                words = f"{words}runs of {plan.task.name} by {plan.learner.name}{forecast}"
                 watch(state.progress(words, milestone=bool(ended)))
         made = dispatch.made
     rows = tuple(row for track in tracks for row in track.ordered())

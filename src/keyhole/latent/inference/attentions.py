@@ -142,7 +142,7 @@ class TokenAttention(Attention):
         return coordinates * averaged.gap, coordinates * averaged.error
 
 
-MEAN = "equal keys: the mean of the tokens"
+MEAN = "equal keys, so the mean of the tokens"
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ class SinkAttention(TokenAttention):
     @property
     def words(self) -> str:
         """The logit of the sink."""
-        return f"a sink of logit log λ, λ = {self.ridge}"
+        return f"one more key, the sink, of logit log λ and value the prior mean; λ = {self.ridge}"
 
     @property
     def chosen(self) -> Chosen:

@@ -56,7 +56,8 @@ def predict_pooled(chosen: Chosen, pooling: Pooling, tokens: int) -> Prediction:
         if pooling.linear:
             words = (
                 "the mean of the tokens ignores the prior; its distance from the posterior mean is "
-                "(λ/(T + λ))²(t² + s²/T), like 1/T² (s²: variance of a token given z; t²: of its mean; λ = s²/t²)"
+                "(λ/(T + λ))²(t² + s²/T), like 1/T² (s²: variance of a token given z; t²: variance over z of its mean; "
+                "λ = s²/t²)"
             )
         return Prediction(words, gap_rate=-2.0 if pooling.linear else -1.0, error_rate=-1.0)
     if is_constant(ridge, pooling.ridge):
