@@ -144,6 +144,7 @@ def test_atoms_are_judged_on_reactions_that_were_not_known(monkeypatch, unseen, 
     monkeypatch.setattr(atom_mapping, "shares", shares)
     outcome = atom_mapping.measure("quick", 0)
     assert outcome.verdict == verdict
+    assert outcome.measurement.startswith("It is the best head" if verdict == "holds" else "It is not the best head")
     assert "93 atoms of 8 products" in outcome.measurement
     assert "141 atoms of 16 products" in outcome.measurement
 

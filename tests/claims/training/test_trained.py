@@ -255,6 +255,15 @@ def test_parity_from_a_fixed_set(algebra, few, many, verdict):
     assert outcome.numbers["longest delay"] == 800
 
 
+def test_what_is_memorised_is_drawn_at_its_size():
+    """The figure of the claim about 40 samples has runs of 40 samples, and not those of another size."""
+    sets = fixed_sets(60, 0, 6)
+    figure = grokking.conclude_memorised(sets).figures[0]
+    assert figure.title.endswith(f"m = {min(grokking.SIZES)}")
+    steps = {reading["step"] for result in sets["network"][min(grokking.SIZES)] for reading in result.readings}
+    assert {row["step"] for row in figure.rows} <= steps
+
+
 @pytest.mark.parametrize(
     ("won", "lost", "verdict"),
     [
