@@ -47,6 +47,9 @@ def test_what_was_written_holds(case, tmp_path):
     names = [look.name for look in keyhole.check(path).inspections]
     claims = ["construction", "proof", "norms", "formats", "description", "dense matrices"]
     assert names == ["whole file", "digests", "tables", *claims]
+    arrays, dense = len(read_model(path).tensors), len(dense_matrices(compiled.plan))
+    said = keyhole.check(path).inspections[0].says
+    assert said == f"it is complete, with {arrays} arrays, {dense} of them dense matrices"
     again = load_plan(read_model(path))
     for name, array in tables(compiled.plan).items():
         assert np.array_equal(array, tables(again)[name])

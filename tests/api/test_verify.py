@@ -125,6 +125,12 @@ def test_a_compiled_model_is_verified_without_its_proof(tmp_path):
     right = keyhole.verify(path, function, **quick(tmp_path, time_limit=5.0))
     wrong = keyhole.verify(path, "x0", **quick(tmp_path, time_limit=5.0))
     assert (right.rows[0].status, wrong.rows[0].status) == ("PROVED", "COUNTEREXAMPLE")
+    row, said = wrong.rows[0], " ".join(str(wrong).split())
+    should = "true" if row.wanted else "false"
+    assert f"the answer should be {should}, and the output of the model is {row.output:.4g}." in said
+    assert (row.output > 0) != row.wanted
+    assert "WRONG INPUT: a word on which the model answers wrongly was found" in said
+    assert "WRONG INPUT" not in str(right)
 
 
 def test_a_second_call_reads_the_first_one(tmp_path, monkeypatch):

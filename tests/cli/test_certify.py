@@ -129,6 +129,11 @@ def test_out(folder, tmp_path, name, opening):
     ("words", "sentence"),
     [
         (("none.safetensors",), "is no file, and no name of a run"),
+        (
+            ("123456", "--store", "nothing"),
+            "'123456' is no file here, and was looked for as the name of a run. There are",
+        ),
+        (("123456", "--store", "nothing"), "`keyhole learn` makes some, or name another --store."),
         (("weights.pt",), "is a pickle, which runs code when it is read"),
         (("mamba.safetensors",), "names the architecture 'S6', which is not known"),
         (("good.safetensors", "--data", "long.npz"), "The data have 41 positions, and the model reads 40"),

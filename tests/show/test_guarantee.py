@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+import keyhole
 from keyhole.api.bound import bound
 from keyhole.bounds import pair_construction
 from keyhole.show.guarantee import bound_document, bound_html, explained_document
@@ -53,6 +54,17 @@ def test_the_answer_in_full(record):
         "information floor: with fewer samples every learner names the positions of some target wrongly: 17.3",
         "",
     ]
+
+
+def test_a_bound_says_of_which_models_it_holds():
+    """Norms known before the data bound every model with no larger ones; measured norms are said to be measured."""
+    profile = pair_construction("and", 100, 3)
+    known, measured = (" ".join(str(bound(profile, 1e5, measured=each)).split()) for each in (False, True))
+    assert "A bound holds for all models at once whose norms are no larger than those given" in known
+    assert "A bound holds" not in measured
+    assert "norms measured after training" in measured
+    compiled = keyhole.compile("x3 & x17", 64)
+    assert "no larger than those of compiled x3 & x17 gap" in " ".join(str(bound(compiled, 1e5)).split())
 
 
 def test_growth_stands_in_columns(record):

@@ -39,7 +39,7 @@ NOTE = (
     "loss: log loss on the training set, in nats. right in training, right on fresh: the share of correct answers on "
     "the training set and on fresh inputs. attention: the share that the head with the most gives to the relevant "
     "positions, on the fresh inputs. Training stops before the last step once all training inputs are right and the "
-    "loss is at most the setting `tolerance` (0.01 unless set)."
+    "loss is at most the setting `tolerance` (0.01 by default)."
 )
 
 

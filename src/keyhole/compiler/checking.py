@@ -99,8 +99,10 @@ def inspect(stored: StoredModel) -> list[Inspection]:
     """Everything a file claims, looked at in the order in which later claims rest on earlier ones."""
     if stored.damage is not None:
         return [Inspection("whole file", holds=False, says=stored.damage)]
+    dense = sum(name.startswith("dense.") for name in stored.tensors)
+    arrays = f"{len(stored.tensors)} arrays, {dense} of them dense matrices"
     inspections = [
-        Inspection("whole file", holds=True, says=f"it is complete, with {len(stored.tensors)} arrays"),
+        Inspection("whole file", holds=True, says=f"it is complete, with {arrays}"),
         *_digests(stored),
     ]
     try:

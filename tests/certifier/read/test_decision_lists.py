@@ -234,6 +234,9 @@ def test_describe_and_certify_show_it(tmp_path):
     assert described.record()["lists"][0]["cuts"][0]["average"] == 0.5
     assert described.context == 64
     assert "look at x17: if it is 1, output -1" in str(certified)
+    assert "62 lines, one per other position: if 0, output " in " ".join(str(described).split())
+    assert "If each order of the 129 lines is cut after 1, 8, 64 lines" in " ".join(str(described).split())
+    assert "([CLS], which always applies)" in " ".join(str(described).split())
     assert len(certified.record()["lists"][0]["rings"]) == 4
     assert {row["pair"] for row in certified.lists_figure().rows} >= {"x3=0", "x17=1", "rest"}
     assert keyhole.certify(path).record()["lists"] is None

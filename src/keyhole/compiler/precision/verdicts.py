@@ -21,7 +21,7 @@ ORDER = "a running sum in the order of positions, [CLS] last"
 ASSUMED = (
     "the formats are proved for one way to run the model: the largest score subtracted first, exp within 1 unit in the "
     "last place, sums in the order of positions, nothing flushed to zero. An exported torch or TransformerLens module "
-    "computes in another order, and nothing is proved of it in any format"
+    "computes in another way, and nothing is proved of it in any format"
 )
 FORMATS: Mapping[str, tuple[NumberFormat, NumberFormat]] = {  # storage, accumulation
     "float64": (FLOAT64, FLOAT64),
