@@ -142,22 +142,27 @@ class Trained(Result):
     def before_and_after(self) -> Figure:
         """The attention of the head that looks most at relevant positions, before the first step and after the last."""
         best, relevant = self.best_head, set(self.positions)
+        before: list[Row] = [
+            {"position": place, "share": share, "when": "before training"}
+            for place, share in enumerate(self.start[best])
+        ]
         rows: list[Row] = []
-        for place, share in enumerate(self.start[best]):
-            rows.append({"position": place, "share": share, "none": 0.0, "when": "before training"})
         for place, share in enumerate(self.frames[-1].attention[best]):
-            which = "relevant position" if place in relevant else "any other position"
-            rows.append({"position": place, "share": share, "none": 0.0, "when": f"after training, {which}"})
+            kind = "relevant position" if place in relevant else "any other position"
+            rows.append({"position": place, "share": share, "none": 0.0, "when": f"after training, {kind}"})
+        across, up = Axis("position", "position"), Axis("share", "share of the attention")
+        which = Axis("when", "", "category")
         return Figure(
             title="Where a head looks, before and after training",
             subtitle=f"head {best + 1} of a network that {self.summary}; mean over {PROBED} inputs",
             kind="points",
             rows=tuple(rows),
-            x=Axis("position", "position"),
-            y=Axis("share", "share of the attention"),
-            colour=Axis("when", "", "category"),
+            x=across,
+            y=up,
+            colour=which,
             low="none",
             high="share",
+            over=(Figure("before training", "curves", tuple(before), across, up, which),),
         )
 
 
