@@ -66,8 +66,8 @@ def test_own_latent_model():
     """Gamma–Poisson, which the library does not know: a table for each attention, and the sink is exact."""
     words = [sys.executable, str(EXAMPLES / "own_latent_model.py")]
     run = subprocess.run(words, capture_output=True, text=True, check=True)
-    softmax, sink = run.stdout.split("sink (one more key, the sink, of logit log λ")
-    assert "GammaPoisson: 256 repeats" in softmax
+    softmax, sink = run.stdout.split("sink (one more key, the sink, of logit log λ and value the prior mean; λ = 0.5)")
+    assert "GammaPoisson: 256 draws of a latent and its tokens (repeats)" in softmax
     assert "0 up to rounding" not in softmax
     assert sink.count("0 up to rounding") == 4
     assert "The sink is the posterior mean" in sink
@@ -114,7 +114,7 @@ def test_the_own_latent_model_moved_inside_is_found_by_name(tmp_path):
     inside.write_text(text + '\n\nregister_model("gamma", GammaPoisson)\n', "utf8")
     words = [sys.executable, "-m", "keyhole", "infer", "gamma", "--size", "8,16", "--repeats", "4"]
     run = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path, env={"PYTHONPATH": "."})
-    assert "gamma: 4 repeats" in run.stdout
+    assert "gamma: 4 draws of a latent and its tokens (repeats)" in run.stdout
     assert run.stdout.count("0 up to rounding") == 2
 
 

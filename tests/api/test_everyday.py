@@ -26,7 +26,7 @@ def test_two_learners_are_compared_by_the_ratio_of_their_samples(compared):
     assert (row["context"], row["ratio"]) == (20, mine.m / theirs.m)
     assert (row["low"], row["high"]) == (mine.low / theirs.high, mine.high / theirs.low)
     shown = " ".join(str(compared).split())
-    assert "m* of elimination / m* of consistent:and" in shown
+    assert "m* of elimination over m* of consistent:and" in shown
     assert "at least 80 % interval" in shown
 
 

@@ -35,14 +35,19 @@ def test_every_reading_is_a_frame(watched):
 
 @pytest.mark.slow
 def test_attention_before_and_after(watched):
-    """Before the first step attention is near uniform, as the start draws it; the figure has every position twice."""
+    """Before the first step attention is near uniform, as the start draws it; the figure has every position twice.
+
+    What was before is a line, so that it hides nothing of what is after.
+    """
     answer = watched[0]
     start = np.array(answer.start)
     assert start.shape == (2, 6)
     assert np.abs(start - 1 / 7).max() < 0.05
     figure = answer.before_and_after()
+    rows = [row for layer in (figure, *figure.over) for row in layer.rows]
+    assert [layer.kind for layer in (figure, *figure.over)] == ["points", "curves"]
     best = answer.best_head
-    drawn = {(row["position"], row["when"].split(",")[0]): row["share"] for row in figure.rows}
+    drawn = {(row["position"], row["when"].split(",")[0]): row["share"] for row in rows}
     assert len(drawn) == 12
     for place in range(6):
         assert drawn[place, "before training"] == answer.start[best][place]

@@ -261,7 +261,7 @@ def test_a_model_of_the_command_line_is_drawn(visitor, lab, width):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_claims_are_cards(visitor, lab, width):
-    """Every claim is a card with its kind; what was not measured is not counted as looked at."""
+    """Every claim is a card with its kind; what was not measured or not finished is not counted as looked at."""
     found = {
         "verdict": "holds",
         "measurement": "<b>seen</b>",
@@ -271,7 +271,9 @@ def test_claims_are_cards(visitor, lab, width):
         "numbers": {},
     }
     absent = {**found, "verdict": "not measured here"}
-    told = [{"claim": {"id": name}, "outcome": one} for name, one in (("floor", found), ("joined", absent))]
+    unfinished = {**found, "verdict": "not finished"}
+    outcomes = (("floor", found), ("joined", absent), ("registered-growth", unfinished))
+    told = [{"claim": {"id": name}, "outcome": one} for name, one in outcomes]
     (lab[0] / "report").mkdir(exist_ok=True)
     (lab[0] / "report" / "findings.json").write_text(json.dumps({"findings": told}))
     with visited(visitor, lab[1], "claims", width) as page:

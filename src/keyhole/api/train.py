@@ -39,7 +39,7 @@ NOTE = (
     "loss: log loss on the training set, in nats. right in training, right on fresh: the share of correct answers on "
     "the training set and on fresh inputs. attention: the share that the head with the most gives to the relevant "
     "positions, on the fresh inputs. Training stops before the last step once all training inputs are right and the "
-    "loss is at most the setting `tolerance` (0.01 unless set)."
+    "loss is at most the setting `tolerance` (0.01 by default)."
 )
 
 
@@ -142,22 +142,27 @@ class Trained(Result):
     def before_and_after(self) -> Figure:
         """The attention of the head that looks most at relevant positions, before the first step and after the last."""
         best, relevant = self.best_head, set(self.positions)
+        before: list[Row] = [
+            {"position": place, "share": share, "when": "before training"}
+            for place, share in enumerate(self.start[best])
+        ]
         rows: list[Row] = []
-        for place, share in enumerate(self.start[best]):
-            rows.append({"position": place, "share": share, "none": 0.0, "when": "before training"})
         for place, share in enumerate(self.frames[-1].attention[best]):
-            which = "relevant position" if place in relevant else "any other position"
-            rows.append({"position": place, "share": share, "none": 0.0, "when": f"after training, {which}"})
+            kind = "relevant position" if place in relevant else "any other position"
+            rows.append({"position": place, "share": share, "none": 0.0, "when": f"after training, {kind}"})
+        across, up = Axis("position", "position"), Axis("share", "share of the attention")
+        which = Axis("when", "", "category")
         return Figure(
             title="Where a head looks, before and after training",
             subtitle=f"head {best + 1} of a network that {self.summary}; mean over {PROBED} inputs",
             kind="points",
             rows=tuple(rows),
-            x=Axis("position", "position"),
-            y=Axis("share", "share of the attention"),
-            colour=Axis("when", "", "category"),
+            x=across,
+            y=up,
+            colour=which,
             low="none",
             high="share",
+            over=(Figure("before training", "curves", tuple(before), across, up, which),),
         )
 
 

@@ -234,13 +234,13 @@ def _wanting(record: Record) -> list[Element]:
         return []
     precision = 100 * record["schedule"]["precision"]
     wanting = [
-        f"{threshold['more_runs']:,} at T = {threshold['context']}"
+        f"{threshold['more_runs']:,} more runs at T = {threshold['context']}"
         for threshold in record["thresholds"]
         if threshold["more_runs"]
     ]
     if not wanting:
         return []
-    words = f"precision not reached; it takes about so many more runs: {', '.join(wanting)}. Raise the budget."
+    words = f"precision not reached; raise the budget: about {', '.join(wanting)}"
     return [Lines(words), Lines(PRECISION.format(precision=f"±{precision:g} %"))]
 
 

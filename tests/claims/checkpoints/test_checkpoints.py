@@ -44,7 +44,7 @@ def test_what_is_absent_is_not_kept(bare, tmp_path):  # noqa: ARG001  (a machine
     assert not list(tmp_path.glob("findings/*"))
     assert found.summary.startswith("1 claims: 1 not measured here")
     page = (tmp_path / "index.html").read_text("utf8")
-    assert "1 could not be measured on this machine, and counts neither way." in " ".join(page.split())
+    assert "1 was not run: the models or data that it needs are not on this machine." in " ".join(page.split())
     assert "git clone" in page
     assert '"not measured here"' in found.to_json()
     assert "not measured here" in str(found)
@@ -144,6 +144,7 @@ def test_atoms_are_judged_on_reactions_that_were_not_known(monkeypatch, unseen, 
     monkeypatch.setattr(atom_mapping, "shares", shares)
     outcome = atom_mapping.measure("quick", 0)
     assert outcome.verdict == verdict
+    assert outcome.measurement.startswith("It is the best head" if verdict == "holds" else "It is not the best head")
     assert "93 atoms of 8 products" in outcome.measurement
     assert "141 atoms of 16 products" in outcome.measurement
 

@@ -72,7 +72,21 @@ def test_conjunctions_tell_their_power():
     outcome = conjunctions.conclude((grown(lambda T: -22.6 + 22 * np.log(T), 0.2),), "uniform")
     assert outcome.numbers["holds, were m* = a + b ln T as fitted"] > 0.9
     assert outcome.numbers["fails, were m* = a T^0.7"] > 0.5
-    assert "Power by simulation." in outcome.measurement
+    assert (
+        "Power by simulation: had the truth been m* = a + b ln T as fitted, this test would say “holds” in"
+        in outcome.measurement
+    )
+
+
+@pytest.mark.parametrize(("error", "side"), [(0.02, ", below ½."), (0.3, ", below ½ or above, left open.")])
+def test_conjunctions_say_what_each_setting_leaves_open(error, side):
+    """The side of ½ is said of the setting that is judged and of the other; that an offset lowers p is said, too."""
+    judged, other = grown(lambda T: -22.6 + 22 * np.log(T), 0.02), grown(lambda T: 20 * T**0.45, error)
+    outcome = conjunctions.conclude((judged, other), "uniform")
+    first = outcome.measurement.splitlines()[0]
+    assert outcome.verdict == "holds"
+    assert side in first
+    assert "does not exclude a + b √T" in first
 
 
 def test_conjunctions_are_drawn_with_floor_laws_and_bound():
@@ -239,6 +253,15 @@ def test_parity_from_a_fixed_set(algebra, few, many, verdict):
     outcome = grokking.conclude_success(fixed_sets(algebra, few, many))
     assert outcome.verdict == verdict
     assert outcome.numbers["longest delay"] == 800
+
+
+def test_what_is_memorised_is_drawn_at_its_size():
+    """The figure of the claim about 40 samples has runs of 40 samples, and not those of another size."""
+    sets = fixed_sets(60, 0, 6)
+    figure = grokking.conclude_memorised(sets).figures[0]
+    assert figure.title.endswith(f"m = {min(grokking.SIZES)}")
+    steps = {reading["step"] for result in sets["network"][min(grokking.SIZES)] for reading in result.readings}
+    assert {row["step"] for row in figure.rows} <= steps
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,9 @@ def _measured() -> Outcome:
     by_layer = ", ".join(f"{share:.1%}" for share in right["argmax"][:, NAMED[1]])
     return Outcome(
         conclude(best, not best),
-        f"{package.package} {package.version}, layers and heads from 1. Judged, {unseen_atoms} atoms of {len(REACTIONS) - KNOWN} products that were not known: argmax: 11-6 {unseen['argmax'][NAMED]:.1%}, rank {rank} of 96, largest {unseen['argmax'].max():.1%}. All, {atoms} atoms of {len(REACTIONS)} products: {lines}. All layers share one set of weights; head 6 by layer: {by_layer}.",
+        f"{'It is' if best else 'It is not'} the best head: head 6 of layer 11, which the package reads, names the right origin of "
+        f"{unseen['argmax'][NAMED]:.1%} of the atoms judged, and is number {rank} of 96 by that; the best names {unseen['argmax'].max():.1%}.\n"
+        f"{package.package} {package.version}, layers and heads from 1. Judged, {unseen_atoms} atoms of {len(REACTIONS) - KNOWN} products that were not known: argmax: 11-6 {unseen['argmax'][NAMED]:.1%}, rank {rank} of 96, largest {unseen['argmax'].max():.1%}.\nAll, {atoms} atoms of {len(REACTIONS)} products: {lines}.\nAll layers share one set of weights; head 6 by layer: {by_layer}.",
         {
             **{f"11-6, {way}": float(table[NAMED]) for way, table in right.items()},
             **{f"largest, {way}": float(table.max()) for way, table in right.items()},

@@ -31,18 +31,20 @@ def _language(seed: int) -> Outcome:
     share = Counted(answer.use, ("sparse", "local", "sink"), seed)
     random, shuffled = (share.of(answer.controls[name]) for name in ("random", "shuffled"))
     package = PACKAGED["minilm"]
-    sinks = answer.record()["counts"]["trained"]["sink"]
+    counts = answer.record()["counts"]["trained"]
     return Outcome(
         conclude(
             share.low >= 0.5 and random == 0 and shuffled < share.low,
             share.high < 0.5 or random > 0 or shuffled >= share.high,
         ),
-        f"{package.package} {package.version}: {told(answer)}. Sparse, local or sinks are {share} of 72; of the controls {random:.0%} (random), {shuffled:.0%} (shuffled).",
+        f"{counts['sparse']} of 72 heads are sparse, {counts['local']} local and {counts['sink']} sinks: together {share}, or {share.value:.0%} (95 % interval {share.interval}). "
+        + ("None is sparse, so that this hardly supports attention that is sparse. " if not counts["sparse"] else "")
+        + f"Of the controls {random:.0%} (random) and {shuffled:.0%} (shuffled) are any of these.\n{package.package} {package.version}: {told(answer)}.",
         {"selective": share.value, "random": random, "shuffled": shuffled, **counted(answer)},
         f"{share.interval} over {RESAMPLES} resamples of the sentences",
         (_drawn(answer),),
         caveats=(
-            f"{sinks} of these heads are sinks, which are sparse in a trivial sense only: they look at a token that the tokenizer adds.",
+            f"{counts['sink']} of these heads are sinks, which are sparse in a trivial sense only: they look at a token that the tokenizer adds.",
             RULE,
             ONE_MODEL,
             "BERT-base, whose maps the motivation shows, was not tested; a folder with its weights can be asked in the same way.",

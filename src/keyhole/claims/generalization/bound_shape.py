@@ -28,7 +28,7 @@ def measure(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (nothing is dr
     return Outcome(
         verdict="holds" if holds else "fails here",
         measurement=(
-            f"Capacity ratio d = 10⁶ over d = 8: {wide:.3f}. R_m/√ln(2T+2) varies by {steady:.0e}. Each layer multiplies the "
+            f"From d = 8 to d = 10⁶, at the same norms, the capacity grows {wide:.3f} times. R_m/√ln(2T+2) varies by {steady:.0e}. Each layer multiplies the "
             f"capacity by {min(factors):.3g} to {max(factors):.3g}. Φ(2) = {prices[2.0]:.4g}, Φ(4) = {prices[4.0]:.4g}."
         ),
         numbers={

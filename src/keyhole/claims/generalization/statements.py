@@ -103,7 +103,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         Claim(
             id="bound-shape",
-            title="Free of the dimension, √log T at fixed norms, exponential in depth and in the spread of scores",
+            title="Hardly growing with the dimension, √log T at fixed norms, exponential in depth and in the spread of scores",
             statement=(
                 "At fixed norms the capacity does not move when the embedding dimension grows, beyond the log of a width; Theorem T "
                 "is exactly √log(2T+2); each further layer multiplies the capacity; content-dependent scores cost up to e^R."

@@ -41,7 +41,8 @@ def measure(scale: Scale, seed: int) -> Outcome:
     as_predicted = high <= 1 and low >= 0.5 and richest <= 1 + SLACK
     return Outcome(
         verdict="holds" if as_predicted else "fails here",
-        measurement=f"Measured over bound between {at_least(low, places=3)} and {at_most(high, places=3)}; {first['complexity']:.3f} at T = 10, m = 20. "
+        measurement=f"The complexity measured is {at_least(low, places=3)} to {at_most(high, places=3)} times its bound, by the smallest upper and the largest lower end. "
+        f"At T = 10, m = 20 the complexity itself is {first['complexity']:.3f}. "
         f"None of {HEADS * draws * len(CASES):,} random heads correlates more than the best function; the largest ratio is {richest:.3f}.",
         numbers={
             "measured at T = 10, m = 20": first["complexity"],

@@ -113,8 +113,8 @@ def measure(scale: Scale, seed: int) -> Outcome:
     return Outcome(
         verdict="holds" if holds else "fails here",
         measurement=(
-            f"Size at nominal 5 % ({RUNS} data sets, limit {limit}): {', '.join(f'{name} {rate.rejections}' for name, rate in sizes.items())}. "
-            f"Power against the chain {', '.join(f'{stay}: {rate.value:.2f}' for stay, rate in chains.items())}; "
+            f"Rejections at nominal 5 % of {RUNS} data sets each, of which up to {limit} are within chance: {', '.join(f'{name} {rate.rejections}' for name, rate in sizes.items())}.\n"
+            f"Power, the share rejected: against the chain {', '.join(f'{stay}: {rate.value:.2f}' for stay, rate in chains.items())}; "
             f"against urns {', '.join(f'{copies} copies: {rate.value:.2f}' for copies, rate in urns.items())}; "
             f"against {', '.join(f'{name}: {rate.value:.2f}' for name, rate in contrasts.items())} ({runs} data sets of each chain, {urn_runs} of the others)."
         ),

@@ -31,7 +31,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         Claim(
             id="exchangeability-tests",
-            title="Tests of exchangeability keep their level and see the contrasts",
+            title="Tests of exchangeability keep their level and see the strong contrasts",
             statement=(
                 "Reordering tokens within sequences gives a test of exchangeability that is exact for every exchangeable law. No latent "
                 "variable lets tokens of two kinds divide evenly too often, nor T of V letters be all different too often; splitting the sample and counting such "

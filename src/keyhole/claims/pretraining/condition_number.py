@@ -159,10 +159,10 @@ def conclude(look: Look) -> Outcome:
     return Outcome(
         verdict=verdict,
         measurement=(
-            f"Injected error: slope of the downstream excess in κ_T {injected:.3f} for κ_T from {min(look.injected):.3g} to {max(look.injected):.3g}. "
+            f"Injected error: slope of the downstream excess in κ_T {injected:.3f} for κ_T from {min(look.injected):.3g} to {max(look.injected):.3g}.\n"
             f"Real pretraining at one Bayes risk, κ_T = {', '.join(f'{kappa:.3g}' for kappa in look.exact_head)}: excess of the theorem's head {', '.join(f'{mean:.4f}' for mean in means['exact'])}, "
             f"of a head fitted to {LABELS} labels {', '.join(f'{mean:.4f}' for mean in means['fitted'])} (slopes {real:.2f} and {fitted:.2f}); from scratch {look.scratch:.4f}, on the exact posterior "
-            f"{look.oracle:.5f}, knowing nothing {look.blind:.4f}. κ_T²ε² was passed {broken} times in {len(pairs)}; its median is {slack:.2g} times the excess. "
+            f"{look.oracle:.5f}, knowing nothing {look.blind:.4f}.\nκ_T²ε² was passed {broken} times in {len(pairs)}; its median is {slack:.2g} times the excess.\n"
             f"Equal means: squared error leaves {look.squared_excess:.5f} of {look.pair_variance:.5f}, log loss {learned.value:.5f}."
         ),
         numbers={

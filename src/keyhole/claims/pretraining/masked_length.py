@@ -99,11 +99,11 @@ def conclude(cells: Sequence[Cell], by_size: Mapping[int, Sequence[float]]) -> O
     return Outcome(
         verdict=verdict,
         measurement=(
-            f"n × excess KL at n = {N}, trained (maximum likelihood): "
+            f"n × excess KL at n = {N}, trained (in brackets: maximum likelihood, on other data): "
             + ", ".join(
                 f"T = {cell.length} {np.mean(cell.trained):.2f} ({np.mean(cell.likeliest):.2f})" for cell in cells
             )
-            + f". Slope in log T at rank 7: {growth:.3f}; in log n at T = {MIDDLE}, n = {SIZES[0]} to {SIZES[-1]}: {in_n:.3f}. Limits rank/2: {', '.join(f'{cell.rank / 2:g}' for cell in cells)}; "
+            + f".\nSlope in log T at rank 7: {growth:.3f}; in log n at T = {MIDDLE}, n = {SIZES[0]} to {SIZES[-1]}: {in_n:.3f}. Limits rank/2: {', '.join(f'{cell.rank / 2:g}' for cell in cells)}; "
             f"n is below 10/(least Fisher eigenvalue) at T = {', '.join(map(str, small)) or 'none'}, where they need not be reached. {sentence}"
         ),
         numbers={

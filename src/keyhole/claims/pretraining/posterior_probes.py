@@ -83,6 +83,9 @@ def conclude(runs: Sequence[Mapping[str, float]]) -> Outcome:
     return Outcome(
         verdict="holds" if holds else "fails here" if fails else "undecided at this scale",
         measurement=(
+            f"In the last layer a linear probe loses {np.mean([run[f'trained_probe{last}'] for run in runs]):.4f} nats once trained and "
+            f"{np.mean(untrained):.4f} before, of {np.mean([run['trained_ignorant'] for run in runs]):.4f} that knowing nothing loses: the untrained "
+            f"encoder gives {1 - np.mean([run[f'untrained_probe{last}'] / run['untrained_ignorant'] for run in runs]):.1%} of it already.\n"
             f"Held-out KL(exact posterior ‖ linear probe) in nats, mean of {len(runs)} runs: {spelled}. Knowing nothing loses "
             f"{np.mean([run['trained_ignorant'] for run in runs]):.4f}; shuffled targets at least {control:.2f} times that."
         ),

@@ -86,13 +86,13 @@ def conclude(found: Sequence[Parts], early: Sequence[float]) -> Outcome:
     return Outcome(
         verdict=verdict,
         measurement=(
-            "; ".join(
+            ".\n".join(
                 f"room for {part.values}: approximation {part.approximation:.5f}, generalization "
                 f"{', '.join(f'{np.mean(part.generalization[n]):.5f}' for n in SIZES)} (slope {slopes[part.values]:.2f}), "
                 f"optimisation at most {left[part.values]:.2g} of that"
                 for part in found
             )
-            + f". Stopped after {FEW} steps, optimisation {stopped.value:.5f} ({stopped.low:.5f} to {stopped.high:.5f})."
+            + f".\nStopped after {FEW} steps, optimisation {stopped.value:.5f} ({stopped.low:.5f} to {stopped.high:.5f})."
         ),
         numbers={
             **{f"approximation, room for {part.values}": part.approximation for part in found},

@@ -99,7 +99,12 @@ def conclude(found: Mapping[str, Recovery]) -> Outcome:
     ]
     return Outcome(
         verdict="holds" if all(good.values()) else "fails here",
-        measurement=". ".join(parts) + ".",
+        measurement="\n".join(
+            [
+                "Each parameter: its exact value, the trained one, and how its error falls.",
+                *(f"{part}." for part in parts),
+            ]
+        ),
         numbers={
             **{f"slope, {name}": recovery.slope.value for name, recovery in found.items()},
             **{f"mean error, {name}": recovery.bias.value for name, recovery in found.items()},

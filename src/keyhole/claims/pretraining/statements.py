@@ -7,7 +7,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         Claim(
             id="supervised-length",
-            title="Supervised learning with tied weights is free of the input size; a weight for each place is not",
+            title="With tied weights the excess risk of supervised learning does not grow with the input; with a weight for each place it does",
             statement=(
                 "In a Gaussian location, least squares on the mean of the tokens has the expected excess risk v_T d/(n − d − 1), where v_T is the Bayes risk, which falls with T. "
                 "Least squares with a weight for each place has v_T Td/(n − Td − 1), which grows. Both classes hold the Bayes predictor."
@@ -88,7 +88,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         Claim(
             id="condition-number",
-            title="A condition number decides what masked pretraining is worth downstream",
+            title="Our version of the condition number decides what masked pretraining is worth downstream",
             statement=(
                 "If pretraining predicts a target of mean Aπ(X) with squared error ε², a linear head solves the downstream task Tπ(X) up to κ_T² ε², κ_T = ‖TU(AU)⁺‖ with U the vectors of sum 0. "
                 "Where A does not tell latent values apart, as squared error does not for two laws of equal mean, κ_T is infinite and nothing is learned, while log loss learns everything."
@@ -127,7 +127,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         Claim(
             id="posterior-probes",
-            title="The exact posterior can be read out of the trained encoder, and less of it out of the untrained one",
+            title="The exact posterior can be read out of the last layer of the trained encoder, and somewhat less of it out of the untrained one",
             statement=(
                 "The latent posterior is the sufficient and minimal representation. A linear probe of the encoder's state at [CLS] comes near the exact posterior on held-out sequences of mixed lengths after training. "
                 "The untrained network passes on the tokens' mean and little of their number, so that it holds less; a probe fitted to shuffled targets holds nothing."

@@ -92,7 +92,7 @@ def conclude(cells: Sequence[Cell]) -> Outcome:
     return Outcome(
         verdict=verdict,
         measurement=(
-            f"Excess risk from T = {LENGTHS[0]} to {LENGTHS[-1]}: tied {np.mean(ends[True][0].found):.5f} to {np.mean(ends[True][1].found):.5f}, "
+            f"Excess risk, whose slope in log T says whether it grows, from T = {LENGTHS[0]} to {LENGTHS[-1]}: tied {np.mean(ends[True][0].found):.5f} to {np.mean(ends[True][1].found):.5f}, "
             f"slope in log T {slopes[True]:.3f}; untied {np.mean(ends[False][0].found):.4f} to {np.mean(ends[False][1].found):.4f}, slope {slopes[False]:.3f}. "
             f"Slope in log n, tied, {in_n:.3f}; exact {exact_in_n:.3f}. {len(cells) - len(missed)} of {len(cells)} closed forms in their 99.9 % intervals."
         ),

@@ -116,8 +116,8 @@ def conclude(
         verdict="holds" if within else "fails here",
         measurement=(
             f"At the lengths trained on ({', '.join(map(str, SEEN))}), worst of {len(letters.excess[SEEN[0]])} runs each: {letters.worst:.4f} nats above the Bayes log loss of the latent, "
-            f"{100 * numbers.worst:.2f} % above the Bayes mean-squared error of a masked number, which is up to {100 * share:.0f} % of the posterior variance alone. At lengths not seen: {beyond}. "
-            f"Beside it, {beside} On {FEW} sequences that are kept, the encoder is off by {few_encoder:.4f} nats, the network tied to positions by {few_positions:.4f}."
+            f"{100 * numbers.worst:.2f} % above the Bayes mean-squared error of a masked number, which is up to {100 * share:.0f} % of the posterior variance alone.\nAt lengths not seen: {beyond}.\n"
+            f"Beside it, {beside} Trained on one set of {FEW} sequences in place of fresh ones, the encoder is off by {few_encoder:.4f} nats, the network tied to positions by {few_positions:.4f}."
         ),
         numbers={
             "worst excess, nats": letters.worst,

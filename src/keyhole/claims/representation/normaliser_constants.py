@@ -45,7 +45,9 @@ def measure(scale: Scale, seed: int) -> Outcome:
     off = max(abs(slopes[name] - expected) for name, expected in SLOPES.items())
     return Outcome(
         verdict="holds" if above <= 0 and off <= 0.02 else "fails here",
-        measurement="Slopes against T: " + ", ".join(f"{name} {value:.3f}" for name, value in slopes.items()) + ".",
+        measurement="Slopes against T: "
+        + ", ".join(f"{name} {round(value, 3) + 0.0:.3f}" for name, value in slopes.items())
+        + ".",
         numbers={f"slope of {name}": value for name, value in slopes.items()},
         interval="None: constants with a proof; the slopes are fitted to exact stretches.",
         figures=(

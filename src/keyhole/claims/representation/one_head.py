@@ -180,7 +180,7 @@ def _outcome(rows: list[dict[str, Any]], reached: float, x: str, title: str, wha
         interval="None: each head is evaluated on every input; the search for heads is not exhaustive.",
         figures=(
             line_figure(
-                "How much of the bound one head uses",
+                f"How much of its bound is used: {what.split(',', maxsplit=1)[0]}",
                 rows,
                 Axis(x, title),
                 Axis("ratio", "found / bound"),

@@ -1,6 +1,8 @@
 """As the context grows, how fast does the number of samples grow that a trained attention layer needs for a 3-way AND?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import exp, log
 
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.bounds import pair_construction
@@ -21,6 +23,7 @@ BUDGET = {"quick": (60, 24), "paper": (300, 150)}  # runs at each context, of th
 PRECISION = {"quick": 0.3, "paper": 0.15}
 LIMIT = 0.5  # the exponent that growth is to stay below
 LEAST = 4  # contexts with a threshold, for an exponent
+MANY = 1000  # odds above which their size is not told
 RIVAL = 0.7  # an exponent that is to be refuted, were it true
 SPARSITY, GAP, DELTA = 3, 0.1, 0.01  # of the bound that is drawn beside: a gap below what a constant answer errs, 1/8
 BOUND_IS = (
@@ -103,13 +106,11 @@ def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
             }
     rates = power(judged)
     numbers |= rates
-    naming = "".join(f" {name}: {rate:.0%}." for name, rate in rates.items())
     return Outcome(
         verdict=verdict,
-        measurement="; ".join(_sentence(setting) for setting in measured)
-        + "."
-        + (" Power by simulation." if naming else "")
-        + naming,
+        measurement="\n".join(
+            [_answer(measured), *(f"{_sentence(setting)}." for setting in measured), *_told_power(rates)]
+        ),
         numbers=numbers,
         interval="90 % intervals of the exponent, from those of each m*, by resampling and likelihood.",
         figures=(_figure(measured, law),),
@@ -136,6 +137,43 @@ def power(one: Growth) -> dict[str, float]:
         for name, (side, values) in truths.items()
         if min(values) > 0
     }
+
+
+def _answer(measured: tuple[Growth, ...]) -> str:
+    """For each setting which side of ½ its exponent is on, and how the leading law stands to log T."""
+    sides = [f"{one.setting}: {_side(one.exponent)}" for one in measured]
+    offset = (
+        "An offset a lowers the exponent of the nearest power, so that an exponent below ½ does not exclude a + b √T."
+    )
+    return f"{'; '.join(sides)}. {offset}{_against_log(measured[0].laws)}"
+
+
+def _side(exponent: Estimate | None) -> str:
+    if exponent is None:
+        return "no exponent, since some thresholds are out of reach"
+    where = "below ½" if exponent.high < LIMIT else "above ½" if exponent.low > LIMIT else "below ½ or above, left open"
+    return f"exponent {exponent:.2f}, {where}"
+
+
+def _against_log(laws: LawVerdict | None) -> str:
+    """The odds of the leading law against log T, or against the next law where log T leads."""
+    if laws is None:
+        return ""
+    if laws.winner.name == "log":
+        return f" {laws.winner.formula} leads, at odds of {laws.odds:.2g} to 1 against the next law."
+    logarithmic = next(law for law in laws.laws if law.name == "log")
+    apart = (logarithmic.score - laws.winner.score) / 2  # ln of the odds
+    told = f"{exp(apart):.3g}" if apart < log(MANY) else f"{MANY:,} or more"
+    return f" {laws.winner.formula} leads, at odds of {told} to 1 against {logarithmic.formula}."
+
+
+def _told_power(rates: Mapping[str, float]) -> list[str]:
+    """How often the test would come out rightly, were the truth one of two laws."""
+    told = []
+    for name, rate in rates.items():
+        verdict, truth = name.split(", were ")
+        told.append(f"had the truth been {truth}, this test would say “{verdict}” in {rate:.0%} of data sets")
+    return [f"Power by simulation: {'; '.join(told)}."] if told else []
 
 
 def _sentence(one: Growth) -> str:

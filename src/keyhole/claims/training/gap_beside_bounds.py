@@ -226,7 +226,7 @@ def conclude(found: Sequence[Rungs], deep: Callable[[], float] = depth_two) -> O
         verdict="fails here" if broken or below_floor else "holds",
         measurement=(
             f"{len(broken)} of {sum(len(layer.bounds) for layer in found)} bounds lie below the gap measured. Theorem L "
-            f"for independent symbols is below 1 for {useful} of {len(independent)} layers. {said}. "
+            f"for independent symbols is below 1 for {useful} of {len(independent)} layers.\n{said}.\n"
             f"Two layers, all norms 1, m = 10⁶: the deep theorem says {at_most(two)}"
             f"{', vacuous' if two >= 1 else ''}; no two-layer model was trained here (bench/depth.py trains one)."
         ),

@@ -8,7 +8,7 @@ def conjunctions(distribution: str) -> Claim:
     """The claim for one distribution of the input bits."""
     return Claim(
         id=f"conjunctions-{distribution}",
-        title=f"Samples for a 3-way AND on {distribution} bits: the nearest power of T has an exponent below ½",
+        title=f"Samples for a 3-way AND on {distribution} bits: the power law T^p nearest to them has p below ½",
         statement=(
             "Let m*(T) be the sample size at which a one-layer transformer trained by gradient descent generalises in half of the runs. Over "
             "the contexts measured the exponent p of the power law a·T^p nearest to m* is below one half."
@@ -17,9 +17,9 @@ def conjunctions(distribution: str) -> Claim:
         kind="measurement",
         source="Following the experiment of Edelman et al. (2022); log T is the theory's growth at fixed norms, not proved for an optimiser",
         prediction=(
-            "With the default settings the whole 90 % interval of p lies below ½. How often it would, were growth logarithmic as fitted, and how "
-            "often T^0.7 would be refuted, is simulated for the errors measured and printed. Which law leads, and the public reproduction's "
-            "protocol over a shorter range, are reported, not predicted."
+            "With the default settings the whole 90 % interval of the exponent p lies below ½. Reported and not predicted: how often it would if "
+            "growth were logarithmic as fitted, and how often T^0.7 would be refuted (both simulated with the errors measured); which growth law "
+            "has the most support; the protocol of a public reproduction of the experiment, over a shorter range."
         ),
         could_fail="A 90 % interval of p that lies wholly above ½.",
         papers=(EDELMAN_2022,),
@@ -48,10 +48,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             kind="measurement",
             source="keyhole, after the experiment of Edelman et al. (2022); log T is the theory's growth at fixed norms, not proved for an optimiser",
             prediction=(
-                "The rule names a law at odds of 6 to 1 or more. The plan, data/registered/plan.toml, predicts that it is not log T: so this claim is "
-                "predicted to fail. Were growth log T, or T^0.3, this design would name it in 89 and 72 % of data sets."
+                "The rule for growth laws names one, at odds of 6 to 1 or more. The plan, data/registered/plan.toml, predicts that it is not log T: "
+                "so this claim is predicted to fail. If growth were log T this design would name it in 89 % of data sets, and if it were T^0.3 in 72 %."
             ),
-            could_fail="Another law that is named once all ten contexts are finished.",
+            could_fail="A law other than log T that is named once all ten contexts are finished.",
             papers=(EDELMAN_2022,),
             shipped="the rows in data/registered, made over many hours on one machine; `make registered` goes on with them",
         ),

@@ -14,6 +14,7 @@ from keyhole.lab.thresholds.threshold import Threshold
 
 CONTEXT = Axis("context", "context length T", "log")
 SAMPLES = Axis("m", "training samples m", "log")
+NEEDED = Axis("m", "training samples m*", "log")
 SMOOTH = 60  # points along a law
 SHOWN = 3  # laws drawn: the best ones
 NAMES = {
@@ -71,8 +72,8 @@ def learners_figure(
 ) -> Figure:
     """m* of several learners on one plot, with the floor below which no learner succeeds.
 
-    With a verdict on the growth of the first learner's m* its two best laws are drawn, and `curves` are other numbers
-    of samples at each context, such as those that a bound asks for, by what they are.
+    With a verdict on the growth of the first learner's m* its best law and the logarithm are drawn, and `curves` are
+    other numbers of samples at each context, such as those that a bound asks for, by what they are.
     """
     marks = _threshold_rows(learners)
     if not marks:
@@ -84,7 +85,7 @@ def learners_figure(
         for each in thresholds
         if each.m is not None and (verdict is None or name != first)  # laws go where its line would
     ]
-    lines += _best_law_rows(verdict, learners[first], (0.0, np.inf), shown=2)
+    lines += _best_law_rows(verdict, learners[first], (0.0, np.inf), shown=1, beside="log")
     lines += _floor_rows(floors or {}, (0.0, np.inf))
     lines += [
         {"context": context, "m": m, "of": name}
@@ -96,13 +97,13 @@ def learners_figure(
         "points",
         tuple(marks),
         CONTEXT,
-        SAMPLES,
+        NEEDED,
         Axis("of", "", "category"),
         "low",
         "high",
         subtitle="intervals beside each estimate; an interval without an end goes on beyond the sizes tried"
-        + ("; formulas are the laws that fit best" if verdict else ""),
-        over=(_curve_layer(lines),) if lines else (),
+        + ("; formulas are the law that fits best, and the logarithm" if verdict else ""),
+        over=(_curve_layer(lines, NEEDED),) if lines else (),
     )
 
 
@@ -175,14 +176,19 @@ def _threshold_rows(learners: Mapping[str, Sequence[Threshold]]) -> list[Row]:
 
 
 def _best_law_rows(
-    verdict: LawVerdict | None, thresholds: Sequence[Threshold], within: tuple[float, float], shown: int = SHOWN
+    verdict: LawVerdict | None,
+    thresholds: Sequence[Threshold],
+    within: tuple[float, float],
+    shown: int = SHOWN,
+    beside: str = "",
 ) -> list[Row]:
-    """The best laws as curves."""
+    """The best laws as curves, and the one of another name beside them."""
     if verdict is None:
         return []
     ends = [each.context for each in thresholds]
     contexts = np.geomspace(min(ends), max(ends), SMOOTH)
-    return [row for law in verdict.laws[:shown] for row in _law_rows(law, contexts, within)]
+    drawn = [*verdict.laws[:shown], *(law for law in verdict.laws[shown:] if law.name == beside)]
+    return [row for law in drawn for row in _law_rows(law, contexts, within)]
 
 
 def _law_rows(law: FittedLaw, contexts: np.ndarray, within: tuple[float, float]) -> list[Row]:
@@ -206,9 +212,9 @@ def _point_layer(rows: list[Row]) -> Figure:
     return Figure("m*", "points", tuple(rows), CONTEXT, SAMPLES, Axis("of", "", "category"), "low", "high")
 
 
-def _curve_layer(rows: list[Row]) -> Figure:
+def _curve_layer(rows: list[Row], samples: Axis = SAMPLES) -> Figure:
     """Curves, drawn over another figure."""
-    return Figure("laws", "curves", tuple(rows), CONTEXT, SAMPLES, Axis("of", "", "category"))
+    return Figure("laws", "curves", tuple(rows), CONTEXT, samples, Axis("of", "", "category"))
 
 
 def _subtitle(verdict: LawVerdict | None) -> str:

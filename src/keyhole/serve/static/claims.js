@@ -4,7 +4,7 @@ import { ask, attempt, el, facts, fill, remember, remembered } from "./lab.js";
 import { chart } from "./draw.js";
 
 const TONES = { holds: "good", "holds with a caveat": "mild", "fails here": "bad" };
-const ABSENT = "not measured here";
+const UNMEASURED = ["not measured here", "not finished"];
 const WAYS = { measurement: "measured", replication: "a replication", identity: "proved: an identity", inequality: "proved: an inequality" };
 const KINDS = new Set(["lines", "curves", "points"]);
 const choice = document.querySelector("[name=show]");
@@ -33,7 +33,7 @@ function show() {
     return sentences.length ? [el("h2", { class: "part" }, part.title), part.paper ? el("p", { class: "soft" }, part.paper) : null,
       ...sentences.flatMap(([sentence, names]) => [sentence.says ? el("h3", { class: "sentence" }, sentence.says, el("span", { class: "soft" }, ` (${sentence.place})`)) : null, ...names.map((name) => card(chosen.get(name)))])].filter(Boolean) : [];
   }));
-  const found = answer.claims.filter((each) => each.outcome && each.outcome.verdict !== ABSENT);
+  const found = answer.claims.filter((each) => each.outcome && !UNMEASURED.includes(each.outcome.verdict));
   const holds = found.filter((each) => each.outcome.verdict.startsWith("holds")).length;
   document.getElementById("says").textContent = answer.report
     ? `${found.length} of ${answer.claims.length} claims were looked at on this machine; ${holds} hold.`

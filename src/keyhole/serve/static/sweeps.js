@@ -22,7 +22,7 @@ function card(sweep) {
   const rows = sweep.thresholds.map((found) => el("tr", {}, [found.context, found.m, found.low, found.high, found.trials].map((value) =>
     el("td", { class: "number" }, value === null ? "?" : shown(value)))));
   const table = el("table", {}, el("thead", {}, el("tr", {}, ["T", "m*", "from", "to", "runs"].map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, rows));
-  const law = sweep.law ? el("p", {}, `Growth: the law "${sweep.law.winner}" leads, ${sweep.law.status}.`) : null;
+  const law = sweep.law ? el("p", {}, `Growth: the law "${sweep.law.winner}" has the most support; ${sweep.law.status}.`) : null;
   return el("details", {}, el("summary", {}, `${sweep.name}: ${sweep.runs} runs, ${sweep.successes} succeeded`), rows.length ? table : el("p", { class: "soft" }, "Runs on fresh samples have no m*."), law);
 }
 
