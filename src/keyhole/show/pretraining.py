@@ -16,7 +16,8 @@ CONDITIONS = (
 LOSSES = (
     "T: length of the sequences. Bayes: the least possible log loss. excess: how far trained attention heads lie above "
     "it; mean over the runs, with a 95 % interval. rank/2n: the excess of maximum likelihood for large n, by the rank "
-    "of the Fisher matrix. runs not optimised: how many have a larger training loss than descent from the true parameters."
+    "of the Fisher matrix. runs not optimised: how many have a larger training loss than descent from the true "
+    "parameters."
 )
 DOWNSTREAM = (
     "Excess is over the exact posterior. pretrained: a linear head on the frozen predictions, with a 95 % interval. "
