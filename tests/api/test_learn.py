@@ -209,7 +209,7 @@ def test_a_higher_quantile_takes_more_samples(tmp_path):
 
 @pytest.mark.parametrize(
     ("samples", "side", "shown"),
-    [((1, 2), "above", ["> 2", "2 or more"]), ((900, 999), "below", ["< 900", "up to 900"])],
+    [((1, 2), "above", ["> 2", "2 to ∞"]), ((900, 999), "below", ["< 900", "up to 900"])],
 )
 def test_a_threshold_out_of_reach_is_shown_as_such(tmp_path, samples, side, shown):
     """Where every run fails, or none does, the table says beyond which size m* lies, and no number is made up."""

@@ -61,7 +61,7 @@ def test_more_runs_and_other_versions_are_said():
     """What the precision still takes, and runs of other versions, each in a line that names no option."""
     found = lines(thresholds=[{**THRESHOLD, "more_runs": 1200}], other_versions={"jax 0.0.1": 6})
     said = " ".join(" ".join(found).split())
-    assert "precision not reached; raise the budget: about 1,200 more runs at T = 25" in said
+    assert "precision not reached; raise the budget: at least about 1,200 more runs at T = 25" in said
     assert (
         "precision: the interval, made up to twice as wide where runs end before the budget, has to lie within ±20 %"
         in said

@@ -151,12 +151,12 @@ STORY = (
                 "keyhole",
                 ("trained-heads-settled",),
                 besides=("tested-models",),
-                limit="Judged for single layers trained on ANDs of three among up to 400 bits; runs that end neither "
+                limit="Judged for single layers trained on ANDs of three, among as many bits as the card says; runs that end neither "
                 "proved nor refuted are counted against it.",
             ),
             Sentence(
                 "What one head cannot compute",
-                "One head is a mixture of decision lists: this limits which functions it can compute.",
+                "One head is a mixture of decision lists: this limits what it can compute without hidden units behind it.",
                 "keyhole",
                 ("head-degree", "head-influence", "head-parity"),
             ),
@@ -165,7 +165,7 @@ STORY = (
                 "Heads of other people's models do what their authors say.",
                 "keyhole",
                 ("atom-mapping-head",),
-                limit="One head of one model was looked at.",
+                limit="One head of one model was looked at, and what is judged is whether it is the best of its model at its task.",
                 partly=True,
             ),
         ),

@@ -230,7 +230,8 @@ def _norms(evidence: _Evidence) -> tuple[str | None, str]:
     for name, figure in evidence.theorem.items():
         if not figure.holds(measured[name], CLOSE):
             return f"{name} {figure.relation} {figure.value:.12g} fails: it is {measured[name]:.12g}", ""
-    return None, f"all {len(measured)} norms are as stated, and agree with the theorems"
+    told = f"the {len(evidence.theorem)} that a theorem speaks of agree with it"
+    return None, f"all {len(measured)} norms are as stated; {told}"
 
 
 def _formats(evidence: _Evidence) -> tuple[str | None, str]:

@@ -37,7 +37,7 @@ MEASURED = (
 )
 FORMATS = (
     "whether every sign stays right in floating point; a / b: numbers stored in a, sums made in b; the rounding bound "
-    "counts both"
+    "leaves out what only scales the output, since that keeps its sign"
 )
 LEAK = "lies off the relevant positions; the proof allows for it"
 DIGITS = 17  # enough to tell any two doubles apart

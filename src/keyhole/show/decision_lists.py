@@ -10,13 +10,15 @@ Record = Mapping[str, Any]
 
 STATED = (1, 8, 64)  # depths of cuts that are printed; the record has more
 MEANING = (
-    "A head equals the average of a decision list over random orders of its lines: the first line that applies gives "
-    "the output. next: the chance that this line comes next in the order, after those above it. attention: what the "
-    "head gives to this line, averaged over {law}; it is the chance, over inputs and orders, that this line gives the "
-    "output, and is computed in floating point, without a proved error. output: that of the model if this line had all "
-    "attention of this head, and other heads gave 0. R: the largest difference between the scores of two symbols at "
-    "one position. The errors of a cut list are proved for the head's tables of scores and values; averages are over "
-    "{law}."
+    "A head's value, the vector that goes to the hidden units, equals the average of a decision list over random "
+    "orders of its lines: the first line that applies gives the value. The lines with the most attention are shown, "
+    "the highest score first; the last row stands for all others, of any score. next: the chance that this line, or "
+    "one of the lines of this row, comes next in the order, after those above it. attention: what the head gives to "
+    "this line, or to the lines of this row together, averaged over {law}; it is the chance, over inputs and orders, "
+    "that it gives the value, and is computed in floating point, without a proved error. output: that of the model if "
+    "this line had all attention of this head, and other heads gave 0; where hidden units bend, these numbers do not "
+    "average to the model's output. R: the largest difference between the scores of two symbols at one position. The "
+    "errors of a cut list are proved for the head's tables of scores and values; averages are over {law}."
 )
 
 
@@ -60,7 +62,7 @@ def _line(ring: Record) -> str:
 def _rest(head: Record) -> str:
     low, high = head["others_answer"]
     answers = brief(low) if low == high else f"{brief(low)} to {brief(high)}"
-    return f"otherwise the other {head['others']} line{'s' * (head['others'] > 1)}: outputs {answers}"
+    return f"the {head['others']} line{'s' * (head['others'] > 1)} not shown, of any score: outputs {answers}"
 
 
 def _cuts(head: Record) -> str:
@@ -72,6 +74,6 @@ def _cuts(head: Record) -> str:
     lines = sum(ring["count"] for ring in head["rings"]) + head["others"]
     return (
         f"R = {at_most(head['spread'], 4)}. If each order of the {lines:,} lines is cut after {depths} lines, the "
-        f"head's output is off by at most {every} of its largest value on every input, and by at most {average} of it "
+        f"head's value is off by at most {every} of its largest value on every input, and by at most {average} of it "
         f"on average over inputs. An error of at most 0.01 {small}."
     )

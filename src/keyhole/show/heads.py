@@ -22,8 +22,11 @@ def heads_document(record: Record) -> Document:
     """What the record of the heads says."""
     sizes = record["sizes"]
     facts = [
-        ("model", f"{record['source']}; layout of its weights: {record['architecture']}"),
-        ("sizes", f"{_count(sizes, 'layer')}, {_count(sizes, 'head')}, rows of width d = {sizes['width']} as stored"),
+        ("model", f"{record['source']}, read in the layout: {record['architecture']}"),
+        (
+            "sizes",
+            f"{_count(sizes, 'layer')}, {_count(sizes, 'head')}, rows of width d = {sizes['width']} in this layout",
+        ),
         ("data", f"{record['data']}; {_lengths(record)} rows each (a row: a token, a patch or [CLS])"),
         ("queries", _queries(record)),
         ("sinks", f"taken as sinks: {record['sinks']}"),

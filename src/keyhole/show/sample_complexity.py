@@ -20,7 +20,7 @@ CERTIFIED = (
     "equals the model on all inputs; refuted: an input was found on which they differ; identified: that function is "
     "the target; bound: median of the error bounds from the training sets"
 )
-FLOOR = "floor: with fewer samples no learner can succeed in {share} of its runs"
+FLOOR = "floor: with fewer samples no learner can succeed in {share} of its runs; the intervals do not use it"
 PRECISION = (
     "precision: the interval, made up to twice as wide where runs end before the budget, has to lie within "
     "{precision} of m*; where it is not reached the budget is spent, and the interval above is not widened"
@@ -240,7 +240,7 @@ def _wanting(record: Record) -> list[Element]:
     ]
     if not wanting:
         return []
-    words = f"precision not reached; raise the budget: about {', '.join(wanting)}"
+    words = f"precision not reached; raise the budget: at least about {', '.join(wanting)}"
     return [Lines(words), Lines(PRECISION.format(precision=f"±{precision:g} %"))]
 
 

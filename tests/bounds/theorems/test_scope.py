@@ -254,8 +254,9 @@ def test_the_general_theorem_doubles_the_constant_it_finds():
 def test_finite_lines_carry_their_delta_and_their_rule():
     """Occam and identification print the probability; identification its rule, and the number without it: 107, 192."""
     shown = " ".join(str(bound("and:3", 1e6, 1000, delta=0.01)).split())
-    assert "fits 1,000,000 samples, with probability ≥ 0.99, at most: 3.208e-05" in shown
-    assert "every pattern of the 3 positions was seen" in shown
+    assert "Occam: with probability ≥ 0.99, every function of 3 positions that fits all 1,000,000 samples errs" in shown
+    assert "errs on new inputs at a rate of at most: 3.208e-05" in shown
+    assert "the samples show every pattern of the function's positions: 107" in shown
     numbers = [value for name, value in bound("and:3", 1e6, 1000).finite if name.startswith("identification")]
     assert numbers == [107, 192]
     assert identification_size(1000, 3, witnessed=False) == 192

@@ -106,7 +106,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         Claim(
             id="atom-mapping-head",
-            title="One head of a model of chemical reactions maps each atom of the product to its origin",
+            title="The known head of a model of chemical reactions is its best at mapping atoms to their origin",
             statement="In an ALBERT trained on reactions without any atom map, one head is a sparse selector: from an atom of the product it looks at the same atom among the reactants.",
             formula=r"\mathrm{argmax}_{t\in\mathrm{reactants}}a_{\mathrm{atom},t}=\mathrm{origin}(\mathrm{atom})",
             kind="replication",

@@ -85,7 +85,7 @@ def veto_plans(function: SparseFunction, context: int, gamma: float, output: Out
     if not plans:
         raise CompileError(
             "The veto was asked for, and this function is neither a conjunction nor a disjunction of literals, which "
-            "is all that the veto computes; use the construction auto, which takes the cheapest that fits."
+            "is all that the veto computes; use the construction auto, which takes the one with the smallest bound."
         )
     return plans
 
