@@ -180,6 +180,20 @@ def test_a_sweep_of_the_terminal_appears(visitor, lab, width):
         assert "or:2" in page.inner_text("#sweeps")
 
 
+def test_a_printed_screen_keeps_its_question_and_its_legends(visitor, lab):
+    """On paper the values asked for and the names of the curves are there; buttons and contents are not."""
+    with visited(visitor, lab[1], "latent", WIDTHS[1]) as page:
+        page.wait_for_selector("figcaption .entry")
+        page.emulate_media(media="print")
+        try:
+            assert page.locator("figcaption .entry").first.is_visible()
+            assert page.locator(".controls input").first.is_visible()
+            assert not page.locator(".controls button").first.is_visible()
+            assert not page.locator("header").first.is_visible()
+        finally:
+            page.emulate_media(media="screen")
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_tokens_come_one_by_one(visitor, lab, width):
     """A context is followed; the slider goes back in it; another model has a posterior."""
