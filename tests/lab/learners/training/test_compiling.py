@@ -16,8 +16,9 @@ import pytest
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training import compiling, loop, predict
 from keyhole.lab.learners.training.compiling import Program
-from keyhole.lab.learners.training.network import initial
+from keyhole.lab.learners.training.network import answer, initial
 from keyhole.lab.learners.training.prepare import prepare_set
+from keyhole.lab.learners.training.readings import weight_norm
 from keyhole.lab.learners.training.step import optimizer_of
 from keyhole.lab.task import SparseTask
 
@@ -115,12 +116,12 @@ def test_weights_drawn_by_groups_are_those_drawn_one_by_one(scale):
         assert np.asarray(ours[name]).tobytes() == np.asarray(array).tobytes(), name
 
 
-@pytest.mark.slow
-def test_the_norm_in_parts_is_the_norm_at_once():
-    """The norm of the weights, positions apart, has the bits that it has in one program."""
-    weights = initial(TINY, 2, 50, jax.random.key(5))
-    whole = jax.jit(lambda arrays: jnp.sqrt(sum((array**2).sum() for array in arrays.values())))(weights)
-    assert np.asarray(loop.weight_norm(weights)) == np.asarray(whole)
+def test_the_norm_is_that_of_all_weights_as_one_vector():
+    """By numpy, of the arrays side by side, in double precision."""
+    rng = np.random.default_rng(5)
+    weights = {"one": rng.normal(size=(30, 4)), "other": rng.normal(size=7), "number": rng.normal(size=())}
+    whole = np.linalg.norm(np.concatenate([array.ravel() for array in weights.values()]))
+    assert abs(weight_norm(weights) - whole) < 1e-13
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
@@ -136,18 +137,32 @@ def test_moments_at_rest_are_those_of_the_optimizer(optimizer):
 
 
 @pytest.mark.slow
-def test_a_long_set_is_read_without_its_padding(monkeypatch):
-    """Few rows of a long context are read alone, with the bits that they have among all."""
-    weights = initial(TINY, 2, 300, jax.random.key(5))
-    examples = SparseTask("and:2").instance(300, np.random.default_rng(0)).training_set(70, np.random.default_rng(1))
-    data = prepare_set(examples, whole=False)
+@pytest.mark.parametrize(("context", "count", "blocks"), [(300, 70, 1), (520, 300, 2), (520, 256, 1), (8, 1030, 3)])
+def test_answers_in_blocks_are_those_of_all_inputs_at_once(context, count, blocks, monkeypatch):
+    """Inputs are answered in blocks of one shape; filling up the last changes no answer."""
+    weights = initial(TINY, 2, context, jax.random.key(5))
+    inputs = np.random.default_rng(0).integers(0, 2, (count, context), dtype=np.uint8)
     seen = []
-    outputs = predict.compiled_outputs(TINY)
-    monkeypatch.setattr(loop, "compiled_outputs", lambda _: lambda p, x: seen.append(len(x)) or outputs(p, x))
-    short = loop._fit_to_set(TINY, data, weights, jnp.zeros(2))
-    monkeypatch.setattr(loop, "FEW", 64)
-    whole = loop._fit_to_set(TINY, data, weights, jnp.zeros(2))
-    assert seen == [256, 1024]
-    assert {name: np.asarray(a).tobytes() for name, a in short.items()} == {
-        name: np.asarray(a).tobytes() for name, a in whole.items()
-    }
+    program = predict.compiled_answers(TINY)
+    monkeypatch.setattr(predict, "compiled_answers", lambda _: lambda p, x: seen.append(len(x)) or program(p, x))
+    outputs, log_mass = predict.answers_of(TINY, weights, inputs)
+    assert len(seen) == blocks
+    assert len(set(seen)) == 1
+    whole = jax.jit(partial(answer, TINY))(weights, jnp.asarray(inputs))
+    # sums of at most 520 terms in single precision, added in another order
+    assert np.abs(outputs - np.asarray(whole[0])).max() < 520 * 2**-23 * 10
+    assert np.abs(log_mass - np.asarray(whole[1])).max() < 520 * 2**-23 * 10
+    assert (outputs.shape, log_mass.shape) == ((count,), (count, TINY.heads))
+
+
+@pytest.mark.slow
+def test_the_fit_to_a_set_counts_no_padding():
+    """Loss and share of right answers of a padded training set are those of its own rows, by slow sums."""
+    weights = initial(TINY, 2, 30, jax.random.key(5))
+    examples = SparseTask("and:2").instance(30, np.random.default_rng(0)).training_set(70, np.random.default_rng(1))
+    data = prepare_set(examples, whole=False)
+    row = loop._fit_to_set(TINY, data, weights, jnp.zeros(2))
+    outputs = predict.answers_of(TINY, weights, examples.inputs)[0].astype(float)
+    losses = [math.log1p(math.exp(-z if y else z)) for z, y in zip(outputs, examples.labels, strict=True)]
+    assert abs(row["loss"] - sum(losses) / 70) < 1e-6
+    assert row["train_accuracy"] == ((outputs > 0) == examples.labels).mean()

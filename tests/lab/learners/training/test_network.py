@@ -9,17 +9,10 @@ import pytest
 
 from keyhole.attention import evaluate, forward, profile, tabulate
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.network import (
-    apply,
-    attend,
-    attention_mass,
-    chosen_sum,
-    exponentials,
-    initial,
-    model_of,
-    path_norm,
-    tables,
-)
+from keyhole.lab.learners.training.attend import attend, chosen_sum, exponentials, shown_sums, tables
+from keyhole.lab.learners.training.network import answer, apply, initial, model_of, path_norm
+from keyhole.lab.learners.training.readings import read_mass, read_scores, scores_of
+from keyhole.lab.observation import Observation
 
 pytestmark = pytest.mark.slow
 
@@ -80,6 +73,27 @@ def test_path_norm_is_the_one_that_bounds_read(settings):
     assert abs(ours - measured) < CLOSE * measured
 
 
+def test_gradient_of_the_sums_by_symbol_is_the_plain_one():
+    """Sums over the positions that show a symbol, and their hand-written backward pass, by plain loops."""
+    with jax.enable_x64(new_val=True):
+        rng = np.random.default_rng(1)
+        inputs, table = jnp.asarray(sequences(1)), jnp.asarray(rng.normal(size=(CONTEXT, 5)))
+        weight = jnp.asarray(rng.normal(size=(SYMBOLS, COUNT, 5)))
+        slow = np.zeros(weight.shape)
+        for n, row in enumerate(np.asarray(inputs)):
+            for t, symbol in enumerate(row):
+                slow[symbol, n] += np.asarray(table)[t]
+        assert np.abs(np.asarray(shown_sums(inputs, table, SYMBOLS)) - slow).max() < 1e-12
+
+        @jax.jit
+        def plain(table):
+            shown = inputs[None] == jnp.arange(SYMBOLS)[:, None, None]
+            return (weight * jnp.einsum("ant,tc->anc", shown, table)).sum()
+
+        ours = jax.grad(lambda table: (weight * shown_sums(inputs, table, SYMBOLS)).sum())(table)
+        assert np.abs(ours - jax.grad(plain)(table)).max() < 1e-12
+
+
 def test_gradient_of_the_product_is_the_plain_one():
     """The hand-written backward pass of the one-hot product equals the derivative of the plain sum."""
     with jax.enable_x64(new_val=True):
@@ -117,7 +131,7 @@ def test_dropped_weights_of_attention_are_those_of_plain_attention():
     settings = TransformerSettings(heads=4, width=8, hidden=0, norm="pre", attention_dropout=0.4, cls_position=True)
     with jax.enable_x64(new_val=True):
         parameters, inputs, key = drawn(settings), sequences(), jax.random.key(5)
-        ours = np.asarray(attend(settings, parameters, jnp.asarray(inputs), key))
+        ours = np.asarray(attend(settings, parameters, jnp.asarray(inputs), key).read)
         scores, values = (np.asarray(one) for one in tables(settings, parameters))
         kept = np.asarray(jax.random.bernoulli(key, 0.6, (4, COUNT, CONTEXT + 1)))
     for n, row in enumerate(inputs):
@@ -132,27 +146,60 @@ def test_dropped_weights_of_attention_are_those_of_plain_attention():
     assert 0.5 < kept.mean() < 0.7
 
 
-def test_attention_mass_is_what_the_weights_put_there():
-    """The share of attention on given positions, by brute force from the score tables."""
-    settings = TransformerSettings(heads=2, width=8, hidden=0)
+@pytest.mark.parametrize("settings", SETTINGS, ids=lambda s: f"{s.norm}-{s.heads}-{s.hidden}")
+def test_readings_of_attention_are_those_of_the_general_model(settings):
+    """Scores, their range and the share of attention on some positions, by softmax over the general model's tables."""
+    chosen = np.array([1, 5], dtype=np.int32)
     with jax.enable_x64(new_val=True):
         parameters, inputs = drawn(settings, 4), sequences(4)
-        chosen = jnp.asarray([1, 5])
-        ours = np.asarray(attention_mass(settings, parameters, jnp.asarray(inputs), chosen))
-        scores = np.asarray(tables(settings, parameters)[0])
-    for row, sequence in enumerate(inputs):
-        own = np.array([scores[symbol, place] for place, symbol in enumerate(sequence)] + [scores[0, -1]])
-        weights = np.exp(own) / np.exp(own).sum(axis=0)
-        assert np.abs(ours[row] - weights[[1, 5]].sum(axis=0)).max() < 1e-12
+        outputs, log_mass = (np.asarray(part) for part in answer(settings, parameters, jnp.asarray(inputs)))
+        plain = np.asarray(apply(settings, parameters, jnp.asarray(inputs)))
+    assert (outputs == plain).all()
+    scores = scores_of(settings, {name: np.asarray(array) for name, array in parameters.items()})
+    heads = tabulate(model_of(settings, parameters)).heads
+    shares = np.empty((COUNT, len(chosen), settings.heads))
+    for h, head in enumerate(heads):
+        theirs = np.concatenate([head.scores, np.full((1, SYMBOLS), head.cls_score)])  # T1 × A
+        moved = theirs.T - scores[:, :, h]
+        assert np.abs(moved - moved.mean()).max() < CLOSE  # a head's scores count up to a constant
+        own = theirs[np.arange(CONTEXT), inputs]
+        mass = np.exp(own).sum(axis=1) + np.exp(head.cls_score)
+        shares[:, :, h] = np.exp(own[:, chosen]) / mass[:, None]
+        direct = np.exp(scores[inputs, np.arange(CONTEXT), h]).sum(axis=1) + np.exp(scores[0, -1, h])
+        assert np.abs(log_mass[:, h] - np.log(direct)).max() < CLOSE
+    probe = Observation(inputs, np.zeros(COUNT, dtype=bool), chosen, np.zeros((COUNT, 1)))
+    by_head = shares.sum(axis=1).mean(axis=0)
+    read = read_mass(scores, probe, log_mass)
+    assert abs(read["mass"] - by_head.mean()) < CLOSE
+    assert abs(read["mass_best"] - by_head.max()) < CLOSE
+    low = scores.min(axis=0).max(axis=0)
+    seen = read_scores(scores, scores - 0.25)
+    assert abs(seen["spread"] - (scores.max(axis=(0, 1)) - low).max()) < CLOSE
+    assert abs(seen["movement"] - 0.25) < CLOSE
 
 
-def test_the_shift_cancels_and_stays_in_range():
-    """Scores shifted by a constant give the same exponentials, and the range is that of `score_range`."""
+def test_the_shift_cancels_and_lies_in_the_middle():
+    """Scores shifted by a constant give the same exponentials; the shift is the middle of the range of maxima."""
     with jax.enable_x64(new_val=True):
         scores = jnp.asarray(np.random.default_rng(5).normal(size=(SYMBOLS, CONTEXT + 1, 2)))
-        mass, width = exponentials(scores)
-        moved, same = exponentials(scores + 7.0)
+        mass, shift = exponentials(scores)
+        moved, beyond = exponentials(scores + 7.0)
         assert np.abs(mass - moved).max() < 1e-13
-        low = scores.min(axis=0).max(axis=0)
-        assert abs(float(width) - float((scores.max(axis=(0, 1)) - low).max())) < 1e-15
-        assert abs(float(width - same)) < 1e-13
+        middle = (scores.max(axis=(0, 1)) + scores.min(axis=0).max(axis=0)) / 2
+        assert np.abs(shift - middle).max() < 1e-15
+        assert np.abs(beyond - shift - 7.0).max() < 1e-13
+
+
+def test_scores_far_apart_lose_no_digit():
+    """In single precision, with scores that lead by 60, a sum over positions is that of double precision to 1e-5."""
+    settings = SETTINGS[1]
+    inputs = sequences(6)
+    with jax.enable_x64(new_val=True):
+        parameters = drawn(settings, 6)
+        scores = np.asarray(tables(settings, parameters)[0])
+        factor = np.sqrt(60 / (scores.max() - scores.min()))
+        parameters |= {name: factor * parameters[name] for name in ("query", "query_bias", "key")}
+        exact = np.asarray(apply(settings, parameters, jnp.asarray(inputs)))
+    single = {name: jnp.asarray(np.asarray(array), dtype=jnp.float32) for name, array in parameters.items()}
+    ours = np.asarray(apply(settings, single, jnp.asarray(inputs)))
+    assert np.abs(ours - exact).max() < 1e-5 * max(1.0, np.abs(exact).max())

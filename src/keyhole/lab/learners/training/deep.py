@@ -18,26 +18,15 @@ from keyhole.attention import Model
 from keyhole.lab.learners.base import Fitted, Predictor
 from keyhole.lab.learners.deep_memory import block_rows
 from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.training.attend import Parameters, cls_vector, norm_rows
 from keyhole.lab.learners.training.compiling import Program
-from keyhole.lab.learners.training.loop import Outset, on_a_set, on_fresh_samples, resting_moments, weight_norm
-from keyhole.lab.learners.training.network import (
-    Parameters,
-    block_of,
-    cls_vector,
-    dropped,
-    gelu,
-    initial,
-    model_of_blocks,
-    norm_rows,
-)
+from keyhole.lab.learners.training.loop import Outset, arrays_of, on_a_set, on_fresh_samples, resting_moments
+from keyhole.lab.learners.training.network import block_of, dropped, gelu, initial, model_of_blocks
 from keyhole.lab.learners.training.predict import has_diverged, shape_of
-from keyhole.lab.learners.training.prepare import (
-    Probe,
-    TrainingSet,
-)
-from keyhole.lab.learners.training.readings import as_numbers, read_probe, read_set
+from keyhole.lab.learners.training.prepare import TrainingSet
+from keyhole.lab.learners.training.readings import Row, as_numbers, read_probe, read_set, weight_norm
 from keyhole.lab.learners.training.step import Data, Rates, Source, State, advance, optimizer_of, rates_of
-from keyhole.lab.observation import Observer, SampleSource
+from keyhole.lab.observation import Observation, Observer, SampleSource
 from keyhole.lab.task import Examples, ProblemSize
 
 SHARED = ("tokens", "positions", "cls", "cls_position", "readout", "readout_bias", "final_norm_gain", "final_norm_bias")
@@ -52,7 +41,7 @@ def train_deep(
     observer: Observer | None = None,
 ) -> Fitted:
     """Train so many layers on a training set."""
-    return _trained(layers, settings, size, on_a_set(settings, size, examples, seed, observer), observer)
+    return _trained(layers, settings, size, on_a_set(settings, examples, seed, observer), observer)
 
 
 def train_deep_online(
@@ -64,7 +53,7 @@ def train_deep_online(
     observer: Observer | None = None,
 ) -> Fitted:
     """Train so many layers on fresh samples, until the probe is answered without error."""
-    return _trained(layers, settings, size, on_fresh_samples(size, source, seed, observer), observer)
+    return _trained(layers, settings, size, on_fresh_samples(source, seed, observer), observer)
 
 
 def _trained(
@@ -81,15 +70,15 @@ def _trained(
     parameters = _compiled_start(layers, shape, size.symbols, size.context)(start)
     state = State(parameters, resting_moments(shape, parameters), jnp.int32(0))
     stretch = _compiled_stretch(form.source, layers, shape, size.context)
-    rows: list[dict[str, np.ndarray]] = []
+    rows: list[Row] = []
     while len(rows) * settings.every < settings.steps:
         state, losses = stretch(data, rates, state, walk)
         rows.append(_read(layers, shape, data, probe, state, losses))
         if observer is not None and observer.notice is not None:
-            observer.notice(as_numbers(rows[-1], left_out), _arrays(state.parameters))
-        if form.is_done(np.float32(settings.tolerance), rows[-1]) or not np.isfinite(rows[-1]["norm"]):
+            observer.notice(as_numbers(rows[-1], left_out), arrays_of(state.parameters))
+        if form.is_done(settings.tolerance, rows[-1]) or not np.isfinite(rows[-1]["norm"]):
             break
-    weights = _arrays(state.parameters)
+    weights = arrays_of(state.parameters)
     readings = tuple(as_numbers(row, left_out) for row in rows)
     return Fitted(
         predict=_predictor(layers, shape, state.parameters, weights),
@@ -101,17 +90,17 @@ def _trained(
 
 
 def _read(
-    layers: int, settings: TransformerSettings, data: Data, probe: Probe, state: State, losses: Array
-) -> dict[str, np.ndarray]:
+    layers: int, settings: TransformerSettings, data: Data, probe: Observation | None, state: State, losses: Array
+) -> Row:
     """A reading: the fit to the training set (of fresh samples, the last losses), the probe, and the weights' norm."""
     outputs = partial(outputs_of, layers, settings, state.parameters)
-    row: dict[str, Any] = {"step": state.step, "norm": weight_norm(state.parameters)}
-    row |= _read_probe()(probe.labels, probe.characters, outputs(np.asarray(probe.inputs)))
-    if isinstance(data, TrainingSet):
-        row |= _read_set()(data.labels, data.size, outputs(np.asarray(data.inputs)))
-    else:
-        row["loss"] = losses.mean()
-    return {name: np.asarray(value) for name, value in row.items()}
+    with np.errstate(all="ignore"):  # of a network that diverged
+        row = {"step": float(state.step), "norm": weight_norm(arrays_of(state.parameters))}
+        row |= {} if probe is None else read_probe(probe, outputs(probe.inputs))
+        if not isinstance(data, TrainingSet):
+            return row | {"loss": float(np.asarray(losses).mean())}
+        size = int(data.size)
+        return row | read_set(np.asarray(data.labels)[:size], outputs(np.asarray(data.inputs)[:size]))
 
 
 def _predictor(
@@ -266,11 +255,3 @@ def _compiled_start(layers: int, settings: TransformerSettings, symbols: int, co
 @cache
 def _compiled_outputs(layers: int, settings: TransformerSettings) -> Program:
     return Program(partial(apply_layers, layers, settings), f"deep outputs {layers} {settings}")
-
-
-def _arrays(parameters: Parameters) -> dict[str, np.ndarray]:
-    return {name: np.asarray(array) for name, array in parameters.items()}
-
-
-_read_probe = cache(lambda: Program(read_probe, "probe"))
-_read_set = cache(lambda: Program(read_set, "set"))

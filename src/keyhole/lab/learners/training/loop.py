@@ -1,9 +1,9 @@
 """Training: stretches of steps, a reading after each, until the steps are used up or the stopping rule says so.
 
 Rates, sample size and seed are traced: one compilation serves every run of one shape. What depends on the context
-length is in few and small programs, because a run of a short context takes less time than compiling does: the stretch
-of steps, the network's outputs, and the shape of its weights. Starting weights are drawn for a padded context and cut,
-which changes none of them: of a threefry generator each entry depends on its own place alone.
+length is in two programs, because a run of a short context takes less time than compiling does: the stretch of steps,
+and the network's answers. Starting weights are drawn for a padded context and cut, which changes none of them: of a
+threefry generator each entry depends on its own place alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,27 +17,28 @@ from jaxtyping import Array
 
 from keyhole.lab.learners.base import Fitted
 from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.training.attend import Parameters
 from keyhole.lab.learners.training.compiling import Program
-from keyhole.lab.learners.training.network import Parameters, initial
-from keyhole.lab.learners.training.predict import compiled_outputs, has_diverged, predictor_of, shape_of
+from keyhole.lab.learners.training.network import initial
+from keyhole.lab.learners.training.predict import answers_of, has_diverged, predictor_of, shape_of
 from keyhole.lab.learners.training.prepare import (
     FreshSamples,
-    Probe,
     TrainingSet,
-    blind_probe,
-    prepare_probe,
+    draw_probe,
     prepare_set,
     prepare_source,
 )
 from keyhole.lab.learners.training.readings import (
     OF_THE_PROBE,
     OF_THE_SET,
+    Row,
     as_numbers,
+    read_mass,
     read_probe,
+    read_scores,
     read_set,
-    read_shape,
-    root_of_sum,
-    squares,
+    scores_of,
+    weight_norm,
 )
 from keyhole.lab.learners.training.step import (
     FRESH,
@@ -51,12 +52,9 @@ from keyhole.lab.learners.training.step import (
     run_stretch,
 )
 from keyhole.lab.learners.training_memory import padded_size
-from keyhole.lab.observation import Observer, SampleSource
+from keyhole.lab.observation import Observation, Observer, SampleSource
 from keyhole.lab.task import Examples, ProblemSize
 
-FEW = 256  # rows of a training set that are read without its padding
-WORTH = 1 << 16  # symbols of so many rows from which reading them alone takes less time than compiling that does
-Row = dict[str, np.ndarray]
 Begin = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]  # the usual starting weights in, those used out
 
 
@@ -64,8 +62,8 @@ class Form(NamedTuple):
     """What a training set and fresh samples do differently."""
 
     source: Source
-    fit_so_far: Callable[[TransformerSettings, Data, Parameters, Array], dict[str, Array]]
-    is_done: Callable[[np.float32, Row], bool]
+    fit_so_far: Callable[[TransformerSettings, Data, Parameters, Array], Row]
+    is_done: Callable[[float, Row], bool]
 
 
 class Outset(NamedTuple):
@@ -73,7 +71,7 @@ class Outset(NamedTuple):
 
     form: Form
     data: Data
-    probe: Probe
+    probe: Observation | None  # what readings look at
     key: int  # of its random numbers
     left_out: set[str]  # readings that nobody asked for
 
@@ -87,7 +85,7 @@ def train(
     begin: Begin | None = None,
 ) -> Fitted:
     """Train one network on a training set; `begin` changes the weights it starts from."""
-    return _trained(settings, size, on_a_set(settings, size, examples, seed, observer), observer, begin)
+    return _trained(settings, size, on_a_set(settings, examples, seed, observer), observer, begin)
 
 
 def train_online(
@@ -102,34 +100,25 @@ def train_online(
 
     It stops when the probe is answered without error; without an observer the probe is drawn from the source.
     """
-    return _trained(settings, size, on_fresh_samples(size, source, seed, observer), observer, begin)
+    return _trained(settings, size, on_fresh_samples(source, seed, observer), observer, begin)
 
 
 def on_a_set(
-    settings: TransformerSettings,
-    size: ProblemSize,
-    examples: Examples,
-    seed: np.random.SeedSequence,
-    observer: Observer | None,
+    settings: TransformerSettings, examples: Examples, seed: np.random.SeedSequence, observer: Observer | None
 ) -> Outset:
     """Training on a set of examples, before its first step."""
     words = seed.generate_state(4)
-    rng = np.random.default_rng(words[0])
+    probe = draw_probe(observer, None, np.random.default_rng(words[0]))
     data = prepare_set(examples, whole=not settings.batch)
-    probe = blind_probe(size, rng) if observer is None else prepare_probe(observer, rng)
     return Outset(ON_A_SET, data, probe, int(words[1]), OF_THE_PROBE if observer is None else set())
 
 
-def on_fresh_samples(
-    size: ProblemSize, source: SampleSource, seed: np.random.SeedSequence, observer: Observer | None
-) -> Outset:
+def on_fresh_samples(source: SampleSource, seed: np.random.SeedSequence, observer: Observer | None) -> Outset:
     """Training on fresh samples, before its first step."""
     words = seed.generate_state(4)
-    rng = np.random.default_rng(words[0])
-    data = prepare_source(source)
-    probe = blind_probe(size, rng, source) if observer is None else prepare_probe(observer, rng)
+    probe = draw_probe(observer, source, np.random.default_rng(words[0]))
     left_out = OF_THE_SET | (OF_THE_PROBE - {"accuracy"} if observer is None else set())
-    return Outset(ON_FRESH_SAMPLES, data, probe, int(words[1]), left_out)
+    return Outset(ON_FRESH_SAMPLES, prepare_source(source), probe, int(words[1]), left_out)
 
 
 def _trained(
@@ -145,7 +134,7 @@ def _trained(
     start, walk = jax.random.split(jax.random.key(key))
     state = starting_state(shape, size.symbols, size.context, start)
     if begin is not None:
-        begun = begin({name: np.asarray(array) for name, array in state.parameters.items()})
+        begun = begin(arrays_of(state.parameters))
         parameters = {name: jnp.asarray(array) for name, array in begun.items()}
         state = State(parameters, resting_moments(shape, parameters), state.step)
     count = settings.batch or len(data.labels)
@@ -155,20 +144,18 @@ def _trained(
     read = _Reader(form, shape, data, probe, state.parameters)
     rows: list[Row] = []
     if observer is not None and observer.notice is not None:
-        observer.notice({"step": 0.0}, {name: np.asarray(a) for name, a in state.parameters.items()})
+        observer.notice({"step": 0.0}, arrays_of(state.parameters))
     while len(rows) * settings.every < settings.steps:
         state, losses = stretch(data, rates, state, draw(drawn_from, walk, state.step))
         rows.append(read(state, losses))
         if observer is not None and observer.notice is not None:
-            observer.notice(
-                as_numbers(rows[-1], left_out), {name: np.asarray(a) for name, a in state.parameters.items()}
-            )
-        if form.is_done(np.float32(settings.tolerance), rows[-1]) or not np.isfinite(rows[-1]["norm"]):
+            observer.notice(as_numbers(rows[-1], left_out), arrays_of(state.parameters))
+        if form.is_done(settings.tolerance, rows[-1]) or not np.isfinite(rows[-1]["norm"]):
             break
-    weights = {name: np.asarray(array) for name, array in state.parameters.items()}
+    weights = arrays_of(state.parameters)
     readings = tuple(as_numbers(row, left_out) for row in rows)
     return Fitted(
-        predict=predictor_of(settings, size.context, state.parameters, weights, float(rows[-1]["spread"])),
+        predict=predictor_of(settings, size.context, state.parameters, weights, rows[-1]["spread"]),
         steps=int(state.step),
         numbers={**readings[-1], "diverged": float(has_diverged(weights))},
         readings=readings,
@@ -200,58 +187,49 @@ def _zeros(settings: TransformerSettings, kinds: tuple[tuple[str, tuple[int, ...
 class _Reader:
     """Takes readings of one run: it holds what they compare with."""
 
-    def __init__(self, form: Form, settings: TransformerSettings, data: Data, probe: Probe, first: Parameters) -> None:
+    def __init__(
+        self, form: Form, settings: TransformerSettings, data: Data, probe: Observation | None, first: Parameters
+    ) -> None:
         self.form, self.settings, self.data, self.probe = form, settings, data, probe
-        self.shape, self.outputs = _compiled_shape(settings), compiled_outputs(settings)
-        context = first["positions"].shape[0]
-        nothing = np.zeros((first["tokens"].shape[0], context + 1, settings.heads), dtype=np.float32)
-        self.first_scores = self.shape(first, probe, jnp.asarray(nothing)).scores
+        self.first_scores = scores_of(settings, arrays_of(first))
 
     def __call__(self, state: State, losses: Array) -> Row:
-        parameters, probe = state.parameters, self.probe
-        shape = self.shape(parameters, probe, self.first_scores)
-        answered = _read_probe()(probe.labels, probe.characters, self.outputs(parameters, probe.inputs))
-        fit = self.form.fit_so_far(self.settings, self.data, parameters, losses)
-        row = {"step": state.step, **shape._asdict(), "norm": weight_norm(parameters), **fit, **answered}
-        del row["scores"]
-        return {name: np.asarray(value) for name, value in row.items()}
+        weights = arrays_of(state.parameters)
+        with np.errstate(all="ignore"):  # of a network that diverged
+            scores = scores_of(self.settings, weights)
+            row = {"step": float(state.step), "norm": weight_norm(weights), **read_scores(scores, self.first_scores)}
+            row |= self.form.fit_so_far(self.settings, self.data, state.parameters, losses)
+            if self.probe is not None:
+                outputs, log_mass = answers_of(self.settings, state.parameters, self.probe.inputs)
+                row |= {**read_probe(self.probe, outputs), **read_mass(scores, self.probe, log_mass)}
+        return row
 
 
-def weight_norm(parameters: Parameters) -> Array:
-    """The length of all parameters as one vector; only the part of the positions depends on the context."""
-    apart = {"positions": parameters["positions"]}
-    rest = {name: array for name, array in parameters.items() if name not in apart}
-    norm: Array = _root()({**_squares()(rest), **_squares()(apart)})
-    return norm
+def arrays_of(parameters: Parameters) -> dict[str, np.ndarray]:
+    """The parameters as arrays of numpy."""
+    return {name: np.asarray(array) for name, array in parameters.items()}
 
 
-def _fit_to_set(settings: TransformerSettings, data: TrainingSet, parameters: Parameters, _: Array) -> dict[str, Array]:
-    """The loss and the share of right answers on the training set.
-
-    Of a long context the padding is left out as far as a second program pays: an output depends on its own row alone.
-    """
-    padded, context = data.inputs.shape
-    rows = FEW if FEW * context >= WORTH and int(data.size) <= FEW < padded else padded
-    inputs = np.asarray(data.inputs)[:rows] if rows < padded else data.inputs
-    outputs = compiled_outputs(settings)(parameters, inputs)
-    if rows < padded:
-        outputs = jnp.asarray(np.pad(np.asarray(outputs), (0, padded - rows)))
-    return dict(_read_set()(data.labels, data.size, outputs))
+def _fit_to_set(settings: TransformerSettings, data: TrainingSet, parameters: Parameters, _: Array) -> Row:
+    """The loss and the share of right answers on the training set, without its padding."""
+    size = int(data.size)
+    inputs, labels = np.asarray(data.inputs)[:size], np.asarray(data.labels)[:size]
+    return read_set(labels, answers_of(settings, parameters, inputs)[0])
 
 
-def _fit_to_batches(_s: TransformerSettings, _d: FreshSamples, _p: Parameters, losses: Array) -> dict[str, Array]:
+def _fit_to_batches(_s: TransformerSettings, _d: FreshSamples, _p: Parameters, losses: Array) -> Row:
     """The mean loss of the last batches; there is no training set to be right on."""
-    return {"loss": losses.mean()}
+    return {"loss": float(np.asarray(losses).mean())}
 
 
-def _is_fitted(tolerance: np.float32, row: Row) -> bool:
+def _is_fitted(tolerance: float, row: Row) -> bool:
     """No training error and the loss at or below the tolerance."""
-    return bool(row["train_accuracy"] == 1 and row["loss"] <= tolerance)
+    return row["train_accuracy"] == 1 and row["loss"] <= tolerance
 
 
-def _answers_probe(tolerance: np.float32, row: Row) -> bool:
+def _answers_probe(tolerance: float, row: Row) -> bool:
     """The probe answered without error, where the tolerance asks for a stop."""
-    return bool(tolerance > 0 and row["accuracy"] == 1)
+    return tolerance > 0 and row["accuracy"] == 1
 
 
 ON_A_SET = Form(FROM_A_SET, _fit_to_set, _is_fitted)
@@ -273,14 +251,3 @@ def compiled_draws(source: Source, settings: TransformerSettings, count: int) ->
 @cache
 def _compiled_start(settings: TransformerSettings, symbols: int, context: int) -> Program:
     return Program(partial(initial, settings, symbols, context), f"start {settings} {symbols} {context}")
-
-
-@cache
-def _compiled_shape(settings: TransformerSettings) -> Program:
-    return Program(partial(read_shape, settings), f"shape {settings}")
-
-
-_squares = cache(lambda: Program(squares, "squares"))
-_root = cache(lambda: Program(root_of_sum, "root"))
-_read_probe = cache(lambda: Program(read_probe, "probe"))
-_read_set = cache(lambda: Program(read_set, "set"))

@@ -1,8 +1,6 @@
-"""One layer of attention read at [CLS], all heads at once, written for training.
+"""One layer of attention read at [CLS], written for training: its start, its outputs, its path norm.
 
-It is the tabulated evaluation of `keyhole.attention` with the heads side by side in one array: per head h a score
-s[a, t, h] and a value v[a, t, h, :] for every symbol a and position t, and a batch is one matrix product with its
-one-hot rows. `model_of` gives the same weights as a general `Model`, which is the oracle of this file.
+`model_of` gives the same weights as a general `Model`, which is the oracle of this file and of `attend`.
 """
 
 import math
@@ -31,8 +29,7 @@ from keyhole.attention import (
     Wiring,
 )
 from keyhole.lab.learners.settings import TransformerSettings
-
-Parameters = dict[str, Array]
+from keyhole.lab.learners.training.attend import Parameters, attend, cls_vector, norm_rows, tables
 
 
 class Dropout(NamedTuple):
@@ -89,108 +86,6 @@ def _gaussian(shapes: Mapping[str, tuple[int, ...]], scales: Mapping[str, float]
     return {name: drawn[name] for name in shapes}
 
 
-def cls_vector(settings: TransformerSettings, parameters: Mapping[str, Any]) -> Any:
-    """The vector of [CLS], with that of its position where it has one."""
-    return parameters["cls"] + parameters["cls_position"] if settings.cls_position else parameters["cls"]
-
-
-def tables(
-    settings: TransformerSettings, parameters: Parameters
-) -> tuple[Float[Array, "A T H"], Float[Array, "A T d"]]:
-    """Scores and values of every symbol at every position, [CLS] last."""
-    rows = parameters["tokens"][:, None, :] + parameters["positions"][None, :, :]
-    cls = cls_vector(settings, parameters)
-    if settings.norm == "pre":
-        rows, cls = (norm_rows(settings, parameters, "attention_norm", part) for part in (rows, cls))
-    d, heads = settings.width, settings.heads
-    asked = (cls @ parameters["query"] + parameters["query_bias"]) / math.sqrt(d // heads)
-    # the query folded into the keys: one vector per head; a key bias would shift all scores of a head alike
-    folded = (parameters["key"] * asked).reshape(d, heads, -1).sum(-1)
-    both = jnp.concatenate([folded, parameters["value"]], axis=1)
-    if settings.norm == "pre":
-        seen = jnp.concatenate([rows, jnp.broadcast_to(cls, (rows.shape[0], 1, d))], axis=1) @ both
-    else:  # the image of a sum is the sum of images: T + A products instead of T·A
-        places = jnp.concatenate([parameters["positions"], cls[None, :]]) @ both
-        symbols = parameters["tokens"] @ both
-        last = jnp.arange(places.shape[0])[None, :, None] == places.shape[0] - 1
-        seen = places[None, :, :] + jnp.where(last, 0.0, symbols[:, None, :])
-    return seen[..., :heads], seen[..., heads:] + parameters["value_bias"]
-
-
-def exponentials(scores: Float[Array, "A T1 H"]) -> tuple[Float[Array, "A T1 H"], Float[Array, ""]]:
-    """exp(s − shift) per head, and the widest range in which a sequence's largest score can lie.
-
-    The shift is the middle of that range, as in `keyhole.attention.evaluation`. It cancels, so no gradient flows.
-    """
-    fixed = jax.lax.stop_gradient(scores)
-    high = fixed.max(axis=(0, 1))
-    low = fixed.min(axis=0).max(axis=0)
-    return jnp.exp(scores - (high + low) / 2), (high - low).max()
-
-
-@jax.custom_vjp
-def chosen_sum(sequences: UInt8[Array, "n T"], table: Float[Array, "A T C"]) -> Float[Array, "n C"]:
-    """Σ_t table[b_t, t, :] for each sequence: one product with the one-hot batch."""
-    symbols, context, columns = table.shape
-    return _one_hot(sequences, symbols, axis=1) @ table.reshape(symbols * context, columns)
-
-
-def _chosen_sum_forward(sequences: Array, table: Array) -> tuple[Array, tuple[Array, int]]:
-    return chosen_sum(sequences, table), (sequences, table.shape[0])
-
-
-def _chosen_sum_backward(kept: tuple[Array, int], gradient: Array) -> tuple[None, Array]:
-    sequences, symbols = kept
-    context, columns = sequences.shape[1], gradient.shape[1]
-    # spelt out already transposed: a product that reads its left factor along rows is the faster one
-    back = _one_hot(sequences.T, symbols, axis=0) @ gradient
-    return None, back.reshape(symbols, context, columns)
-
-
-chosen_sum.defvjp(_chosen_sum_forward, _chosen_sum_backward)
-
-
-def _one_hot(sequences: Array, symbols: int, axis: int) -> Array:
-    return jnp.concatenate([(sequences == a).astype(jnp.float32) for a in range(symbols)], axis=axis)
-
-
-def attend(
-    settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"], key: Array | None = None
-) -> Float[Array, "n d"]:
-    """What the heads read at [CLS], side by side; with a key, weights of attention are dropped at random."""
-    scores, values = tables(settings, parameters)
-    mass, _ = exponentials(scores)
-    heads, width = settings.heads, settings.width // settings.heads
-    weighted = (mass[..., None] * values.reshape(*mass.shape, width)).reshape(values.shape)
-    if key is not None:
-        total = chosen_sum(sequences, mass[:, :-1, :]) + mass[0, -1, :]
-        sums = _kept_sum(settings, sequences, weighted.reshape(*mass.shape, width), key)
-        return (sums / total[:, :, None]).reshape(-1, settings.width)
-    table = jnp.concatenate([weighted, mass], axis=-1)
-    total = chosen_sum(sequences, table[:, :-1, :]) + table[0, -1, :]
-    sums = total[:, : settings.width].reshape(-1, heads, width)
-    return (sums / total[:, settings.width :, None]).reshape(-1, settings.width)
-
-
-def _kept_sum(
-    settings: TransformerSettings, sequences: UInt8[Array, "n T"], table: Float[Array, "A T1 H w"], key: Array
-) -> Float[Array, "n H w"]:
-    """Σ_t k_th·table[b_t, t, h, :], [CLS] last, where k is 0 with the chance of dropout and else 1/(1 − that chance).
-
-    Weights are dropped after they are normalised, each head, sequence and token apart: so no product with the one-hot
-    batch serves all heads, and each symbol's part is a product of its own for every head. The sum is exact.
-    """
-    n, context = sequences.shape
-    chance = 1 - settings.attention_dropout
-    kept = jax.random.bernoulli(key, chance, (settings.heads, n, context + 1)).astype(table.dtype) / chance
-    by_head = table.transpose(2, 0, 1, 3)  # H A T1 w
-    total = kept[:, :, -1:] * by_head[:, 0, -1:, :]
-    for symbol in range(table.shape[0]):
-        shown = kept[:, :, :-1] * (sequences == symbol)[None]
-        total = total + shown @ by_head[:, symbol, :-1, :]
-    return total.transpose(1, 0, 2)
-
-
 def draw_dropout(settings: TransformerSettings, count: int, key: Array) -> Dropout:
     """What is dropped in one step of so many sequences: masks that do not depend on the context, and a key."""
     first, second = jax.random.split(key)
@@ -210,8 +105,21 @@ def apply(
     dropout: Dropout = NO_DROPOUT,
 ) -> Float[Array, "n"]:
     """The network's number for each sequence, with what is dropped from attention and the feed-forward part."""
-    p, pre, post = parameters, settings.norm == "pre", settings.norm == "post"
-    read = attend(settings, p, sequences, dropout.weights) @ p["output"] + p["output_bias"]
+    return _read_out(settings, parameters, attend(settings, parameters, sequences, dropout.weights).read, dropout)
+
+
+def answer(
+    settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"]
+) -> tuple[Float[Array, "n"], Float[Array, "n H"]]:
+    """The network's number for each sequence, and ln Σ_t exp(score) of each head."""
+    attended = attend(settings, parameters, sequences)
+    return _read_out(settings, parameters, attended.read, NO_DROPOUT), attended.log_mass
+
+
+def _read_out(settings: TransformerSettings, p: Parameters, attended: Float[Array, "n d"], dropout: Dropout) -> Array:
+    """The rest of the layer at [CLS], from what its heads read."""
+    pre, post = settings.norm == "pre", settings.norm == "post"
+    read = attended @ p["output"] + p["output_bias"]
     stream = dropped(settings, read, dropout.attention)
     stream = stream + cls_vector(settings, p) if settings.residual else stream
     stream = norm_rows(settings, p, "attention_norm", stream) if post else stream
@@ -257,15 +165,6 @@ def path_norm(settings: TransformerSettings, parameters: Parameters) -> Float[Ar
     return norm
 
 
-def attention_mass(
-    settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"], positions: Array
-) -> Float[Array, "n H"]:
-    """The share of each head's attention that lies on the given positions."""
-    mass, _ = exponentials(tables(settings, parameters)[0])
-    total = chosen_sum(sequences, mass[:, :-1, :]) + mass[0, -1, :]
-    return chosen_sum(sequences[:, positions], mass[:, positions, :]) / total
-
-
 def model_of(settings: TransformerSettings, weights: Mapping[str, Any], dtype: Any = np.float64) -> Model:
     """The same weights as a general model, in double precision unless asked otherwise."""
     w = {name: np.asarray(array, dtype=dtype) for name, array in weights.items()}
@@ -275,7 +174,7 @@ def model_of(settings: TransformerSettings, weights: Mapping[str, Any], dtype: A
 def model_of_blocks(settings: TransformerSettings, w: Mapping[str, Any], blocks: tuple[Block, ...]) -> Model:
     """The embedding and the read-out of these weights around blocks."""
     embedding = AdditiveEmbedding(w["tokens"], LearnedPositions(w["positions"]), cls_vector(settings, w))
-    return Model(embedding, blocks, ReadOut(w["readout"], w["readout_bias"], _layer_norm(settings, w, "final_norm")))
+    return Model(embedding, blocks, ReadOut(w["readout"], w["readout_bias"], layer_norm(settings, w, "final_norm")))
 
 
 def block_of(settings: TransformerSettings, w: Mapping[str, Any]) -> Block:
@@ -297,22 +196,15 @@ def block_of(settings: TransformerSettings, w: Mapping[str, Any]) -> Block:
         feedforward=feedforward,
         residual="each" if settings.residual else "none",
         placement="post" if settings.norm == "none" else settings.norm,
-        attention_norm=_layer_norm(settings, w, "attention_norm"),
-        feedforward_norm=_layer_norm(settings, w, "feedforward_norm"),
+        attention_norm=layer_norm(settings, w, "attention_norm"),
+        feedforward_norm=layer_norm(settings, w, "feedforward_norm"),
     )
     return Block(tuple(head(index) for index in range(settings.heads)), wiring)
 
 
-def _layer_norm(settings: TransformerSettings, w: Mapping[str, Any], name: str) -> LayerNorm | None:
+def layer_norm(settings: TransformerSettings, w: Mapping[str, Any], name: str) -> LayerNorm | None:
     """The norm of this name, where there is one."""
     return LayerNorm(w[f"{name}_gain"], w[f"{name}_bias"], settings.norm_eps) if f"{name}_gain" in w else None
-
-
-def norm_rows(settings: TransformerSettings, parameters: Parameters, name: str, rows: Array) -> Array:
-    """Every row through the LayerNorm of this name."""
-    centred = rows - rows.mean(axis=-1, keepdims=True)
-    scaled = centred * jax.lax.rsqrt((centred * centred).mean(axis=-1, keepdims=True) + settings.norm_eps)
-    return scaled * parameters[f"{name}_gain"] + parameters[f"{name}_bias"]
 
 
 def gelu(x: Array) -> Array:

@@ -4,15 +4,16 @@ from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
-from jaxtyping import Bool, UInt8
+from jaxtyping import Float, UInt8
 
 from keyhole.attention import evaluate, safe_width, tabulate
 from keyhole.lab.learners.base import Predictor
 from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.training.attend import Parameters
 from keyhole.lab.learners.training.compiling import Program
-from keyhole.lab.learners.training.network import Parameters, apply, model_of
+from keyhole.lab.learners.training.network import answer, model_of
 
-PREDICTED = 1024  # inputs predicted in one call
+MANY, FEW, LONG = 512, 256, 512  # inputs answered in one call: many, or few of contexts from this length on
 
 
 def shape_of(settings: TransformerSettings) -> TransformerSettings:
@@ -40,15 +41,20 @@ def predictor_of(
     if not spread < safe_width(np.finfo(np.float32), context):
         tabulated = tabulate(model_of(settings, weights))
         return lambda inputs: np.asarray(evaluate(tabulated, inputs)) > 0
-    applied = compiled_outputs(shape_of(settings))
+    shape = shape_of(settings)
+    return lambda inputs: answers_of(shape, parameters, inputs)[0] > 0
 
-    def predict(inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
-        spare = -len(inputs) % PREDICTED
-        padded = np.pad(inputs, ((0, spare), (0, 0)))
-        parts = [applied(parameters, part) for part in np.split(padded, len(padded) // PREDICTED)]
-        return np.asarray(np.concatenate([np.asarray(part) for part in parts])[: len(inputs)] > 0)
 
-    return predict
+def answers_of(
+    settings: TransformerSettings, parameters: Parameters, inputs: UInt8[np.ndarray, "n T"]
+) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n H"]]:
+    """The network's number for each input, and ln Σ_t exp(score) of each head, in blocks of one shape."""
+    rows = FEW if inputs.shape[1] >= LONG else MANY
+    padded = np.pad(inputs, ((0, -len(inputs) % rows), (0, 0)))
+    program = compiled_answers(settings)
+    parts = [program(parameters, padded[start : start + rows]) for start in range(0, len(padded), rows)]
+    outputs, log_mass = (np.concatenate([np.asarray(part[i]) for part in parts])[: len(inputs)] for i in (0, 1))
+    return outputs, log_mass
 
 
 def has_diverged(weights: dict[str, np.ndarray]) -> bool:
@@ -57,6 +63,6 @@ def has_diverged(weights: dict[str, np.ndarray]) -> bool:
 
 
 @cache
-def compiled_outputs(settings: TransformerSettings) -> Program:
-    """The program for the network's outputs, shared by readings and predictions of as many rows."""
-    return Program(partial(apply, settings), f"outputs {settings}")
+def compiled_answers(settings: TransformerSettings) -> Program:
+    """The program for the network's answers, shared by readings and predictions."""
+    return Program(partial(answer, settings), f"answers {settings}")

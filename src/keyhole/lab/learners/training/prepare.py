@@ -1,4 +1,4 @@
-"""What a training run looks at, as arrays of jax: a padded training set or tables of fresh samples, and a probe."""
+"""What a training run looks at: a padded training set or tables of fresh samples, as arrays of jax, and a probe."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Int, UInt8
 
 from keyhole.lab.learners.training_memory import padded_size
 from keyhole.lab.observation import PROBE, Observation, Observer, SampleSource
-from keyhole.lab.task import Examples, ProblemSize
+from keyhole.lab.task import Examples
 
 
 class TrainingSet(NamedTuple):
@@ -29,15 +29,6 @@ class FreshSamples(NamedTuple):
     offset: Int[Array, ""]
     table: Float[Array, "entries"]
     noise: Float[Array, ""]
-
-
-class Probe(NamedTuple):
-    """What readings look at."""
-
-    inputs: UInt8[Array, "P T"]
-    labels: Float[Array, "P"]
-    positions: Int[Array, "s"]
-    characters: Float[Array, "P C"]
 
 
 def prepare_set(examples: Examples, *, whole: bool) -> TrainingSet:
@@ -65,25 +56,11 @@ def prepare_source(source: SampleSource) -> FreshSamples:
     )
 
 
-def prepare_probe(observer: Observer, rng: np.random.Generator) -> Probe:
-    """A probe of fresh inputs, with what is hidden about them."""
-    return _probe(observer.observe(PROBE, rng))
-
-
-def blind_probe(size: ProblemSize, rng: np.random.Generator, source: SampleSource | None = None) -> Probe:
-    """A probe without an observer: fresh samples of the source, or one input of zeros, and nothing that is hidden."""
+def draw_probe(observer: Observer | None, source: SampleSource | None, rng: np.random.Generator) -> Observation | None:
+    """The inputs of readings: the observer's; else samples of the source, with nothing that is hidden; else none."""
+    if observer is not None:
+        return observer.observe(PROBE, rng)
     if source is None:
-        examples = Examples(np.zeros((1, size.context), dtype=np.uint8), np.zeros(1, dtype=bool))
-    else:
-        examples = source.draw(PROBE, rng)
-    nowhere, nothing = np.zeros(0, dtype=np.int32), np.zeros((len(examples.labels), 1))
-    return _probe(Observation(examples.inputs, examples.labels, nowhere, nothing))
-
-
-def _probe(observation: Observation) -> Probe:
-    return Probe(
-        inputs=jnp.asarray(observation.inputs),
-        labels=jnp.asarray(observation.labels, dtype=jnp.float32),
-        positions=jnp.asarray(observation.positions),
-        characters=jnp.asarray(observation.characters, dtype=jnp.float32),
-    )
+        return None
+    examples = source.draw(PROBE, rng)
+    return Observation(examples.inputs, examples.labels, np.zeros(0, dtype=np.int32), np.zeros((PROBE, 1)))

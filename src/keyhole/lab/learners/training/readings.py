@@ -1,17 +1,20 @@
-"""Readings: the network on its training set and on the probe, its attention and its norms, every few steps."""
+"""Readings: the network on its training set and on the probe, its attention and its norms, every few steps.
+
+Only the network's outputs are compiled, in `predict`; all else is a little arithmetic on arrays of numpy, which would
+take longer to compile than to do.
+"""
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from keyhole.lab.learners.base import Reading
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.network import Parameters, attention_mass, exponentials, tables
-from keyhole.lab.learners.training.prepare import Probe
-from keyhole.lab.learners.training.step import cross_entropy, present_rows
+from keyhole.lab.learners.training.attend import cls_vector, folded_query
+from keyhole.lab.learners.training.network import layer_norm
+from keyhole.lab.observation import Observation
 
 READINGS = (
     "step",
@@ -27,63 +30,58 @@ READINGS = (
 )
 OF_THE_SET = {"train_accuracy"}  # what is not read online
 OF_THE_PROBE = {"accuracy", "mass", "mass_best", "fourier"}  # what is not read without an observer
+Weights = Mapping[str, np.ndarray]
+Row = dict[str, float]
 
 
-class Shape(NamedTuple):
-    """What is read of the scores, and of attention on the probe."""
-
-    mass: Float[Array, ""]  # the share of attention on the relevant positions, on average over the heads
-    mass_best: Float[Array, ""]  # that of the head with the largest
-    spread: Float[Array, ""]
-    movement: Float[Array, ""]  # the largest change of a score since the first reading
-    scores: Float[Array, "A T1 H"]
-
-
-def read_shape(settings: TransformerSettings, parameters: Parameters, probe: Probe, first_scores: Array) -> Shape:
-    """The scores and the attention of a network; `first_scores` are those before training."""
-    scores = tables(settings, parameters)[0]
-    mass = attention_mass(settings, parameters, probe.inputs, probe.positions).mean(axis=0)
-    return Shape(
-        mass.mean(),
-        mass.max(),
-        exponentials(scores)[1],
-        jnp.abs(scores - first_scores).max(),
-        scores,
-    )
+def scores_of(settings: TransformerSettings, weights: Weights) -> Float[np.ndarray, "A T1 H"]:
+    """The score of every symbol at every position for each head, [CLS] last."""
+    cls, tokens, positions = cls_vector(settings, weights), weights["tokens"], weights["positions"]
+    norm = layer_norm(settings, weights, "attention_norm") if settings.norm == "pre" else None
+    if norm is None:
+        folded = folded_query(settings, weights, cls)
+        scores = (tokens @ folded)[:, None, :] + (positions @ folded)[None, :, :]
+    else:
+        cls = norm(cls)
+        folded = folded_query(settings, weights, cls)
+        scores = norm(tokens[:, None, :] + positions[None, :, :]) @ folded
+    own = np.broadcast_to(cls @ folded, (len(tokens), 1, settings.heads))
+    return np.concatenate([scores, own], axis=1)
 
 
-def squares(arrays: Parameters) -> dict[str, Float[Array, ""]]:
-    """The sum of the squares of each array."""
-    return {name: (array**2).sum() for name, array in arrays.items()}
+def read_scores(scores: Float[np.ndarray, "A T1 H"], first: Float[np.ndarray, "A T1 H"]) -> Row:
+    """How widely the largest score of a sequence can lie (`spread`), and the largest change since the first scores."""
+    high, low = scores.max(axis=(0, 1)), scores.min(axis=0).max(axis=0)
+    return {"spread": float((high - low).max()), "movement": float(np.abs(scores - first).max())}
 
 
-def root_of_sum(parts: dict[str, Float[Array, ""]]) -> Float[Array, ""]:
-    """The root of the sum, added in the order of the names."""
-    return jnp.sqrt(sum(parts[name] for name in sorted(parts)))
+def read_mass(scores: Float[np.ndarray, "A T1 H"], probe: Observation, log_mass: Float[np.ndarray, "P H"]) -> Row:
+    """The share of attention on the relevant positions: on average over the heads, and of the head with most."""
+    shown = probe.inputs[:, probe.positions]
+    shares = np.exp(scores[shown, probe.positions] - log_mass[:, None, :]).sum(axis=1).mean(axis=0)
+    return {"mass": float(shares.mean()), "mass_best": float(shares.max())}
 
 
-def read_probe(
-    labels: Float[Array, "P"], characters: Float[Array, "P C"], outputs: Float[Array, "P"]
-) -> dict[str, Array]:
+def read_probe(probe: Observation, outputs: Float[np.ndarray, "P"]) -> Row:
     """How the probe is answered: the share of right answers, and of Fourier weight on the target's own characters."""
     centred = outputs - outputs.mean()
-    weight = ((centred @ characters) ** 2).sum()
-    return {
-        "accuracy": ((outputs > 0) == (labels > 0)).astype(jnp.float32).mean(),
-        "fourier": weight / jnp.maximum((centred**2).sum(), 1e-30),
-    }
+    weight, total = ((centred @ probe.characters) ** 2).sum(), (centred**2).sum()
+    right = (outputs > 0) == probe.labels
+    return {"accuracy": float(right.mean()), "fourier": float(weight / max(total, 1e-30))}
 
 
-def read_set(labels: Float[Array, "M"], size: Array, outputs: Float[Array, "M"]) -> dict[str, Array]:
+def read_set(labels: Float[np.ndarray, "m"], outputs: Float[np.ndarray, "m"]) -> Row:
     """The loss and the share of right answers on the training set."""
-    present = present_rows(len(labels), size)
-    loss = (present / size * cross_entropy(outputs, labels)).sum()
-    # a sum of 1/m over m rows need not be 1 in floating point; the number of rows wrong is exact
-    wrong = (((outputs > 0) != (labels > 0)) * present).sum()
-    return {"loss": loss, "train_accuracy": 1 - wrong / size}
+    losses = np.logaddexp(0.0, outputs) - labels * outputs
+    return {"loss": float(losses.mean()), "train_accuracy": float(((outputs > 0) == (labels > 0)).mean())}
 
 
-def as_numbers(row: dict[str, np.ndarray], left_out: set[str]) -> Reading:
+def weight_norm(weights: Weights) -> float:
+    """The length of all weights as one vector."""
+    return math.sqrt(sum(float(np.vdot(array, array)) for array in weights.values()))
+
+
+def as_numbers(row: Row, left_out: set[str]) -> Reading:
     """One reading as plain numbers; what was not read, or is no number, is left out."""
-    named = {name: float(row[name]) for name in READINGS if name in row and name not in left_out}
+    named = {name: row[name] for name in READINGS if name in row and name not in left_out}
     return {name: value for name, value in named.items() if math.isfinite(value)}

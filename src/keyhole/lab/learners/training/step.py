@@ -13,7 +13,8 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.network import Dropout, Parameters, apply, draw_dropout, path_norm
+from keyhole.lab.learners.training.attend import Parameters
+from keyhole.lab.learners.training.network import Dropout, apply, draw_dropout, path_norm
 from keyhole.lab.learners.training.prepare import FreshSamples, TrainingSet
 
 Data = Any  # a TrainingSet or FreshSamples, as the form of the loop wants it

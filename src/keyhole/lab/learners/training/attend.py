@@ -1,0 +1,201 @@
+"""Attention of one layer read at [CLS], all heads at once: from tables over symbols and positions, in two forms.
+
+A batch is never embedded. Per head h a score s[a, t, h] and a value v[a, t, h, :] belong to symbol a at position t, and
+what the heads read is one matrix product of the one-hot batch with tables of them.
+
+Behind a norm of the rows the table has an entry for every pair of symbol and position (`_attend_pairs`). Without one a
+row is the sum of a symbol's and a position's vector, so exp(score) is a product and the value a sum of both: then a
+table over positions alone is enough (`_attend_places`). It is half as large for bits, and a step takes less time.
+"""
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, UInt8
+
+from keyhole.lab.learners.settings import TransformerSettings
+
+Parameters = dict[str, Array]
+
+
+class Attended(NamedTuple):
+    """What the heads read at [CLS] of each sequence, side by side, and ln Σ_t exp(score) of each head."""
+
+    read: Float[Array, "n d"]
+    log_mass: Float[Array, "n H"]
+
+
+def attend(
+    settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"], key: Array | None = None
+) -> Attended:
+    """What the heads read; with a key, weights of attention are dropped at random."""
+    if settings.norm == "pre" or key is not None:
+        return _attend_pairs(settings, parameters, sequences, key)
+    return _attend_places(settings, parameters, sequences)
+
+
+def cls_vector(settings: TransformerSettings, parameters: Mapping[str, Any]) -> Any:
+    """The vector of [CLS], with that of its position where it has one."""
+    return parameters["cls"] + parameters["cls_position"] if settings.cls_position else parameters["cls"]
+
+
+def folded_query(settings: TransformerSettings, parameters: Mapping[str, Any], cls: Any) -> Any:
+    """The query of [CLS] folded into the keys: a vector for each head, whose product with a row is its score.
+
+    A bias of the keys would shift all scores of a head alike, so there is none. Arrays of numpy are served too.
+    """
+    d, heads = settings.width, settings.heads
+    asked = (cls @ parameters["query"] + parameters["query_bias"]) / math.sqrt(d // heads)
+    return (parameters["key"] * asked).reshape(d, heads, -1).sum(-1)
+
+
+def norm_rows(settings: TransformerSettings, parameters: Parameters, name: str, rows: Array) -> Array:
+    """Every row through the LayerNorm of this name."""
+    centred = rows - rows.mean(axis=-1, keepdims=True)
+    scaled = centred * jax.lax.rsqrt((centred * centred).mean(axis=-1, keepdims=True) + settings.norm_eps)
+    return scaled * parameters[f"{name}_gain"] + parameters[f"{name}_bias"]
+
+
+def _attend_places(settings: TransformerSettings, p: Parameters, sequences: UInt8[Array, "n T"]) -> Attended:
+    """Rows that are sums: with score s_a + s_t and value v_a + v_t, a table of e^{s_t}·v_t and e^{s_t} over positions.
+
+    Statement  Let S_a = Σ_{t: b_t = a} e^{s_t − M}·(v_t, 1), M the largest s_t. Then the numerator is
+               Σ_a e^{s_a + M − shift}·(S_a's values + v_a·S_a's mass), and the mass the same without values; [CLS] is
+               one more term. Nothing is subtracted, so no digit is lost.
+    Source     Ours. The shift is that of `exponentials`: the middle of the range in which a largest score can lie.
+    """
+    d, heads, width = settings.width, settings.heads, settings.width // settings.heads
+    cls = cls_vector(settings, p)
+    both = jnp.concatenate([p["value"], folded_query(settings, p, cls)], axis=1)
+    places, symbols, own = p["positions"] @ both, p["tokens"] @ both, cls @ both
+    fixed, fixed_symbols, fixed_own = (jax.lax.stop_gradient(part[..., d:]) for part in (places, symbols, own))
+    top = fixed.max(axis=0)
+    high = jnp.maximum(top + fixed_symbols.max(axis=0), fixed_own)
+    low = jnp.maximum(top + fixed_symbols.min(axis=0), fixed_own)
+    shift = (high + low) / 2
+    of_places, of_symbols = jnp.exp(places[:, d:] - top), jnp.exp(symbols[:, d:] + (top - shift))
+    of_cls = jnp.exp(own[d:] - shift)
+    spread = jnp.repeat(jnp.eye(heads, dtype=places.dtype), width, axis=1)  # H × d: a number of a head to its columns
+    table = jnp.concatenate([(of_places @ spread) * places[:, :d], of_places], axis=1)
+    sums = shown_sums(sequences, table, len(symbols))
+    total, summed = of_cls, (of_cls @ spread) * (own[:d] + p["value_bias"])
+    for part, value, factor in zip(sums, symbols[:, :d] + p["value_bias"], of_symbols, strict=True):
+        total = total + factor * part[:, d:]
+        summed = summed + (factor @ spread) * part[:, :d] + part[:, d:] @ (factor[:, None] * spread * value)
+    return Attended(summed * ((1 / total) @ spread), jnp.log(total) + shift)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(2,))
+def shown_sums(sequences: UInt8[Array, "n T"], table: Float[Array, "T C"], symbols: int) -> Float[Array, "A n C"]:
+    """For each symbol and sequence the sum of the table's rows at the positions that show the symbol."""
+    hot = _one_hot(sequences, symbols, axis=0)
+    return (hot @ table).reshape(symbols, -1, table.shape[1])
+
+
+def _shown_sums_forward(sequences: Array, table: Array, symbols: int) -> tuple[Array, Array]:
+    return shown_sums(sequences, table, symbols), sequences
+
+
+def _shown_sums_backward(symbols: int, sequences: Array, gradient: Array) -> tuple[None, Array]:
+    # spelt out already transposed: a product that reads its left factor along rows is the faster one
+    return None, _one_hot(sequences.T, symbols, axis=1) @ gradient.reshape(-1, gradient.shape[-1])
+
+
+shown_sums.defvjp(_shown_sums_forward, _shown_sums_backward)
+
+
+def _attend_pairs(
+    settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"], key: Array | None
+) -> Attended:
+    """Any rows: a table over all pairs of symbol and position."""
+    scores, values = tables(settings, parameters)
+    mass, shift = exponentials(scores)
+    heads, width = settings.heads, settings.width // settings.heads
+    weighted = (mass[..., None] * values.reshape(*mass.shape, width)).reshape(values.shape)
+    if key is not None:
+        total = chosen_sum(sequences, mass[:, :-1, :]) + mass[0, -1, :]
+        sums = _kept_sum(settings, sequences, weighted.reshape(*mass.shape, width), key)
+    else:
+        table = jnp.concatenate([weighted, mass], axis=-1)
+        both = chosen_sum(sequences, table[:, :-1, :]) + table[0, -1, :]
+        sums, total = both[:, : settings.width].reshape(-1, heads, width), both[:, settings.width :]
+    return Attended((sums / total[:, :, None]).reshape(-1, settings.width), jnp.log(total) + shift)
+
+
+def tables(
+    settings: TransformerSettings, parameters: Parameters
+) -> tuple[Float[Array, "A T H"], Float[Array, "A T d"]]:
+    """Scores and values of every symbol at every position, [CLS] last."""
+    rows = parameters["tokens"][:, None, :] + parameters["positions"][None, :, :]
+    cls = cls_vector(settings, parameters)
+    if settings.norm == "pre":
+        rows, cls = (norm_rows(settings, parameters, "attention_norm", part) for part in (rows, cls))
+    d, heads = settings.width, settings.heads
+    both = jnp.concatenate([folded_query(settings, parameters, cls), parameters["value"]], axis=1)
+    if settings.norm == "pre":
+        seen = jnp.concatenate([rows, jnp.broadcast_to(cls, (rows.shape[0], 1, d))], axis=1) @ both
+    else:  # the image of a sum is the sum of images: T + A products instead of T·A
+        places = jnp.concatenate([parameters["positions"], cls[None, :]]) @ both
+        symbols = parameters["tokens"] @ both
+        last = jnp.arange(places.shape[0])[None, :, None] == places.shape[0] - 1
+        seen = places[None, :, :] + jnp.where(last, 0.0, symbols[:, None, :])
+    return seen[..., :heads], seen[..., heads:] + parameters["value_bias"]
+
+
+def exponentials(scores: Float[Array, "A T1 H"]) -> tuple[Float[Array, "A T1 H"], Float[Array, "H"]]:
+    """exp(s − shift) per head, and the shift.
+
+    The shift is the middle of the range in which a sequence's largest score can lie, as in
+    `keyhole.attention.evaluation`. It cancels, so no gradient flows.
+    """
+    fixed = jax.lax.stop_gradient(scores)
+    shift = (fixed.max(axis=(0, 1)) + fixed.min(axis=0).max(axis=0)) / 2
+    return jnp.exp(scores - shift), shift
+
+
+@jax.custom_vjp
+def chosen_sum(sequences: UInt8[Array, "n T"], table: Float[Array, "A T C"]) -> Float[Array, "n C"]:
+    """Σ_t table[b_t, t, :] for each sequence: one product with the one-hot batch."""
+    symbols, context, columns = table.shape
+    return _one_hot(sequences, symbols, axis=1) @ table.reshape(symbols * context, columns)
+
+
+def _chosen_sum_forward(sequences: Array, table: Array) -> tuple[Array, tuple[Array, int]]:
+    return chosen_sum(sequences, table), (sequences, table.shape[0])
+
+
+def _chosen_sum_backward(kept: tuple[Array, int], gradient: Array) -> tuple[None, Array]:
+    sequences, symbols = kept
+    context, columns = sequences.shape[1], gradient.shape[1]
+    back = _one_hot(sequences.T, symbols, axis=0) @ gradient  # transposed, as in `_shown_sums_backward`
+    return None, back.reshape(symbols, context, columns)
+
+
+chosen_sum.defvjp(_chosen_sum_forward, _chosen_sum_backward)
+
+
+def _one_hot(sequences: Array, symbols: int, axis: int) -> Array:
+    return jnp.concatenate([(sequences == a).astype(jnp.float32) for a in range(symbols)], axis=axis)
+
+
+def _kept_sum(
+    settings: TransformerSettings, sequences: UInt8[Array, "n T"], table: Float[Array, "A T1 H w"], key: Array
+) -> Float[Array, "n H w"]:
+    """Σ_t k_th·table[b_t, t, h, :], [CLS] last, where k is 0 with the chance of dropout and else 1/(1 − that chance).
+
+    Weights are dropped after they are normalised, each head, sequence and token apart: so no product with the one-hot
+    batch serves all heads, and each symbol's part is a product of its own for every head. The sum is exact.
+    """
+    n, context = sequences.shape
+    chance = 1 - settings.attention_dropout
+    kept = jax.random.bernoulli(key, chance, (settings.heads, n, context + 1)).astype(table.dtype) / chance
+    by_head = table.transpose(2, 0, 1, 3)  # H A T1 w
+    total = kept[:, :, -1:] * by_head[:, 0, -1:, :]
+    for symbol in range(table.shape[0]):
+        shown = kept[:, :, :-1] * (sequences == symbol)[None]
+        total = total + shown @ by_head[:, symbol, :-1, :]
+    return total.transpose(1, 0, 2)
