@@ -12,8 +12,8 @@ import pytest
 from keyhole.attention import evaluate, tabulate
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training import loop, step
-from keyhole.lab.learners.training.loop import starting_state, train
+from keyhole.lab.learners.training import loop, prepare, step
+from keyhole.lab.learners.training.loop import starting_parameters, train
 from keyhole.lab.learners.training.network import apply, draw_dropout, initial, model_of, path_norm
 from keyhole.lab.learners.training.predict import predictor_of, shape_of
 from keyhole.lab.learners.training.prepare import prepare_set, prepare_source
@@ -212,18 +212,20 @@ def test_one_compilation_serves_every_cell_of_a_shape():
     others = [replace(SMALL, rate=2e-2), replace(SMALL, decay=0.0, tolerance=0.1, warmup=10)]
     for settings, samples in zip(others, (30, 900), strict=True):
         run(RunSpec(LITERAL, TransformerLearner(settings), CONTEXT, samples, 1))
-    stretch = loop.compiled_stretch(loop.FROM_A_SET, shape_of(SMALL), CONTEXT)
+    stretch = loop.compiled_stretch(loop.FROM_A_SET, shape_of(SMALL), prepare.SHORT)
     draws = loop.compiled_draws(loop.FROM_A_SET, shape_of(SMALL), SMALL.batch)
     assert stretch.jitted._cache_size() == draws.jitted._cache_size() == 1
     run(RunSpec(LITERAL, LEARNER, CONTEXT + 1, 40, 0))
-    assert draws.jitted._cache_size() == 1  # another context draws by the same program
+    assert stretch.jitted._cache_size() == 1  # another short context is trained by the same program
+    run(RunSpec(LITERAL, LEARNER, prepare.SHORT + 1, 40, 0))
+    assert draws.jitted._cache_size() == 1  # any other draws by the same program
 
 
 @pytest.mark.parametrize("context", [1, 7, 1024, 1030])
 def test_weights_at_the_start_do_not_feel_the_padding(context):
     """Starting weights, drawn for a padded context and cut, are those drawn for the context itself, to the bit."""
     drawn = jax.jit(partial(initial, SMALL, 2, context))(jax.random.key(3))
-    cut = starting_state(SMALL, 2, context, jax.random.key(3)).parameters
+    cut = starting_parameters(SMALL, 2, context, jax.random.key(3))
     assert drawn.keys() == cut.keys()
     for name, array in drawn.items():
         assert np.array_equal(array, cut[name])
@@ -361,3 +363,35 @@ def test_steps_are_whole_stretches_between_readings(steps, every):
     """Settings that would train past their last step, and past the end of their schedule, are refused."""
     with pytest.raises(ArgumentError, match=f"{steps} steps with a reading every {every}"):
         replace(SMALL, steps=steps, every=every)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", [16, 0])
+def test_a_short_context_is_trained_as_it_is_without_padding(batch, monkeypatch):
+    """Padded to a context that short ones share, training takes the same steps to the same weights, to rounding."""
+    settings = replace(SMALL, batch=batch, steps=2 * SMALL.every, tolerance=0.0)
+    instance = SparseTask("and:2").instance(11, np.random.default_rng(2))
+    examples = instance.training_set(50, np.random.default_rng(3))
+    made = []
+    for short in (prepare.SHORT, 0):
+        monkeypatch.setattr(prepare, "SHORT", short)
+        observer = Observer(instance, lambda _, weights: made.append(weights["positions"].shape))
+        made.append(train(settings, instance.size, examples, np.random.SeedSequence(4), observer))
+    padded, plain = (one for one in made if not isinstance(one, tuple))
+    assert {shape for shape in made if isinstance(shape, tuple)} == {(11, settings.width)}
+    assert padded.weights.keys() == plain.weights.keys()
+    for name, array in plain.weights.items():
+        assert padded.weights[name].shape == array.shape
+        assert np.abs(padded.weights[name] - array).max() < 1e-3, name
+    for one, other in zip(padded.readings, plain.readings, strict=True):
+        assert all(abs(one[name] - other[name]) < 1e-3 for name in other)
+    inputs = instance.inputs(700, np.random.default_rng(5))
+    assert (padded.predict(inputs) == plain.predict(inputs)).mean() > 0.99
+
+
+def test_which_contexts_are_padded():
+    """Short ones, where padding changes nothing: not behind a norm, with dropped weights, or with a path norm."""
+    assert prepare.padded_context(SMALL, 11) == prepare.padded_context(SMALL, 127) == 128
+    assert [prepare.padded_context(SMALL, context) for context in (128, 129, 800)] == [128, 129, 800]
+    others = ({"norm": "pre"}, {"attention_dropout": 0.1}, {"norm": "none", "path_penalty": 0.1})
+    assert all(prepare.padded_context(replace(SMALL, **changes), 11) == 11 for changes in others)

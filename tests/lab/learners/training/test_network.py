@@ -9,7 +9,7 @@ import pytest
 
 from keyhole.attention import evaluate, forward, profile, tabulate
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.attend import attend, chosen_sum, exponentials, shown_sums, tables
+from keyhole.lab.learners.training.attend import PADDING, attend, chosen_sum, exponentials, shown_sums, tables
 from keyhole.lab.learners.training.network import answer, apply, initial, model_of, path_norm
 from keyhole.lab.learners.training.readings import read_mass, read_scores, scores_of
 from keyhole.lab.observation import Observation
@@ -176,6 +176,27 @@ def test_readings_of_attention_are_those_of_the_general_model(settings):
     seen = read_scores(scores, scores - 0.25)
     assert abs(seen["spread"] - (scores.max(axis=(0, 1)) - low).max()) < CLOSE
     assert abs(seen["movement"] - 0.25) < CLOSE
+
+
+@pytest.mark.parametrize("settings", [SETTINGS[1], SETTINGS[3], SETTINGS[4]], ids=lambda s: f"{s.norm}-{s.heads}")
+def test_padding_is_not_attended_to(settings):
+    """Positions beyond a sequence change neither its output nor a slope, however high a score they would have."""
+    with jax.enable_x64(new_val=True):
+        parameters, inputs = drawn(settings, 7), sequences(7)
+        beyond = 400 * np.random.default_rng(8).normal(size=(5, settings.width))  # scores far above all others
+        wide = {**parameters, "positions": jnp.concatenate([parameters["positions"], jnp.asarray(beyond)])}
+        padded = np.pad(inputs, ((0, 0), (0, 5)), constant_values=PADDING)
+
+        def squares(weights, sequences):
+            return (apply(settings, weights, sequences) ** 2).sum()
+
+        value, slope = jax.value_and_grad(squares)(parameters, jnp.asarray(inputs))
+        wide_value, wide_slope = jax.value_and_grad(squares)(wide, jnp.asarray(padded))
+    assert abs(float(value) - float(wide_value)) < CLOSE * float(value)
+    assert not np.asarray(wide_slope["positions"][CONTEXT:]).any()
+    for name, part in slope.items():
+        there = np.asarray(wide_slope[name])[:CONTEXT] if name == "positions" else np.asarray(wide_slope[name])
+        assert np.abs(there - np.asarray(part)).max() < CLOSE * max(1.0, float(np.abs(part).max())), name
 
 
 def test_the_shift_cancels_and_lies_in_the_middle():

@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, UInt8
 from keyhole.lab.learners.settings import TransformerSettings
 
 Parameters = dict[str, Array]
+PADDING = 255  # stands where a sequence has no token; no symbol is as large
 
 
 class Attended(NamedTuple):
@@ -33,9 +34,14 @@ def attend(
     settings: TransformerSettings, parameters: Parameters, sequences: UInt8[Array, "n T"], key: Array | None = None
 ) -> Attended:
     """What the heads read; with a key, weights of attention are dropped at random."""
-    if settings.norm == "pre" or key is not None:
-        return _attend_pairs(settings, parameters, sequences, key)
-    return _attend_places(settings, parameters, sequences)
+    if adds_rows(settings) and key is None:
+        return _attend_places(settings, parameters, sequences)
+    return _attend_pairs(settings, parameters, sequences, key)
+
+
+def adds_rows(settings: TransformerSettings) -> bool:
+    """Whether attention reads plain sums of a symbol's and a position's vector."""
+    return settings.norm != "pre"
 
 
 def cls_vector(settings: TransformerSettings, parameters: Mapping[str, Any]) -> Any:
@@ -65,7 +71,8 @@ def _attend_places(settings: TransformerSettings, p: Parameters, sequences: UInt
 
     Statement  Let S_a = Σ_{t: b_t = a} e^{s_t − M}·(v_t, 1), M the largest s_t. Then the numerator is
                Σ_a e^{s_a + M − shift}·(S_a's values + v_a·S_a's mass), and the mass the same without values; [CLS] is
-               one more term. Nothing is subtracted, so no digit is lost.
+               one more term. Nothing is subtracted, so no digit is lost. Positions that hold PADDING in every
+               sequence show no symbol: they are in no sum, and M leaves them out.
     Source     Ours. The shift is that of `exponentials`: the middle of the range in which a largest score can lie.
     """
     d, heads, width = settings.width, settings.heads, settings.width // settings.heads
@@ -73,11 +80,13 @@ def _attend_places(settings: TransformerSettings, p: Parameters, sequences: UInt
     both = jnp.concatenate([p["value"], folded_query(settings, p, cls)], axis=1)
     places, symbols, own = p["positions"] @ both, p["tokens"] @ both, cls @ both
     fixed, fixed_symbols, fixed_own = (jax.lax.stop_gradient(part[..., d:]) for part in (places, symbols, own))
-    top = fixed.max(axis=0)
+    there = (sequences[0] != PADDING)[:, None]
+    top = jnp.where(there, fixed, -jnp.inf).max(axis=0)
     high = jnp.maximum(top + fixed_symbols.max(axis=0), fixed_own)
     low = jnp.maximum(top + fixed_symbols.min(axis=0), fixed_own)
     shift = (high + low) / 2
-    of_places, of_symbols = jnp.exp(places[:, d:] - top), jnp.exp(symbols[:, d:] + (top - shift))
+    of_places = jnp.exp(jnp.where(there, places[:, d:] - top, -jnp.inf))
+    of_symbols = jnp.exp(symbols[:, d:] + (top - shift))
     of_cls = jnp.exp(own[d:] - shift)
     spread = jnp.repeat(jnp.eye(heads, dtype=places.dtype), width, axis=1)  # H × d: a number of a head to its columns
     table = jnp.concatenate([(of_places @ spread) * places[:, :d], of_places], axis=1)

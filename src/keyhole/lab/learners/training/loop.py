@@ -25,6 +25,7 @@ from keyhole.lab.learners.training.prepare import (
     FreshSamples,
     TrainingSet,
     draw_probe,
+    padded_context,
     prepare_set,
     prepare_source,
 )
@@ -32,6 +33,7 @@ from keyhole.lab.learners.training.readings import (
     OF_THE_PROBE,
     OF_THE_SET,
     Row,
+    Weights,
     as_numbers,
     read_mass,
     read_probe,
@@ -85,7 +87,8 @@ def train(
     begin: Begin | None = None,
 ) -> Fitted:
     """Train one network on a training set; `begin` changes the weights it starts from."""
-    return _trained(settings, size, on_a_set(settings, examples, seed, observer), observer, begin)
+    outset = on_a_set(settings, examples, seed, observer, padded_context(settings, size.context))
+    return _trained(settings, size, outset, observer, begin)
 
 
 def train_online(
@@ -104,12 +107,16 @@ def train_online(
 
 
 def on_a_set(
-    settings: TransformerSettings, examples: Examples, seed: np.random.SeedSequence, observer: Observer | None
+    settings: TransformerSettings,
+    examples: Examples,
+    seed: np.random.SeedSequence,
+    observer: Observer | None,
+    context: int | None = None,
 ) -> Outset:
-    """Training on a set of examples, before its first step."""
+    """Training on a set of examples padded to this context (None: as it is), before its first step."""
     words = seed.generate_state(4)
     probe = draw_probe(observer, None, np.random.default_rng(words[0]))
-    data = prepare_set(examples, whole=not settings.batch)
+    data = prepare_set(examples, whole=not settings.batch, context=context)
     return Outset(ON_A_SET, data, probe, int(words[1]), OF_THE_PROBE if observer is None else set())
 
 
@@ -132,27 +139,27 @@ def _trained(
     form, data, probe, key, left_out = outset
     shape, rates = shape_of(settings), rates_of(settings)
     start, walk = jax.random.split(jax.random.key(key))
-    state = starting_state(shape, size.symbols, size.context, start)
+    parameters = starting_parameters(shape, size.symbols, size.context, start)
     if begin is not None:
-        begun = begin(arrays_of(state.parameters))
-        parameters = {name: jnp.asarray(array) for name, array in begun.items()}
-        state = State(parameters, resting_moments(shape, parameters), state.step)
+        parameters = {name: jnp.asarray(array) for name, array in begin(arrays_of(parameters)).items()}
+    context = data.inputs.shape[1] if isinstance(data, TrainingSet) else size.context
+    state = starting_state(shape, parameters, context)
     count = settings.batch or len(data.labels)
     drawn_from = data.size if isinstance(data, TrainingSet) else jnp.int32(0)
     draw = compiled_draws(form.source, shape, count)
-    stretch = compiled_stretch(form.source, shape, size.context)
-    read = _Reader(form, shape, data, probe, state.parameters)
+    stretch = compiled_stretch(form.source, shape, context)
+    read = _Reader(form, shape, data, probe, arrays_of(parameters))
     rows: list[Row] = []
     if observer is not None and observer.notice is not None:
-        observer.notice({"step": 0.0}, arrays_of(state.parameters))
+        observer.notice({"step": 0.0}, arrays_of(parameters))
     while len(rows) * settings.every < settings.steps:
         state, losses = stretch(data, rates, state, draw(drawn_from, walk, state.step))
         rows.append(read(state, losses))
         if observer is not None and observer.notice is not None:
-            observer.notice(as_numbers(rows[-1], left_out), arrays_of(state.parameters))
+            observer.notice(as_numbers(rows[-1], left_out), arrays_of(state.parameters, size.context))
         if form.is_done(settings.tolerance, rows[-1]) or not np.isfinite(rows[-1]["norm"]):
             break
-    weights = arrays_of(state.parameters)
+    weights = arrays_of(state.parameters, size.context)
     readings = tuple(as_numbers(row, left_out) for row in rows)
     return Fitted(
         predict=predictor_of(settings, size.context, state.parameters, weights, rows[-1]["spread"]),
@@ -163,11 +170,21 @@ def _trained(
     )
 
 
-def starting_state(settings: TransformerSettings, symbols: int, context: int, key: Array) -> State:
-    """The state before the first step."""
+def starting_parameters(settings: TransformerSettings, symbols: int, context: int, key: Array) -> Parameters:
+    """The weights before the first step."""
     padded = padded_size(context, whole=False)
     parameters = dict(_compiled_start(settings, symbols, padded)(key))
-    parameters["positions"] = jnp.asarray(np.asarray(parameters["positions"])[:context])
+    return parameters | {"positions": jnp.asarray(np.asarray(parameters["positions"])[:context])}
+
+
+def starting_state(settings: TransformerSettings, parameters: Parameters, context: int) -> State:
+    """The state before the first step, the positions padded to this context with zeros.
+
+    The padding stays as it is: no sequence shows a symbol there, so no gradient comes, and zero does not decay.
+    """
+    positions = np.asarray(parameters["positions"])
+    padded = np.pad(positions, ((0, context - len(positions)), (0, 0)))
+    parameters = {**parameters, "positions": jnp.asarray(padded)}
     return State(parameters, resting_moments(settings, parameters), jnp.int32(0))
 
 
@@ -188,13 +205,13 @@ class _Reader:
     """Takes readings of one run: it holds what they compare with."""
 
     def __init__(
-        self, form: Form, settings: TransformerSettings, data: Data, probe: Observation | None, first: Parameters
+        self, form: Form, settings: TransformerSettings, data: Data, probe: Observation | None, first: Weights
     ) -> None:
         self.form, self.settings, self.data, self.probe = form, settings, data, probe
-        self.first_scores = scores_of(settings, arrays_of(first))
+        self.context, self.first_scores = len(first["positions"]), scores_of(settings, first)
 
     def __call__(self, state: State, losses: Array) -> Row:
-        weights = arrays_of(state.parameters)
+        weights = arrays_of(state.parameters, self.context)
         with np.errstate(all="ignore"):  # of a network that diverged
             scores = scores_of(self.settings, weights)
             row = {"step": float(state.step), "norm": weight_norm(weights), **read_scores(scores, self.first_scores)}
@@ -205,9 +222,10 @@ class _Reader:
         return row
 
 
-def arrays_of(parameters: Parameters) -> dict[str, np.ndarray]:
-    """The parameters as arrays of numpy."""
-    return {name: np.asarray(array) for name, array in parameters.items()}
+def arrays_of(parameters: Parameters, context: int | None = None) -> dict[str, np.ndarray]:
+    """The parameters as arrays of numpy, with positions up to this context, or all."""
+    arrays = {name: np.asarray(array) for name, array in parameters.items()}
+    return arrays | {"positions": arrays["positions"][:context]}
 
 
 def _fit_to_set(settings: TransformerSettings, data: TrainingSet, parameters: Parameters, _: Array) -> Row:

@@ -9,7 +9,7 @@ from jaxtyping import Float, UInt8
 from keyhole.attention import evaluate, safe_width, tabulate
 from keyhole.lab.learners.base import Predictor
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.attend import Parameters
+from keyhole.lab.learners.training.attend import PADDING, Parameters
 from keyhole.lab.learners.training.compiling import Program
 from keyhole.lab.learners.training.network import answer, model_of
 
@@ -48,9 +48,13 @@ def predictor_of(
 def answers_of(
     settings: TransformerSettings, parameters: Parameters, inputs: UInt8[np.ndarray, "n T"]
 ) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n H"]]:
-    """The network's number for each input, and ln Σ_t exp(score) of each head, in blocks of one shape."""
-    rows = FEW if inputs.shape[1] >= LONG else MANY
-    padded = np.pad(inputs, ((0, -len(inputs) % rows), (0, 0)))
+    """The network's number for each input, and ln Σ_t exp(score) of each head, in blocks of one shape.
+
+    Inputs are padded to as many positions as the network has.
+    """
+    context = parameters["positions"].shape[0]
+    rows = FEW if context >= LONG else MANY
+    padded = np.pad(inputs, ((0, -len(inputs) % rows), (0, context - inputs.shape[1])), constant_values=PADDING)
     program = compiled_answers(settings)
     parts = [program(parameters, padded[start : start + rows]) for start in range(0, len(padded), rows)]
     outputs, log_mass = (np.concatenate([np.asarray(part[i]) for part in parts])[: len(inputs)] for i in (0, 1))

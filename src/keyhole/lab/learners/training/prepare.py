@@ -6,13 +6,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt8
 
+from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.training.attend import PADDING, adds_rows
 from keyhole.lab.learners.training_memory import padded_size
 from keyhole.lab.observation import PROBE, Observation, Observer, SampleSource
 from keyhole.lab.task import Examples
 
+SHORT = 128  # contexts below it are padded to it
+
 
 class TrainingSet(NamedTuple):
-    """A training set, padded."""
+    """A training set, padded: rows beyond its size, and positions beyond its context."""
 
     inputs: UInt8[Array, "M T"]
     labels: Float[Array, "M"]
@@ -31,12 +35,22 @@ class FreshSamples(NamedTuple):
     noise: Float[Array, ""]
 
 
-def prepare_set(examples: Examples, *, whole: bool) -> TrainingSet:
-    """A training set padded to a standard size, so that one compiled program serves many sizes."""
+def padded_context(settings: TransformerSettings, context: int) -> int:
+    """The context that training sets are padded to: one for all that are short, so that one program serves them.
+
+    Only where padding changes nothing: attention over plain sums leaves it out, and a path norm looks at all positions.
+    """
+    pads = adds_rows(settings) and not settings.attention_dropout and not settings.path_penalty
+    return SHORT if pads and context < SHORT else context
+
+
+def prepare_set(examples: Examples, *, whole: bool, context: int | None = None) -> TrainingSet:
+    """A training set padded to a standard size and this context, so that one compiled program serves many sizes."""
     inputs, labels = examples.inputs, examples.labels
     spare = padded_size(len(labels), whole=whole) - len(labels)
+    beyond = 0 if context is None else context - inputs.shape[1]
     return TrainingSet(
-        inputs=jnp.asarray(np.pad(inputs, ((0, spare), (0, 0)))),
+        inputs=jnp.asarray(np.pad(inputs, ((0, spare), (0, beyond)), constant_values=PADDING)),
         labels=jnp.asarray(np.pad(labels, (0, spare)), dtype=jnp.float32),
         size=jnp.int32(len(labels)),
     )
