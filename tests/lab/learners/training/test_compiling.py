@@ -20,7 +20,7 @@ from keyhole.lab.learners.training.network import answer, initial
 from keyhole.lab.learners.training.prepare import prepare_set
 from keyhole.lab.learners.training.readings import weight_norm
 from keyhole.lab.learners.training.step import optimizer_of
-from keyhole.lab.task import SparseTask
+from keyhole.lab.task import Examples, SparseTask
 
 
 def doubled(x):
@@ -166,3 +166,20 @@ def test_the_fit_to_a_set_counts_no_padding():
     losses = [math.log1p(math.exp(-z if y else z)) for z, y in zip(outputs, examples.labels, strict=True)]
     assert abs(row["loss"] - sum(losses) / 70) < 1e-6
     assert row["train_accuracy"] == ((outputs > 0) == examples.labels).mean()
+
+
+@pytest.mark.slow
+def test_a_large_set_is_read_whole_only_where_its_first_rows_are_right(monkeypatch):
+    """An error among the first rows settles that training goes on; else every row is read, and one behind counts."""
+    monkeypatch.setattr(loop, "FIRST", 40)
+    weights = initial(TINY, 2, 30, jax.random.key(5))
+    inputs = np.random.default_rng(0).integers(0, 2, (70, 30), dtype=np.uint8)
+    right = predict.answers_of(TINY, weights, inputs)[0] > 0
+
+    def read(wrong):
+        labels = right ^ (np.arange(70) == wrong)
+        return loop._fit_to_set(TINY, prepare_set(Examples(inputs, labels), whole=False), weights, jnp.zeros(2))
+
+    assert read(39)["train_accuracy"] == 1 - 1 / 40
+    assert read(40)["train_accuracy"] == 1 - 1 / 70
+    assert read(-1)["train_accuracy"] == 1

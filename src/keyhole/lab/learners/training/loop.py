@@ -57,6 +57,7 @@ from keyhole.lab.learners.training_memory import padded_size
 from keyhole.lab.observation import Observation, Observer, SampleSource
 from keyhole.lab.task import Examples, ProblemSize
 
+FIRST = 1024  # rows of a training set that every reading looks at
 Begin = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]  # the usual starting weights in, those used out
 
 
@@ -229,10 +230,16 @@ def arrays_of(parameters: Parameters, context: int | None = None) -> dict[str, n
 
 
 def _fit_to_set(settings: TransformerSettings, data: TrainingSet, parameters: Parameters, _: Array) -> Row:
-    """The loss and the share of right answers on the training set, without its padding."""
+    """The loss and the share of right answers on the training set; of one that is not fitted, on its first rows.
+
+    Whether every row is answered rightly decides when training stops, so all are read as soon as the first rows are.
+    """
     size = int(data.size)
-    inputs, labels = np.asarray(data.inputs)[:size], np.asarray(data.labels)[:size]
-    return read_set(labels, answers_of(settings, parameters, inputs)[0])
+    inputs, labels = np.asarray(data.inputs), np.asarray(data.labels)
+    first = read_set(labels[: min(size, FIRST)], answers_of(settings, parameters, inputs[: min(size, FIRST)])[0])
+    if size <= FIRST or first["train_accuracy"] < 1:
+        return first
+    return read_set(labels[:size], answers_of(settings, parameters, inputs[:size])[0])
 
 
 def _fit_to_batches(_s: TransformerSettings, _d: FreshSamples, _p: Parameters, losses: Array) -> Row:
