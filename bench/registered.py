@@ -1,14 +1,15 @@
 """The registered experiment on growth laws: its power by simulation, and an outside fit of the counts it gave.
 
-`data/registered/plan.toml` was fixed before its first run. The power is that of the plan's own contexts and precision:
+A plan such as `data/registered/plan.toml` was fixed before its first run. The power is that of its own contexts and precision:
 data sets about a true curve, with the error that the plan's precision allows at most (a 90 % interval that ends at
 the relative precision), judged by the plan's rule. The outside fit takes the released rows of the contexts that are
 finished by the plan's stopping rule, and estimates m* there by psignifit, the psychometric fit of experimental
 psychology, where it is installed (`pip install psignifit`), or else by a logistic regression of success on ln m
 (statsmodels); neither knows anything of this package's curves. Contexts that are under way are named, and not read.
 
-    python bench/registered.py             the power
-    python bench/registered.py --outside   m* of the released rows, by another package beside ours
+    python bench/registered.py                                  the power of data/registered
+    python bench/registered.py data/registered-3200             that of another plan
+    python bench/registered.py data/registered-3200 --outside   m* of its released rows, by another package beside ours
 """
 
 import argparse
@@ -49,9 +50,9 @@ def curves(contexts: Array) -> dict[str, Array]:
     return {**found, "constant": np.full(len(contexts), LOW)}
 
 
-def print_power(draws: int, seed: int) -> None:
+def print_power(folder: Path, draws: int, seed: int) -> None:
     """How often each law would be named, sweep by sweep of the plan."""
-    plan = read_plan(FOLDER / "plan.toml")
+    plan = read_plan(folder / "plan.toml")
     for name, one in plan.sweeps.items():
         assert isinstance(one.schedule, Adaptive)
         error = log1p(one.schedule.design.precision) / NormalDist().inv_cdf((1 + one.confidence) / 2)
@@ -132,11 +133,12 @@ def print_unread(unfinished: list[int], path: Path) -> None:
 def main() -> None:
     """Print the power, or the outside fit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, help="of the plan and its rows")
     parser.add_argument("--outside", action="store_true", help="m* of the released rows by another package")
     parser.add_argument("--draws", type=int, default=2000, help="data sets for each truth")
     parser.add_argument("--seed", type=int, default=11)
     asked = parser.parse_args()
-    print_outside() if asked.outside else print_power(asked.draws, asked.seed)
+    print_outside(asked.folder) if asked.outside else print_power(asked.folder, asked.draws, asked.seed)
 
 
 if __name__ == "__main__":
