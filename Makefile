@@ -8,7 +8,8 @@ QUIET  := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_
 WORKERS ?= 2
 SIMULATIONS := bench/laws.py bench/coverage.py
 
-REGISTERED := --plan data/registered/plan.toml --data data/registered
+PLAN ?= data/registered-3200
+REGISTERED = --plan $(PLAN)/plan.toml --data $(PLAN)
 
 .PHONY: help install registered registered-analysis reproduce check format test test-fast test-long test-thorough test-extras bench tune simulate clean
 
@@ -68,12 +69,12 @@ tune: install  ## how the laboratory's presets were chosen: the rule, run again 
 simulate: install  ## how often growth laws are named rightly and wrongly, and intervals cover (about five minutes)
 	@for part in $(SIMULATIONS); do $(QUIET) $(BIN)/python $$part || exit 1; done
 
-registered: install  ## go on with the registered experiment on growth laws: hours; rows go to data/registered as they come
+registered: install  ## go on with the registered experiment on growth laws; its rows go to PLAN as they come
 	$(QUIET) nice -n 19 $(BIN)/keyhole learn $(REGISTERED) --workers 1
 
 registered-analysis: install  ## what the rows of the registered experiment say so far
 	$(BIN)/keyhole learn $(REGISTERED) --only-found
-	$(BIN)/python bench/registered.py --outside
+	$(BIN)/python bench/registered.py $(PLAN) --outside
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

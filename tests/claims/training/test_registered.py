@@ -1,42 +1,73 @@
 """The registered experiment: what its rows say, and that a finding knows how many there are."""
 
+import csv
 from dataclasses import replace
 
 import pytest
 
 import keyhole
 from keyhole.claims.training import registered
-from keyhole.claims.training.registered import RELEASED, SWEEP, conclude, measure, released
+from keyhole.claims.training.registered import (
+    FIRST,
+    GIVEN_UP,
+    MANY,
+    RELEASED,
+    SECOND,
+    SWEEP,
+    conclude,
+    measure_first,
+    measure_second,
+    released,
+)
 from keyhole.lab.learners import learner_named
-from keyhole.lab.plans import read_plan
+from keyhole.lab.plans import read_plan, rows_path
 from keyhole.lab.thresholds import Adaptive, Design
 
 from helpers.lab_fakes import Inline
 
 
-def test_the_rows_are_those_that_the_claim_knows():
+@pytest.mark.parametrize("name", [FIRST, SECOND])
+def test_the_rows_are_those_that_the_claim_knows(name):
     """`RELEASED` is the number of rows in the repository: who adds rows raises it, and kept findings are made anew."""
-    rows = [len(path.read_text("utf8").splitlines()) - 1 for path in released().glob("*.csv")]
-    assert sum(rows) == RELEASED
+    rows = [len(path.read_text("utf8").splitlines()) - 1 for path in released(name).glob("*.csv")]
+    assert sum(rows) == RELEASED[name]
 
 
-def test_without_rows_nothing_is_decided(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "measure", "planned"), [(FIRST, measure_first, 41), (SECOND, measure_second, 18)])
+def test_without_rows_nothing_is_decided(tmp_path, monkeypatch, name, measure, planned):
     """Without a finished context the claim says how far it is; without the folder it is not measured, and says so."""
-    (tmp_path / "plan.toml").write_text((released() / "plan.toml").read_text("utf8"), "utf8")
-    monkeypatch.setattr(registered, "released", lambda: tmp_path)
+    (tmp_path / "plan.toml").write_text((released(name) / "plan.toml").read_text("utf8"), "utf8")
+    monkeypatch.setattr(registered, "released", lambda _: tmp_path)
     outcome = measure("quick", 0)
     assert outcome.verdict == "not finished"
-    assert outcome.measurement.startswith("The runs are not finished: 0 of 41 contexts are.")
+    assert outcome.measurement.startswith(f"The runs are not finished: 0 of {planned} contexts are.")
     assert f"{SWEEP}: under way: no context finished;" in outcome.measurement
-    monkeypatch.setattr(registered, "released", lambda: None)
+    assert len(outcome.caveats) == 1
+    monkeypatch.setattr(registered, "released", lambda _: None)
     absent = measure("quick", 0)
     assert absent.verdict == "not measured here"
     assert "not part of this installation" in absent.measurement
 
 
+def test_the_first_plan_says_why_it_was_given_up(tmp_path, monkeypatch):
+    """The caveat counts the released runs that did not fit; with other rows it counts those."""
+    path = rows_path(released(FIRST), SWEEP)
+    rows = list(csv.DictReader(path.read_text("utf8").splitlines()))
+    fitted = [r["fitted"] for r in rows if int(r["context"]) == GIVEN_UP and int(r["samples"]) >= MANY]
+    words = f"{fitted.count('1')} of {len(fitted)} runs on 2,048 samples or more fit"
+    assert words in measure_first("quick", 0).caveats[-1]
+    assert fitted.count("1") < len(fitted) / 10
+    for source in released(FIRST).iterdir():
+        (tmp_path / source.name).write_text(source.read_text("utf8"), "utf8")
+    kept = [line for line in path.read_text("utf8").splitlines() if not line.startswith("800,65536,")]
+    (tmp_path / path.name).write_text("\n".join(kept) + "\n", "utf8")
+    monkeypatch.setattr(registered, "released", lambda _: tmp_path)
+    assert f"of {len(fitted) - 12} runs on 2,048" in measure_first("quick", 0).caveats[-1]
+
+
 def finished(tmp_path, contexts):
     """The judged sweep carried out by elimination at some contexts, with few runs."""
-    plan = read_plan(released() / "plan.toml")
+    plan = read_plan(released(FIRST) / "plan.toml")
     design = Adaptive(Design(budget=24))
     quick = replace(plan.sweeps[SWEEP], learner=learner_named("elimination"), contexts=contexts, schedule=design)
     return keyhole.run_plan(replace(plan, sweeps={SWEEP: quick}), store=tmp_path, executor=Inline())
@@ -65,8 +96,9 @@ def test_a_sweep_that_is_finished_is_judged_by_its_verdict(tmp_path):
 def test_the_folder_is_found_in_a_repository_and_in_a_package(tmp_path, monkeypatch, name):
     """The rows of the repository come first; an installed package has a copy of its own."""
     package = tmp_path / "src" / "keyhole"
-    folder = tmp_path / "data" / "registered" if name == "data" else package / "registered"
+    folder = tmp_path / "data" / SECOND if name == "data" else package / SECOND
     folder.mkdir(parents=True)
     (folder / "plan.toml").write_text("")
     monkeypatch.setattr(registered, "PACKAGE", package)
-    assert released() == folder
+    assert released(SECOND) == folder
+    assert released(FIRST) is None

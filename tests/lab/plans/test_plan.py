@@ -103,3 +103,12 @@ def test_the_registered_plan_stands_as_it_was_fixed():
     assert plan.hash == "a233a9af434714f59cb793c2b2799878120633a26d687ed22c6630a167a3b198"
     assert plan.contexts == tuple(25 * 2**i for i in range(10))
     assert write_plan(plan) == REGISTERED.read_text("utf8")
+
+
+def test_the_second_registered_plan_stands_as_it_was_fixed():
+    """The plan of the shorter experiment is the one that was fixed before its first run."""
+    path = REGISTERED.parents[1] / "registered-3200" / "plan.toml"
+    plan = read_plan(path)
+    assert plan.hash == "eaf7a95af3bce51adec67772f0063302306cb0266c35d57d136ba229a8870eb0"
+    assert plan.contexts == (10, 20, 40, 80, 160, 320, 640, 1280, 3200)
+    assert write_plan(plan) == path.read_text("utf8")

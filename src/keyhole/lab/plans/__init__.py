@@ -7,3 +7,4 @@ from keyhole.lab.plans.prediction import Prediction as Prediction
 from keyhole.lab.plans.prediction import predict_longest as predict_longest
 from keyhole.lab.plans.rows import export_rows as export_rows
 from keyhole.lab.plans.rows import import_rows as import_rows
+from keyhole.lab.plans.rows import rows_path as rows_path
