@@ -25,7 +25,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.network import chosen_sum, exponentials, initial, tables
+from keyhole.lab.learners.training.attend import shown_sums
+from keyhole.lab.learners.training.network import initial
 from keyhole.lab.learners.training.prepare import prepare_set
 from keyhole.lab.learners.training.step import (
     FROM_A_SET,
@@ -40,7 +41,7 @@ from keyhole.lab.learners.training.step import (
 from keyhole.lab.task import SparseTask
 
 WIDTH, HIDDEN, HEADS, SAMPLES, STEPS = 64, 256, 4, 1024, 20
-CELLS = ((800, 64), (800, 512), (3200, 64))
+CELLS = ((800, 64), (800, 512), (3200, 64), (12800, 64))
 
 
 def least(call: Callable[[], Any], *, seconds: float = 0.4) -> float:
@@ -97,24 +98,24 @@ def measure(context: int, batch: int, peak: float) -> None:
     first = jax.tree.map(lambda drawn: drawn[0], draws)
     rows = batch_of_rows(settings, data, context, first.batch)
     columns = WIDTH + HEADS
-    table = jnp.asarray(rng.random((2, context, columns), dtype=np.float32))
-    gradient = jnp.asarray(rng.random((batch, columns), dtype=np.float32))
-    hot, turned = one_hot(rows[0], 1), one_hot(rows[0].T, 0)
+    table = jnp.asarray(rng.random((context, columns), dtype=np.float32))
+    gradient = jnp.asarray(rng.random((2 * batch, columns), dtype=np.float32))
+    hot, turned = one_hot(rows[0], 0), one_hot(rows[0].T, 1)
     places = jnp.asarray(rng.random((context, WIDTH), dtype=np.float32))
     both = jnp.asarray(rng.random((WIDTH, columns), dtype=np.float32))
     back = places @ both
-    flat = table.reshape(2 * context, columns)
     big, small = 4 * batch * context * columns, 2 * context * WIDTH * columns
-    gathered = timed(lambda d, r: (one_hot(d[r], 1), one_hot(d[r].T, 0)), data.inputs, first.batch)
+    gathered = timed(lambda d, r: (one_hot(d[r], 0), one_hot(d[r].T, 1)), data.inputs, first.batch)
     alone = timed(partial(advance, settings, optimizer), rates, state, rows, first.dropout)
     parts = [
-        ("one-hot batch × table", timed(jnp.matmul, hot, flat), big),
+        ("one-hot batch × table", timed(jnp.matmul, hot, table), big),
         ("its slope: one-hot turned × gradient", timed(jnp.matmul, turned, gradient), big),
         ("positions × keys and values", timed(jnp.matmul, places, both), small),
         ("its slopes", timed(lambda p, b, g: (g @ b.T, p.T @ g), places, both, back), 2 * small),
         ("gathering rows, one-hot both ways", gathered, 0),
-        ("scores, exponentials, table", timed(lambda p: table_of(settings, p), parameters), 0),
-        ("chosen sum and its slope", timed(jax.grad(lambda t, s: (chosen_sum(s, t) ** 2).sum()), table, rows[0]), 0),
+        ("exponentials, table", timed(table_of, back), 0),
+        ("their slopes", timed(lambda b, g: jax.vjp(table_of, b)[1](g)[0], back, table), 0),
+        ("sums by symbol and their slope", timed(jax.grad(squares), table, rows[0]), 0),
         ("Adam", timed(optimizer.update, parameters, state.moments, parameters), 0),
         ("one step, not in a stretch", alone, 0),
     ]  # fmt: skip
@@ -125,12 +126,16 @@ def measure(context: int, batch: int, peak: float) -> None:
         print(f"  {name:<38} {spent:>7.3f} ms {spent / whole:>5.0%} of a step  {share}", flush=True)
 
 
-def table_of(settings: TransformerSettings, parameters: dict[str, jax.Array]) -> jax.Array:
-    """The table that a batch is multiplied with."""
-    scores, values = tables(settings, parameters)
-    mass, _ = exponentials(scores)
-    weighted = (mass[..., None] * values.reshape(*mass.shape, WIDTH // HEADS)).reshape(values.shape)
-    return jnp.concatenate([weighted, mass], axis=-1)
+def squares(table: jax.Array, sequences: jax.Array) -> jax.Array:
+    """A number whose slope in the table takes the sums by symbol there and back."""
+    return (shown_sums(sequences, table, 2) ** 2).sum()
+
+
+def table_of(both: jax.Array) -> jax.Array:
+    """The table that a batch is multiplied with, from values and scores of the positions side by side."""
+    mass = jnp.exp(both[:, WIDTH:] - jax.lax.stop_gradient(both[:, WIDTH:]).max(axis=0))
+    spread = jnp.repeat(jnp.eye(HEADS), WIDTH // HEADS, axis=1)
+    return jnp.concatenate([(mass @ spread) * both[:, :WIDTH], mass], axis=1)
 
 
 def main() -> None:
