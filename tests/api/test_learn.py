@@ -80,7 +80,9 @@ def test_others_are_asked_the_same(tmp_path):
     alone = learned(tmp_path, learner=slow, samples=sizes)
     assert found.beside[0].thresholds == alone.thresholds != found.thresholds
     assert (found.runs, found.made, alone.made) == (2 * alone.runs, 2 * alone.runs, 0)
-    marks = {(row["of"], row["context"]): row["m"] for row in found.figures()["thresholds"].rows}
+    assert found.figure() == found.figures()["thresholds"]  # the chief figure shows all; of one learner, its runs
+    assert alone.figure() == alone.figures()["success"]
+    marks = {(row["of"], row["context"]): row["m"] for row in found.figure().rows}
     assert marks["coin", 64] == found.thresholds[-1].m
     assert marks["coin #2", 64] == alone.thresholds[-1].m
     assert str(found.beside[0].verdict).split(";")[0] in str(found).replace("\n  ", " ")

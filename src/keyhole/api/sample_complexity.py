@@ -104,8 +104,10 @@ class SampleComplexity(Result):
             for each in self.sweep.tallies:
                 counts.setdefault(each.context, {})[each.samples or 0] = each.successes, each.trials
             title = f"Success: {self.title}"
+            needed = learners_figure(f"Samples needed: {self.what}", learners, floors=self.floors)
+            drawn |= {"thresholds": needed} if self.beside else {}  # the one that shows every learner comes first
             drawn["success"] = success_figure(title, counts, self.thresholds, verdict=self.verdict, floors=self.floors)
-            drawn["thresholds"] = learners_figure(f"Samples needed: {self.what}", learners, floors=self.floors)
+            drawn |= {"thresholds": needed}
         elif any(each.successes for each in self.sweep.tallies):
             steps = {each.context: each.steps for each in self.sweep.tallies if each.successes}
             drawn["steps"] = steps_figure(f"Steps on fresh samples: {self.title}", steps)
