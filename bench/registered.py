@@ -1,6 +1,6 @@
 """The registered experiment on growth laws: its power by simulation, and an outside fit of the counts it gave.
 
-A plan such as `data/registered/plan.toml` was fixed before its first run. The power is that of its own contexts and
+Each plan, such as `data/registered/plan.toml`, was fixed before its first run. Its power is that of its contexts and
 precision: data sets about a true curve, with the error that the precision allows at most (a 90 % interval that ends
 at the relative precision), judged by the plan's rule. The outside fit takes the released rows of the contexts that are
 finished by the plan's stopping rule, and estimates m* there by psignifit, the psychometric fit of experimental

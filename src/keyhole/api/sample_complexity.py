@@ -105,10 +105,11 @@ class SampleComplexity(Result):
                 counts.setdefault(each.context, {})[each.samples or 0] = each.successes, each.trials
             title = f"Success: {self.title}"
             needed = learners_figure(f"Samples needed: {self.what}", learners, floors=self.floors)
-            drawn |= {"thresholds": needed} if self.beside else {}  # the one that shows every learner comes first
-            drawn["success"] = success_figure(title, counts, self.thresholds, verdict=self.verdict, floors=self.floors)
-            drawn |= {"thresholds": needed}
-        elif any(each.successes for each in self.sweep.tallies):
+            success = success_figure(title, counts, self.thresholds, verdict=self.verdict, floors=self.floors)
+            if self.beside:  # the figure that shows every learner comes first
+                return {"thresholds": needed, "success": success}
+            return {"success": success, "thresholds": needed}
+        if any(each.successes for each in self.sweep.tallies):
             steps = {each.context: each.steps for each in self.sweep.tallies if each.successes}
             drawn["steps"] = steps_figure(f"Steps on fresh samples: {self.title}", steps)
         return drawn

@@ -38,8 +38,9 @@ SHARES = ("train_accuracy", "accuracy", "mass_best")  # readings that are shown 
 NOTE = (
     "loss: log loss on the training set, in nats. right in training, right on fresh: the share of correct answers on "
     "the training set and on fresh inputs. attention: the share that the head with the most gives to the relevant "
-    "positions, on the fresh inputs. Training stops before the last step once all training inputs are right and the "
-    "loss is at most the setting `tolerance` (0.01 by default)."
+    "positions, on the fresh inputs. Of more than 1,024 samples that are not all right, loss and share are those of "
+    "the first 1,024. Training stops before the last step once all training inputs are right and the loss is at most "
+    "the setting `tolerance` (0.01 by default)."
 )
 
 

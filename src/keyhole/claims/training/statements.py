@@ -76,7 +76,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             ),
             could_fail="A law other than log T that is named once all nine contexts are finished.",
             papers=(EDELMAN_2022,),
-            shipped="the rows in data/registered-3200, made on one machine; `make registered` makes them again",
+            shipped="the rows in data/registered-3200, made on one machine; `make registered` makes those that are missing",
         ),
         NamedFunction("keyhole.claims.training.registered", "measure_second"),
     ),

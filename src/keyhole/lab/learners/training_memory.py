@@ -7,7 +7,7 @@ from keyhole.lab.task import ProblemSize
 SMALLEST = 64  # a training set is padded to 64, 128, 256, … (whole batches) or 1024, 8192, … (mini-batches)
 ENTRY = 4  # bytes of a number in single precision
 COPIES = 4  # of the training set and of the probe, a byte for each symbol
-ONE_HOT = 2  # one-hot copies of a batch; of inputs that are answered there is one
+ONE_HOT = 3  # one-hot copies of a batch: there, back, and one in the making; of inputs that are answered there is one
 ANSWERED = 256  # inputs of a long context that are answered at once
 DROPPED = 6  # arrays of heads × sequences × tokens, where weights of attention are dropped
 PARAMETERS = 8  # copies of the position table: itself, its gradient, moments, scores and values with theirs
@@ -25,8 +25,8 @@ def training_memory(settings: TransformerSettings, size: ProblemSize, samples: i
     """The bytes that grow with the context, in a run on a training set of so many samples (None: fresh ones).
 
     Counted are the padded set and the probe, one-hot rows of a batch and of inputs that are answered, the weights of
-    attention where they are dropped, and the position table. Runs at T = 20,000 and 40,000 on up to 60,000 samples took
-    between 60 % and 115 % of it.
+    attention where they are dropped, and the position table. The number of copies was set above what runs at T = 20,000
+    and 40,000 took.
     """
     rows = 0 if samples is None else padded_size(samples, whole=not settings.batch)
     batch = settings.batch or rows

@@ -6,7 +6,7 @@ What *seeds* a run is `RunSpec.record()`, with NUMERICS in it: task, learner wit
 and seed, as canonical JSON. Its SHA-256 is the run's identity, and every random stream of the run comes from that
 number. So the record is frozen: a field, name or value that is written otherwise draws other data, and NUMERICS is
 raised when the same record gives other numbers. Rounding is no such change: a sum in another order, as another version
-of jax or another processor has it too, keeps the data, the starting weights and the loss to 1e-5.
+of jax or another processor has it too, keeps the data and the starting weights. Nor is what a reading looks at.
 
 What *keys the store* is the same identity: a run that is found under it is not made again. Versions of packages and
 the processor do not enter the name, because they must not change what is drawn. They are stored beside each run, and a

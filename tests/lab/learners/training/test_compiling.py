@@ -13,8 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from keyhole.errors import ArgumentError
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training import compiling, loop, predict
+from keyhole.lab.learners.training.attend import PADDING
 from keyhole.lab.learners.training.compiling import Program
 from keyhole.lab.learners.training.network import answer, initial
 from keyhole.lab.learners.training.prepare import prepare_set
@@ -183,3 +185,23 @@ def test_a_large_set_is_read_whole_only_where_its_first_rows_are_right(monkeypat
     assert read(39)["train_accuracy"] == 1 - 1 / 40
     assert read(40)["train_accuracy"] == 1 - 1 / 70
     assert read(-1)["train_accuracy"] == 1
+
+
+def test_rows_are_padded_with_symbols_and_positions_with_none():
+    """Spare rows are sequences like any other, so that each has mass; positions beyond the context hold padding."""
+    examples = Examples(np.ones((70, 30), dtype=np.uint8), np.ones(70, dtype=bool))
+    inputs = np.asarray(prepare_set(examples, whole=True, context=128).inputs)
+    assert inputs.shape == (128, 128)
+    assert (inputs[:70, :30] == 1).all()
+    assert (inputs[70:, :30] == 0).all()
+    assert (inputs[:, 30:] == PADDING).all()
+
+
+def test_inputs_of_another_length_are_refused():
+    """A network that is padded answers inputs of its own length only."""
+    weights = initial(TINY, 2, 128, jax.random.key(5))
+    arrays = {name: np.asarray(array) for name, array in weights.items()}
+    answered = predict.predictor_of(TINY, 30, weights, arrays, 1.0)
+    assert answered(np.zeros((3, 30), dtype=np.uint8)).shape == (3,)
+    with pytest.raises(ArgumentError, match="Inputs of length 31 were given to a network of T = 30"):
+        answered(np.zeros((3, 31), dtype=np.uint8))

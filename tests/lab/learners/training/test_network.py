@@ -9,8 +9,17 @@ import pytest
 
 from keyhole.attention import evaluate, forward, profile, tabulate
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.attend import PADDING, attend, chosen_sum, exponentials, shown_sums, tables
+from keyhole.lab.learners.training.attend import (
+    PADDING,
+    attend,
+    chosen_sum,
+    exponentials,
+    shown_sums,
+    spread_of_safety,
+    tables,
+)
 from keyhole.lab.learners.training.network import answer, apply, initial, model_of, path_norm
+from keyhole.lab.learners.training.predict import predictor_of
 from keyhole.lab.learners.training.readings import read_mass, read_scores, scores_of
 from keyhole.lab.observation import Observation
 
@@ -211,16 +220,38 @@ def test_the_shift_cancels_and_lies_in_the_middle():
         assert np.abs(beyond - shift - 7.0).max() < 1e-13
 
 
-def test_scores_far_apart_lose_no_digit():
-    """In single precision, with scores that lead by 60, a sum over positions is that of double precision to 1e-5."""
-    settings = SETTINGS[1]
-    inputs = sequences(6)
-    with jax.enable_x64(new_val=True):
-        parameters = drawn(settings, 6)
-        scores = np.asarray(tables(settings, parameters)[0])
-        factor = np.sqrt(60 / (scores.max() - scores.min()))
-        parameters |= {name: factor * parameters[name] for name in ("query", "query_bias", "key")}
-        exact = np.asarray(apply(settings, parameters, jnp.asarray(inputs)))
-    single = {name: jnp.asarray(np.asarray(array), dtype=jnp.float32) for name, array in parameters.items()}
-    ours = np.asarray(apply(settings, single, jnp.asarray(inputs)))
-    assert np.abs(ours - exact).max() < 1e-5 * max(1.0, np.abs(exact).max())
+def steep(of_tokens, of_positions):
+    """One head of width 1 with these scores; values are 1 for the first token and −3 for the second."""
+    settings = TransformerSettings(heads=1, width=2, hidden=0, norm="none", residual=False)
+    weights = initial(settings, 2, len(of_positions), jax.random.key(0))
+    weights = {name: jnp.zeros_like(array) for name, array in weights.items()}
+    score, value = jnp.asarray([1.0, 0.0]), jnp.asarray([0.0, 1.0])
+    weights["tokens"] = jnp.outer(jnp.asarray(of_tokens), score) + jnp.outer(jnp.asarray([1.0, -3.0]), value)
+    weights["positions"] = jnp.outer(jnp.asarray(of_positions), score)
+    weights["query_bias"] = jnp.sqrt(2.0) * score
+    weights |= {"key": jnp.diag(score), "value": jnp.diag(value), "output": jnp.eye(2), "readout": value}
+    return settings, weights
+
+
+@pytest.mark.parametrize("gap", [0.0, 20.0, 40.0, 60.0])
+@pytest.mark.parametrize("low", [-10.0, -50.0, -100.0])
+def test_scores_far_apart_are_safe_within_the_spread(gap, low):
+    """In single precision, as far apart as `spread_of_safety` allows, answers are those of double precision."""
+    settings, weights = steep([0.0, gap], [0.0, low])
+    inputs = np.array([[0, 1], [1, 0], [0, 0], [1, 1]], dtype=np.uint8)
+    assert gap < spread_of_safety(settings, 2) < 75
+    ours, log_mass = (np.asarray(part) for part in answer(settings, weights, jnp.asarray(inputs)))
+    model = model_of(settings, weights)
+    assert np.abs(ours - forward(model, inputs)).max() < 1e-5
+    assert np.isfinite(log_mass).all()
+
+
+def test_scores_beyond_the_spread_are_answered_by_softmax():
+    """Where symbols differ by 120, a position that underflows would count: the predictor leaves single precision."""
+    settings, weights = steep([0.0, 120.0], [0.0, -100.0])
+    inputs = np.array([[0, 1]], dtype=np.uint8)  # scores 0 and 20: the second token is attended to, whose value is −3
+    arrays = {name: np.asarray(array) for name, array in weights.items()}
+    spread = read_scores(scores_of(settings, arrays), scores_of(settings, arrays))["spread"]
+    assert spread > spread_of_safety(settings, 2)
+    assert float(answer(settings, weights, jnp.asarray(inputs))[0][0]) > 0  # what single precision makes of it
+    assert not predictor_of(settings, 2, weights, arrays, spread)(inputs)[0]

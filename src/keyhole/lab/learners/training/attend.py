@@ -5,7 +5,7 @@ what the heads read is one matrix product of the one-hot batch with tables of th
 
 Behind a norm of the rows the table has an entry for every pair of symbol and position (`_attend_pairs`). Without one a
 row is the sum of a symbol's and a position's vector, so exp(score) is a product and the value a sum of both: then a
-table over positions alone is enough (`_attend_places`). It is half as large for bits, and a step takes less time.
+table over positions alone is enough (`_attend_places`). For bits it is half as large.
 """
 
 import math
@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, UInt8
 
+from keyhole.attention import safe_width
 from keyhole.lab.learners.settings import TransformerSettings
 
 Parameters = dict[str, Array]
@@ -37,6 +39,12 @@ def attend(
     if adds_rows(settings) and key is None:
         return _attend_places(settings, parameters, sequences)
     return _attend_pairs(settings, parameters, sequences, key)
+
+
+def spread_of_safety(settings: TransformerSettings, context: int) -> float:
+    """How widely the largest score of a sequence may lie for single precision to be safe; beyond it use a softmax."""
+    safe: float = safe_width(np.finfo(np.float32), context)
+    return safe / 2 if adds_rows(settings) else safe
 
 
 def adds_rows(settings: TransformerSettings) -> bool:
@@ -69,10 +77,11 @@ def norm_rows(settings: TransformerSettings, parameters: Parameters, name: str, 
 def _attend_places(settings: TransformerSettings, p: Parameters, sequences: UInt8[Array, "n T"]) -> Attended:
     """Rows that are sums: with score s_a + s_t and value v_a + v_t, a table of e^{s_t}·v_t and e^{s_t} over positions.
 
-    Statement  Let S_a = Σ_{t: b_t = a} e^{s_t − M}·(v_t, 1), M the largest s_t. Then the numerator is
-               Σ_a e^{s_a + M − shift}·(S_a's values + v_a·S_a's mass), and the mass the same without values; [CLS] is
-               one more term. Nothing is subtracted, so no digit is lost. Positions that hold PADDING in every
-               sequence show no symbol: they are in no sum, and M leaves them out.
+    Statement  Let (V_a, W_a) = Σ_{t: b_t = a} e^{s_t − M}·(v_t, 1), M the largest s_t, and f_a = e^{s_a + M − shift}.
+               Then the numerator is Σ_a f_a·(V_a + v_a·W_a), and the mass Σ_a f_a·W_a; [CLS] is one more term of both.
+               Positions that hold PADDING show no symbol: they are in no sum, and M leaves them out.
+    Range      Nothing is subtracted. But e^{s_t − M} is lost where it underflows, and counts where symbols differ by as
+               much: so scores may spread half as widely as in `_attend_pairs` (`spread_of_safety`).
     Source     Ours. The shift is that of `exponentials`: the middle of the range in which a largest score can lie.
     """
     d, heads, width = settings.width, settings.heads, settings.width // settings.heads

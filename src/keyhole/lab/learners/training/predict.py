@@ -4,12 +4,13 @@ from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
-from jaxtyping import Float, UInt8
+from jaxtyping import Bool, Float, UInt8
 
-from keyhole.attention import evaluate, safe_width, tabulate
+from keyhole.attention import evaluate, tabulate
+from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Predictor
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.attend import PADDING, Parameters
+from keyhole.lab.learners.training.attend import PADDING, Parameters, spread_of_safety
 from keyhole.lab.learners.training.compiling import Program
 from keyhole.lab.learners.training.network import answer, model_of
 
@@ -38,11 +39,19 @@ def predictor_of(
     """
     if has_diverged(weights):
         return lambda inputs: np.zeros(len(inputs), dtype=bool)
-    if not spread < safe_width(np.finfo(np.float32), context):
+    if not spread < spread_of_safety(settings, context):
         tabulated = tabulate(model_of(settings, weights))
         return lambda inputs: np.asarray(evaluate(tabulated, inputs)) > 0
     shape = shape_of(settings)
-    return lambda inputs: answers_of(shape, parameters, inputs)[0] > 0
+
+    def predict(inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
+        if inputs.shape[1] != context:
+            raise ArgumentError(
+                f"Inputs of length {inputs.shape[1]} were given to a network of T = {context}; give that length."
+            )
+        return answers_of(shape, parameters, inputs)[0] > 0
+
+    return predict
 
 
 def answers_of(

@@ -49,8 +49,9 @@ def prepare_set(examples: Examples, *, whole: bool, context: int | None = None) 
     inputs, labels = examples.inputs, examples.labels
     spare = padded_size(len(labels), whole=whole) - len(labels)
     beyond = 0 if context is None else context - inputs.shape[1]
+    rows = np.pad(inputs, ((0, spare), (0, 0)))  # with symbols: a sequence of padding alone would have no mass
     return TrainingSet(
-        inputs=jnp.asarray(np.pad(inputs, ((0, spare), (0, beyond)), constant_values=PADDING)),
+        inputs=jnp.asarray(np.pad(rows, ((0, 0), (0, beyond)), constant_values=PADDING)),
         labels=jnp.asarray(np.pad(labels, (0, spare)), dtype=jnp.float32),
         size=jnp.int32(len(labels)),
     )

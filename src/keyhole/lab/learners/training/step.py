@@ -1,7 +1,7 @@
 """Steps of gradient descent: what is random in them is drawn ahead, and a stretch of them is one compiled program.
 
 Draws do not depend on the context length (but for fresh inputs and dropped weights of attention, whose keys are drawn
-ahead). So their program is compiled once, and the program of a stretch, compiled for every context, is the smaller.
+ahead). So their program is compiled once, and the program of a stretch, compiled for every long context, is smaller.
 """
 
 from collections.abc import Callable
