@@ -78,6 +78,11 @@ def test_a_sweep_that_is_finished_is_judged_by_its_verdict(tmp_path):
     result = finished(tmp_path, (6, 12, 24, 48))
     assert conclude(result).verdict == "undecided at this scale"
     assert "to T = 48: undecided" in conclude(result).measurement
+    nearest, *_ = result.predictions[SWEEP]
+    measured = result.answers[SWEEP].thresholds[-1].m
+    foretold = f"the nearest first: {nearest.formula} {nearest.predicted.value:.0f}, "
+    assert f"At T = 48 m* = {measured:.0f} was measured for the first sweep;" in conclude(result).measurement
+    assert foretold in conclude(result).measurement
     answer = result.answers[SWEEP]
     for name, verdict in (("log", "holds"), ("linear", "fails here")):
         laws = sorted(answer.verdict.laws, key=lambda law: law.name != name)

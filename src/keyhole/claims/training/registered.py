@@ -18,7 +18,7 @@ from keyhole.lab.plans import rows_path
 from keyhole.verdicts import ClaimVerdict
 
 FIRST, SECOND = "registered", "registered-3200"  # folders, by when their plans were fixed
-RELEASED = {FIRST: 2458, SECOND: 0}  # rows in each
+RELEASED = {FIRST: 2458, SECOND: 2928}  # rows in each
 SWEEP = "AND of 3 on uniform bits by the transformer"  # the one that is judged
 LAW = "log"
 PACKAGE = Path(keyhole.__file__).parent
@@ -67,7 +67,7 @@ def conclude(result: PlanResult) -> Outcome:
     known = any(answer.thresholds for answer in result.answers.values())
     return Outcome(
         verdict=verdict,
-        measurement=(_progress(result) if left else "") + "; ".join(standings) + ".",
+        measurement=(_progress(result) if left else "") + "; ".join(standings) + "." + _foretold(result),
         numbers={
             "contexts finished": float(sum(len(answer.thresholds) for answer in result.answers.values())),
             "contexts planned": float(sum(len(answer.contexts) for answer in result.plan.sweeps.values())),
@@ -76,6 +76,19 @@ def conclude(result: PlanResult) -> Outcome:
         interval="90 % intervals of each m*; the rule's odds stand for the law.",
         figures=(result.figure(),) if known else (),
         caveats=(f"The plan has the hash {result.plan.hash}; it was fixed before its first run.",),
+    )
+
+
+def _foretold(result: PlanResult) -> str:
+    """What each law made of the shorter contexts says of the longest, the nearest first, beside what was measured."""
+    predictions = result.predictions.get(SWEEP, ())
+    if not predictions:
+        return ""
+    longest = next(each for each in result.answers[SWEEP].thresholds if each.context == predictions[0].context)
+    told = ", ".join(f"{each.formula} {each.predicted.value:.0f}" for each in predictions)
+    return (
+        f" At T = {longest.context} m* = {longest.m:.0f} was measured for the first sweep; fitted to its shorter "
+        f"contexts the laws foretold, the nearest first: {told}."
     )
 
 
