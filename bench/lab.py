@@ -12,9 +12,9 @@ does what ours does: T + A rows through the projections, symbols compared as byt
 PyTorch; layer and query look tokens up by 64-bit numbers, as PyTorch wants them. None is compiled: a gain of
 torch.compile would count to the library.
 
-Floating-point operations counted: the two products with the one-hot batch (2·2n·2T·(64 + H)), output map and
-feed-forward part (three products each: 6n·64² and 6n·2·64·256), and the tables (6T·64·(64 + H)). Half of those with the
-one-hot batch are products with 0, done because a dense product is faster than a choice; the share of the peak counts
+Floating-point operations counted: the two products with the batch of bits (2·2n·T·(64 + H)), output map and
+feed-forward part (three products each: 6n·64² and 6n·2·64·256), and the tables (6T·64·(64 + H)). About half of those
+with the bits are products with 0, done because a dense product is faster than a choice; the share of the peak counts
 them as work, and "useful" is the share without them. Exponentials, norms, activations and Adam are not counted, so both
 are what the counted products alone account for. Each target is printed beside what was measured.
 
@@ -44,6 +44,7 @@ import torch
 from torch import nn
 
 from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.training.compiling import OPTIONS
 from keyhole.lab.learners.training.network import initial
 from keyhole.lab.learners.training.prepare import prepare_set
 from keyhole.lab.learners.training.step import FROM_A_SET, State, draw_stretch, optimizer_of, rates_of, run_stretch
@@ -124,7 +125,7 @@ class Ours:
             draws = draw_stretch(FROM_A_SET, settings, settings.batch, self.data.size, self.key, state.step)
             return run_stretch(FROM_A_SET, settings, self.context, self.data, self.rates, state, draws)
 
-        return jax.jit(stretch)
+        return jax.jit(stretch, compiler_options=OPTIONS)
 
     def milliseconds(self) -> float:
         """CPU time of one step."""
@@ -244,11 +245,11 @@ PEERS = {"layer": Layer, "query": Query, "tabulated": Tabulated}
 
 
 def operations(context: int, batch: int, heads: int) -> tuple[float, float]:
-    """The counted floating-point operations of one step, and how many of them are products with a 0 of the one-hot."""
+    """The counted floating-point operations of one step, and how many of them are products with a bit that is 0."""
     columns = WIDTH + heads
-    one_hot = 4 * batch * 2 * context * columns
+    of_bits = 4 * batch * context * columns
     rest = 6 * context * WIDTH * columns + 6 * batch * (WIDTH * WIDTH + 2 * WIDTH * HIDDEN)
-    return one_hot + rest, one_hot / 2
+    return of_bits + rest, of_bits / 2
 
 
 def check_equal(ours: Ours, peer: Peer, count: int = 3) -> float:
@@ -336,7 +337,7 @@ def main() -> None:
     )
     every = [(context, batch, heads) for context in CONTEXTS for batch in BATCHES for heads in HEADS]
     found = {cell: measure(*cell, peak) for cell in (DECIDING if quick else every)}
-    print("\nhalf of the operations with the one-hot batch are products with 0: peak counts them, useful does not")
+    print("\nhalf of the operations with the batch of bits are products with 0: peak counts them, useful does not")
     exponent = growth()
     print("\ntargets", *verdicts(found, exponent), sep="\n")
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.attend import shown_sums
+from keyhole.lab.learners.training.compiling import OPTIONS
 from keyhole.lab.learners.training.network import initial
 from keyhole.lab.learners.training.prepare import prepare_set
 from keyhole.lab.learners.training.step import (
@@ -57,7 +58,7 @@ def least(call: Callable[[], Any], *, seconds: float = 0.4) -> float:
 
 def timed(function: Callable[..., Any], *arguments: Any) -> float:
     """Milliseconds of a function compiled by itself."""
-    return least(partial(jax.jit(function), *arguments))
+    return least(partial(jax.jit(function, compiler_options=OPTIONS), *arguments))
 
 
 def sgemm_peak() -> float:
@@ -68,11 +69,6 @@ def sgemm_peak() -> float:
         array = jnp.asarray(square)
         rates += [2e3 * n**3 / timed(jnp.matmul, array, array), 2e3 * n**3 / least(lambda s=square: s @ s)]
     return max(rates)
-
-
-def one_hot(sequences: jax.Array, axis: int) -> jax.Array:
-    """The one-hot rows of a batch of bits, side by side or below each other."""
-    return jnp.concatenate([(sequences == a).astype(jnp.float32) for a in range(2)], axis=axis)
 
 
 def measure(context: int, batch: int, peak: float) -> None:
@@ -98,21 +94,20 @@ def measure(context: int, batch: int, peak: float) -> None:
     first = jax.tree.map(lambda drawn: drawn[0], draws)
     rows = batch_of_rows(settings, data, context, first.batch)
     columns = WIDTH + HEADS
-    table = jnp.asarray(rng.random((context, columns), dtype=np.float32))
-    gradient = jnp.asarray(rng.random((2 * batch, columns), dtype=np.float32))
-    hot, turned = one_hot(rows[0], 0), one_hot(rows[0].T, 1)
-    places = jnp.asarray(rng.random((context, WIDTH), dtype=np.float32))
+    table, back = (jnp.asarray(rng.random((columns, context), dtype=np.float32)) for _ in range(2))
+    gradient = jnp.asarray(rng.random((batch, columns), dtype=np.float32))
+    hot = rows[0].astype(jnp.float32)
+    places = jnp.asarray(rng.random((WIDTH, context), dtype=np.float32))
     both = jnp.asarray(rng.random((WIDTH, columns), dtype=np.float32))
-    back = places @ both
-    big, small = 4 * batch * context * columns, 2 * context * WIDTH * columns
-    gathered = timed(lambda d, r: (one_hot(d[r], 0), one_hot(d[r].T, 1)), data.inputs, first.batch)
+    big, small = 2 * batch * context * columns, 2 * context * WIDTH * columns
+    gathered = timed(lambda d, r: (d[r] == 1).astype(jnp.float32), data.inputs, first.batch)
     alone = timed(partial(advance, settings, optimizer), rates, state, rows, first.dropout)
     parts = [
-        ("one-hot batch × table", timed(jnp.matmul, hot, table), big),
-        ("its slope: one-hot turned × gradient", timed(jnp.matmul, turned, gradient), big),
-        ("positions × keys and values", timed(jnp.matmul, places, both), small),
-        ("its slopes", timed(lambda p, b, g: (g @ b.T, p.T @ g), places, both, back), 2 * small),
-        ("gathering rows, one-hot both ways", gathered, 0),
+        ("bits × table", timed(lambda h, t: h @ t.T, hot, table), big),
+        ("its slope: gradient × bits", timed(lambda g, h: g.T @ h, gradient, hot), big),
+        ("keys and values × positions", timed(lambda b, p: b.T @ p, both, places), small),
+        ("its slopes", timed(lambda b, p, g: (b @ g, g @ p.T), both, places, back), 2 * small),
+        ("gathering rows as numbers", gathered, 0),
         ("exponentials, table", timed(table_of, back), 0),
         ("their slopes", timed(lambda b, g: jax.vjp(table_of, b)[1](g)[0], back, table), 0),
         ("sums by symbol and their slope", timed(jax.grad(squares), table, rows[0]), 0),
@@ -127,15 +122,15 @@ def measure(context: int, batch: int, peak: float) -> None:
 
 
 def squares(table: jax.Array, sequences: jax.Array) -> jax.Array:
-    """A number whose slope in the table takes the sums by symbol there and back."""
-    return (shown_sums(sequences, table, 2) ** 2).sum()
+    """A number whose slope in the table takes the sums by symbol there and back; no symbol scores more."""
+    return (shown_sums(sequences, table, jnp.zeros((2, HEADS))) ** 2).sum()
 
 
 def table_of(both: jax.Array) -> jax.Array:
-    """The table that a batch is multiplied with, from values and scores of the positions side by side."""
-    mass = jnp.exp(both[:, WIDTH:] - jax.lax.stop_gradient(both[:, WIDTH:]).max(axis=0))
-    spread = jnp.repeat(jnp.eye(HEADS), WIDTH // HEADS, axis=1)
-    return jnp.concatenate([(mass @ spread) * both[:, :WIDTH], mass], axis=1)
+    """The table that a batch is multiplied with, from values and scores of the positions below each other."""
+    mass = jnp.exp(both[WIDTH:] - jax.lax.stop_gradient(both[WIDTH:]).max(axis=1, keepdims=True))
+    weighted = mass[:, None, :] * both[:WIDTH].reshape(HEADS, WIDTH // HEADS, -1)
+    return jnp.concatenate([weighted.reshape(WIDTH, -1), mass])
 
 
 def main() -> None:

@@ -1,11 +1,14 @@
 """The stacked network is the general model, in value and in slope."""
 
+import math
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from keyhole.attention import evaluate, forward, profile, tabulate
 from keyhole.lab.learners.settings import TransformerSettings
@@ -82,25 +85,55 @@ def test_path_norm_is_the_one_that_bounds_read(settings):
     assert abs(ours - measured) < CLOSE * measured
 
 
-def test_gradient_of_the_sums_by_symbol_is_the_plain_one():
-    """Sums over the positions that show a symbol, and their hand-written backward pass, by plain loops."""
+@pytest.mark.parametrize("leads", [(0.0, 0.0), (2.0, -2.0), (9.0, -1.0), (-9.0, 1.0), (9.0, -9.0)])
+@pytest.mark.parametrize("symbols", [2, SYMBOLS])
+def test_gradient_of_the_sums_by_symbol_is_the_plain_one(symbols, leads):
+    """Sums over the positions that show a symbol, and their hand-written backward pass, by plain loops.
+
+    Of two symbols one is summed, the other, or both, by how much more the second scores in each head.
+    """
     with jax.enable_x64(new_val=True):
         rng = np.random.default_rng(1)
-        inputs, table = jnp.asarray(sequences(1)), jnp.asarray(rng.normal(size=(CONTEXT, 5)))
-        weight = jnp.asarray(rng.normal(size=(SYMBOLS, COUNT, 5)))
+        inputs, table = jnp.asarray(sequences(1) % symbols), jnp.asarray(rng.normal(size=(5, CONTEXT)))
+        scores = jnp.outer(jnp.arange(symbols), jnp.asarray(leads))
+        weight = jnp.asarray(rng.normal(size=(symbols, COUNT, 5)))
         slow = np.zeros(weight.shape)
         for n, row in enumerate(np.asarray(inputs)):
             for t, symbol in enumerate(row):
-                slow[symbol, n] += np.asarray(table)[t]
-        assert np.abs(np.asarray(shown_sums(inputs, table, SYMBOLS)) - slow).max() < 1e-12
+                slow[symbol, n] += np.asarray(table)[:, t]
+        assert np.abs(np.asarray(shown_sums(inputs, table, scores)) - slow).max() < 1e-12
 
         @jax.jit
         def plain(table):
-            shown = inputs[None] == jnp.arange(SYMBOLS)[:, None, None]
-            return (weight * jnp.einsum("ant,tc->anc", shown, table)).sum()
+            shown = inputs[None] == jnp.arange(symbols)[:, None, None]
+            return (weight * jnp.einsum("ant,ct->anc", shown, table)).sum()
 
-        ours = jax.grad(lambda table: (weight * shown_sums(inputs, table, SYMBOLS)).sum())(table)
+        ours = jax.grad(lambda table: (weight * shown_sums(inputs, table, scores)).sum())(table)
         assert np.abs(ours - jax.grad(plain)(table)).max() < 1e-12
+
+
+@given(
+    st.lists(st.floats(-40, 0), min_size=2, max_size=12),
+    st.lists(st.floats(-40, 40), min_size=1, max_size=3),
+    st.integers(0, 2**32),
+)
+@example([0.0, -12.0], [-12.0], 1)  # the symbol that scores less is summed: the other would be lost behind it
+@example([0.0, -12.0], [12.0, -12.0], 1)
+def test_weighted_sums_of_bits_are_right_in_single_precision(places, leads, seed):
+    """Σ_a f_a·W_a is right to some roundings times 1 + e³, however far scores of positions and symbols lie apart.
+
+    Mass of one symbol may lie 40 nats below that of the other: then W − W_a has no digit of it.
+    """
+    rng = np.random.default_rng(seed)
+    inputs = rng.integers(0, 2, (16, len(places)), dtype=np.uint8)
+    table = np.exp(np.array(places, dtype=np.float32))[None].repeat(len(leads), axis=0)
+    scores = np.stack([np.zeros(len(leads)), np.array(leads)])
+    sums = np.asarray(shown_sums(jnp.asarray(inputs), jnp.asarray(table), jnp.asarray(scores)), dtype=np.float64)
+    factors = np.exp(scores)[:, None, :]
+    shown = inputs[None] == np.arange(2)[:, None, None]
+    true = (factors * (shown.astype(np.float64) @ table.T.astype(np.float64))).sum(axis=0)
+    ours = (factors * sums).sum(axis=0)
+    assert (np.abs(ours - true) <= 2 * len(places) * 2**-24 * (1 + math.exp(3)) * true).all()
 
 
 def test_gradient_of_the_product_is_the_plain_one():

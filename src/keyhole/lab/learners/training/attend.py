@@ -10,7 +10,6 @@ table over positions alone is enough (`_attend_places`). For bits it is half as 
 
 import math
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -23,6 +22,7 @@ from keyhole.lab.learners.settings import TransformerSettings
 
 Parameters = dict[str, Array]
 PADDING = 255  # stands where a sequence has no token; no symbol is as large
+LEAD = 3.0  # nats: by how much less a symbol may score for its sum to give the other's; an error grows by e³
 
 
 class Attended(NamedTuple):
@@ -80,26 +80,27 @@ def _attend_places(settings: TransformerSettings, p: Parameters, sequences: UInt
     Statement  Let (V_a, W_a) = Σ_{t: b_t = a} e^{s_t − M}·(v_t, 1), M the largest s_t, and f_a = e^{s_a + M − shift}.
                Then the numerator is Σ_a f_a·(V_a + v_a·W_a), and the mass Σ_a f_a·W_a; [CLS] is one more term of both.
                Positions that hold PADDING show no symbol: they are in no sum, and M leaves them out.
-    Range      Nothing is subtracted. But e^{s_t − M} is lost where it underflows, and counts where symbols differ by as
-               much: so scores may spread half as widely as in `_attend_pairs` (`spread_of_safety`).
+    Range      e^{s_t − M} is lost where it underflows, and counts where symbols differ by as much: so scores may spread
+               half as widely as in `_attend_pairs` (`spread_of_safety`). `shown_sums` says where it subtracts.
+    Layout     A column of the table belongs to a position: products with long rows are the faster ones.
     Source     Ours. The shift is that of `exponentials`: the middle of the range in which a largest score can lie.
     """
     d, heads, width = settings.width, settings.heads, settings.width // settings.heads
     cls = cls_vector(settings, p)
     both = jnp.concatenate([p["value"], folded_query(settings, p, cls)], axis=1)
-    places, symbols, own = p["positions"] @ both, p["tokens"] @ both, cls @ both
-    fixed, fixed_symbols, fixed_own = (jax.lax.stop_gradient(part[..., d:]) for part in (places, symbols, own))
-    there = (sequences[0] != PADDING)[:, None]
-    top = jnp.where(there, fixed, -jnp.inf).max(axis=0)
+    places, symbols, own = both.T @ p["positions"].T, p["tokens"] @ both, cls @ both
+    fixed, fixed_symbols, fixed_own = (jax.lax.stop_gradient(part) for part in (places[d:], symbols[:, d:], own[d:]))
+    there = sequences[0] != PADDING
+    top = jnp.where(there, fixed, -jnp.inf).max(axis=1)
     high = jnp.maximum(top + fixed_symbols.max(axis=0), fixed_own)
     low = jnp.maximum(top + fixed_symbols.min(axis=0), fixed_own)
     shift = (high + low) / 2
-    of_places = jnp.exp(jnp.where(there, places[:, d:] - top, -jnp.inf))
+    of_places = jnp.exp(jnp.where(there, places[d:] - top[:, None], -jnp.inf))
     of_symbols = jnp.exp(symbols[:, d:] + (top - shift))
     of_cls = jnp.exp(own[d:] - shift)
     spread = jnp.repeat(jnp.eye(heads, dtype=places.dtype), width, axis=1)  # H × d: a number of a head to its columns
-    table = jnp.concatenate([(of_places @ spread) * places[:, :d], of_places], axis=1)
-    sums = shown_sums(sequences, table, len(symbols))
+    weighted = (of_places[:, None, :] * places[:d].reshape(heads, width, -1)).reshape(d, -1)
+    sums = shown_sums(sequences, jnp.concatenate([weighted, of_places]), fixed_symbols)
     total, summed = of_cls, (of_cls @ spread) * (own[:d] + p["value_bias"])
     for part, value, factor in zip(sums, symbols[:, :d] + p["value_bias"], of_symbols, strict=True):
         total = total + factor * part[:, d:]
@@ -107,23 +108,72 @@ def _attend_places(settings: TransformerSettings, p: Parameters, sequences: UInt
     return Attended(summed * ((1 / total) @ spread), jnp.log(total) + shift)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(2,))
-def shown_sums(sequences: UInt8[Array, "n T"], table: Float[Array, "T C"], symbols: int) -> Float[Array, "A n C"]:
-    """For each symbol and sequence the sum of the table's rows at the positions that show the symbol."""
-    hot = _one_hot(sequences, symbols, axis=0)
-    return (hot @ table).reshape(symbols, -1, table.shape[1])
+@jax.custom_vjp
+def shown_sums(
+    sequences: UInt8[Array, "n T"], table: Float[Array, "C T"], scores: Float[Array, "A H"]
+) -> Float[Array, "A n C"]:
+    """For each symbol and sequence the sum of the table's columns at the positions that show the symbol.
+
+    Of bits one product is enough: what one symbol has not, the other has. The table is 0 where sequences are padded,
+    and all are padded alike.
+
+    Statement  Let f_a = e^{s_a}, W_a ≥ 0 the true sums of weights, W = W_0 + W_1, and let W_1 be summed and W_0 taken
+               as W − W_1, off by at most ε·W. Then f_0·W_0 + f_1·W_1 is off by at most ε·max(1, e^{s_0 − s_1}) of it.
+    Proof      It is off by f_0·ε·W, and is at least min(f_0, f_1)·W.
+    Source     Ours. So the symbol that is summed has scores at most `LEAD` below the other's in every head; where
+               neither has, both are summed.
+    """
+    count = len(scores)
+    if count != 2:
+        return _sums_of_all(sequences, table, count)
+
+    def of_one(symbol: Array) -> Array:
+        summed = _hot(sequences, symbol, table) @ table.T
+        rest = table.sum(axis=1) - summed
+        return jnp.where(symbol == 1, jnp.stack([rest, summed]), jnp.stack([summed, rest]))
+
+    enough, symbol = _symbol_to_sum(scores)
+    sums: Array = jax.lax.cond(enough, of_one, lambda _: _sums_of_all(sequences, table, count), symbol)
+    return sums
 
 
-def _shown_sums_forward(sequences: Array, table: Array, symbols: int) -> tuple[Array, Array]:
-    return shown_sums(sequences, table, symbols), sequences
+def _shown_sums_forward(sequences: Array, table: Array, scores: Array) -> tuple[Array, tuple[Array, Array]]:
+    return shown_sums(sequences, table, scores), (sequences, scores)
 
 
-def _shown_sums_backward(symbols: int, sequences: Array, gradient: Array) -> tuple[None, Array]:
-    # spelt out already transposed: a product that reads its left factor along rows is the faster one
-    return None, _one_hot(sequences.T, symbols, axis=1) @ gradient.reshape(-1, gradient.shape[-1])
+def _shown_sums_backward(kept: tuple[Array, Array], gradient: Array) -> tuple[None, Array, None]:
+    sequences, scores = kept
+
+    def of_all(_: Array) -> Array:
+        turned: Array = gradient.reshape(-1, gradient.shape[-1]).T
+        return turned @ _one_hot(sequences, len(scores), axis=0)
+
+    def of_one(symbol: Array) -> Array:
+        summed, rest = gradient[symbol], gradient[1 - symbol]
+        return (summed - rest).T @ _hot(sequences, symbol, gradient) + rest.sum(axis=0)[:, None]
+
+    if len(scores) != 2:
+        return None, of_all(scores), None
+    enough, symbol = _symbol_to_sum(scores)
+    return None, jax.lax.cond(enough, of_one, of_all, symbol), None
 
 
 shown_sums.defvjp(_shown_sums_forward, _shown_sums_backward)
+
+
+def _symbol_to_sum(scores: Float[Array, "2 H"]) -> tuple[Array, Array]:
+    """Whether it is enough to sum one of two symbols, and which."""
+    lead = scores[1] - scores[0]
+    second, first = (lead >= -LEAD).all(), (lead <= LEAD).all()
+    return first | second, second.astype(jnp.int32)
+
+
+def _sums_of_all(sequences: Array, table: Array, symbols: int) -> Array:
+    return (_one_hot(sequences, symbols, axis=0) @ table.T).reshape(symbols, -1, len(table))
+
+
+def _hot(sequences: Array, symbol: Array, like: Array) -> Array:
+    return (sequences == symbol.astype(sequences.dtype)).astype(like.dtype)
 
 
 def _attend_pairs(
@@ -189,7 +239,8 @@ def _chosen_sum_forward(sequences: Array, table: Array) -> tuple[Array, tuple[Ar
 def _chosen_sum_backward(kept: tuple[Array, int], gradient: Array) -> tuple[None, Array]:
     sequences, symbols = kept
     context, columns = sequences.shape[1], gradient.shape[1]
-    back = _one_hot(sequences.T, symbols, axis=0) @ gradient  # transposed, as in `_shown_sums_backward`
+    # spelt out already transposed: a product that reads its left factor along rows is the faster one
+    back = _one_hot(sequences.T, symbols, axis=0) @ gradient
     return None, back.reshape(symbols, context, columns)
 
 

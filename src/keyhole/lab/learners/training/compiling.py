@@ -19,11 +19,17 @@ except ImportError:  # no Unix
     fcntl = None  # type: ignore[assignment]
 
 
+OPTIONS = {  # of XLA, unless the usual ones are asked for; they change the last bits of what is computed
+    "xla_backend_optimization_level": 1,  # products are calls of a library: loops around them gain nothing by more
+    "xla_cpu_prefer_vector_width": 512,  # the widest there is; XLA's own choice is half of that
+}
+
+
 class Program:
     """A function, compiled when it is first called with arguments of some shapes; `name` says what else decides it."""
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
-        self.jitted = jax.jit(function)
+    def __init__(self, function: Callable[..., Any], name: str, *, usual: bool = False) -> None:
+        self.jitted = jax.jit(function, compiler_options=None if usual else OPTIONS)
         self.name = name
         self.shapes: set[tuple[tuple[int, ...], ...]] = set()
 

@@ -275,4 +275,5 @@ def compiled_draws(source: Source, settings: TransformerSettings, count: int) ->
 
 @cache
 def _compiled_start(settings: TransformerSettings, symbols: int, context: int) -> Program:
-    return Program(partial(initial, settings, symbols, context), f"start {settings} {symbols} {context}")
+    # with the usual options, so that weights at the start stay the same to the bit
+    return Program(partial(initial, settings, symbols, context), f"start {settings} {symbols} {context}", usual=True)

@@ -14,7 +14,7 @@ from keyhole.lab.learners.training.attend import PADDING, Parameters, spread_of_
 from keyhole.lab.learners.training.compiling import Program
 from keyhole.lab.learners.training.network import answer, model_of
 
-MANY, FEW, LONG = 512, 256, 512  # inputs answered in one call: many, or few of contexts from this length on
+MANY, FEW, LONG = 512, 256, 4096  # inputs answered in one call: many, or few of contexts from this length on
 
 
 def shape_of(settings: TransformerSettings) -> TransformerSettings:

@@ -70,14 +70,31 @@ def draw_stretch(
 def run_stretch(
     source: Source, settings: TransformerSettings, context: int, data: Data, rates: Rates, state: State, draws: Draw
 ) -> tuple[State, Float[Array, "steps"]]:
-    """A step for each of the draws; their losses are the reading."""
+    """A step for each of the draws; their losses are the reading.
+
+    Between the first step and the last, positions are held turned, as `attend` reads them.
+    """
     optimizer = optimizer_of(settings)
 
     def step(state: State, draw: Draw) -> tuple[State, Array]:
         batch = source.batch(settings, data, context, draw.batch)
-        return advance(settings, optimizer, rates, state, batch, draw.dropout)
+        return advance(settings, optimizer, rates, state, batch, draw.dropout, view=turn_positions)
 
-    return jax.lax.scan(step, state, draws)
+    last, losses = jax.lax.scan(step, _turn_state(state), draws)
+    return _turn_state(last), losses
+
+
+def turn_positions(parameters: Parameters) -> Parameters:
+    """The same parameters, or moments of them, with positions as columns instead of rows, or back."""
+    return {**parameters, "positions": parameters["positions"].T}
+
+
+def _turn_state(state: State) -> State:
+    def turn(part: Any) -> Any:
+        return turn_positions(part) if isinstance(part, dict) else part
+
+    moments = jax.tree.map(turn, state.moments, is_leaf=lambda part: isinstance(part, dict))
+    return State(turn_positions(state.parameters), moments, state.step)
 
 
 def advance(
@@ -88,11 +105,16 @@ def advance(
     batch: Batch,
     dropout: Any,
     network: Network = apply,
+    view: Callable[[Parameters], Parameters] = dict,
 ) -> tuple[State, Float[Array, ""]]:
-    """One step of gradient descent on a batch; its loss is the reading. `dropout` is what the network takes for it."""
+    """One step of gradient descent on a batch; its loss is the reading. `dropout` is what the network takes for it.
+
+    `view` gives the network's parameters, of those that the state holds.
+    """
     inputs, labels, weights = batch
 
-    def loss(parameters: Parameters) -> Array:
+    def loss(held: Parameters) -> Array:
+        parameters = view(held)
         outputs = network(settings, parameters, inputs, dropout)
         fit = (weights * cross_entropy(outputs, labels)).sum()
         return fit + rates.path_penalty * path_norm(settings, parameters) if settings.path_penalty else fit
