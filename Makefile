@@ -8,7 +8,7 @@ QUIET  := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_
 WORKERS ?= 2
 SIMULATIONS := bench/laws.py bench/coverage.py
 
-PLAN ?= data/registered-3200
+PLAN ?= data/registered-12800
 REGISTERED = --plan $(PLAN)/plan.toml --data $(PLAN)
 
 .PHONY: help install registered registered-analysis reproduce check format test test-fast test-long test-thorough test-extras bench tune simulate clean

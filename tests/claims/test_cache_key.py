@@ -114,7 +114,8 @@ def test_the_text_of_the_claim_the_scale_and_the_seed_count():
 HEADS = {"head-degree", "head-influence", "head-parity"}  # `attention.evaluate` serves arrays of any library
 TRAINED = {experiment.claim.id for experiment in (*TRAINING, *PRETRAINING)}
 READ = {experiment.claim.id for experiment in CHECKPOINTS}  # of arrays of any library, and by rigorous arithmetic
-SHOWN = {"registered-growth", "registered-growth-3200"}  # ask a public function, whose result displays itself
+# these ask a public function, whose result displays itself
+SHOWN = {"registered-growth", "registered-growth-3200", "registered-growth-12800"}
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ STORY = (
                 "In experiments the samples that training needs for a sparse conjunction grow slowly with T.",
                 "slides",
                 ("conjunctions-uniform", "conjunctions-balanced"),
-                besides=("registered-growth-3200", "registered-growth"),
+                besides=("registered-growth-12800", "registered-growth-3200", "registered-growth"),
                 limit="What is judged is the power of T nearest to the measured sample sizes, with the default settings. "
                 "An offset a lowers that exponent, so that a + b √T is not excluded by it, and which law holds is a "
                 "further question. The protocol of the public reproduction is reported beside it, and not judged.",

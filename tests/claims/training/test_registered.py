@@ -11,9 +11,11 @@ from keyhole.claims.training.registered import (
     RELEASED,
     SECOND,
     SWEEP,
+    THIRD,
     conclude,
     measure_first,
     measure_second,
+    measure_third,
     released,
 )
 from keyhole.lab.learners import learner_named
@@ -23,14 +25,17 @@ from keyhole.lab.thresholds import Adaptive, Design
 from helpers.lab_fakes import Inline
 
 
-@pytest.mark.parametrize("name", [FIRST, SECOND])
+@pytest.mark.parametrize("name", [FIRST, SECOND, THIRD])
 def test_the_rows_are_those_that_the_claim_knows(name):
     """`RELEASED` is the number of rows in the repository: who adds rows raises it, and kept findings are made anew."""
     rows = [len(path.read_text("utf8").splitlines()) - 1 for path in released(name).glob("*.csv")]
     assert sum(rows) == RELEASED[name]
 
 
-@pytest.mark.parametrize(("name", "measure", "planned"), [(FIRST, measure_first, 41), (SECOND, measure_second, 18)])
+@pytest.mark.parametrize(
+    ("name", "measure", "planned"),
+    [(FIRST, measure_first, 41), (SECOND, measure_second, 18), (THIRD, measure_third, 41)],
+)
 def test_without_rows_nothing_is_decided(tmp_path, monkeypatch, name, measure, planned):
     """Without a finished context the claim says how far it is; without the folder it is not measured, and says so."""
     (tmp_path / "plan.toml").write_text((released(name) / "plan.toml").read_text("utf8"), "utf8")

@@ -112,3 +112,12 @@ def test_the_second_registered_plan_stands_as_it_was_fixed():
     assert plan.hash == "eaf7a95af3bce51adec67772f0063302306cb0266c35d57d136ba229a8870eb0"
     assert plan.contexts == (10, 20, 40, 80, 160, 320, 640, 1280, 3200)
     assert write_plan(plan) == path.read_text("utf8")
+
+
+def test_the_third_registered_plan_stands_as_it_was_fixed():
+    """The plan of the longest experiment is the one that was fixed before its first run."""
+    path = REGISTERED.parents[1] / "registered-12800" / "plan.toml"
+    plan = read_plan(path)
+    assert plan.hash == "a4ce9cfea1251c5cb1d5d0404c27c720d6d5abc082dba9362c5206616b9cf6e0"
+    assert plan.contexts == tuple(25 * 2**i for i in range(10))
+    assert write_plan(plan) == path.read_text("utf8")

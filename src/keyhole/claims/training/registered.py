@@ -17,8 +17,8 @@ from keyhole.claims.finding import Outcome, Scale
 from keyhole.lab.plans import rows_path
 from keyhole.verdicts import ClaimVerdict
 
-FIRST, SECOND = "registered", "registered-3200"  # folders, by when their plans were fixed
-RELEASED = {FIRST: 2458, SECOND: 2928}  # rows in each
+FIRST, SECOND, THIRD = "registered", "registered-3200", "registered-12800"  # folders, by when their plans were fixed
+RELEASED = {FIRST: 2458, SECOND: 2928, THIRD: 0}  # rows in each
 SWEEP = "AND of 3 on uniform bits by the transformer"  # the one that is judged
 LAW = "log"
 PACKAGE = Path(keyhole.__file__).parent
@@ -42,6 +42,11 @@ def measure_first(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows th
 def measure_second(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows that were released have neither)
     """The plan to T = 3,200, by a learner that fits its samples near m*."""
     return measure_rows(released(SECOND))
+
+
+def measure_third(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows that were released have neither)
+    """The plan to T = 12,800 by a learner with a smaller rate yet, beside one whose growth is known."""
+    return measure_rows(released(THIRD))
 
 
 def measure_rows(folder: Path | None) -> Outcome:
