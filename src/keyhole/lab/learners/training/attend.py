@@ -99,13 +99,35 @@ def _attend_places(settings: TransformerSettings, p: Parameters, sequences: UInt
     of_symbols = jnp.exp(symbols[:, d:] + (top - shift))
     of_cls = jnp.exp(own[d:] - shift)
     spread = jnp.repeat(jnp.eye(heads, dtype=places.dtype), width, axis=1)  # H × d: a number of a head to its columns
-    weighted = (of_places[:, None, :] * places[:d].reshape(heads, width, -1)).reshape(d, -1)
-    sums = shown_sums(sequences, jnp.concatenate([weighted, of_places]), fixed_symbols)
+    table = jnp.concatenate([_weighted(of_places, places[:d]), of_places])
+    sums = shown_sums(sequences, table, fixed_symbols)
     total, summed = of_cls, (of_cls @ spread) * (own[:d] + p["value_bias"])
     for part, value, factor in zip(sums, symbols[:, :d] + p["value_bias"], of_symbols, strict=True):
         total = total + factor * part[:, d:]
         summed = summed + (factor @ spread) * part[:, :d] + part[:, d:] @ (factor[:, None] * spread * value)
     return Attended(summed * ((1 / total) @ spread), jnp.log(total) + shift)
+
+
+@jax.custom_vjp
+def _weighted(weights: Float[Array, "H T"], values: Float[Array, "d T"]) -> Float[Array, "d T"]:
+    """The values of each head times its weights, position by position."""
+    heads, context = weights.shape
+    return (weights[:, None, :] * values.reshape(heads, -1, context)).reshape(values.shape)
+
+
+def _weighted_forward(weights: Array, values: Array) -> tuple[Array, tuple[Array, Array]]:
+    return _weighted(weights, values), (weights, values)
+
+
+def _weighted_backward(kept: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
+    weights, values = kept
+    shape = (len(weights), -1, weights.shape[1])
+    first, *others = jnp.unstack((gradient * values).reshape(shape), axis=1)
+    # a sum that is spelt out goes along the positions; XLA's own over a short axis takes several times as long
+    return sum(others, start=first), _weighted(weights, gradient)
+
+
+_weighted.defvjp(_weighted_forward, _weighted_backward)
 
 
 @jax.custom_vjp
