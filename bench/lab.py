@@ -5,10 +5,11 @@ encoder layer (d = 64, 256 hidden units, GELU) read at [CLS], Adam, forward + ba
 
 layer      a plain PyTorch loop around nn.TransformerEncoderLayer, read at [CLS]
 query      PyTorch, attention for the [CLS] query alone
-tabulated  PyTorch, the batch as one matrix product with the tables: our algorithm in their library
+tabulated  PyTorch, the batch as one matrix product with tables over pairs of symbol and position
 
-layer/ours is the whole gain; layer/tabulated the algorithm's share; tabulated/ours the library's. The tabulated peer
-does what ours does: T + A rows through the projections, symbols compared as bytes. All peers have the fused Adam of
+layer/ours is the whole gain; layer/tabulated the share of tables; tabulated/ours that of the library, and of a table
+over positions alone, which has half as many rows. The tabulated peer sends T + A rows through the projections, as ours
+does, and compares symbols as bytes. All peers have the fused Adam of
 PyTorch; layer and query look tokens up by 64-bit numbers, as PyTorch wants them. None is compiled: a gain of
 torch.compile would count to the library.
 
@@ -214,7 +215,7 @@ class Query(Peer):
 
 
 class Tabulated(Peer):
-    """Our algorithm in their library."""
+    """Tables in their library."""
 
     @staticmethod
     def symbols(inputs: np.ndarray) -> torch.Tensor:

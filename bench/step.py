@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.attend import shown_sums
+from keyhole.lab.learners.training.attend import shown_sums, weighted
 from keyhole.lab.learners.training.compiling import OPTIONS
 from keyhole.lab.learners.training.network import initial
 from keyhole.lab.learners.training.prepare import prepare_set
@@ -129,8 +129,7 @@ def squares(table: jax.Array, sequences: jax.Array) -> jax.Array:
 def table_of(both: jax.Array) -> jax.Array:
     """The table that a batch is multiplied with, from values and scores of the positions below each other."""
     mass = jnp.exp(both[WIDTH:] - jax.lax.stop_gradient(both[WIDTH:]).max(axis=1, keepdims=True))
-    weighted = mass[:, None, :] * both[:WIDTH].reshape(HEADS, WIDTH // HEADS, -1)
-    return jnp.concatenate([weighted.reshape(WIDTH, -1), mass])
+    return jnp.concatenate([weighted(mass, both[:WIDTH]), mass])
 
 
 def main() -> None:

@@ -209,9 +209,9 @@ def test_every_word_of_the_legend_is_explained():
 
 def test_what_is_shipped_is_marked():
     """A finding that rests on data of the repository says so beside its verdict and where it leads the page."""
-    long = finding("registered-growth-3200", "measurement", shipped="rows of a <long> run", figures=(WEIGHTS,))
-    page = render((long, FINDINGS[2]), (last("registered-growth-3200", "gamma"),), [], REFERENCES)
-    article = page.split('<article id="registered-growth-3200"')[1].split("</article>")[0]
+    long = finding("registered-growth-12800", "measurement", shipped="rows of a <long> run", figures=(WEIGHTS,))
+    page = render((long, FINDINGS[2]), (last("registered-growth-12800", "gamma"),), [], REFERENCES)
+    article = page.split('<article id="registered-growth-12800"')[1].split("</article>")[0]
     assert "long run, shipped with keyhole" in article
     assert "rows of a &lt;long&gt; run" in article
     assert "shipped with keyhole" in page.split('class="leads"')[1].split("</figure>")[0]

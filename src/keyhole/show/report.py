@@ -39,7 +39,7 @@ LEADS = (  # claim, which of its figures, and what it shows: at the head of the 
             "Of the heads the one is drawn that looks most at these three."
         ),
     ),
-    ("registered-growth-3200", 0, "The same question over a wider range of contexts, by a plan fixed beforehand."),
+    ("registered-growth-12800", 0, "The same question over a wider range of contexts, by a plan fixed beforehand."),
 )
 VERDICTS = {  # how a verdict is said of one claim, and of several
     "holds": ("holds", "hold"),

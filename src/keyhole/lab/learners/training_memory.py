@@ -8,7 +8,7 @@ SMALLEST = 64  # a training set is padded to 64, 128, 256, … (whole batches) o
 ENTRY = 4  # bytes of a number in single precision
 COPIES = 4  # of the training set and of the probe, a byte for each symbol
 ONE_HOT = 3  # one-hot copies of a batch: there, back, and one in the making; of inputs that are answered there is one
-ANSWERED = 256  # inputs of a long context that are answered at once
+ANSWERED = 256  # inputs of a context from 4,096 on that are answered at once; of shorter ones more, which take little
 DROPPED = 6  # arrays of heads × sequences × tokens, where weights of attention are dropped
 PARAMETERS = 8  # copies of the position table: itself, its gradient, moments, scores and values with theirs
 

@@ -1,7 +1,7 @@
 """Attention of one layer read at [CLS], all heads at once: from tables over symbols and positions, in two forms.
 
 A batch is never embedded. Per head h a score s[a, t, h] and a value v[a, t, h, :] belong to symbol a at position t, and
-what the heads read is one matrix product of the one-hot batch with tables of them.
+what the heads read is one matrix product of the one-hot batch, or of the bits of a batch, with tables of them.
 
 Behind a norm of the rows the table has an entry for every pair of symbol and position (`_attend_pairs`). Without one a
 row is the sum of a symbol's and a position's vector, so exp(score) is a product and the value a sum of both: then a
@@ -81,7 +81,7 @@ def _attend_places(settings: TransformerSettings, p: Parameters, sequences: UInt
                Then the numerator is Σ_a f_a·(V_a + v_a·W_a), and the mass Σ_a f_a·W_a; [CLS] is one more term of both.
                Positions that hold PADDING show no symbol: they are in no sum, and M leaves them out.
     Range      e^{s_t − M} is lost where it underflows, and counts where symbols differ by as much: so scores may spread
-               half as widely as in `_attend_pairs` (`spread_of_safety`). `shown_sums` says where it subtracts.
+               half as widely as in `_attend_pairs` (`spread_of_safety`). `shown_sums` says what subtracting costs.
     Layout     A column of the table belongs to a position: products with long rows are the faster ones.
     Source     Ours. The shift is that of `exponentials`: the middle of the range in which a largest score can lie.
     """
@@ -99,7 +99,7 @@ def _attend_places(settings: TransformerSettings, p: Parameters, sequences: UInt
     of_symbols = jnp.exp(symbols[:, d:] + (top - shift))
     of_cls = jnp.exp(own[d:] - shift)
     spread = jnp.repeat(jnp.eye(heads, dtype=places.dtype), width, axis=1)  # H × d: a number of a head to its columns
-    table = jnp.concatenate([_weighted(of_places, places[:d]), of_places])
+    table = jnp.concatenate([weighted(of_places, places[:d]), of_places])
     sums = shown_sums(sequences, table, fixed_symbols)
     total, summed = of_cls, (of_cls @ spread) * (own[:d] + p["value_bias"])
     for part, value, factor in zip(sums, symbols[:, :d] + p["value_bias"], of_symbols, strict=True):
@@ -109,14 +109,14 @@ def _attend_places(settings: TransformerSettings, p: Parameters, sequences: UInt
 
 
 @jax.custom_vjp
-def _weighted(weights: Float[Array, "H T"], values: Float[Array, "d T"]) -> Float[Array, "d T"]:
+def weighted(weights: Float[Array, "H T"], values: Float[Array, "d T"]) -> Float[Array, "d T"]:
     """The values of each head times its weights, position by position."""
     heads, context = weights.shape
     return (weights[:, None, :] * values.reshape(heads, -1, context)).reshape(values.shape)
 
 
 def _weighted_forward(weights: Array, values: Array) -> tuple[Array, tuple[Array, Array]]:
-    return _weighted(weights, values), (weights, values)
+    return weighted(weights, values), (weights, values)
 
 
 def _weighted_backward(kept: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
@@ -124,10 +124,10 @@ def _weighted_backward(kept: tuple[Array, Array], gradient: Array) -> tuple[Arra
     shape = (len(weights), -1, weights.shape[1])
     first, *others = jnp.unstack((gradient * values).reshape(shape), axis=1)
     # a sum that is spelt out goes along the positions; XLA's own over a short axis takes several times as long
-    return sum(others, start=first), _weighted(weights, gradient)
+    return sum(others, start=first), weighted(weights, gradient)
 
 
-_weighted.defvjp(_weighted_forward, _weighted_backward)
+weighted.defvjp(_weighted_forward, _weighted_backward)
 
 
 @jax.custom_vjp
@@ -137,13 +137,15 @@ def shown_sums(
     """For each symbol and sequence the sum of the table's columns at the positions that show the symbol.
 
     Of bits one product is enough: what one symbol has not, the other has. The table is 0 where sequences are padded,
-    and all are padded alike.
+    and all are padded alike; a row of nothing but padding, which fills up a block, gets sums that nobody reads.
 
     Statement  Let f_a = e^{s_a}, W_a ≥ 0 the true sums of weights, W = W_0 + W_1, and let W_1 be summed and W_0 taken
-               as W − W_1, off by at most ε·W. Then f_0·W_0 + f_1·W_1 is off by at most ε·max(1, e^{s_0 − s_1}) of it.
-    Proof      It is off by f_0·ε·W, and is at least min(f_0, f_1)·W.
-    Source     Ours. So the symbol that is summed has scores at most `LEAD` below the other's in every head; where
-               neither has, both are summed.
+               as W − W_1, off by at most η·W (η: the error of a sum of T numbers, relative to the sum of their sizes).
+               Then f_0·W_0 + f_1·W_1 is off by at most η·max(1, e^{s_0 − s_1}) of it. Of the values, whose signs vary,
+               the same holds relative to the sum of their sizes.
+    Proof      It is off by f_0·η·W, and is at least min(f_0, f_1)·W.
+    Source     Ours. So the symbol is summed that leads most in its worst head, where it is at most `LEAD` behind; where
+               each is further behind in some head, both are summed.
     """
     count = len(scores)
     if count != 2:
@@ -186,8 +188,8 @@ shown_sums.defvjp(_shown_sums_forward, _shown_sums_backward)
 def _symbol_to_sum(scores: Float[Array, "2 H"]) -> tuple[Array, Array]:
     """Whether it is enough to sum one of two symbols, and which."""
     lead = scores[1] - scores[0]
-    second, first = (lead >= -LEAD).all(), (lead <= LEAD).all()
-    return first | second, second.astype(jnp.int32)
+    least = jnp.stack([-lead.max(), lead.min()])  # by how much each scores more than the other, in its worst head
+    return least.max() >= -LEAD, least.argmax()
 
 
 def _sums_of_all(sequences: Array, table: Array, symbols: int) -> Array:

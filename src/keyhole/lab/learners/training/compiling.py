@@ -21,7 +21,7 @@ except ImportError:  # no Unix
 
 OPTIONS = {  # of XLA, unless the usual ones are asked for; they change the last bits of what is computed
     "xla_backend_optimization_level": 1,  # products are calls of a library: loops around them gain nothing by more
-    "xla_cpu_prefer_vector_width": 512,  # the widest there is; XLA's own choice is half of that
+    "xla_cpu_prefer_vector_width": 512,  # of bits, where the processor has them; XLA's own choice is half of that
 }
 
 

@@ -249,7 +249,7 @@ def _compiled_stretch(source: Source, layers: int, settings: TransformerSettings
 @cache
 def _compiled_start(layers: int, settings: TransformerSettings, symbols: int, context: int) -> Program:
     name = f"deep start {layers} {settings} {symbols} {context}"
-    return Program(partial(initial_layers, layers, settings, symbols, context), name)
+    return Program(partial(initial_layers, layers, settings, symbols, context), name, usual=True)
 
 
 @cache
