@@ -89,6 +89,8 @@ def test_a_sweep_that_is_finished_is_judged_by_its_verdict(tmp_path):
     assert f"At T = 48 m* = {measured:.0f} was measured for the first sweep;" in conclude(result).measurement
     assert foretold in conclude(result).measurement
     answer = result.answers[SWEEP]
+    assert answer.verdict.warnings
+    assert conclude(result).caveats[1:] == answer.verdict.warnings
     for name, verdict in (("log", "holds"), ("linear", "fails here")):
         laws = sorted(answer.verdict.laws, key=lambda law: law.name != name)
         named = replace(answer, verdict=replace(answer.verdict, laws=tuple(laws), status="named"))

@@ -80,7 +80,10 @@ def conclude(result: PlanResult) -> Outcome:
         },
         interval="90 % intervals of each m*; the rule's odds stand for the law.",
         figures=(result.figure(),) if known else (),
-        caveats=(f"The plan has the hash {result.plan.hash}; it was fixed before its first run.",),
+        caveats=(
+            f"The plan has the hash {result.plan.hash}; it was fixed before its first run.",
+            *(() if left or judged.verdict is None else judged.verdict.warnings),
+        ),
     )
 
 
