@@ -171,6 +171,45 @@ def test_a_step_of_gradient_descent_and_a_cosine():
         assert np.abs(np.asarray(after[name] - (old - 0.05 * gradient[name]))).max() < 1e-6
 
 
+STRETCHED = {
+    "adam": {},
+    "sgd": {"optimizer": "sgd"},
+    "fixed positions": {"positions": "fixed", "optimizer": "sgd", "decay_kind": "coupled"},
+    "path penalty": {"hidden": 0, "norm": "none", "residual": False, "path_penalty": 0.3},
+    "pre-norm": {"norm": "pre", "attention_dropout": 0.2, "dropout": 0.1},
+    "whole batches": {"batch": 0},
+}
+
+
+@pytest.mark.parametrize("changes", STRETCHED.values(), ids=STRETCHED)
+def test_a_stretch_is_its_steps_one_by_one(changes):
+    """In a stretch positions are held turned, which changes nothing: parameters, moments and losses are the same.
+
+    The context is as long as the network is wide, so that positions which stayed turned would keep their shape.
+    """
+    settings = replace(SMALL, every=5, steps=5, **changes)
+    with jax.enable_x64(new_val=True):
+        _, data = prepared(settings)
+        start = initial(settings, 2, CONTEXT, jax.random.key(0))
+        parameters = {name: jnp.asarray(np.asarray(array), dtype=jnp.float64) for name, array in start.items()}
+        state = State(parameters, optimizer_of(settings).init(parameters), jnp.int32(0))
+        count, rates = settings.batch or len(data.labels), rates_of(settings)
+        draws = step.draw_stretch(step.FROM_A_SET, settings, count, data.size, jax.random.key(1), state.step)
+        stretch = partial(step.run_stretch, step.FROM_A_SET, settings, CONTEXT)
+        together, losses = jax.jit(stretch)(data, rates, state, draws)
+
+        @jax.jit
+        def alone(state, draw):
+            batch = step.batch_of_rows(settings, data, CONTEXT, draw.batch)
+            return advance(settings, optimizer_of(settings), rates, state, batch, draw.dropout)
+
+        for number in range(settings.steps):
+            state, loss = alone(state, jax.tree.map(lambda drawn, at=number: drawn[at], draws))
+            assert abs(float(loss) - float(losses[number])) < 1e-12
+        for ours, theirs in zip(jax.tree.leaves(together), jax.tree.leaves(state), strict=True):
+            assert np.abs(np.asarray(ours) - np.asarray(theirs)).max() < 1e-12
+
+
 def test_padding_is_never_seen():
     """What stands in the padding changes no step, of whole batches or of mini-batches."""
     for settings in (replace(SMALL, batch=0), SMALL):
