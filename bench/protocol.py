@@ -152,7 +152,8 @@ def losses_apart(context: int, samples: int, steps: int) -> float:
     import numpy as np
 
     from keyhole.lab.learners import preset
-    from keyhole.lab.learners.training.network import NO_DROPOUT, initial
+    from keyhole.lab.learners.training.dropping import NO_DROPOUT
+    from keyhole.lab.learners.training.network import initial
     from keyhole.lab.learners.training.step import State, advance, optimizer_of, rates_of
 
     settings = replace(preset("paper"), dropout=0.0, attention_dropout=0.0)

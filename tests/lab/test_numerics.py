@@ -138,11 +138,14 @@ def test_a_tiny_transformer_has_its_stored_outcome():
         ("transformer", "878fe5fc90f751ca0d4c82d179dc480f828f84035ea4595c1c8e9ad8d84ca4c7"),
         ("transformer:parity", "81330ee7bd7261fddad8ae8dd669f63d2a97420a337b7277eaa2e4a89a7024bf"),
         ("transformer:bounded", "d84ef2678208cdc5c0536224b688be47470c566c7f3402db76eebd4aa742a731"),
-        ("transformer:paper", "0f14021775d4ca03f274317ef43715644db008493e7c54861a7dac7c37b0b9c4"),
+        ("transformer:paper", "72b1cc53bcad532adc5fb9597d08e42e87739eadf57ac4d39e1708c8a0eee165"),
     ],
 )
 def test_the_presets_keep_their_names(learner, identity):
-    """The identity of a run is what it was: settings that came later are in no record that does not use them."""
+    """The identity of a run is what it was: settings that came later are in no record that does not use them.
+
+    That of `paper` changes with the numerics of learners that drop weights of attention, which are 2.
+    """
     assert RunSpec(SparseTask("and:3"), learner_named(learner), 20, 30, 0).identity == identity
 
 

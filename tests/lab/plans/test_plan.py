@@ -89,6 +89,17 @@ def test_a_plan_that_would_mean_something_else_is_refused(tmp_path, change, mess
         read_plan(path)
 
 
+def test_a_plan_has_the_numerics_of_its_learners(tmp_path):
+    """A plan of learners that drop weights of attention, fixed before these were drawn as now, is refused."""
+    path = tmp_path / "plan.toml"
+    text = write_plan(plan_of(learner_named("transformer:paper")))
+    path.write_text(text, "utf8")
+    assert read_plan(path).numerics == 2
+    path.write_text(text.replace("numerics = 2", "numerics = 1"), "utf8")
+    with pytest.raises(ArgumentError, match="fixed with numerics 1, and this version has 2"):
+        read_plan(path)
+
+
 def test_a_plan_that_is_not_there_is_refused(tmp_path):
     """A path without a file is refused in a sentence."""
     with pytest.raises(ArgumentError, match="cannot be read"):

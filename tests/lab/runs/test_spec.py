@@ -50,6 +50,20 @@ def test_a_cell_survives_its_record():
         RunSpec.from_record(SPEC.record() | {"numerics": 0})
 
 
+def test_a_learner_may_state_numerics_of_its_own():
+    """Which weights of attention are dropped was once drawn otherwise: such runs have another name, and are not remade.
+
+    All other runs keep theirs.
+    """
+    dropping = replace(SPEC, learner=learner_named("transformer:paper"))
+    assert (dropping.record()["numerics"], SPEC.record()["numerics"]) == (2, 1)
+    assert RunSpec.from_record(json.loads(json.dumps(dropping.record()))) == dropping
+    with pytest.raises(ArgumentError, match="made with numerics 1, and this is numerics 2"):
+        RunSpec.from_record(dropping.record() | {"numerics": 1})
+    numerics = {name: replace(SPEC, learner=learner_named(name)).record()["numerics"] for name in ("deep", "gf2")}
+    assert numerics == {"deep": 2, "gf2": 1}
+
+
 def test_data_are_seeded_by_the_name():
     """The same run draws the same data; another seed draws another hidden part or other samples."""
     one, two = data_of(SPEC), data_of(replace(SPEC, seed=0))

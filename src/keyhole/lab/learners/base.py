@@ -1,9 +1,9 @@
 """A learner: examples in, a predictor out, with what was read on the way.
 
 `Learner` is all that is needed. The other protocols are for what some learners do besides: learn online, train by
-steps, take readings
-of the hidden part, refuse a problem before anything is run, count the memory they need, name the packages that decide
-their numbers, say what they take the labels for, or start from the hidden function itself.
+steps, take readings of the hidden part, refuse a problem before anything is run, count the memory they need, name the
+packages that decide their numbers, say that these numbers changed, say what they take the labels for, or start from the
+hidden function itself.
 """
 
 from collections.abc import Mapping
@@ -113,6 +113,15 @@ class StatesPackages(Protocol):
     @property
     def packages(self) -> tuple[str, ...]:
         """Names of distributions, such as numpy; runs made with other versions of them are pointed out."""
+
+
+@runtime_checkable
+class StatesNumerics(Protocol):
+    """A learner whose numbers once changed under the same record; of any other, they are those of numerics 1."""
+
+    @property
+    def numerics(self) -> int:
+        """Raised by one with every such change: it seeds and names runs, so that none is taken for another."""
 
 
 @runtime_checkable

@@ -21,6 +21,11 @@ class GradientLearner:
     bears_noise: ClassVar[bool] = True
 
     @property
+    def numerics(self) -> int:
+        """2 where weights of attention are dropped: those to drop were drawn by other bits before. Else 1."""
+        return 2 if self.settings.attention_dropout else 1
+
+    @property
     def steps(self) -> int:
         """At most so many steps of gradient descent."""
         return self.settings.steps

@@ -16,7 +16,7 @@ from typing import Any
 from keyhole.errors import ArgumentError, KeyholeError
 from keyhole.lab.laws import BENT_ODDS, FLAT, LAWS, MISFIT, ODDS, PRICE, WIDE
 from keyhole.lab.learners import learner_from_record
-from keyhole.lab.runs import NUMERICS, SUCCESS
+from keyhole.lab.runs import SUCCESS, numerics_of
 from keyhole.lab.task import task_from_record
 from keyhole.lab.thresholds import SweepPlan, schedule_from_record
 
@@ -46,13 +46,18 @@ class Plan:
         """Every value, defaults included."""
         return {
             "plan": FORMAT,
-            "numerics": NUMERICS,
+            "numerics": self.numerics,
             "title": self.title,
             "notes": self.notes,
             "laws": list(self.laws),
             "rule": RULE,
             "sweep": [_sweep_record(name, sweep) for name, sweep in self.sweeps.items()],
         }
+
+    @property
+    def numerics(self) -> int:
+        """The highest of its learners."""
+        return max((numerics_of(sweep.learner) for sweep in self.sweeps.values()), default=1)
 
     @property
     def hash(self) -> str:
@@ -106,6 +111,11 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
         raise ArgumentError(
             f"The plan {path!r} {said}. Save one with `SampleComplexity.save_plan` to see every field."
         ) from error
+    if record.get("numerics") != plan.numerics:
+        raise ArgumentError(
+            f"The plan {path!r} was fixed with numerics {record.get('numerics')}, and this version has {plan.numerics} "
+            "for its learners: its runs would come out otherwise. Use the version it was fixed with."
+        )
     if len(sweeps) < len(record["sweep"]):
         raise ArgumentError(f"The plan {path!r} has two sweeps of one name; give each its own.")
     if strange := sorted(_differences(_without_unset(dict(record)), spelt)):
@@ -117,15 +127,10 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
 
 
 def _require_present(record: Mapping[str, Any], path: str) -> None:
-    """Refuse a plan of another format, of other numbers, or with another rule."""
+    """Refuse a plan of another format, or with another rule."""
     if record.get("plan") != FORMAT:
         raise ArgumentError(
             f"The file {path!r} is no plan of format {FORMAT}; save one with `SampleComplexity.save_plan`."
-        )
-    if record.get("numerics") != NUMERICS:
-        raise ArgumentError(
-            f"The plan {path!r} was fixed with numerics {record.get('numerics')}, and this version has {NUMERICS}: its "
-            "runs would come out otherwise. Use the version it was fixed with."
         )
     rule = record.get("rule")
     if rule != RULE:

@@ -16,7 +16,7 @@ from keyhole.errors import DataError
 from keyhole.files.atomic import write_file
 from keyhole.lab.learners import StatesPackages
 from keyhole.lab.plans.plan import Plan
-from keyhole.lab.runs import PACKAGES, SUCCESS, ImportedRun, RunResult, RunSpec, Store
+from keyhole.lab.runs import PACKAGES, SUCCESS, ImportedRun, RunResult, RunSpec, Store, numerics_of
 from keyhole.lab.thresholds import SweepPlan
 
 COLUMNS = (
@@ -75,12 +75,12 @@ def import_rows(plan: Plan, store: Store, folder: Path) -> int:
 
 def _finished(one: SweepPlan, store: Store) -> Iterator[dict[str, str]]:
     """The rows of a sweep's runs in a store."""
-    task, learner = one.task.record(), one.learner.record()
+    asked = (one.task.record(), one.learner.record(), numerics_of(one.learner))
     deciding = one.learner.packages if isinstance(one.learner, StatesPackages) else PACKAGES
     names = [row.identity for row in store.rows(task=one.task.name, learner=one.learner.name, contexts=one.contexts)]
     for name, configuration in store.configurations(names).items():
-        spec = (configuration["task"], configuration["learner"])
-        if spec != (task, learner) or configuration["seed"] < one.first_seed:
+        made = (configuration["task"], configuration["learner"], configuration["numerics"])
+        if made != asked or configuration["seed"] < one.first_seed:
             continue
         stored = store.run(name)
         row, result = stored.row, stored.result

@@ -21,8 +21,8 @@ from keyhole.lab.runs.run import RunResult as RunResult
 from keyhole.lab.runs.run import data_of as data_of
 from keyhole.lab.runs.run import digest as digest
 from keyhole.lab.runs.run import require_learnable as require_learnable
-from keyhole.lab.runs.spec import NUMERICS as NUMERICS
 from keyhole.lab.runs.spec import RunSpec as RunSpec
+from keyhole.lab.runs.spec import numerics_of as numerics_of
 from keyhole.lab.runs.store import PACKAGES as PACKAGES
 from keyhole.lab.runs.store import ImportedRun as ImportedRun
 from keyhole.lab.runs.store import RunSummary as RunSummary

@@ -2,11 +2,12 @@
 
 Two identities are kept apart here.
 
-What *seeds* a run is `RunSpec.record()`, with NUMERICS in it: task, learner with every setting, context, sample size
-and seed, as canonical JSON. Its SHA-256 is the run's identity, and every random stream of the run comes from that
-number. So the record is frozen: a field, name or value that is written otherwise draws other data, and NUMERICS is
-raised when the same record gives other numbers. Rounding is no such change: a sum in another order, as another version
-of jax or another processor has it too, keeps the data and the starting weights. Nor is what a reading looks at.
+What *seeds* a run is `RunSpec.record()`, with its numerics in it: task, learner with every setting, context, sample
+size and seed, as canonical JSON. Its SHA-256 is the run's identity, and every random stream of the run comes from that
+number. So the record is frozen: a field, name or value that is written otherwise draws other data. When the same record
+gives other numbers, NUMERICS is raised, or that of one learner (`StatesNumerics`) where only its numbers change.
+Rounding is no such change: a sum in another order, as another version of jax or another processor has it too, keeps the
+data and the starting weights. Nor is what a reading looks at.
 
 What *keys the store* is the same identity: a run that is found under it is not made again. Versions of packages and
 the processor do not enter the name, because they must not change what is drawn. They are stored beside each run, and a
@@ -24,10 +25,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from keyhole.errors import ArgumentError
+from keyhole.lab.learners.base import StatesNumerics
 from keyhole.lab.learners.registry import learner_from_record
 from keyhole.lab.task import task_from_record
 
-NUMERICS = 1  # raised when the same configuration gives other numbers
+NUMERICS = 1  # raised when the same configuration gives other numbers; a learner may state its own
 
 
 @runtime_checkable
@@ -66,18 +68,18 @@ class RunSpec:
             "context": self.context,
             "samples": self.samples,
             "seed": self.seed,
-            "numerics": NUMERICS,
+            "numerics": numerics_of(self.learner),
         }
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "RunSpec":
         """The run that a record was made of; refuses one whose numbers would come out differently now."""
-        if record["numerics"] != NUMERICS:
-            raise ArgumentError(
-                f"The run was made with numerics {record['numerics']}, and this is numerics {NUMERICS}: it cannot be "
-                "made again to the bit. Use the version it was made with."
-            )
         task, learner = task_from_record(record["task"]), learner_from_record(record["learner"])
+        if record["numerics"] != numerics_of(learner):
+            raise ArgumentError(
+                f"The run was made with numerics {record['numerics']}, and this is numerics {numerics_of(learner)}: it "
+                "cannot be made again to the bit. Use the version it was made with."
+            )
         return cls(task, learner, record["context"], record["samples"], record["seed"])
 
     @cached_property
@@ -89,3 +91,8 @@ class RunSpec:
     def seeds(self) -> tuple[np.random.SeedSequence, ...]:
         """Independent streams for the hidden part, the training set, the learner and the fresh inputs."""
         return tuple(np.random.SeedSequence(int(self.identity, 16)).spawn(4))
+
+
+def numerics_of(learner: Described) -> int:
+    """The numerics of this learner's runs."""
+    return learner.numerics if isinstance(learner, StatesNumerics) else NUMERICS

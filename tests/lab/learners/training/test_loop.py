@@ -13,8 +13,9 @@ from keyhole.attention import evaluate, tabulate
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training import loop, prepare, step
+from keyhole.lab.learners.training.dropping import draw_dropout
 from keyhole.lab.learners.training.loop import starting_parameters, train
-from keyhole.lab.learners.training.network import apply, draw_dropout, initial, model_of, path_norm
+from keyhole.lab.learners.training.network import apply, initial, model_of, path_norm
 from keyhole.lab.learners.training.predict import predictor_of, shape_of
 from keyhole.lab.learners.training.prepare import prepare_set, prepare_source
 from keyhole.lab.learners.training.step import State, advance, cross_entropy, optimizer_of, rates_of

@@ -21,6 +21,7 @@ from keyhole.lab.learners.training.attend import (
     spread_of_safety,
     tables,
 )
+from keyhole.lab.learners.training.dropping import kept_weights
 from keyhole.lab.learners.training.network import answer, apply, initial, model_of, path_norm
 from keyhole.lab.learners.training.predict import predictor_of
 from keyhole.lab.learners.training.readings import read_mass, read_scores, scores_of
@@ -208,7 +209,7 @@ def test_dropped_weights_of_attention_are_those_of_plain_attention():
         parameters, inputs, key = drawn(settings), sequences(), jax.random.key(5)
         ours = np.asarray(attend(settings, parameters, jnp.asarray(inputs), key).read)
         scores, values = (np.asarray(one) for one in tables(settings, parameters))
-        kept = np.asarray(jax.random.bernoulli(key, 0.6, (4, COUNT, CONTEXT + 1)))
+        kept = np.asarray(kept_weights(settings, key, (4, COUNT, CONTEXT + 1))) > 0
     for n, row in enumerate(inputs):
         symbols = [*row, 0]
         for h in range(4):

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, UInt8
 
 from keyhole.attention import safe_width
 from keyhole.lab.learners.settings import TransformerSettings
+from keyhole.lab.learners.training.dropping import kept_weights
 
 Parameters = dict[str, Array]
 PADDING = 255  # stands where a sequence has no token; no symbol is as large
@@ -284,11 +285,10 @@ def _kept_sum(
     batch serves all heads, and each symbol's part is a product of its own for every head. The sum is exact.
     """
     n, context = sequences.shape
-    chance = 1 - settings.attention_dropout
-    kept = jax.random.bernoulli(key, chance, (settings.heads, n, context + 1)).astype(table.dtype) / chance
-    by_head = table.transpose(2, 0, 1, 3)  # H A T1 w
-    total = kept[:, :, -1:] * by_head[:, 0, -1:, :]
+    kept = kept_weights(settings, key, (settings.heads, n, context + 1)).astype(table.dtype)
+    by_head = table.transpose(2, 0, 3, 1)  # H A w T1
+    total = kept[:, :, -1:] * by_head[:, 0, None, :, -1]
     for symbol in range(table.shape[0]):
         shown = kept[:, :, :-1] * (sequences == symbol)[None]
-        total = total + shown @ by_head[:, symbol, :-1, :]
+        total = total + jnp.einsum("hnt,hwt->hnw", shown, by_head[:, symbol, :, :-1])
     return total.transpose(1, 0, 2)

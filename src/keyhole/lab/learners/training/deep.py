@@ -20,8 +20,9 @@ from keyhole.lab.learners.deep_memory import block_rows
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.attend import Parameters, cls_vector, norm_rows
 from keyhole.lab.learners.training.compiling import Program
+from keyhole.lab.learners.training.dropping import dropped, kept_weights
 from keyhole.lab.learners.training.loop import Outset, arrays_of, on_a_set, on_fresh_samples, resting_moments
-from keyhole.lab.learners.training.network import block_of, dropped, gelu, initial, model_of_blocks
+from keyhole.lab.learners.training.network import block_of, gelu, initial, model_of_blocks
 from keyhole.lab.learners.training.predict import has_diverged, shape_of
 from keyhole.lab.learners.training.prepare import TrainingSet
 from keyhole.lab.learners.training.readings import Row, as_numbers, read_probe, read_set, weight_norm
@@ -182,8 +183,8 @@ def _attend(
     keys = (seen @ p["key"]).reshape(n, -1, *heads)
     values = (seen @ p["value"] + p["value_bias"]).reshape(n, -1, *heads)
     weights = jax.nn.softmax(jnp.einsum("nqhk,nthk->nhqt", query, keys) / np.sqrt(heads[1]), axis=-1)
-    kept = _mask(key, settings.attention_dropout, weights.shape)
-    weights = weights if kept is None else jnp.where(kept, weights / (1 - settings.attention_dropout), 0.0)
+    if key is not None and settings.attention_dropout:
+        weights = weights * kept_weights(settings, key, weights.shape)
     return jnp.einsum("nhqt,nthk->nqhk", weights, values).reshape(asking.shape)
 
 

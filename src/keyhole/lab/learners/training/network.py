@@ -6,12 +6,12 @@
 import math
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, UInt8
+from jaxtyping import Array, Float, UInt8
 
 from keyhole.attention import (
     GELU,
@@ -30,17 +30,7 @@ from keyhole.attention import (
 )
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.attend import Parameters, attend, cls_vector, norm_rows, tables
-
-
-class Dropout(NamedTuple):
-    """What is dropped in one step, of a batch of n sequences."""
-
-    attention: Bool[Array, "n d"] | None  # which entries of what attention adds are kept; None: all
-    feedforward: Bool[Array, "n d"] | None
-    weights: Array | None  # the key that decides which weights of attention are kept; None: all
-
-
-NO_DROPOUT = Dropout(None, None, None)
+from keyhole.lab.learners.training.dropping import NO_DROPOUT, Dropout, dropped
 
 
 def initial(settings: TransformerSettings, symbols: int, context: int, key: Array) -> Parameters:
@@ -84,18 +74,6 @@ def _gaussian(shapes: Mapping[str, tuple[int, ...]], scales: Mapping[str, float]
             name: row[: math.prod(shapes[name])].reshape(shapes[name]) for name, row in zip(names, rows, strict=True)
         }
     return {name: drawn[name] for name in shapes}
-
-
-def draw_dropout(settings: TransformerSettings, count: int, key: Array) -> Dropout:
-    """What is dropped in one step of so many sequences: masks that do not depend on the context, and a key."""
-    first, second = jax.random.split(key)
-    shape, chance = (count, settings.width), 1 - settings.dropout
-    fed = bool(settings.dropout and settings.hidden)
-    return Dropout(
-        jax.random.bernoulli(first, chance, shape) if settings.dropout else None,
-        jax.random.bernoulli(second, chance, shape) if fed else None,
-        jax.random.fold_in(key, 2) if settings.attention_dropout else None,
-    )
 
 
 def apply(
@@ -210,8 +188,3 @@ def layer_norm(settings: TransformerSettings, w: Mapping[str, Any], name: str) -
 def gelu(x: Array) -> Array:
     """x·Φ(x), not its approximation by tanh."""
     return x * (1 + jax.scipy.special.erf(x / math.sqrt(2))) / 2
-
-
-def dropped(settings: TransformerSettings, rows: Array, kept: Array | None) -> Array:
-    """The rows with only the kept entries, which grow by as much as is dropped."""
-    return rows if kept is None else jnp.where(kept, rows / (1 - settings.dropout), 0.0)

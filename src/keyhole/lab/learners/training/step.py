@@ -14,7 +14,8 @@ from jaxtyping import Array, Float, Int
 
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.attend import Parameters
-from keyhole.lab.learners.training.network import Dropout, apply, draw_dropout, path_norm
+from keyhole.lab.learners.training.dropping import Dropout, draw_dropout
+from keyhole.lab.learners.training.network import apply, path_norm
 from keyhole.lab.learners.training.prepare import FreshSamples, TrainingSet
 
 Data = Any  # a TrainingSet or FreshSamples, as the form of the loop wants it
