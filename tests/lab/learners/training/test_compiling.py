@@ -19,9 +19,10 @@ from keyhole.lab.learners.training import compiling, loop, predict
 from keyhole.lab.learners.training.attend import PADDING
 from keyhole.lab.learners.training.compiling import Program
 from keyhole.lab.learners.training.network import answer, initial
-from keyhole.lab.learners.training.prepare import prepare_set
-from keyhole.lab.learners.training.readings import weight_norm
+from keyhole.lab.learners.training.prepare import padded_context, prepare_set
+from keyhole.lab.learners.training.readings import read_mass, read_probe, read_set, scores_of, weight_norm
 from keyhole.lab.learners.training.step import optimizer_of
+from keyhole.lab.observation import Observer
 from keyhole.lab.task import Examples, SparseTask
 
 
@@ -139,7 +140,7 @@ def test_moments_at_rest_are_those_of_the_optimizer(optimizer):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("context", "count", "blocks"), [(300, 70, 1), (4100, 300, 2), (4100, 256, 1), (520, 1030, 3)])
+@pytest.mark.parametrize(("context", "count", "blocks"), [(300, 70, 1), (4100, 300, 2), (4100, 256, 1), (520, 1290, 3)])
 def test_answers_in_blocks_are_those_of_all_inputs_at_once(context, count, blocks, monkeypatch):
     """Inputs are answered in blocks of one shape; filling up the last changes no answer."""
     weights = initial(TINY, 2, context, jax.random.key(5))
@@ -157,13 +158,36 @@ def test_answers_in_blocks_are_those_of_all_inputs_at_once(context, count, block
     assert (outputs.shape, log_mass.shape) == ((count,), (count, TINY.heads))
 
 
+def first_outputs(data, weights):
+    """The network's numbers for the rows of a set that every reading looks at."""
+    return predict.answers_of(TINY, weights, loop._first_rows(data))[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("context", [30, 150])
+def test_a_reading_of_set_and_probe_at_once_is_that_of_each(context):
+    """Set and probe are answered one below the other; each number read is the one from answers to it alone."""
+    instance = SparseTask("and:2").instance(context, np.random.default_rng(0))
+    examples = instance.training_set(70, np.random.default_rng(1))
+    probe = Observer(instance).observe(90, np.random.default_rng(2))
+    data = prepare_set(examples, whole=False, context=padded_context(TINY, context))
+    weights = initial(TINY, 2, context, jax.random.key(5))
+    state = loop.starting_state(TINY, weights, data.inputs.shape[1])
+    row = loop._Reader(loop.ON_A_SET, TINY, data, probe, loop.arrays_of(weights))(state, jnp.zeros(2))
+    outputs, log_mass = predict.answers_of(TINY, weights, probe.inputs)
+    alone = read_probe(probe, outputs) | read_mass(scores_of(TINY, loop.arrays_of(weights)), probe, log_mass)
+    alone |= read_set(examples.labels.astype(float), predict.answers_of(TINY, weights, examples.inputs)[0])
+    assert {name: row[name] for name in alone} == pytest.approx(alone, rel=1e-5, abs=1e-6)
+    assert 0 < alone["accuracy"] < 1
+
+
 @pytest.mark.slow
 def test_the_fit_to_a_set_counts_no_padding():
     """Loss and share of right answers of a padded training set are those of its own rows, by slow sums."""
     weights = initial(TINY, 2, 30, jax.random.key(5))
     examples = SparseTask("and:2").instance(30, np.random.default_rng(0)).training_set(70, np.random.default_rng(1))
     data = prepare_set(examples, whole=False)
-    row = loop._fit_to_set(TINY, data, weights, jnp.zeros(2))
+    row = loop._fit_to_set(TINY, data, weights, first_outputs(data, weights), jnp.zeros(2))
     outputs = predict.answers_of(TINY, weights, examples.inputs)[0].astype(float)
     losses = [math.log1p(math.exp(-z if y else z)) for z, y in zip(outputs, examples.labels, strict=True)]
     assert abs(row["loss"] - sum(losses) / 70) < 1e-6
@@ -180,7 +204,8 @@ def test_a_large_set_is_read_whole_only_where_its_first_rows_are_right(monkeypat
 
     def read(wrong):
         labels = right ^ (np.arange(70) == wrong)
-        return loop._fit_to_set(TINY, prepare_set(Examples(inputs, labels), whole=False), weights, jnp.zeros(2))
+        data = prepare_set(Examples(inputs, labels), whole=False)
+        return loop._fit_to_set(TINY, data, weights, first_outputs(data, weights), jnp.zeros(2))
 
     assert read(39)["train_accuracy"] == 1 - 1 / 40
     assert read(40)["train_accuracy"] == 1 - 1 / 70

@@ -1,11 +1,13 @@
 """Which weights of attention are dropped: sixteen bits of a threefry generator decide each."""
 
+from functools import partial
+
 import jax
 import numpy as np
 import pytest
 
 from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.dropping import kept_weights
+from keyhole.lab.learners.training.dropping import kept_weights, quick_bernoulli
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
@@ -39,6 +41,17 @@ def test_every_weight_is_decided_by_sixteen_bits_of_its_own(shape, dropout):
     expected = [1 / (1 - dropout) if value < round((1 - dropout) * 2**16) else 0 for value in bits[: heads * rest]]
     kept = kept_weights(TransformerSettings(attention_dropout=dropout), key, shape)
     assert np.asarray(kept) == pytest.approx(np.array(expected).reshape(shape), rel=1e-6)
+
+
+@pytest.mark.parametrize("chance", [0.9, 0.5, 0.3, 0.75, 1e-9, 1 - 1e-9, 0.123456789, 2**-23, 1 - 2**-24])
+@pytest.mark.parametrize("shape", [(64, 64), (7,), (3, 1, 5)])
+def test_quick_draws_are_those_of_jax(chance, shape):
+    """The same bits as `jax.random.bernoulli` of the same key, at every chance, and under `vmap`."""
+    keys = jax.random.split(jax.random.key(17), 20)
+    quick = jax.jit(jax.vmap(partial(quick_bernoulli, chance=chance, shape=shape)))(keys)
+    plain = jax.vmap(partial(jax.random.bernoulli, p=chance, shape=shape))(keys)
+    assert np.array_equal(quick, plain)
+    assert quick.shape == (20, *shape)
 
 
 @pytest.mark.parametrize("dropout", [0.02, 0.1, 0.37, 0.8])

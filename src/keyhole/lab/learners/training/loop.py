@@ -20,7 +20,14 @@ from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.attend import Parameters
 from keyhole.lab.learners.training.compiling import Program
 from keyhole.lab.learners.training.network import initial
-from keyhole.lab.learners.training.predict import answers_of, has_diverged, predictor_of, shape_of
+from keyhole.lab.learners.training.predict import (
+    answers_of,
+    answers_to,
+    blocks_of,
+    has_diverged,
+    predictor_of,
+    shape_of,
+)
 from keyhole.lab.learners.training.prepare import (
     FreshSamples,
     TrainingSet,
@@ -65,7 +72,8 @@ class Form(NamedTuple):
     """What a training set and fresh samples do differently."""
 
     source: Source
-    fit_so_far: Callable[[TransformerSettings, Data, Parameters, Array], Row]
+    read_rows: Callable[[Data], np.ndarray]  # inputs that every reading looks at, besides the probe
+    fit_so_far: Callable[[TransformerSettings, Data, Parameters, np.ndarray, Array], Row]  # given the outputs for them
     is_done: Callable[[float, Row], bool]
 
 
@@ -203,23 +211,28 @@ def _zeros(settings: TransformerSettings, kinds: tuple[tuple[str, tuple[int, ...
 
 
 class _Reader:
-    """Takes readings of one run: it holds what they compare with."""
+    """Takes readings of one run: it holds what they look at and compare with."""
 
     def __init__(
         self, form: Form, settings: TransformerSettings, data: Data, probe: Observation | None, first: Weights
     ) -> None:
         self.form, self.settings, self.data, self.probe = form, settings, data, probe
         self.context, self.first_scores = len(first["positions"]), scores_of(settings, first)
+        rows = form.read_rows(data)
+        self.count = len(rows)
+        padded = data.inputs.shape[1] if isinstance(data, TrainingSet) else self.context
+        self.blocks = blocks_of(padded, rows, *([] if probe is None else [probe.inputs]))
 
     def __call__(self, state: State, losses: Array) -> Row:
         weights = arrays_of(state.parameters, self.context)
         with np.errstate(all="ignore"):  # of a network that diverged
             scores = scores_of(self.settings, weights)
             row = {"step": float(state.step), "norm": weight_norm(weights), **read_scores(scores, self.first_scores)}
-            row |= self.form.fit_so_far(self.settings, self.data, state.parameters, losses)
+            outputs, log_mass = answers_to(self.settings, state.parameters, self.blocks)
+            row |= self.form.fit_so_far(self.settings, self.data, state.parameters, outputs[: self.count], losses)
             if self.probe is not None:
-                outputs, log_mass = answers_of(self.settings, state.parameters, self.probe.inputs)
-                row |= {**read_probe(self.probe, outputs), **read_mass(scores, self.probe, log_mass)}
+                seen = slice(self.count, self.count + len(self.probe.inputs))
+                row |= {**read_probe(self.probe, outputs[seen]), **read_mass(scores, self.probe, log_mass[seen])}
         return row
 
 
@@ -229,20 +242,32 @@ def arrays_of(parameters: Parameters, context: int | None = None) -> dict[str, n
     return arrays | {"positions": arrays["positions"][:context]}
 
 
-def _fit_to_set(settings: TransformerSettings, data: TrainingSet, parameters: Parameters, _: Array) -> Row:
+def _first_rows(data: TrainingSet) -> np.ndarray:
+    """The first rows of the training set, without its padding."""
+    return np.asarray(data.inputs)[: min(int(data.size), FIRST)]
+
+
+def _no_rows(data: FreshSamples) -> np.ndarray:  # noqa: ARG001
+    """There is no training set to look at."""
+    return np.zeros((0, 1), dtype=np.uint8)
+
+
+def _fit_to_set(
+    settings: TransformerSettings, data: TrainingSet, parameters: Parameters, outputs: np.ndarray, _: Array
+) -> Row:
     """The loss and the share of right answers on the training set; of one that is not fitted, on its first rows.
 
     Whether every row is answered rightly decides when training stops, so all are read as soon as the first rows are.
     """
     size = int(data.size)
     inputs, labels = np.asarray(data.inputs), np.asarray(data.labels)
-    first = read_set(labels[: min(size, FIRST)], answers_of(settings, parameters, inputs[: min(size, FIRST)])[0])
+    first = read_set(labels[: len(outputs)], outputs)
     if size <= FIRST or first["train_accuracy"] < 1:
         return first
     return read_set(labels[:size], answers_of(settings, parameters, inputs[:size])[0])
 
 
-def _fit_to_batches(_s: TransformerSettings, _d: FreshSamples, _p: Parameters, losses: Array) -> Row:
+def _fit_to_batches(_s: TransformerSettings, _d: FreshSamples, _p: Parameters, _o: np.ndarray, losses: Array) -> Row:
     """The mean loss of the last batches; there is no training set to be right on."""
     return {"loss": float(np.asarray(losses).mean())}
 
@@ -257,8 +282,8 @@ def _answers_probe(tolerance: float, row: Row) -> bool:
     return tolerance > 0 and row["accuracy"] == 1
 
 
-ON_A_SET = Form(FROM_A_SET, _fit_to_set, _is_fitted)
-ON_FRESH_SAMPLES = Form(FRESH, _fit_to_batches, _answers_probe)
+ON_A_SET = Form(FROM_A_SET, _first_rows, _fit_to_set, _is_fitted)
+ON_FRESH_SAMPLES = Form(FRESH, _no_rows, _fit_to_batches, _answers_probe)
 
 
 @cache

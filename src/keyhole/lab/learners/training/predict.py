@@ -3,8 +3,9 @@
 from dataclasses import replace
 from functools import cache, partial
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, UInt8
+from jaxtyping import Array, Bool, Float, UInt8
 
 from keyhole.attention import evaluate, tabulate
 from keyhole.errors import ArgumentError
@@ -14,7 +15,7 @@ from keyhole.lab.learners.training.attend import PADDING, Parameters, spread_of_
 from keyhole.lab.learners.training.compiling import Program
 from keyhole.lab.learners.training.network import answer, model_of
 
-MANY, FEW, LONG = 512, 256, 4096  # inputs answered in one call: many, or few of contexts from this length on
+MANY, FEW, LONG = 640, 256, 4096  # inputs answered in one call: many, or few of contexts from this length on
 
 
 def shape_of(settings: TransformerSettings) -> TransformerSettings:
@@ -57,16 +58,26 @@ def predictor_of(
 def answers_of(
     settings: TransformerSettings, parameters: Parameters, inputs: UInt8[np.ndarray, "n T"]
 ) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n H"]]:
-    """The network's number for each input, and ln Σ_t exp(score) of each head, in blocks of one shape.
+    """The network's number for each input, and ln Σ_t exp(score) of each head."""
+    outputs, log_mass = answers_to(settings, parameters, blocks_of(parameters["positions"].shape[0], inputs))
+    return outputs[: len(inputs)], log_mass[: len(inputs)]
 
-    Inputs are padded to as many positions as the network has.
-    """
-    context = parameters["positions"].shape[0]
-    rows = FEW if context >= LONG else MANY
-    padded = np.pad(inputs, ((0, -len(inputs) % rows), (0, context - inputs.shape[1])), constant_values=PADDING)
+
+def blocks_of(context: int, *inputs: UInt8[np.ndarray, "_ _"]) -> tuple[Array, ...]:
+    """All inputs one below the other, padded to as many positions as the network has, in blocks of one shape."""
+    wide = [np.pad(part, ((0, 0), (0, context - part.shape[1])), constant_values=PADDING) for part in inputs]
+    rows, count = FEW if context >= LONG else MANY, sum(len(part) for part in wide)
+    padded = np.concatenate([*wide, np.full((-count % rows, context), PADDING, dtype=np.uint8)])
+    return tuple(jnp.asarray(padded[start : start + rows]) for start in range(0, len(padded), rows))
+
+
+def answers_to(
+    settings: TransformerSettings, parameters: Parameters, blocks: tuple[Array, ...]
+) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n H"]]:
+    """The network's number for each row of the blocks, and ln Σ_t exp(score) of each head; of padding too."""
     program = compiled_answers(settings)
-    parts = [program(parameters, padded[start : start + rows]) for start in range(0, len(padded), rows)]
-    outputs, log_mass = (np.concatenate([np.asarray(part[i]) for part in parts])[: len(inputs)] for i in (0, 1))
+    parts = [program(parameters, block) for block in blocks]
+    outputs, log_mass = (np.concatenate([np.asarray(part[i]) for part in parts]) for i in (0, 1))
     return outputs, log_mass
 
 
