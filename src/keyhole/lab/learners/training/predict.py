@@ -3,9 +3,8 @@
 from dataclasses import replace
 from functools import cache, partial
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, UInt8
+from jaxtyping import Bool, Float, UInt8
 
 from keyhole.attention import evaluate, tabulate
 from keyhole.errors import ArgumentError
@@ -63,16 +62,19 @@ def answers_of(
     return outputs[: len(inputs)], log_mass[: len(inputs)]
 
 
-def blocks_of(context: int, *inputs: UInt8[np.ndarray, "_ _"]) -> tuple[Array, ...]:
+def blocks_of(context: int, *inputs: UInt8[np.ndarray, "_ _"]) -> list[UInt8[np.ndarray, "rows T"]]:
     """All inputs one below the other, padded to as many positions as the network has, in blocks of one shape."""
-    wide = [np.pad(part, ((0, 0), (0, context - part.shape[1])), constant_values=PADDING) for part in inputs]
-    rows, count = FEW if context >= LONG else MANY, sum(len(part) for part in wide)
-    padded = np.concatenate([*wide, np.full((-count % rows, context), PADDING, dtype=np.uint8)])
-    return tuple(jnp.asarray(padded[start : start + rows]) for start in range(0, len(padded), rows))
+    rows, count = FEW if context >= LONG else MANY, sum(len(part) for part in inputs)
+    padded = np.full((count + -count % rows, context), PADDING, dtype=np.uint8)
+    start = 0
+    for part in inputs:
+        padded[start : start + len(part), : part.shape[1]] = part
+        start += len(part)
+    return [padded[start : start + rows] for start in range(0, len(padded), rows)]
 
 
 def answers_to(
-    settings: TransformerSettings, parameters: Parameters, blocks: tuple[Array, ...]
+    settings: TransformerSettings, parameters: Parameters, blocks: list[UInt8[np.ndarray, "rows T"]]
 ) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n H"]]:
     """The network's number for each row of the blocks, and ln Σ_t exp(score) of each head; of padding too."""
     program = compiled_answers(settings)
