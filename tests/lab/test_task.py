@@ -1,7 +1,7 @@
 """Tasks: hidden positions, laws, noise, alphabets."""
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -125,3 +125,15 @@ def test_a_learner_is_told_the_size_alone():
     """The size of a problem is its context, its alphabet and how many positions matter, not which."""
     instance = SparseTask("and:3", symbols=4).instance(9, np.random.default_rng(0))
     assert asdict(instance.size) == {"context": 9, "symbols": 4, "sparsity": 3}
+
+
+@pytest.mark.parametrize("p", ["uniform", "0.3"])
+@pytest.mark.parametrize("block", [64, 1 << 24])
+def test_swapped_symbols_swap_every_input(monkeypatch, p, block):
+    """Inputs are 0 and 1, drawn in blocks or at once; where symbol 0 stands for the bit 1, each is the other."""
+    monkeypatch.setattr(task_module, "BLOCK", block)
+    instance = SparseTask("and:2", law=p).instance(8, np.random.default_rng(0))
+    drawn = instance.inputs(10, np.random.default_rng(1))
+    swapped = replace(instance, letters=~instance.letters).inputs(10, np.random.default_rng(1))
+    assert set(np.unique(drawn)) == {0, 1}
+    assert np.array_equal(drawn, 1 - swapped)

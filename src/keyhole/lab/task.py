@@ -88,6 +88,8 @@ class Instance:
 
     def inputs(self, n: int, rng: np.random.Generator) -> UInt8[np.ndarray, "n T"]:
         """Fresh inputs."""
+        if n * self.context <= BLOCK:
+            return self._spelt(_bits(self.law.p, (n, self.context), rng), rng)
         drawn = np.empty((n, self.context), dtype=np.uint8)
         for start, stop in self._blocks(n):
             drawn[start:stop] = self._spelt(_bits(self.law.p, (stop - start, self.context), rng), rng)
@@ -125,7 +127,7 @@ class Instance:
     def _spelt(self, bits: Bool[np.ndarray, "n T"], rng: np.random.Generator) -> UInt8[np.ndarray, "n T"]:
         """Each bit as one of the symbols that stand for it, at random."""
         if self.symbols == 2:
-            return np.asarray(bits ^ self.letters[0]).astype(np.uint8)
+            return (~bits if self.letters[0] else bits).view(np.uint8)
         groups = [np.flatnonzero(self.letters == bit).astype(np.uint8) for bit in (False, True)]
         drawn = [group[rng.integers(0, len(group), size=bits.shape)] for group in groups]
         return np.where(bits, drawn[1], drawn[0])

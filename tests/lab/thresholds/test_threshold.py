@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from keyhole.errors import ArgumentError, DataError
 from keyhole.lab.thresholds.psychometric import fit_curves
-from keyhole.lab.thresholds.threshold import central_interval, empirical_threshold, estimate_threshold
+from keyhole.lab.thresholds.threshold import (
+    central_interval,
+    empirical_threshold,
+    estimate_threshold,
+    threshold_interval,
+)
 
 from helpers.threshold_fakes import logistic
 
@@ -185,3 +190,12 @@ def test_refuses_levels_at_the_ends(name, words, level):
     """A success probability or a confidence of 0 or 1 has no threshold and no interval: both are refused alike."""
     with pytest.raises(ArgumentError, match=f"{words} {level} was asked for; it lies strictly between 0 and 1"):
         estimate_threshold(1, {10: (1, 2)}, **{name: level})
+
+
+def test_the_same_counts_are_fitted_once():
+    """Counts in another order, or without sizes that nothing was run at, give the very same fit and interval."""
+    fit = fit_curves({30: (2, 9), 60: (7, 9)}, 0.5)
+    assert fit_curves({60: (7, 9), 45: (0, 0), 30: (2, 9)}, 0.5) is fit
+    assert fit_curves({30: (2, 9), 60: (8, 9)}, 0.5) is not fit
+    assert fit_curves({30: (2, 9), 60: (7, 9)}, 0.6) is not fit
+    assert threshold_interval(fit, 0.9, 0) == threshold_interval.__wrapped__(fit, 0.9, 0)

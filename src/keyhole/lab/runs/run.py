@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -49,7 +49,8 @@ class RunResult:
 
     def record(self) -> dict[str, Any]:
         """Everything but the weights, as plain values."""
-        return asdict(replace(self, weights=None)) | {"numbers": dict(self.numbers)}
+        kept = {field.name: getattr(self, field.name) for field in fields(self)}
+        return kept | {"weights": None, "numbers": dict(self.numbers)}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "RunResult":

@@ -28,7 +28,6 @@ BATCH = 12  # runs in a round of one context: three at each size of the first ro
 BUDGET = 400  # runs at one context, at most
 LOOK = 3  # runs at a size, at least, before its success rate counts as low or high
 FAINT = 1e-3  # curves a thousand times less likely than the best do not influence where to run
-FAR = 10_000  # runs beyond which a forecast only means "many"
 BOOTSTRAP_SEED = 0
 WIDER = "where runs end before the budget, since the interval looks precise, it is made up to twice as wide"
 COVERAGE = (  # as `bench/coverage.py` prints
@@ -105,7 +104,7 @@ class Design:
         if bracketing:
             return bracketing
         fit = fit_curves(counts, self.quantile)
-        if fit.trials.sum() >= SEEDS and self._is_settled(fit):
+        if self._is_settled(fit):
             return {}
         return dict(sorted(_most_informative(fit, self._candidates(fit), batch).items()))
 
@@ -119,13 +118,13 @@ class Design:
         from the same runs. Before the threshold is bracketed only the next round and the least number of seeds are
         certain.
         """
-        upcoming = sum(replace(self, budget=FAR).next_round(counts).values())
-        if not upcoming:
-            return 0
+        bracketing = self._bracketing_round(counts, self.batch)
         trials = sum(n for _, n in counts.values())
-        if not trials or self._bracketing_round(counts, self.batch):
-            return max(SEEDS - trials, 0) + upcoming
+        if bracketing:
+            return max(SEEDS - trials, 0) + sum(bracketing.values())
         fit = fit_curves(counts, self.quantile)
+        if self._is_settled(fit):
+            return 0
         place, shape = fit.best
         chance = fit.chances(fit.sizes)[:, place, shape]
         informative = float(fit.trials @ (4 * chance * (1 - chance)))
@@ -135,7 +134,7 @@ class Design:
         one_run = q * (1 - q) * (width / (q * (1 - q / plateau))) ** 2  # variance of ln m*
         target = log1p(self.precision) / NormalDist().inv_cdf((1 + self.confidence) / 2)
         by_curve = 2 * one_run / target**2 - informative
-        return ceil(float(max(min(by_width, max(by_curve, upcoming)), ENOUGH - trials, 1)))
+        return ceil(float(max(min(by_width, max(by_curve, self.batch)), ENOUGH - trials, 1)))
 
     def _bracketing_round(self, counts: Counts, batch: int) -> dict[int, int]:
         """Larger sizes while none succeeds often, smaller ones while none fails often; empty once m* is bracketed."""
@@ -154,6 +153,8 @@ class Design:
     def _is_settled(self, fit: Fit) -> bool:
         """Whether more runs are not worth making: the interval is narrow, or m* lies beyond the range."""
         side = censored_side(fit)
+        if fit.trials.sum() < SEEDS:
+            return False
         if side == "above":
             return bool(fit.sizes[-1] >= self.largest and fit.trials[-1] >= SEEDS)
         if side == "below":

@@ -10,6 +10,7 @@ competes as θ = ∞. Everything is computed on a grid: the likelihoods of many 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,9 +32,9 @@ MARGIN = 2.0  # how far beyond the sizes tried, in ln m, a threshold is looked f
 DEEP = 8.0  # log-likelihood units: four standard errors, where a grid ends
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
-    """The penalised log-likelihood of the counts over a grid of curves."""
+    """The penalised log-likelihood of the counts over a grid of curves; the same counts give the same object."""
 
     sizes: Float[np.ndarray, "k"]
     successes: Float[np.ndarray, "k"]
@@ -80,8 +81,13 @@ class Fit:
 
 def fit_curves(counts: Counts, quantile: float) -> Fit:
     """The fit over a grid that ends where the likelihood has fallen by `DEEP`."""
-    data = _columns(counts)
     check_quantile(quantile)
+    return _fit(_sorted_counts(counts), quantile)
+
+
+@lru_cache(maxsize=256)  # a round of a sweep asks for the same fit several times
+def _fit(rows: tuple[tuple[int, int, int], ...], quantile: float) -> Fit:
+    data = _Data(*(np.array(column, dtype=float) for column in zip(*rows, strict=True)))
     low, high = float(np.log(data.sizes[0])) - MARGIN, float(np.log(data.sizes[-1])) + MARGIN
     widths = np.geomspace(NARROWEST, WIDEST, WIDTHS)
     stunted = _shapes(widths, quantile * STUNTED)
@@ -148,15 +154,15 @@ class _Data(NamedTuple):
     trials: Float[np.ndarray, "k"]
 
 
-def _columns(counts: Counts) -> _Data:
-    """The counts as columns, by size; counts that cannot be are refused."""
-    rows = sorted((m, *pair) for m, pair in counts.items() if pair[1] > 0)
+def _sorted_counts(counts: Counts) -> tuple[tuple[int, int, int], ...]:
+    """Sizes with their successes and trials, by size; counts that cannot be are refused."""
+    rows = tuple(sorted((m, won, trials) for m, (won, trials) in counts.items() if trials > 0))
     if not rows:
         raise DataError("A threshold was asked of no runs; train at least one model.")
     for m, successes, trials in rows:
         if m < 1 or not 0 <= successes <= trials:
             raise DataError(f"{successes} successes in {trials} trials at m = {m} cannot be; counts lie in 0..trials.")
-    return _Data(*(np.array(column, dtype=float) for column in zip(*rows, strict=True)))
+    return rows
 
 
 def _likely_range(grid: Float[np.ndarray, "n"], likely: Float[np.ndarray, "n"], beyond: int) -> tuple[float, float]:

@@ -12,6 +12,8 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Learner
 from keyhole.lab.runs.dispatch import Dispatch, open_dispatch
@@ -160,7 +162,8 @@ def sweep(
 ) -> Sweep:
     """Make the runs of the plan that are not in the store, and collect all; workers start when first needed."""
     began = time.perf_counter()
-    with open_dispatch(store, start, keep_weights=keep_weights) as dispatch:
+    # Between runs only small arrays are computed with, for which threads of this process wait on each other.
+    with threadpool_limits(1), open_dispatch(store, start, keep_weights=keep_weights) as dispatch:
         tracks = [_Track(plan, context, dispatch, workers) for context in plan.contexts]
         by_context = {track.context: track for track in tracks}
         while any(track.pending for track in tracks):

@@ -5,6 +5,7 @@ censored above.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, inf, log
 from statistics import NormalDist
 from typing import Literal
@@ -164,6 +165,7 @@ def bootstrap_interval(fit: Fit, confidence: float, seed: int) -> tuple[float, f
     return float(low), float(high)
 
 
+@lru_cache(maxsize=256)  # a round of a sweep asks for the same interval several times
 def threshold_interval(fit: Fit, confidence: float, seed: int) -> tuple[float | None, float | None]:
     """The hull of the two intervals: of the likelihood, and of the bootstrap where there is a fitted threshold.
 
