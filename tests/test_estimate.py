@@ -44,3 +44,12 @@ def test_the_text_has_the_value_and_both_ends(spec, text):
 def test_the_record_keeps_its_keys():
     """Value, low and high, as they are."""
     assert Estimate(1.0, 0.5, 2.0).record() == {"value": 1.0, "low": 0.5, "high": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [(1.0, 3.0, "2 (1 to 3)"), (1.0, inf, "2 (1 or more)"), (-inf, 3.0, "2 (3 or less)"), (-inf, inf, "2 (no bounds)")],
+)
+def test_an_open_end_is_said_in_words(low, high, text):
+    """An interval is printed with the ends that it has."""
+    assert str(Estimate(2.0, low, high)) == text

@@ -1,6 +1,7 @@
 """An estimate: a value with its interval."""
 
 from dataclasses import dataclass
+from math import isinf
 
 
 @dataclass(frozen=True)
@@ -11,6 +12,8 @@ class Estimate:
 
     >>> print(Estimate(12.0, 10.5, 13.25))
     12 (10.5 to 13.25)
+    >>> print(Estimate(12.0, 10.5, float("inf")))
+    12 (10.5 or more)
     >>> Estimate(12.0, 10.5, 13.25).contains(13.0)
     True
     """
@@ -35,6 +38,10 @@ class Estimate:
     def __format__(self, spec: str) -> str:
         """The value and both ends, each in the given format; four digits where none is given."""
         value, low, high = (format(number, spec or ".4g") for number in (self.value, self.low, self.high))
+        if isinf(self.low) and isinf(self.high):
+            return f"{value} (no bounds)"
+        if isinf(self.low) or isinf(self.high):
+            return f"{value} ({high} or less)" if isinf(self.low) else f"{value} ({low} or more)"
         return f"{value} ({low} to {high})"
 
     def __str__(self) -> str:

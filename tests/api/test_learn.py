@@ -20,6 +20,7 @@ from keyhole.files.package_versions import versions
 from keyhole.files.paths import home
 from keyhole.lab.laws.floors import TOLERATED, task_floor, trivial_accuracy
 from keyhole.lab.laws.growth_laws import LAWS, AffineLaw
+from keyhole.lab.learners import learner_named
 from keyhole.lab.learners.presets import preset
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.transformer import TransformerLearner
@@ -436,3 +437,13 @@ def test_settings_reach_every_transformer():
         api_learn._named(("elimination",), "default", {"width": 32})
     with pytest.raises(ArgumentError, match="preset 'parity' was given"):
         api_learn._named(("deep:2",), "parity", {})
+
+
+@pytest.mark.parametrize(("learners", "waits"), [(["elimination"], False), (["elimination", "transformer"], True)])
+def test_only_who_trains_a_network_is_told_to_wait_for_jax(tmp_path, monkeypatch, learners, waits):
+    """The first words of a sweep speak of compiling where some learner does."""
+    monkeypatch.setattr(api_learn, "start_processes", lambda *_: [])
+    heard = []
+    named = [learner_named(name) for name in learners]
+    api_learn.lanes_of(None, 2, tmp_path, lambda event: heard.append(event.what), named)()
+    assert heard == ["starting 2 workers" + "; a network's first run takes longer: jax compiles it" * waits]

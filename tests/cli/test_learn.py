@@ -286,7 +286,7 @@ def test_a_pipe_is_told_how_far_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr("keyhole.api.learn.start_processes", _inline)
     first, again = ask(*GRID, "--store", tmp_path), ask(*GRID, "--store", tmp_path)
     began, *ends = first.stderr.splitlines()
-    assert began == "keyhole: starting 1 worker; a network's first run takes longer: jax compiles it"
+    assert began == "keyhole: starting 1 worker"
     assert [line for T in (8, 16) for line in ends if f"T = {T} finished" in line]
     assert ends[-1].endswith(": 24 of 24")
     assert again.stderr == ""

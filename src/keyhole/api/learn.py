@@ -23,6 +23,7 @@ from keyhole.lab.learners import (
     DeepLearner,
     Learner,
     OnlineLearner,
+    StatesPackages,
     TransformerLearner,
     change_settings,
     learner_named,
@@ -127,7 +128,7 @@ def learn(
         require_certifiable(task, plans[0].learner, lengths, assume_junta)
     workers = core_count() if workers is None else workers if executor else require_cores(workers)
     folder = home(store)
-    start = lanes_of(executor, workers, folder, watch)
+    start = lanes_of(executor, workers, folder, watch, list(learners.values()))
     with Store(folder) as runs:
         kept = keep_weights or certify
 
@@ -158,14 +159,17 @@ def learn(
     return replace(answer, settled=certificates, beside=tuple(others))
 
 
-def lanes_of(executor: Executor | None, workers: int, folder: Path, watch: Watch) -> Callable[[], list[Lane]]:
+def lanes_of(
+    executor: Executor | None, workers: int, folder: Path, watch: Watch, learners: Sequence[Learner]
+) -> Callable[[], list[Lane]]:
     """What starts the lanes when they are first needed: those of an executor, or of spawned processes."""
+    compiled = any(isinstance(each, StatesPackages) and "jax" in each.packages for each in learners)
+    slow = "; a network's first run takes longer: jax compiles it" if compiled else ""
 
     def start() -> list[Lane]:
         if executor is not None:
             return borrow(executor, 2 * workers)
-        words = f"starting {workers} worker{'s' * (workers != 1)}; a network's first run takes longer: jax compiles it"
-        watch(Progress(0, None, words, milestone=True))
+        watch(Progress(0, None, f"starting {workers} worker{'s' * (workers != 1)}{slow}", milestone=True))
         return start_processes(workers, folder)
 
     return start

@@ -94,7 +94,7 @@ def run_plan(
     chosen = plan if isinstance(plan, Plan) else read_plan(plan)
     workers = core_count() if workers is None else workers if executor else require_cores(workers)
     folder, rows = home(store), None if data is None else Path(data)
-    start = lanes_of(executor, workers, folder, watch)
+    start = lanes_of(executor, workers, folder, watch, [sweep.learner for sweep in chosen.sweeps.values()])
     with Store(folder) as runs:
         if rows is not None:
             import_rows(chosen, runs, rows)

@@ -33,7 +33,7 @@ def released(name: str) -> Path | None:
 def measure_first(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows that were released have neither)
     """The plan to T = 12,800, which was given up, and why."""
     folder = released(FIRST)
-    outcome = measure_rows(folder)
+    outcome = measure_rows(folder, given_up=True)
     if folder is None or outcome.verdict != "not finished":
         return outcome
     return replace(outcome, caveats=(*outcome.caveats, *_why_given_up(folder)))
@@ -49,8 +49,8 @@ def measure_third(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows th
     return measure_rows(released(THIRD))
 
 
-def measure_rows(folder: Path | None) -> Outcome:
-    """The verdict of a plan's rule on the rows so far."""
+def measure_rows(folder: Path | None, *, given_up: bool = False) -> Outcome:
+    """The verdict of a plan's rule on the rows so far; of a plan that was given up, nothing more will come."""
     if folder is None:
         return Outcome(
             "not measured here",
@@ -59,20 +59,26 @@ def measure_rows(folder: Path | None) -> Outcome:
             "None: nothing was measured.",
         )
     with TemporaryDirectory() as store:
-        return conclude(run_plan(folder / "plan.toml", data=folder, store=store, make=False))
+        return conclude(run_plan(folder / "plan.toml", data=folder, store=store, make=False), given_up=given_up)
 
 
-def conclude(result: PlanResult) -> Outcome:
+def conclude(result: PlanResult, *, given_up: bool = False) -> Outcome:
     """Log T named, another law named, or neither; of contexts that are not all finished nothing is said yet."""
     judged, left = result.answers[SWEEP], result.unfinished[SWEEP]
     verdict: ClaimVerdict = "not finished" if left else "undecided at this scale"
     if not left and judged.verdict is not None and judged.verdict.decided:
         verdict = "holds" if judged.verdict.winner.name == LAW else "fails here"
-    standings = [f"{name}: {_standing(answer, result.unfinished[name])}" for name, answer in result.answers.items()]
+    standings = [
+        f"{name}: {_standing(answer, result.unfinished[name], given_up=given_up)}"
+        for name, answer in result.answers.items()
+    ]
     known = any(answer.thresholds for answer in result.answers.values())
     return Outcome(
         verdict=verdict,
-        measurement=(_progress(result) if left else "") + "; ".join(standings) + "." + _foretold(result),
+        measurement=(_progress(result, given_up=given_up) if left else "")
+        + "; ".join(standings)
+        + "."
+        + _foretold(result),
         numbers={
             "contexts finished": float(sum(len(answer.thresholds) for answer in result.answers.values())),
             "contexts planned": float(sum(len(answer.contexts) for answer in result.plan.sweeps.values())),
@@ -122,18 +128,21 @@ def _why_given_up(folder: Path) -> tuple[str, ...]:
     return (said,)
 
 
-def _progress(result: PlanResult) -> str:
+def _progress(result: PlanResult, *, given_up: bool) -> str:
     """How much of the plan is done, where the judged sweep is not."""
     done = sum(len(answer.thresholds) for answer in result.answers.values())
     planned = sum(len(sweep.contexts) for sweep in result.plan.sweeps.values())
+    if given_up:
+        return f"The plan was given up with {done} of {planned} contexts finished, so nothing is said of the claim. "
     return f"The runs are not finished: {done} of {planned} contexts are. So nothing is said of the claim yet. "
 
 
-def _standing(answer: SampleComplexity, left: list[int]) -> str:
+def _standing(answer: SampleComplexity, left: list[int], *, given_up: bool) -> str:
     """What a sweep says: its verdict, or how far it has come."""
     if left:
         done = [threshold.context for threshold in answer.thresholds]
-        return f"under way: {f'to T = {max(done)}' if done else 'no context finished'}"
+        state = "ended" if given_up else "under way"
+        return f"{state}: {f'to T = {max(done)}' if done else 'no context finished'}"
     if answer.verdict is None:
         return "too few thresholds were bracketed"
     longest = max(threshold.context for threshold in answer.thresholds)
