@@ -1,5 +1,6 @@
 """What is timed side by side computes the same."""
 
+import re
 import runpy
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from scipy.stats import fisher_exact
 import keyhole
 from keyhole.lab.learners import learner_named
 from keyhole.lab.plans import Plan, write_plan
+from keyhole.lab.runs import Store
 from keyhole.lab.task import SparseTask
 from keyhole.lab.thresholds import Adaptive, Design, SweepPlan
 
@@ -138,3 +140,18 @@ def test_the_outside_fit_reads_finished_contexts_only(tmp_path, capsys):
     assert f"under way, not read: T = 12 ({len(at[12]) - 1} rows)" in printed
     assert "not begun: T = 24" in printed
     assert not [line for line in printed.splitlines() if line.split()[:1] in (["12"], ["24"])]
+
+
+@pytest.mark.slow
+def test_runs_made_again_are_counted_by_how_they_ended(tmp_path, capsys, monkeypatch):
+    """Of runs in a store, made again in another, those that end as they did; one whose stored outcome was changed."""
+    options = {"samples": [8], "seeds": 3, "learner": "elimination", "store": tmp_path, "executor": Inline()}
+    keyhole.learn("and:2", [6, 12], **options)
+    with Store(tmp_path) as store, store.connection:
+        store.connection.execute("UPDATE runs SET success = 1 - success WHERE context = 6 AND seed = 1")
+    monkeypatch.setattr(sys, "argv", ["again.py", str(tmp_path), "--workers", "1"])
+    runpy.run_path(str(BENCH / "again.py"), run_name="__main__")
+    six, twelve, total = capsys.readouterr().out.splitlines()
+    assert six == "T =      6:    3 runs, 2 end as they did, 3 with equal accuracy and steps"
+    assert twelve == "T =     12:    3 runs, 3 end as they did, 3 with equal accuracy and steps"
+    assert re.fullmatch(r"6 runs again, with everything compiled anew: [0-9.]+ CPU seconds", total)

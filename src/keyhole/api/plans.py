@@ -102,7 +102,7 @@ def run_plan(
             made = _carry_out(chosen, runs, start, workers, rows, watch)
         else:
             made = {name: replay(answer, runs) for name, answer in chosen.sweeps.items()}
-    answers = {name: _answer(name, answer, chosen.laws) for name, answer in made.items()}
+    answers = {name: _answer(answer, chosen.laws) for name, answer in made.items()}
     laws = read_laws(chosen.laws)
     finished = {name: answer for name, answer in answers.items() if answer.thresholds and _is_whole(answer.sweep)}
     predictions = {name: predict_longest(answer.thresholds, laws) for name, answer in finished.items()}
@@ -144,11 +144,11 @@ def _exporting(plan: Plan, store: Store, rows: Path, watch: Watch) -> Watch:
     return watching
 
 
-def _answer(name: str, made: Sweep, laws: tuple[str, ...]) -> SampleComplexity:
+def _answer(made: Sweep, laws: tuple[str, ...]) -> SampleComplexity:
     """The answer of a sweep over the contexts that are finished."""
     done = tuple(dict.fromkeys(row.context for row in made.rows))
     part: SweepPlan = replace(made.plan, contexts=done) if done else made.plan
-    return answer_of(name, replace(made, plan=part), read_laws(laws))
+    return answer_of(part.learner.name, replace(made, plan=part), read_laws(laws))
 
 
 def _is_whole(made: Sweep) -> bool:
