@@ -24,6 +24,7 @@ from keyhole.lab.learners import learner_named
 from keyhole.lab.learners.presets import preset
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.transformer import TransformerLearner
+from keyhole.lab.runs.engine import borrow
 from keyhole.lab.runs.run import run
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import PACKAGES, Store
@@ -437,6 +438,22 @@ def test_settings_reach_every_transformer():
         api_learn._named(("elimination",), "default", {"width": 32})
     with pytest.raises(ArgumentError, match="preset 'parity' was given"):
         api_learn._named(("deep:2",), "parity", {})
+
+
+def test_laws_that_are_not_compared_are_said_to_be(tmp_path):
+    """Of two contexts no law is compared, and the answer says what it takes; of one there is nothing to say."""
+    options = {"learner": "elimination", "budget": 12, "store": tmp_path, "executor": Inline()}
+    assert "no growth laws are compared" in str(keyhole.learn("and:2", [6, 12], **options))
+    assert "no growth laws" not in str(keyhole.learn("and:2", [6], **options))
+
+
+def test_each_learner_of_a_sweep_is_announced_by_itself(tmp_path, monkeypatch):
+    """Who is beside a network is not said to be compiled."""
+    asked = []
+    monkeypatch.setattr(api_learn, "lanes_of", lambda *given: asked.append(given[-1]) or (lambda: borrow(Inline(), 1)))
+    options = {"learner": "elimination", "beside": ["consistent:and"], "samples": [8], "seeds": 1}
+    keyhole.learn("and:2", [6], **options, store=tmp_path, workers=1)
+    assert [[each.name for each in learners] for learners in asked] == [["elimination"], ["consistent:and"]]
 
 
 @pytest.mark.parametrize(("learners", "waits"), [(["elimination"], False), (["elimination", "transformer"], True)])

@@ -56,6 +56,17 @@ def test_bad_words_are_refused_in_a_sentence(table, words, sentence):
     assert sentence in " ".join(answer.output.split())
 
 
+def test_rows_needed_are_told_beside_the_sizes_tried(table):
+    """An accuracy that the smallest size reaches, as a constant answer does; and one that some rows may not reach."""
+    options = ("--learner", "sklearn:tree", "--splits", 3)
+    easy = " ".join(ask(table, *options, "--accuracy", 0.3).output.split())
+    assert "≤ 8: the fewest rows tried reach it" in easy
+    assert "a constant answer is as accurate" in easy
+    hard = " ".join(ask(table, *options, "--accuracy", 0.95).output.split())
+    assert "to more than 60)" in hard
+    assert "a constant answer is as accurate" not in hard
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_columns_work(tmp_path):
     """A table of 10⁵ columns is read and learned from."""

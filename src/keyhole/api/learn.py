@@ -128,11 +128,11 @@ def learn(
         require_certifiable(task, plans[0].learner, lengths, assume_junta)
     workers = core_count() if workers is None else workers if executor else require_cores(workers)
     folder = home(store)
-    start = lanes_of(executor, workers, folder, watch, list(learners.values()))
     with Store(folder) as runs:
         kept = keep_weights or certify
 
         def make(plan: SweepPlan) -> Sweep:
+            start = lanes_of(executor, workers, folder, watch, [plan.learner])
             return sweep(plan, runs, start, workers=workers, keep_weights=kept, watch=watch)
 
         swept = [

@@ -11,7 +11,7 @@ from keyhole.api.asking import check_arguments
 from keyhole.api.learn import answer_of, lanes_of
 from keyhole.api.result import Result
 from keyhole.api.sample_complexity import SampleComplexity
-from keyhole.errors import OutputError
+from keyhole.errors import ArgumentError, OutputError
 from keyhole.figure import Figure
 from keyhole.files.paths import home
 from keyhole.lab.laws import learners_figure, read_laws
@@ -94,6 +94,10 @@ def run_plan(
     chosen = plan if isinstance(plan, Plan) else read_plan(plan)
     workers = core_count() if workers is None else workers if executor else require_cores(workers)
     folder, rows = home(store), None if data is None else Path(data)
+    if rows is not None and not make and not rows.is_dir():
+        raise ArgumentError(
+            f"There is no folder {str(rows)!r} to read rows from; name the folder of the plan's tables."
+        )
     start = lanes_of(executor, workers, folder, watch, [sweep.learner for sweep in chosen.sweeps.values()])
     with Store(folder) as runs:
         if rows is not None:

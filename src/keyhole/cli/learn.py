@@ -32,8 +32,14 @@ TIME = f"With --online: about how long to try, with ever more steps a run; {ONLI
 BUDGET, PRECISION, QUANTILE = 400, 0.2, 0.5
 ENGINE = "Where runs are made: processes (of this machine), here (in this process), or ray (a Ray cluster)."
 PLAN = "Carry out the sweeps of this TOML file instead of a TASK; see --save-plan."
-DATA = "With --plan: tables of finished rows, read first and written as contexts are finished, shortest first."
-SAVE_PLAN = "Write the sweep as a TOML file with every default spelled out, so that --plan repeats it exactly."
+DATA = (
+    "With --plan: tables of finished rows. They are put into the store first, and written as contexts are finished, "
+    "shortest first."
+)
+SAVE_PLAN = (
+    "Once the sweep is finished, write it as a TOML file with every default spelled out, so that --plan repeats it "
+    "exactly."
+)
 OUT = "Write the chief figure (.html, .svg, .pdf, .png, .csv), the answer (.json, .txt), or every figure into a folder."
 
 
@@ -86,7 +92,10 @@ def learn_command(
     plan: Annotated[Path | None, typer.Option(help=PLAN, metavar="FILE")] = None,
     data: Annotated[Path | None, typer.Option(help=DATA, metavar="DIR")] = None,
     only_found: Annotated[
-        bool, typer.Option("--only-found", help="With --plan: train nothing; answer from the runs in the store.")
+        bool,
+        typer.Option(
+            "--only-found", help="With --plan: train nothing; answer from the runs in the store and in --data."
+        ),
     ] = False,
     save_plan: Annotated[Path | None, typer.Option(help=SAVE_PLAN, metavar="FILE")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,

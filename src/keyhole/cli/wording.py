@@ -13,7 +13,20 @@ COMMANDS = (  # what the library writes between backquotes, and what is typed in
     (r"keyhole\.forget_runs", "keyhole runs prune"),
     (r"SampleComplexity\.save_plan", "keyhole learn --save-plan"),
 )
-OPTIONS = ("accepted", "budget", "context", "data", "images", "lengths", "online", "rows", "samples", "store", "text")
+OPTIONS = (
+    "accepted",
+    "budget",
+    "context",
+    "data",
+    "images",
+    "lengths",
+    "online",
+    "positive",
+    "rows",
+    "samples",
+    "store",
+    "text",
+)
 
 
 def in_commands(sentence: str) -> str:

@@ -59,7 +59,10 @@ def _needed(curves: list[Record], record: Record) -> list[Element]:
     rows = [(f"{curve['columns']:,}", f"{curve['irrelevant']:,}", _rows(curve)) for curve in curves]
     columns = [Column("columns", "right", at_least=8), Column("irrelevant", "right")]
     columns.append(Column(f"rows needed ({100 * record['confidence']:.4g} % interval)"))
-    return [Gap(), Lines(f"rows for an accuracy of {record['accuracy']:.4g}"), Grid(columns, rows), Lines(IRRELEVANT)]
+    lines: list[Element] = [Lines(f"rows for an accuracy of {record['accuracy']:.4g}"), Grid(columns, rows)]
+    if record["accuracy"] <= max(record["share"], 1 - record["share"]):
+        lines.append(Lines("a constant answer is as accurate, and needs no rows to learn from"))
+    return [Gap(), *lines, Lines(IRRELEVANT)]
 
 
 def _rows(curve: Record) -> str:
@@ -67,5 +70,7 @@ def _rows(curve: Record) -> str:
     most, needed = curve["points"][-1]["rows"], curve["rows_needed"]
     if needed is None:
         return f"not reached with {most:,}"
-    high = f"to {needed['high']:.4g}" if needed["high"] is not None else f"or more than {most:,}"
-    return f"{needed['value']:.4g} ({needed['low']:.4g} {high})"
+    least = curve["points"][0]["rows"]
+    value, low = (f"≤ {least:,}" if needed[name] <= least else f"{needed[name]:.4g}" for name in ("value", "low"))
+    high = f"more than {most:,}" if needed["high"] is None else f"{needed['high']:.4g}"
+    return f"{value} ({low} to {high})" if needed["high"] != least else f"{value}: the fewest rows tried reach it"

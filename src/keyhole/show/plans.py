@@ -24,8 +24,8 @@ def _standing(left: list[int], answer: Record) -> str:
     if not left:
         return ""
     done = [threshold["context"] for threshold in answer["thresholds"]]
-    reached = f"to T = {max(done)}" if done else "no context finished"
-    return f": under way, {reached}, undecided so far; still to be run: T = {', '.join(map(str, left))}"
+    reached = f"under way, to T = {max(done)}, undecided so far" if done else "no context finished"
+    return f": {reached}; still to be run: T = {', '.join(map(str, left))}"
 
 
 def _predicted(found: list[Record], answer: Record) -> list[Element]:

@@ -25,6 +25,7 @@ PRECISION = (
     "precision: the interval, made up to twice as wide where runs end before the budget, has to lie within "
     "{precision} of m*; where it is not reached the budget is spent, and the interval above is not widened"
 )
+TOO_FEW = "no growth laws are compared: that takes an m* at four contexts, at three of them bounded on both sides"
 ROUND = 16  # letters of the bar of a round
 
 
@@ -264,7 +265,7 @@ LAW_COLUMNS = (
 def _laws(record: Record) -> list[Element]:
     """The laws from best to worst, and what is to be said against the verdict."""
     if not record["laws"]:
-        return []
+        return [Lines(TOO_FEW)] if len(record["thresholds"]) > 1 else []
     columns = [
         Column("law", at_least=15),
         Column("support", "right"),

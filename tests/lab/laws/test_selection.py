@@ -58,7 +58,7 @@ def test_a_short_range_is_undecided_and_says_so():
     verdict = compare_laws([threshold(t, 5 + 12 * log(t), spread=0.001) for t in NARROW])
     assert verdict.winner.name == "log"
     assert verdict.status == "undecided"
-    assert "does not tell log T from √T" in verdict.warnings[0]
+    assert "is too short a range to name a law that grows" in verdict.warnings[0]
     assert "10 to 3000" in verdict.warnings[0]
     assert str(verdict).startswith("undecided: a + b ln T has the most support; its odds over ")
 
@@ -94,6 +94,8 @@ def test_growth_that_stops_is_a_misfit_that_a_rising_curve_explains():
     assert verdict.rival in ("a + b ln T up to T = 320", "a + b ln T up to T = 640")
     assert verdict.rival_odds > 100
     assert f"{verdict.rival} explains the points better" in " ".join(verdict.warnings)
+    fitting = replace(verdict, laws=tuple(replace(law, fit_p=0.05) for law in verdict.laws))
+    assert str(fitting).startswith(f"misfit: {verdict.rival} explains the points better than any law compared, at odds")
 
 
 def test_a_free_rising_curve_is_told_from_none():

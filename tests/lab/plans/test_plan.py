@@ -77,6 +77,7 @@ def test_the_hash_is_of_the_values(tmp_path):
         (lambda text: text.replace("width = 64", "width = 64\nbreadth = 3"), "another kind"),
         (lambda text: text.replace("first_seed = 7", "first_seed = 7\nspeed = 3"), "not those of a plan: sweep.speed"),
         (lambda text: text.replace('kind = "adaptive"', 'kind = "random"'), "no schedule of kind 'random'"),
+        (lambda text: text.replace("budget =", "budgt ="), "schedule has no field 'budgt'; it has quantile, precision"),
         (lambda text: text + text[text.index("[[sweep]]") :], "two sweeps of one name"),
         (lambda text: text + "=", "is no TOML"),
     ],

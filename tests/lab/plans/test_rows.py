@@ -6,7 +6,7 @@ from math import exp
 import pytest
 
 import keyhole
-from keyhole.errors import DataError
+from keyhole.errors import ArgumentError, DataError
 from keyhole.lab.laws import LAWS, naming_rates
 from keyhole.lab.learners import learner_named
 from keyhole.lab.plans import Plan, export_rows, import_rows, predict_longest, read_plan, write_plan
@@ -65,7 +65,7 @@ def test_nothing_found_is_an_answer(tmp_path):
     """Without a single row the plan says what is to be run."""
     found = keyhole.run_plan(PLAN, store=tmp_path, make=False)
     assert found.unfinished == {"and by elimination": [6, 12]}
-    assert "no context finished" in str(found)
+    assert "and by elimination: no context finished; still to be run: T = 6, 12" in str(found)
 
 
 def test_a_plan_and_a_question_make_the_same_runs(tmp_path):
@@ -93,6 +93,7 @@ def test_rows_already_exported_are_kept(tmp_path):
     [
         (lambda text: text.replace(",50,", ",51,", 1), "of another plan"),
         (lambda text: text.replace("run,versions", "runs,versions"), "other columns"),
+        (lambda _: "my notes\n", "other columns"),
         (lambda text: text.replace(",1,1,", ",0,1,", 1), "success that its accuracy denies"),
         (lambda text: text.replace(",50,", ",fifty,", 1), "is no run"),
         (lambda text: text[: len(text) // 2], "other columns|is no run|of another plan"),
@@ -105,6 +106,27 @@ def test_rows_that_were_changed_are_refused(tmp_path, change, message):
     path.write_text(change(path.read_text()))
     with Store(tmp_path / "other") as store, pytest.raises(DataError, match=message):
         import_rows(PLAN, store, tmp_path / "rows")
+
+
+def test_a_file_of_another_kind_is_not_written_over(tmp_path):
+    """One line of somebody's notes where the rows would go: refused before a run is made, and kept as it is."""
+    (tmp_path / "rows").mkdir()
+    path = rows_path(tmp_path / "rows", "and by elimination")
+    path.write_text("my notes\n")
+    with pytest.raises(DataError, match="other columns"):
+        carried_out(tmp_path)
+    with Store(tmp_path / "store") as store:
+        assert not store.rows()
+        with pytest.raises(DataError, match="other columns"):
+            export_rows(PLAN, store, tmp_path / "rows")
+    assert path.read_text() == "my notes\n"
+
+
+def test_rows_of_a_folder_that_is_not_there_are_refused(tmp_path):
+    """Where runs are made the folder is made, too; where rows are only read it has to be there."""
+    with pytest.raises(ArgumentError, match=r"There is no folder '.*nowhere'"):
+        keyhole.run_plan(PLAN, data=tmp_path / "nowhere", store=tmp_path, make=False)
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_rows_of_another_plan_are_refused(tmp_path):

@@ -68,7 +68,7 @@ def test_irrelevant_columns_are_shuffled_copies():
         (["a,b,y", *ROWS[:20], "1,Rome,yes"], "y", "", "has text in column 'b', such as 'Rome'"),
         (["a,b,y", *ROWS[:20], "1,2,"], "y", "", "no value in 1 rows of its target 'y'"),
         (["a,b,y", *(f"{place},1,yes" for place in range(24))], "y", "", "has 'yes' in every row of its target 'y'"),
-        (["a,b,y", *(f"{place},1,{place % 3}" for place in range(24))], "y", "", "has 3 classes in its target 'y'"),
+        (["a,b,y", *(f"{place},1,{place % 3}" for place in range(24))], "y", "", "has 3 classes .*; say by `positive`"),
         (["a,b,y", *ROWS], "y", "maybe", "has no 'maybe' in its target 'y'; it has no, yes"),
         (["a,b,y", *ROWS], "z", "", "has no column 'z'; it has the columns a, b, y"),
         (ROWS, "9", "", "has no column '9'; it has no header and 3 columns"),
@@ -76,6 +76,8 @@ def test_irrelevant_columns_are_shuffled_copies():
         (["a,b,y", *ROWS, "1,2"], "y", "", "Line 26 of .* has 2 values, and the first has 3"),
         (["a,y,y", *ROWS], "y", "", "has 2 columns named 'y'"),
         ([], "y", "", "holds no row"),
+        (["a;b;y", *(row.replace(",", ";") for row in ROWS)], "y", "", "one column, .* separated by ';'; put commas"),
+        (["y", *("01" * 15)], "y", "", "one column, and a target needs another"),
     ],
 )
 def test_what_cannot_be_learned_from_gets_a_sentence(tmp_path, lines, target, positive, message):
@@ -86,11 +88,19 @@ def test_what_cannot_be_learned_from_gets_a_sentence(tmp_path, lines, target, po
         read_table(path, target, positive)
 
 
+def spoilt(folder):
+    """A picture that is named as a table."""
+    path = folder / "picture.csv"
+    path.write_bytes(b"\x89PNG\r\n")
+    return path
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda folder: read_table(folder / "none.csv"), "cannot be read"),
         (lambda folder: read_table(folder / "none.xls"), "neither .csv nor .npz"),
+        (lambda folder: read_table(spoilt(folder)), "is no text"),
         (lambda _: make_table(np.full((30, 2), np.nan), np.arange(30) % 2), "no number in 30 rows of column 'x0'"),
         (lambda _: make_table(np.zeros(30), np.arange(30) % 2), "features of shape"),
         (lambda _: make_table(np.array([["a"]] * 30), np.arange(30) % 2), "no numbers"),

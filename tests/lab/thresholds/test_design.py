@@ -94,7 +94,8 @@ def test_coverage_is_stated_where_it_was_measured():
         assert "simulated sweeps" not in Design(**other).coverage
         (name, value), usual = next(iter(other.items())), Design()
         assert f"{getattr(usual, name):g}" in Design(**other).coverage
-        assert f"(here {value:g}) only" in Design(**other).coverage
+        assert f"(here {value:g})" in Design(**other).coverage
+        assert "cover m* is not known" in Design(**other).coverage
 
 
 def test_intervals_of_rounds_are_widened():

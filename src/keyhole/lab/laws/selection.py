@@ -227,8 +227,8 @@ def _too_level(points: Points) -> str:
 
 
 def _too_narrow(points: Points) -> str:
-    """The warning that the span of contexts does not separate the laws."""
+    """Why no law that grows is named over a short range, where such laws look alike."""
     return (
-        f"T from {points.ends[0]:.0f} to {points.ends[1]:.0f} does not tell log T from √T; a law that grows is named "
-        f"only where the longest context is {WIDE:.0f} times the shortest, such as 10 to 3000."
+        f"T from {points.ends[0]:.0f} to {points.ends[1]:.0f} is too short a range to name a law that grows: for that "
+        f"the longest context has to be {WIDE:.0f} times the shortest, such as 10 to 3000."
     )

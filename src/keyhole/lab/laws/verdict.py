@@ -6,7 +6,7 @@ from typing import Any
 
 from keyhole.bounds.finite import floor_slope
 from keyhole.estimate import Estimate
-from keyhole.lab.laws.decision import FLAT
+from keyhole.lab.laws.decision import FLAT, MISFIT
 from keyhole.lab.laws.growth_laws import GrowthLaw
 from keyhole.verdicts import LawStatus
 
@@ -99,7 +99,12 @@ class LawVerdict:
             flat = f", up to a rise or fall by a factor of {FLAT:g}" if first.law.parameters == 1 else ""
             return f"named: {first.formula}{flat}; {odds}"
         if self.status == "misfit":
-            return f"misfit: none of the laws compared explains the points; {first.formula} comes nearest"
+            if max(law.fit_p for law in self.laws) < MISFIT:
+                return f"misfit: none of the laws compared explains the points; {first.formula} comes nearest"
+            better = (
+                f"{self.rival} explains the points better than any law compared, at odds of {self.rival_odds:.2g} to 1"
+            )
+            return f"misfit: {better}; of these {first.formula} comes nearest"
         return f"undecided: {first.formula} has the most support; {odds}"
 
     def record(self) -> dict[str, Any]:

@@ -92,7 +92,9 @@ def read_plan(path: str | Path) -> Plan:
         record = tomllib.loads(path.read_text("utf8"))
     except OSError as error:
         raise ArgumentError(f"The plan {str(path)!r} cannot be read: {error.strerror}. Name a plan file.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"The plan {str(path)!r} is no text; name a TOML file.") from error
+    except tomllib.TOMLDecodeError as error:
         raise ArgumentError(f"The plan {str(path)!r} is no TOML: {error}. Save one anew, or mend it.") from error
     return plan_from_record(record, str(path))
 

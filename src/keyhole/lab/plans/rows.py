@@ -105,10 +105,11 @@ def _entries(path: Path) -> list[dict[str, str]]:
     if not path.exists():
         return []
     try:
-        entries = list(csv.DictReader(io.StringIO(path.read_text("utf8"))))
+        table = csv.DictReader(io.StringIO(path.read_text("utf8")))
+        named, entries = table.fieldnames or COLUMNS, list(table)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"The table of runs {str(path)!r} cannot be read: {error}. Restore a copy.") from error
-    if any(set(entry) != set(COLUMNS) or None in entry.values() for entry in entries):
+    if set(named) != set(COLUMNS) or any(set(entry) != set(COLUMNS) or None in entry.values() for entry in entries):
         raise DataError(f"The table of runs {str(path)!r} has other columns than {', '.join(COLUMNS)}; restore a copy.")
     return entries
 

@@ -59,6 +59,8 @@ def read_table(path: str | Path, target: str = "", positive: str = "") -> Table:
         raise DataError(f"The table {str(path)!r} cannot be read: {error.strerror or error}.") from error
     except KeyholeError:  # already a sentence
         raise
+    except UnicodeDecodeError as error:
+        raise DataError(f"{str(path)!r} is no text; save the table as a .csv or an .npz.") from error
     except (ValueError, csv.Error) as error:
         raise DataError(f"{str(path)!r} is no table of values between commas ({error}); write a row a line.") from error
 
@@ -117,6 +119,10 @@ def _table_of_csv(path: Path, target: str, positive: str) -> Table:
             f"Line {short} of {str(path)!r} has {len(rows[short - 1])} values, and the first has {len(rows[0])}; give "
             "every row as many."
         )
+    if len(rows[0]) == 1:
+        apart = next((mark for mark in (";", "\t", "|") if mark in rows[0][0]), "")
+        advice = f"values are separated by {apart!r}; put commas there" if apart else "give the target a column beside"
+        raise DataError(f"{str(path)!r} has one column, and a target needs another to be told from: {advice}.")
     headed = is_heading(rows[0])
     names = [cell.strip() for cell in rows[0]] if headed else [f"column {place + 1}" for place in range(len(rows[0]))]
     place = _place(target, names, path, headed=headed)
@@ -183,8 +189,8 @@ def _two_classes(classes: list[str], positive: str, name: str, where: str) -> tu
         raise DataError(f"{where} has {known[0]!r} in every row of its target {name!r}: there is nothing to learn.")
     if len(known) > 2 and not positive:
         raise DataError(
-            f"{where} has {len(known)} classes in its target {name!r} ({shown}); say which one is to be told from the "
-            "others."
+            f"{where} has {len(known)} classes in its target {name!r} ({shown}); say by `positive` which one is to be "
+            "told from the others."
         )
     chosen = positive or known[-1]
     return np.array([each == chosen for each in classes]), chosen

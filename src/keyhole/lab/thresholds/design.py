@@ -88,7 +88,10 @@ class Design:
         }
         pairs = {words: (getattr(Design(), name), getattr(self, name)) for name, words in names.items()}
         other = ", ".join(words.format(*pair) for words, pair in pairs.items() if pair[0] != pair[1])
-        return f"{WIDER}; how often intervals cover m* was measured with {other} only (python bench/coverage.py)"
+        return (
+            f"{WIDER}; how often such intervals cover m* is not known: it was measured with {other} "
+            "(python bench/coverage.py)"
+        )
 
     def next_round(self, counts: Counts) -> dict[int, int]:
         """Which sizes to run next and with how many new seeds each; empty when no more runs are needed.

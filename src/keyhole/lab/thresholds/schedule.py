@@ -5,7 +5,7 @@ of the rounds before it, so a sweep makes the same runs after a kill, on more wo
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Protocol, runtime_checkable
 
 from keyhole.errors import ArgumentError
@@ -107,6 +107,9 @@ def schedule_from_record(record: Mapping[str, Any]) -> Schedule:
     """
     settings = {name: value for name, value in record.items() if name != "kind"}
     if record["kind"] == "adaptive":
+        known = [field.name for field in fields(Design)]
+        if strange := sorted(settings.keys() - known):
+            raise ArgumentError(f"An adaptive schedule has no field {strange[0]!r}; it has {', '.join(known)}.")
         return Adaptive(Design(**settings))
     if record["kind"] == "grid":
         return Grid(tuple(settings["samples"]), settings["seeds"])
