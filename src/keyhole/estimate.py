@@ -1,7 +1,7 @@
 """An estimate: a value with its interval."""
 
 from dataclasses import dataclass
-from math import isinf
+from math import inf
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Estimate:
     def __format__(self, spec: str) -> str:
         """The value and both ends, each in the given format; four digits where none is given."""
         value, low, high = (format(number, spec or ".4g") for number in (self.value, self.low, self.high))
-        if isinf(self.low) and isinf(self.high):
+        if (self.low, self.high) == (-inf, inf):
             return f"{value} (no bounds)"
-        if isinf(self.low) or isinf(self.high):
-            return f"{value} ({high} or less)" if isinf(self.low) else f"{value} ({low} or more)"
-        return f"{value} ({low} to {high})"
+        if self.high == inf:
+            return f"{value} ({low} or more)"
+        return f"{value} ({high} or less)" if self.low == -inf else f"{value} ({low} to {high})"
 
     def __str__(self) -> str:
         return format(self)

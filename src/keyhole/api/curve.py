@@ -70,7 +70,7 @@ class Curve(Result):
             for name, curves in self.curves.items()
             for k, curve in curves.items()
         }
-        return curves_figure(f"Learning {self.table.target} = {self.table.positive}", lines)
+        return curves_figure(f"Learning {self.table.target} = {self.table.positive}", lines, self.confidence)
 
     def record(self) -> dict[str, Any]:
         """Everything as plain values."""

@@ -16,8 +16,9 @@ from keyhole.show.tree import Placed, lay_out
 
 Span = tuple[float, float] | None  # the ends of a logarithmic axis
 
-# Okabe and Ito's palette and a grey: told apart by colour-blind readers, dark enough for a white page
+# Okabe and Ito's palette and a grey, then four of Tol's: told apart by colour-blind readers, dark enough for white
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9", "#999999"]
+PALETTE += ["#882255", "#332288", "#117733", "#DDCC77"]
 WIDTH, HEIGHT = 560, 320
 LETTER = 7.5  # pixels of a letter of an axis
 NAME = 24  # letters of a line of a name beside an axis

@@ -6,12 +6,13 @@ from math import exp
 import pytest
 
 import keyhole
+from keyhole.api import plans
 from keyhole.errors import ArgumentError, DataError
 from keyhole.lab.laws import LAWS, naming_rates
 from keyhole.lab.learners import learner_named
 from keyhole.lab.plans import Plan, export_rows, import_rows, predict_longest, read_plan, write_plan
 from keyhole.lab.plans.rows import rows_path
-from keyhole.lab.runs import Store
+from keyhole.lab.runs import Store, borrow
 from keyhole.lab.task import SparseTask
 from keyhole.lab.thresholds import Adaptive, Design, Grid, SweepPlan, Threshold, replay
 
@@ -34,6 +35,7 @@ def test_rows_that_are_imported_are_not_made_again(tmp_path):
     first = carried_out(tmp_path / "one")
     assert first.answers["and by elimination"].made == 48
     assert not any(first.unfinished.values())
+    assert str(first.answers["and by elimination"]).startswith("and:2 by elimination\n")
     rows = (tmp_path / "one" / "rows" / PATH).read_text()
     (tmp_path / "two" / "rows").mkdir(parents=True)
     (tmp_path / "two" / "rows" / PATH).write_text(rows)
@@ -120,6 +122,14 @@ def test_a_file_of_another_kind_is_not_written_over(tmp_path):
         with pytest.raises(DataError, match="other columns"):
             export_rows(PLAN, store, tmp_path / "rows")
     assert path.read_text() == "my notes\n"
+
+
+def test_the_learners_of_a_plan_are_announced(tmp_path, monkeypatch):
+    """Whether a network is compiled is told by the learners of the sweeps."""
+    asked = []
+    monkeypatch.setattr(plans, "lanes_of", lambda *given: asked.extend(given[-1]) or (lambda: borrow(Inline(), 1)))
+    keyhole.run_plan(PLAN, store=tmp_path)
+    assert [learner.name for learner in asked] == ["elimination"]
 
 
 def test_rows_of_a_folder_that_is_not_there_are_refused(tmp_path):

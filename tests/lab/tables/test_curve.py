@@ -129,3 +129,10 @@ def test_a_question_without_an_answer_gets_a_sentence(options, message):
     """Accuracies, splits, sizes and learners that cannot be."""
     with pytest.raises(ArgumentError, match=message):
         keyhole.curve(noisy(), **options)
+
+
+def test_the_figure_has_the_level_of_its_intervals():
+    """Bands are named by the confidence that was asked for."""
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    drawn = keyhole.curve((rows, rows[:, 0] > 0), splits=2, confidence=0.8).figure()
+    assert drawn.subtitle.startswith("bands: 80 % intervals")

@@ -198,4 +198,6 @@ def test_the_same_counts_are_fitted_once():
     assert fit_curves({60: (7, 9), 45: (0, 0), 30: (2, 9)}, 0.5) is fit
     assert fit_curves({30: (2, 9), 60: (8, 9)}, 0.5) is not fit
     assert fit_curves({30: (2, 9), 60: (7, 9)}, 0.6) is not fit
-    assert threshold_interval(fit, 0.9, 0) == threshold_interval.__wrapped__(fit, 0.9, 0)
+    assert threshold_interval(fit, 0.9, 0) is threshold_interval(fit, 0.9, 0)
+    assert threshold_interval(fit, 0.5, 0) != threshold_interval(fit, 0.9, 0)
+    assert not any(array.flags.writeable for array in (fit.places, fit.shapes, fit.likelihood, fit.trials))

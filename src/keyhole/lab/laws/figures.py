@@ -101,7 +101,7 @@ def learners_figure(
         Axis("of", "", "category"),
         "low",
         "high",
-        subtitle="intervals beside each estimate; an interval without an end goes on beyond the sizes tried"
+        subtitle="bars: intervals; one without an end goes on beyond the sizes tried"
         + ("; formulas are the law that fits best, and the logarithm" if verdict else ""),
         over=(_curve_layer(lines, NEEDED),) if lines else (),
     )

@@ -49,8 +49,8 @@ class RunResult:
 
     def record(self) -> dict[str, Any]:
         """Everything but the weights, as plain values."""
-        kept = {field.name: getattr(self, field.name) for field in fields(self)}
-        return kept | {"weights": None, "numbers": dict(self.numbers)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return values | {"weights": None, "numbers": dict(self.numbers)}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "RunResult":

@@ -7,7 +7,7 @@ from keyhole.figure import Axis, Figure, Row
 from keyhole.lab.tables.curve import LearningCurve
 
 
-def curves_figure(title: str, curves: Mapping[str, LearningCurve]) -> Figure:
+def curves_figure(title: str, curves: Mapping[str, LearningCurve], confidence: float) -> Figure:
     """Accuracy on held-out rows against the rows learned from, with the interval of each point as a band."""
     rows: tuple[Row, ...] = tuple(
         {
@@ -30,5 +30,5 @@ def curves_figure(title: str, curves: Mapping[str, LearningCurve]) -> Figure:
         Axis("of", "", "category"),
         "low",
         "high",
-        subtitle=f"bands: 90 % intervals; always answering the same is right on {percent(trivial)}",
+        subtitle=f"bands: {100 * confidence:.4g} % intervals; always answering the same is right on {percent(trivial)}",
     )

@@ -156,8 +156,6 @@ class Design:
     def _is_settled(self, fit: Fit) -> bool:
         """Whether more runs are not worth making: the interval is narrow, or m* lies beyond the range."""
         side = censored_side(fit)
-        if fit.trials.sum() < SEEDS:
-            return False
         if side == "above":
             return bool(fit.sizes[-1] >= self.largest and fit.trials[-1] >= SEEDS)
         if side == "below":

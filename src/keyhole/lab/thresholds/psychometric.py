@@ -34,7 +34,7 @@ DEEP = 8.0  # log-likelihood units: four standard errors, where a grid ends
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The penalised log-likelihood of the counts over a grid of curves; the same counts give the same object."""
+    """The penalised log-likelihood of the counts over a grid of curves; it is shared, and its arrays are read-only."""
 
     sizes: Float[np.ndarray, "k"]
     successes: Float[np.ndarray, "k"]
@@ -87,6 +87,7 @@ def fit_curves(counts: Counts, quantile: float) -> Fit:
 
 @lru_cache(maxsize=256)  # a round of a sweep asks for the same fit several times
 def _fit(rows: tuple[tuple[int, int, int], ...], quantile: float) -> Fit:
+    """The fit of sizes with their successes and trials."""
     data = _Data(*(np.array(column, dtype=float) for column in zip(*rows, strict=True)))
     low, high = float(np.log(data.sizes[0])) - MARGIN, float(np.log(data.sizes[-1])) + MARGIN
     widths = np.geomspace(NARROWEST, WIDEST, WIDTHS)
@@ -99,6 +100,8 @@ def _fit(rows: tuple[tuple[int, int, int], ...], quantile: float) -> Fit:
         low, high = _likely_range(places, likely.max(axis=1), 5)
         best = likely.max(axis=0).reshape(len(PLATEAUS), WIDTHS).max(axis=0)
         widths = np.geomspace(*_likely_range(widths, best, 1), WIDTHS)
+    for array in (*data, places, shapes, likely):
+        array.setflags(write=False)  # whoever asks for this fit again gets the same arrays
     return Fit(*data, quantile, places, shapes, likely, float(never))
 
 

@@ -12,8 +12,6 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from keyhole.errors import ArgumentError
 from keyhole.lab.learners.base import Learner
 from keyhole.lab.runs.dispatch import Dispatch, open_dispatch
@@ -22,6 +20,7 @@ from keyhole.lab.runs.memory import refuse_beyond_memory
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import RunSummary, Store
 from keyhole.lab.task import Task
+from keyhole.lab.thresholds.one_thread import one_thread
 from keyhole.lab.thresholds.psychometric import check_confidence, check_quantile
 from keyhole.lab.thresholds.schedule import Adaptive, Schedule, Size, Tallies, training_counts
 from keyhole.lab.thresholds.threshold import Threshold, estimate_threshold
@@ -162,8 +161,7 @@ def sweep(
 ) -> Sweep:
     """Make the runs of the plan that are not in the store, and collect all; workers start when first needed."""
     began = time.perf_counter()
-    # Between runs only small arrays are computed with, for which threads of this process wait on each other.
-    with threadpool_limits(1), open_dispatch(store, start, keep_weights=keep_weights) as dispatch:
+    with open_dispatch(store, start, keep_weights=keep_weights) as dispatch:
         tracks = [_Track(plan, context, dispatch, workers) for context in plan.contexts]
         by_context = {track.context: track for track in tracks}
         while any(track.pending for track in tracks):
@@ -255,8 +253,9 @@ class _Track:
         rows = self.rows.values()
         if self.stale:
             self.stale = False
-            self.threshold = threshold_of(self.plan, rows)
-            forecast = self.plan.schedule.remaining(self.tallies) if self.pending else 0
+            with one_thread():
+                self.threshold = threshold_of(self.plan, rows)
+                forecast = self.plan.schedule.remaining(self.tallies) if self.pending else 0
             self.remaining = max(0, forecast - self.size)
         seconds = sum(row.seconds for row in rows) / max(1, len(rows))
         unfitted = sum(map(_fails_to_fit, rows))
@@ -266,7 +265,8 @@ class _Track:
     def _advance(self) -> None:
         """Go through the rounds that are in the store, up to one with runs to be made, or to the end."""
         while not self.pending:
-            cells = self.plan.cells(self.context, self.tallies)
+            with one_thread():
+                cells = self.plan.cells(self.context, self.tallies)
             self.size, self.stale = len(cells), True
             if not cells:
                 return
