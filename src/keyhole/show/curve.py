@@ -61,7 +61,7 @@ def _needed(curves: list[Record], record: Record) -> list[Element]:
     columns.append(Column(f"rows needed ({100 * record['confidence']:.4g} % interval)"))
     lines: list[Element] = [Lines(f"rows for an accuracy of {record['accuracy']:.4g}"), Grid(columns, rows)]
     if record["accuracy"] <= max(record["share"], 1 - record["share"]):
-        lines.append(Lines("a constant answer is as accurate, and needs no rows to learn from"))
+        lines.append(Lines("a constant answer reaches this accuracy without a row to learn from"))
     return [Gap(), *lines, Lines(IRRELEVANT)]
 
 

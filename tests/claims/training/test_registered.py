@@ -42,10 +42,10 @@ def test_without_rows_nothing_is_decided(tmp_path, monkeypatch, name, measure, p
     monkeypatch.setattr(registered, "released", {name: tmp_path}.__getitem__)  # asked for no other plan
     outcome = measure("quick", 0)
     assert outcome.verdict == "not finished"
-    given_up = f"The plan was given up with 0 of {planned} contexts finished"
-    assert outcome.measurement.startswith(given_up if name == FIRST else f"The runs are not finished: 0 of {planned}")
-    state = "ended" if name == FIRST else "under way"
-    assert f"{SWEEP}: {state}: no context finished;" in outcome.measurement
+    given_up = f"The plan was given up with 0 of {planned} contexts finished, so nothing is said of the claim. "
+    under_way = f"The runs are not finished: 0 of {planned} contexts are. So nothing is said of the claim yet. "
+    begins = given_up if name == FIRST else under_way
+    assert outcome.measurement.startswith(f"{begins}{SWEEP}: no context finished;")
     assert len(outcome.caveats) == 1
     monkeypatch.setattr(registered, "released", lambda _: None)
     absent = measure("quick", 0)

@@ -76,8 +76,8 @@ def test_irrelevant_columns_are_shuffled_copies():
         (["a,b,y", *ROWS, "1,2"], "y", "", "Line 26 of .* has 2 values, and the first has 3"),
         (["a,y,y", *ROWS], "y", "", "has 2 columns named 'y'"),
         ([], "y", "", "holds no row"),
-        (["a;b;y", *(row.replace(",", ";") for row in ROWS)], "y", "", "one column, .* separated by ';'; put commas"),
-        (["y", *("01" * 15)], "y", "", "one column, and a target needs another"),
+        (["a;b;y", *(row.replace(",", ";") for row in ROWS)], "y", "", "one column, .* separated by ';'; use commas"),
+        (["y", *("01" * 15)], "y", "", "one column, .* Give it the columns to learn from"),
     ],
 )
 def test_what_cannot_be_learned_from_gets_a_sentence(tmp_path, lines, target, positive, message):

@@ -68,17 +68,12 @@ def conclude(result: PlanResult, *, given_up: bool = False) -> Outcome:
     verdict: ClaimVerdict = "not finished" if left else "undecided at this scale"
     if not left and judged.verdict is not None and judged.verdict.decided:
         verdict = "holds" if judged.verdict.winner.name == LAW else "fails here"
-    standings = [
-        f"{name}: {_standing(answer, result.unfinished[name], given_up=given_up)}"
-        for name, answer in result.answers.items()
-    ]
+    standings = [f"{name}: {_standing(answer, result.unfinished[name])}" for name, answer in result.answers.items()]
+    progress = _progress(result, given_up=given_up) if left else ""
     known = any(answer.thresholds for answer in result.answers.values())
     return Outcome(
         verdict=verdict,
-        measurement=(_progress(result, given_up=given_up) if left else "")
-        + "; ".join(standings)
-        + "."
-        + _foretold(result),
+        measurement=f"{progress}{'; '.join(standings)}.{_foretold(result)}",
         numbers={
             "contexts finished": float(sum(len(answer.thresholds) for answer in result.answers.values())),
             "contexts planned": float(sum(len(answer.contexts) for answer in result.plan.sweeps.values())),
@@ -137,12 +132,11 @@ def _progress(result: PlanResult, *, given_up: bool) -> str:
     return f"The runs are not finished: {done} of {planned} contexts are. So nothing is said of the claim yet. "
 
 
-def _standing(answer: SampleComplexity, left: list[int], *, given_up: bool) -> str:
+def _standing(answer: SampleComplexity, left: list[int]) -> str:
     """What a sweep says: its verdict, or how far it has come."""
     if left:
         done = [threshold.context for threshold in answer.thresholds]
-        state = "ended" if given_up else "under way"
-        return f"{state}: {f'to T = {max(done)}' if done else 'no context finished'}"
+        return f"finished to T = {max(done)}, and not beyond" if done else "no context finished"
     if answer.verdict is None:
         return "too few thresholds were bracketed"
     longest = max(threshold.context for threshold in answer.thresholds)

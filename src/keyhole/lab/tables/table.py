@@ -120,9 +120,9 @@ def _table_of_csv(path: Path, target: str, positive: str) -> Table:
             "every row as many."
         )
     if len(rows[0]) == 1:
-        apart = next((mark for mark in (";", "\t", "|") if mark in rows[0][0]), "")
-        advice = f"values are separated by {apart!r}; put commas there" if apart else "give the target a column beside"
-        raise DataError(f"{str(path)!r} has one column, and a target needs another to be told from: {advice}.")
+        mark = next((mark for mark in (";", "\t", "|") if mark in rows[0][0]), "")
+        advice = f"Its values are separated by {mark!r}; use commas" if mark else "Give it the columns to learn from"
+        raise DataError(f"{str(path)!r} has one column, and nothing to tell the target from. {advice}.")
     headed = is_heading(rows[0])
     names = [cell.strip() for cell in rows[0]] if headed else [f"column {place + 1}" for place in range(len(rows[0]))]
     place = _place(target, names, path, headed=headed)
