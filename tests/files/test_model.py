@@ -28,6 +28,13 @@ def test_written_and_read(tmp_path_factory, tensors):
     }
 
 
+def test_arrays_come_by_name(tmp_path):
+    """In one order at every reading, whatever the order of writing, so that a refusal names the same array again."""
+    names = [f"{letter}.{index}" for letter in "cab" for index in range(4)]
+    path = write_model(tmp_path / "a.safetensors", {name: np.zeros(1) for name in names}, {})
+    assert [list(read_model(path).tensors) for _ in range(3)] == [sorted(names)] * 3
+
+
 def test_a_number_keeps_its_shape(tmp_path):
     """A single number stays one, and is no row of length 1."""
     write_model(tmp_path / "a.safetensors", {"one": np.array(2.5), "row": np.array([2.5])}, {})

@@ -69,6 +69,15 @@ def test_refusals(tmp_path):
         read_weights(path)
 
 
+def test_a_refusal_names_the_same_array_again(tmp_path):
+    """Of twelve arrays that are all refused, the first by name."""
+    names = [f"{letter}.{index}" for letter in "cab" for index in range(4)]
+    save_file({name: np.full(2, np.nan) for name in names}, tmp_path / "a.safetensors", {"keyhole": "{}"})
+    for _ in range(3):
+        with pytest.raises(CheckpointError, match=r"^a\.0 in .* holds NaN"):
+            read_weights(tmp_path / "a.safetensors")
+
+
 def test_whose_file(tmp_path):
     """Ours says so in its header; others, and nothing at all, do not."""
     write_model(tmp_path / "ours.safetensors", {"a": np.zeros(1)}, {})

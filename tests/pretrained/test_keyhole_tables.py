@@ -103,7 +103,7 @@ def test_what_is_not_known_is_refused(tmp_path):
         (lambda a, d: (a, {**d, "attention_norm": float("inf")}), "has 'attention_norm_reason'"),
         (lambda a, d: (a, {**d, "symbols": 7}), "says 7 symbols, and the scores are of shape"),
         (lambda a, d: (a, {**d, "arrays": []}), "arrays are \\[\\], and no record"),
-        (lambda a, d: ({**a, "readout.bias": a["readout.bias"] * np.nan}, d), "readout.bias holds NaN or infinity"),
+        (lambda a, d: ({**a, "readout.bias": np.array(np.nan)}, d), "readout.bias holds NaN or infinity"),
         (lambda a, d: ({**a, "stream": a["stream"][None]}, d), "stream has shape"),
     ]
     for change, sentence in cases:

@@ -89,7 +89,7 @@ def _with_tensors(content: bytes, header: Mapping[str, Any], start: int, descrip
             if name != "__metadata__" and start + entry["data_offsets"][1] > len(content):
                 wanting = start + entry["data_offsets"][1] - len(content)
                 return StoredModel({}, description, f"the file is cut off: {name} lacks its last {wanting} bytes")
-        tensors = load(content)
+        tensors = dict(sorted(load(content).items()))  # the library's own order changes from one reading to the next
     except (SafetensorError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         return StoredModel({}, description, f"the header does not fit the arrays ({error})")
     wrong = [name for name, array in tensors.items() if array.dtype != np.float64]

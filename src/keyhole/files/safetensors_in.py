@@ -45,7 +45,8 @@ def read_weights(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise CheckpointError(
             f"{str(path)!r} holds no arrays that can be read ({error}); save float32 weights with safetensors."
         ) from error
-    tensors = {name: np.asarray(array) for name, array in loaded.items()}
+    # By name: the library's own order changes from one reading to the next, and with it which array a refusal names.
+    tensors = {name: np.asarray(loaded[name]) for name in sorted(loaded)}
     for name, array in tensors.items():
         if array.dtype.kind != "f":
             raise CheckpointError(f"{name} in {str(path)!r} holds {array.dtype} numbers; weights are floating-point.")
