@@ -62,10 +62,7 @@ def test_more_runs_and_other_versions_are_said():
     found = lines(thresholds=[{**THRESHOLD, "more_runs": 1200}], other_versions={"jax 0.0.1": 6})
     said = " ".join(" ".join(found).split())
     assert "precision not reached; raise the budget: at least about 1,200 more runs at T = 25" in said
-    assert (
-        "precision: the interval, made up to twice as wide where runs end before the budget, has to lie within ±20 %"
-        in said
-    )
+    assert "precision: the interval, made wider where runs end before the budget, has to lie within ±20 %" in said
     assert "warning: 6 of these runs were made with jax 0.0.1, not the present" in found
     assert not any("--" in line for line in found)
 

@@ -1,7 +1,7 @@
 """A plan carried out: its sweeps run or replayed, their rows exported, each judged, the longest context predicted."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from keyhole.files.paths import home
 from keyhole.lab.laws import learners_figure, read_laws
 from keyhole.lab.plans import Plan, Prediction, export_rows, import_rows, predict_longest, read_plan
 from keyhole.lab.runs import Lane, Store, core_count, require_cores
-from keyhole.lab.thresholds import Sweep, SweepPlan, replay, sweep
+from keyhole.lab.thresholds import Adaptive, Sweep, SweepPlan, replay, sweep
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.plans import plan_document
@@ -87,9 +87,10 @@ def run_plan(
 ) -> PlanResult:
     """Carry out a plan: a file that `keyhole.learn` saved, or a `keyhole.lab.plans.Plan`.
 
-    With a folder `data` the rows in it are put into the store first, so that nothing is run twice; contexts are then
-    run from the shortest to the longest, over all sweeps, and the rows are written back as each is finished. Without
-    `make` no run is made: the answer is that of the contexts whose runs are there.
+    With a folder `data` the rows in it are put into the store first, so that nothing is run twice, and are written back
+    as each context is finished. Contexts whose widths are kept apart are then run from the shortest to the longest,
+    over all sweeps; those that share them are run together. Without `make` no run is made: the answer is that of the
+    contexts whose runs are there.
     """
     chosen = plan if isinstance(plan, Plan) else read_plan(plan)
     workers = core_count() if workers is None else workers if executor else require_cores(workers)
@@ -124,14 +125,22 @@ def _carry_out(
         return dict(swept)
     watching = _exporting(plan, store, rows, watch)
     made = dict.fromkeys(plan.sweeps, 0)
-    for context in plan.contexts:
-        for name, planned in plan.sweeps.items():
-            if context in planned.contexts:
-                part = replace(planned, contexts=(context,))
-                made[name] += sweep(part, store, start, workers=workers, watch=watching).made
+    for name, part in _parts(plan):
+        made[name] += sweep(part, store, start, workers=workers, watch=watching).made
     counts = export_rows(plan, store, rows)
     watch(Progress(0, None, f"{sum(counts.values()):,} rows are in {rows}", milestone=True))
     return {name: replace(replay(planned, store), made=made[name]) for name, planned in plan.sweeps.items()}
+
+
+def _parts(plan: Plan) -> Iterator[tuple[str, SweepPlan]]:
+    """The sweeps by single contexts, from the shortest to the longest; one whose contexts share widths stays whole."""
+    for context in plan.contexts:
+        for name, planned in plan.sweeps.items():
+            shared = isinstance(planned.schedule, Adaptive) and planned.schedule.design.widths == "shared"
+            if shared and context == min(planned.contexts):
+                yield name, planned
+            elif not shared and context in planned.contexts:
+                yield name, replace(planned, contexts=(context,))
 
 
 def _exporting(plan: Plan, store: Store, rows: Path, watch: Watch) -> Watch:

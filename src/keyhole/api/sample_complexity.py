@@ -187,7 +187,9 @@ class SampleComplexity(Result):
             "remarks": self.remarks,
             "other_versions": dict(self.sweep.other_versions),
             "limits": _limits(plan.learner, plan.task),
-            "coverage": plan.schedule.design.coverage if isinstance(plan.schedule, Adaptive) else None,
+            "coverage": plan.schedule.design.coverage(len(plan.contexts))
+            if isinstance(plan.schedule, Adaptive)
+            else None,
             "plan_hash": self.plan.hash,
             "attempts": [asdict(each) for each in self.attempts],
             "time_limit": self.time_limit,

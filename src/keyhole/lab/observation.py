@@ -14,7 +14,8 @@ from jaxtyping import Bool, Float, Int32, UInt8
 from keyhole.boolean import UNIFORM, sign_spectrum
 from keyhole.lab.task import Examples, Instance
 
-PROBE = 1024  # fresh inputs on which readings are taken
+PROBE = 1024  # fresh inputs on which readings are taken, of training on fresh samples: they say when it stops
+SET_PROBE = 512  # the same, of training on a set
 CHARACTERS = 6  # the Fourier weight looks at all sets of at most this many relevant positions
 
 

@@ -22,7 +22,7 @@ CERTIFIED = (
 )
 FLOOR = "floor: with fewer samples no learner can succeed in {share} of its runs; the intervals do not use it"
 PRECISION = (
-    "precision: the interval, made up to twice as wide where runs end before the budget, has to lie within "
+    "precision: the interval, made wider where runs end before the budget, has to lie within "
     "{precision} of m*; where it is not reached the budget is spent, and the interval above is not widened"
 )
 TOO_FEW = "no growth laws are compared: that takes an m* at four contexts, at three of them bounded on both sides"

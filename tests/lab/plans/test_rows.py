@@ -63,6 +63,21 @@ def test_without_making_runs_only_finished_contexts_are_judged(tmp_path):
     assert found.record()["hash"] == PLAN.hash
 
 
+def test_contexts_apart_are_run_from_the_shortest_and_shared_ones_together():
+    """With a folder of rows: context by context over all sweeps, but for a sweep whose contexts share widths."""
+    apart = replace(SWEEP, schedule=Adaptive(Design(budget=24, widths="apart")))
+    longer = replace(apart, contexts=(8, 12, 20))
+    parts = [(name, part.contexts) for name, part in plans._parts(Plan({"one": apart, "two": SWEEP, "three": longer}))]
+    assert parts == [
+        ("one", (6,)),
+        ("two", (6, 12)),
+        ("three", (8,)),
+        ("one", (12,)),
+        ("three", (12,)),
+        ("three", (20,)),
+    ]
+
+
 def test_nothing_found_is_an_answer(tmp_path):
     """Without a single row the plan says what is to be run."""
     found = keyhole.run_plan(PLAN, store=tmp_path, make=False)

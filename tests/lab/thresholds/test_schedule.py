@@ -4,7 +4,8 @@ import pytest
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.thresholds.design import Design
-from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online, Schedule
+from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online, Schedule, schedule_from_record
+from keyhole.lab.thresholds.shared_width import width_beside
 
 COUNTS = {12: (0, 8), 24: (1, 8), 48: (4, 8), 96: (8, 8)}
 
@@ -42,6 +43,7 @@ def test_a_fixed_schedule_has_one_round(schedule, sizes):
                 "largest": 65536,
                 "batch": 12,
                 "budget": 50,
+                "widths": "shared",
             },
         ),
         (Grid((10, 20), 3), {"kind": "grid", "samples": (10, 20), "seeds": 3}),
@@ -52,6 +54,27 @@ def test_the_record_keeps_its_keys(schedule, record):
     """The kind and every setting, in this order, as they stand in JSON."""
     assert isinstance(schedule, Schedule)
     assert list(schedule.record().items()) == list(record.items())
+
+
+def test_plans_from_before_widths_were_shared_keep_them_apart():
+    """A record without the field is that of widths apart, and is written without it: the plan's hash stays."""
+    shared = Adaptive(Design(budget=50))
+    older = {name: value for name, value in shared.record().items() if name != "widths"}
+    assert schedule_from_record(older) == Adaptive(Design(budget=50, widths="apart"))
+    assert schedule_from_record(older).record() == older
+    assert schedule_from_record(shared.record()) == shared
+
+
+def test_what_a_schedule_was_told_is_not_in_its_record():
+    """The prior is found again from the runs; widths apart are told nothing."""
+    counts = {30: (2, 12), 60: (6, 12), 120: (11, 12)}
+    told = Adaptive().beside([counts, {None: (3, 3)}])
+    assert told.prior == width_beside([counts], 0.5) != Adaptive().prior
+    assert told.record() == Adaptive().record()
+    apart = Adaptive(Design(widths="apart"))
+    assert apart.beside([counts]) is apart
+    assert told.next_round(counts) == told.design.next_round(counts, told.prior)
+    assert told.remaining(counts) == told.design.remaining(counts, told.prior)
 
 
 @pytest.mark.parametrize("make", [lambda: Grid((), 3), lambda: Grid((5,), 0), lambda: Online(0)])

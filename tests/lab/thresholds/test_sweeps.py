@@ -25,7 +25,7 @@ from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask
 from keyhole.lab.thresholds.design import Design
 from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online
-from keyhole.lab.thresholds.sweeps import SweepPlan, sweep
+from keyhole.lab.thresholds.sweeps import SweepPlan, replay, sweep
 from keyhole.lab.thresholds.threshold import estimate_threshold
 
 from helpers.lab_fakes import Climb, Coin, Inline
@@ -60,14 +60,43 @@ def test_an_adaptive_sweep_follows_its_schedule(reference):
 
     With 20 runs or more, a fitted m* is off by a factor 2 = e^0.69 at five standard errors of about 0.13 at the least.
     """
-    for threshold, level in zip(reference.thresholds, (30, 40), strict=True):
-        assert level / 2 < threshold.m < 2 * level
-        counts = reference_counts(reference, threshold.context)
-        assert not ADAPTIVE.schedule.next_round(counts)
-        assert threshold == estimate_threshold(threshold.context, counts, unfitted=unfits(reference, threshold.context))
-    assert reference.made == len(reference.rows)
     tallies = {context: reference_counts(reference, context) for context in (8, 16)}
-    assert reference.runs_needed == {context: ADAPTIVE.schedule.remaining(each) for context, each in tallies.items()}
+    for threshold, level, other in zip(reference.thresholds, (30, 40), (16, 8), strict=True):
+        assert level / 2 < threshold.m < 2 * level
+        counts, schedule = tallies[threshold.context], ADAPTIVE.schedule.beside([tallies[other]])
+        assert not schedule.next_round(counts)
+        assert schedule.prior != ADAPTIVE.schedule.prior
+        spent = sum(trials for _, trials in counts.values()) >= 60
+        options = {"unfitted": unfits(reference, threshold.context), "prior": schedule.prior, "rounds": not spent}
+        assert threshold == estimate_threshold(threshold.context, counts, **options)
+        assert reference.runs_needed[threshold.context] == schedule.remaining(counts)
+    assert reference.made == len(reference.rows)
+
+
+@pytest.mark.slow
+def test_a_sweep_is_found_again_without_making_a_run(reference, tmp_path):
+    """From its rows alone the same table comes, threshold by threshold; of a sweep that was cut, what is whole."""
+    with Store(tmp_path) as store:
+        found = sweep(ADAPTIVE, store, inline(), workers=1)
+        again = replay(ADAPTIVE, store)
+        assert table(again) == table(found) == table(reference)
+        assert again.made == 0
+        store.remove([row.identity for row in found.rows if row.context == 16][-1:])
+        assert {row.context for row in replay(ADAPTIVE, store).rows} <= {8}
+
+
+@pytest.mark.slow
+def test_contexts_apart_know_nothing_of_each_other(tmp_path):
+    """Each makes the runs that it makes alone, and shared ones do not: they know the width sooner, and make fewer."""
+    apart = replace(ADAPTIVE, schedule=Adaptive(Design(widths="apart")))
+    both = swept(tmp_path / "both", apart)
+    alone = [swept(tmp_path / f"{context}", replace(apart, contexts=(context,))) for context in apart.contexts]
+    assert both.thresholds == tuple(threshold for each in alone for threshold in each.thresholds)
+    assert both.tallies == tuple(tally for each in alone for tally in each.tallies)
+    shared = swept(tmp_path / "shared", replace(apart, schedule=Adaptive(Design())))
+    assert len(shared.rows) < len(both.rows)
+    lone = replace(apart, contexts=(8,), schedule=Adaptive(Design()))
+    assert swept(tmp_path / "lone", lone).tallies == alone[0].tallies
 
 
 def reference_counts(found, context):

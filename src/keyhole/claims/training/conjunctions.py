@@ -20,7 +20,7 @@ from keyhole.verdicts import ClaimVerdict
 LONG = {"quick": (25, 50, 100, 200, 400, 800), "paper": (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)}
 SHORT = {"quick": (25, 50, 100, 200), "paper": (10, 20, 40, 80, 160, 320, 640)}
 BUDGET = {"quick": (60, 24), "paper": (300, 150)}  # runs at each context, of the default learner and of the paper's
-PRECISION = {"quick": 0.3, "paper": 0.15}
+PRECISION = {"quick": 0.2, "paper": 0.15}
 LIMIT = 0.5  # the exponent that growth is to stay below
 LEAST = 4  # contexts with a threshold, for an exponent
 MANY = 1000  # odds above which their size is not told

@@ -12,11 +12,20 @@ import numpy as np
 from jaxtyping import Float
 
 from keyhole.errors import ArgumentError
-from keyhole.lab.thresholds.psychometric import Counts, Fit, check_confidence, check_quantile, fit_curves
+from keyhole.lab.thresholds.psychometric import (
+    USUAL,
+    Counts,
+    Fit,
+    WidthPrior,
+    check_confidence,
+    check_quantile,
+    fit_curves,
+)
+from keyhole.lab.thresholds.stopping import enough_runs
 from keyhole.lab.thresholds.threshold import (
-    ENOUGH,
     SEEDS,
     censored_side,
+    estimate,
     likelihood_interval,
     threshold_interval,
     widen,
@@ -26,22 +35,27 @@ START = 32  # the first round tries 16, 32, 64, 128
 LARGEST = 1 << 16  # a threshold beyond it is censored above
 BATCH = 12  # runs in a round of one context: three at each size of the first round
 BUDGET = 400  # runs at one context, at most
+FEWEST = 6  # runs in a round where the others tell the width, unless the budget has less
 LOOK = 3  # runs at a size, at least, before its success rate counts as low or high
 FAINT = 1e-3  # curves a thousand times less likely than the best do not influence where to run
 BOOTSTRAP_SEED = 0
-WIDER = "where runs end before the budget, since the interval looks precise, it is made up to twice as wide"
-COVERAGE = (  # as `bench/coverage.py` prints
-    "in 240 simulated sweeps 234 intervals cover m*, and 89 of the 90 with the fewest runs"
-)
+TOLD = "the contexts tell each other how steeply success rises with m"
+WIDER = "where runs end before the budget, since the interval looks precise, it is made wider"
+COVERAGE = {  # contexts of a sweep → intervals that cover, of how many; and of those with the fewest runs
+    1: (582, 600, 287, 300),  # as `bench/coverage.py` prints
+    2: (571, 600, 204, 222),
+    6: (573, 600, 276, 291),
+}
 
 
 @dataclass(frozen=True)
 class Design:
     """How the sample sizes at one context are chosen: what is estimated, how precisely, and within which limits.
 
-    The rounds end once there are 60 runs and the interval of m* lies within m*(1 ± precision), or with the budget. A
-    sweep ends when it looks precise, so its interval is widened (`widen`); without that, those that end early cover
-    less often than the confidence. `bench/coverage.py` prints how often they cover, in all and of those that end first.
+    The rounds end once there are enough runs and the interval of m* lies within m*(1 ± precision), or with the budget.
+    `stopping` says how many are enough, and by how much the interval is widened, since the rounds end when it looks
+    narrow. With shared widths both depend on what the other contexts of the sweep tell of the curve's width, the
+    `prior` here. `bench/coverage.py` prints how often intervals cover, in all and of those that end first.
 
     >>> Design(start=24, batch=12).next_round({24: (0, 6), 48: (0, 6)})
     {96: 6, 192: 6}
@@ -54,6 +68,7 @@ class Design:
     largest: int = LARGEST
     batch: int = BATCH
     budget: int = BUDGET
+    widths: str = "shared"  # or "apart": whether the contexts of a sweep tell each other how wide their curves are
 
     def __post_init__(self) -> None:
         check_quantile(self.quantile)
@@ -70,15 +85,24 @@ class Design:
             raise ArgumentError(f"Rounds of {self.batch} runs were asked for; use at least 1.")
         if self.budget < 1:
             raise ArgumentError(f"A budget of {self.budget} runs was asked for; use at least 1.")
+        if self.widths not in ("shared", "apart"):
+            raise ArgumentError(f"Widths that are {self.widths!r} were asked for; they are shared or apart.")
 
-    @property
-    def coverage(self) -> str:
+    def coverage(self, contexts: int) -> str:
         """How often intervals of such rounds cover m*, where that was measured: at the default settings.
 
-        Where the first size and the largest lie does not count: the rounds find the threshold first.
+        Where the first size and the largest lie does not count: the rounds find the threshold first. Of so many
+        contexts that are swept, or, if there are others, of the next smaller number that was measured.
         """
-        if replace(self, start=START, largest=LARGEST) == Design():
-            return f"{WIDER}; {COVERAGE} (python bench/coverage.py)"
+        if replace(self, start=START, largest=LARGEST, widths="shared") == Design():
+            measured = max(number for number in COVERAGE if number <= (contexts if self.widths == "shared" else 1))
+            covering, intervals, early, first = COVERAGE[measured]
+            several = measured > 1
+            return (
+                f"{f'{TOLD}; ' * several}{WIDER}; in simulated sweeps of {measured} context{'s' * several} {covering} "
+                f"of {intervals} intervals cover m*, and {early} of the {first} with the fewest runs "
+                "(python bench/coverage.py)"
+            )
         names = {
             "quantile": "a quantile of {:g} (here {:g})",
             "precision": "a precision of {:g} (here {:g})",
@@ -93,7 +117,7 @@ class Design:
             "(python bench/coverage.py)"
         )
 
-    def next_round(self, counts: Counts) -> dict[int, int]:
+    def next_round(self, counts: Counts, prior: WidthPrior = USUAL) -> dict[int, int]:
         """Which sizes to run next and with how many new seeds each; empty when no more runs are needed.
 
         First the sizes double or halve until the success rate passes from below q/2 to above (1 + q)/2 (¼ and ¾ at the
@@ -106,12 +130,15 @@ class Design:
         bracketing = self._bracketing_round(counts, batch)
         if bracketing:
             return bracketing
-        fit = fit_curves(counts, self.quantile)
+        fit = fit_curves(counts, self.quantile, prior)
         if self._is_settled(fit):
             return {}
+        if prior != USUAL:  # the last rounds have no more runs than are wanted; looking often does no harm then
+            wanted = max(self._wanted_by_width(fit), enough_runs(prior) - fit.trials.sum(), FEWEST)
+            batch = min(batch, ceil(wanted))
         return dict(sorted(_most_informative(fit, self._candidates(fit), batch).items()))
 
-    def remaining(self, counts: Counts) -> int:
+    def remaining(self, counts: Counts, prior: WidthPrior = USUAL) -> int:
         """A forecast of how many more runs the precision takes, without regard to the budget.
 
         There are two forecasts, and the smaller one is given. Intervals shrink like one over the root of the runs that
@@ -125,19 +152,19 @@ class Design:
         trials = sum(n for _, n in counts.values())
         if bracketing:
             return max(SEEDS - trials, 0) + sum(bracketing.values())
-        fit = fit_curves(counts, self.quantile)
+        fit = fit_curves(counts, self.quantile, prior)
         if self._is_settled(fit):
             return 0
-        place, shape = fit.best
-        chance = fit.chances(fit.sizes)[:, place, shape]
-        informative = float(fit.trials @ (4 * chance * (1 - chance)))
-        by_width = informative * (self._relative_width(fit) ** 2 - 1)
-        width, plateau = fit.shapes[shape]
+        width, plateau = fit.shapes[fit.best[1]]
         q = self.quantile
         one_run = q * (1 - q) * (width / (q * (1 - q / plateau))) ** 2  # variance of ln m*
         target = log1p(self.precision) / NormalDist().inv_cdf((1 + self.confidence) / 2)
-        by_curve = 2 * one_run / target**2 - informative
-        return ceil(float(max(min(by_width, max(by_curve, self.batch)), ENOUGH - trials, 1)))
+        by_curve = max(2 * one_run / target**2 - _informative(fit), self.batch)
+        return ceil(float(max(min(self._wanted_by_width(fit), by_curve), enough_runs(prior) - trials, 1)))
+
+    def _wanted_by_width(self, fit: Fit) -> float:
+        """How many more informative runs make the interval narrow enough: it shrinks like one over their root."""
+        return _informative(fit) * (self._relative_width(fit) ** 2 - 1)
 
     def _bracketing_round(self, counts: Counts, batch: int) -> dict[int, int]:
         """Larger sizes while none succeeds often, smaller ones while none fails often; empty once m* is bracketed."""
@@ -160,16 +187,18 @@ class Design:
             return bool(fit.sizes[-1] >= self.largest and fit.trials[-1] >= SEEDS)
         if side == "below":
             return bool(fit.sizes[0] <= 1 and fit.trials[0] >= SEEDS)
-        if fit.trials.sum() < ENOUGH:
+        if fit.trials.sum() < enough_runs(fit.prior):
             return False
         cheaper = likelihood_interval(fit, self.confidence)  # lies inside the other, and takes no bootstrap
         return self._relative_width(fit, cheaper) <= 1 and self._relative_width(fit) <= 1
 
     def _relative_width(self, fit: Fit, ends: tuple[float | None, float | None] | None = None) -> float:
         """How many times wider than the precision the interval is, on its worse side; at least 2 if an end is open."""
-        ends = widen(threshold_interval(fit, self.confidence, BOOTSTRAP_SEED) if ends is None else ends, fit)
+        ends = threshold_interval(fit, self.confidence, BOOTSTRAP_SEED) if ends is None else ends
+        ends = widen(ends, fit)
         low, high = (fit.places[i] if end is None else end for i, end in zip((0, -1), ends, strict=True))
-        width = max((1 - exp(low - fit.peak)) / self.precision, (exp(high - fit.peak) - 1) / self.precision)
+        middle = estimate(fit, ends)
+        width = max(1 - exp(low - middle), exp(high - middle) - 1) / self.precision
         return float(width if None not in ends else max(width, 2.0))
 
     def _candidates(self, fit: Fit) -> Float[np.ndarray, "c"]:
@@ -179,6 +208,13 @@ class Design:
         first, last = (int(np.floor(steps * (end - log(self.start)) / log(2))) for end in (low, high))
         sizes = np.round(self.start * 2 ** (np.arange(first, last + 2) / steps))
         return np.unique(np.clip(sizes, 1, self.largest))
+
+
+def _informative(fit: Fit) -> float:
+    """How many runs carry information: one at success probability p counts 4p(1 − p)."""
+    place, shape = fit.best
+    chance = fit.chances(fit.sizes)[:, place, shape]
+    return float(fit.trials @ (4 * chance * (1 - chance)))
 
 
 def _spread(sizes: set[int], batch: int) -> dict[int, int]:

@@ -23,13 +23,22 @@ Counts = Mapping[int, tuple[int, int]]  # m → successes, trials
 POINTS = 101  # places of θ on a grid: a tenth of a standard error apart once zoomed
 WIDTHS = 9  # values of σ on a grid
 NARROWEST, WIDEST = 0.01, 1.28  # the ends of σ: one sample in a hundred, and a factor of 3.6, for a unit of log-odds
-USUAL_WIDTH, WIDTH_SPREAD = 0.25, 1.0  # a weak prior: σ of small networks on conjunctions, and its spread in ln σ
 PLATEAUS = np.array([1.0, 0.95, 0.88, 0.78, 0.65, 0.5, 0.3, 0.1])  # (λ − q)/(1 − q) for curves that reach q
 STUNTED = np.array([0.98, 0.85, 0.65, 0.45, 0.25, 0.08])  # λ/q for curves that do not
 PULL = 2.0  # the penalty −2 ln λ: two runs that succeeded on the plateau
 STRAY = 1e-3  # every outcome has at least this probability: one stray run must not decide a fit
 MARGIN = 2.0  # how far beyond the sizes tried, in ln m, a threshold is looked for
 DEEP = 8.0  # log-likelihood units: four standard errors, where a grid ends
+
+
+class WidthPrior(NamedTuple):
+    """What is known of the width before the runs are seen: a Gaussian in ln σ."""
+
+    usual: float = 0.25  # σ of small networks on conjunctions
+    spread: float = 1.0  # weak: a factor of e either way is one standard deviation
+
+
+USUAL = WidthPrior()
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +53,7 @@ class Fit:
     shapes: Float[np.ndarray, "s 2"]  # σ and λ
     likelihood: Float[np.ndarray, "n s"]
     never: float  # the best log-likelihood of a curve that stays below q
+    prior: WidthPrior = USUAL
 
     @property
     def profile(self) -> Float[np.ndarray, "n"]:
@@ -54,7 +64,7 @@ class Fit:
     @property
     def flat_width_profile(self) -> Float[np.ndarray, "n"]:
         """The best log-likelihood at each θ without the prior on the width."""
-        best: Float[np.ndarray, "n"] = (self.likelihood - _width_prior(self.shapes[:, 0])).max(axis=1)
+        best: Float[np.ndarray, "n"] = (self.likelihood - _width_prior(self.shapes[:, 0], self.prior)).max(axis=1)
         return best
 
     @property
@@ -79,30 +89,40 @@ class Fit:
         return _reaching(sizes, self.places, self.shapes, self.quantile)
 
 
-def fit_curves(counts: Counts, quantile: float) -> Fit:
+def fit_curves(counts: Counts, quantile: float, prior: WidthPrior = USUAL) -> Fit:
     """The fit over a grid that ends where the likelihood has fallen by `DEEP`."""
     check_quantile(quantile)
-    return _fit(_sorted_counts(counts), quantile)
+    return _fit(_sorted_counts(counts), quantile, prior)
 
 
 @lru_cache(maxsize=256)  # a round of a sweep asks for the same fit several times
-def _fit(rows: tuple[tuple[int, int, int], ...], quantile: float) -> Fit:
+def _fit(rows: tuple[tuple[int, int, int], ...], quantile: float, prior: WidthPrior) -> Fit:
     """The fit of sizes with their successes and trials."""
     data = _Data(*(np.array(column, dtype=float) for column in zip(*rows, strict=True)))
     low, high = float(np.log(data.sizes[0])) - MARGIN, float(np.log(data.sizes[-1])) + MARGIN
     widths = np.geomspace(NARROWEST, WIDEST, WIDTHS)
     stunted = _shapes(widths, quantile * STUNTED)
-    never = _likelihood(data, _rising(data.sizes, np.linspace(low, high, POINTS), stunted, 0.0), stunted).max()
+    never = _likelihood(data, _rising(data.sizes, np.linspace(low, high, POINTS), stunted, 0.0), stunted, prior).max()
     for _ in range(3):  # the first pass finds where the likelihood is large, the others refine the grid there
         places = np.linspace(low, high, POINTS)
         shapes = _shapes(widths, quantile + (1 - quantile) * PLATEAUS)
-        likely = _likelihood(data, _reaching(data.sizes, places, shapes, quantile), shapes)
+        likely = _likelihood(data, _reaching(data.sizes, places, shapes, quantile), shapes, prior)
         low, high = _likely_range(places, likely.max(axis=1), 5)
         best = likely.max(axis=0).reshape(len(PLATEAUS), WIDTHS).max(axis=0)
         widths = np.geomspace(*_likely_range(widths, best, 1), WIDTHS)
     for array in (*data, places, shapes, likely):
         array.setflags(write=False)  # whoever asks for this fit again gets the same arrays
-    return Fit(*data, quantile, places, shapes, likely, float(never))
+    return Fit(*data, quantile, places, shapes, likely, float(never), prior)
+
+
+def width_likelihood(fit: Fit, widths: Float[np.ndarray, "w"]) -> Float[np.ndarray, "w"]:
+    """The log-likelihood of each width, but for a constant: integrated over θ and the plateau, without a prior on σ."""
+    data = _Data(fit.sizes, fit.successes, fit.trials)
+    shapes = _shapes(widths, fit.quantile + (1 - fit.quantile) * PLATEAUS)
+    likely = _likelihood(data, _reaching(data.sizes, fit.places, shapes, fit.quantile), shapes, fit.prior)
+    likely = (likely - _width_prior(shapes[:, 0], fit.prior)).reshape(len(fit.places), len(PLATEAUS), len(widths))
+    summed: Float[np.ndarray, "w"] = np.logaddexp.reduce(likely, axis=(0, 1))
+    return summed
 
 
 def resampled_peaks(fit: Fit, rng: np.random.Generator, draws: int) -> Float[np.ndarray, "draws"]:
@@ -112,7 +132,7 @@ def resampled_peaks(fit: Fit, rng: np.random.Generator, draws: int) -> Float[np.
     drawn = rng.binomial(fit.trials.astype(np.int64), table[:, place, shape], (draws, len(fit.sizes)))
     flat = table.reshape(len(fit.sizes), -1)
     likely = drawn @ np.log(flat / (1 - flat)) + fit.trials @ np.log(1 - flat)
-    likely = likely.reshape(draws, *fit.likelihood.shape) + _penalty(fit.shapes)
+    likely = likely.reshape(draws, *fit.likelihood.shape) + _penalty(fit.shapes, fit.prior)
     fitted: Float[np.ndarray, "draws"] = fit.places[likely.max(axis=2).argmax(axis=1)]
     return fitted
 
@@ -202,18 +222,18 @@ def _rising(
 
 
 def _likelihood(
-    data: _Data, chance: Float[np.ndarray, "k n s"], shapes: Float[np.ndarray, "s 2"]
+    data: _Data, chance: Float[np.ndarray, "k n s"], shapes: Float[np.ndarray, "s 2"], prior: WidthPrior
 ) -> Float[np.ndarray, "n s"]:
     """The penalised log-likelihood of every curve."""
     won = np.tensordot(data.successes, np.log(chance), 1)
-    return np.asarray(won + np.tensordot(data.trials - data.successes, np.log1p(-chance), 1) + _penalty(shapes))
+    return np.asarray(won + np.tensordot(data.trials - data.successes, np.log1p(-chance), 1) + _penalty(shapes, prior))
 
 
-def _penalty(shapes: Float[np.ndarray, "s 2"]) -> Float[np.ndarray, "s"]:
+def _penalty(shapes: Float[np.ndarray, "s 2"], prior: WidthPrior) -> Float[np.ndarray, "s"]:
     """The log-priors of plateau and width."""
-    return np.asarray(PULL * np.log(shapes[:, 1]) + _width_prior(shapes[:, 0]))
+    return np.asarray(PULL * np.log(shapes[:, 1]) + _width_prior(shapes[:, 0], prior))
 
 
-def _width_prior(widths: Float[np.ndarray, "s"]) -> Float[np.ndarray, "s"]:
+def _width_prior(widths: Float[np.ndarray, "s"], prior: WidthPrior) -> Float[np.ndarray, "s"]:
     """The log-prior of the width: Gaussian in ln σ."""
-    return np.asarray(-((np.log(widths / USUAL_WIDTH) / WIDTH_SPREAD) ** 2) / 2)
+    return np.asarray(-((np.log(widths / prior.usual) / prior.spread) ** 2) / 2)

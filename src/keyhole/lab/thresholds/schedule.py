@@ -1,16 +1,18 @@
 """Which runs a sweep makes at one context: a pure function of the rounds that are finished.
 
 A round gives sample sizes (None: fresh samples) and how many new seeds each gets. It depends on nothing but the counts
-of the rounds before it, so a sweep makes the same runs after a kill, on more workers and on another engine.
+of the rounds before it, at this context and, where the schedule asks for them, at the others. So a sweep makes the same
+runs after a kill, on more workers and on another engine.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Protocol, runtime_checkable
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.thresholds.design import Design
-from keyhole.lab.thresholds.psychometric import Counts
+from keyhole.lab.thresholds.psychometric import USUAL, Counts, WidthPrior
+from keyhole.lab.thresholds.shared_width import width_beside
 
 Size = int | None
 Tallies = Mapping[Size, tuple[int, int]]  # size → successes, trials
@@ -30,26 +32,45 @@ class Schedule(Protocol):
         """Its kind and every setting, as plain values."""
 
 
+@runtime_checkable
+class Informed(Protocol):
+    """A schedule that wants to know what was found at the other contexts of the sweep."""
+
+    def beside(self, others: Sequence[Tallies]) -> Schedule:
+        """The same schedule, told the counts at the other contexts."""
+
+
 @dataclass(frozen=True)
 class Adaptive:
     """Runs where they are most informative about m*, until its interval is within the precision or the budget is spent.
 
-    At least 60 runs are made, as far as the budget goes; `Design` says why, and what the confidence means.
+    `Design` says how many runs are made at least, and what the confidence means. `prior` is what is known of the
+    curve's width: of a schedule that was told nothing, little.
     """
 
     design: Design = field(default_factory=Design)
+    prior: WidthPrior = USUAL
+
+    def beside(self, others: Sequence[Tallies]) -> "Adaptive":
+        """The same schedule, told how wide the curves at the other contexts are, where they share what they know."""
+        if self.design.widths == "apart":
+            return self
+        return replace(self, prior=width_beside([training_counts(each) for each in others], self.design.quantile))
 
     def next_round(self, tallies: Tallies) -> Mapping[Size, int]:
         """The next round of the design."""
-        return dict[Size, int](self.design.next_round(training_counts(tallies)).items())
+        return dict[Size, int](self.design.next_round(training_counts(tallies), self.prior).items())
 
     def remaining(self, tallies: Tallies) -> int:
         """A forecast of the runs that the precision still takes, without regard to the budget."""
-        return self.design.remaining(training_counts(tallies))
+        return self.design.remaining(training_counts(tallies), self.prior)
 
     def record(self) -> dict[str, Any]:
-        """The settings of the design."""
-        return {"kind": "adaptive", **asdict(self.design)}
+        """The settings of the design; plans from before widths were shared do not name them, and keep them apart."""
+        settings = asdict(self.design)
+        if settings["widths"] == "apart":
+            del settings["widths"]
+        return {"kind": "adaptive", **settings}
 
 
 @dataclass(frozen=True)
@@ -110,7 +131,7 @@ def schedule_from_record(record: Mapping[str, Any]) -> Schedule:
         known = [field.name for field in fields(Design)]
         if strange := sorted(settings.keys() - known):
             raise ArgumentError(f"An adaptive schedule has no field {strange[0]!r}; it has {', '.join(known)}.")
-        return Adaptive(Design(**settings))
+        return Adaptive(Design(**{"widths": "apart", **settings}))
     if record["kind"] == "grid":
         return Grid(tuple(settings["samples"]), settings["seeds"])
     if record["kind"] == "online":

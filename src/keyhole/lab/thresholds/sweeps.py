@@ -1,12 +1,12 @@
 """A sweep: for each context length, rounds of runs until its threshold is known, and the runs counted.
 
-All contexts are in progress at once, each in its own round, so that every core has work. The next round of a context
-depends on nothing but its own finished rounds.
+All contexts are in progress at once, so that every core has work. The next round of a context depends on nothing but
+the finished rounds: its own, and, where the schedule asks for them, those of the others, which it then waits for.
 """
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from statistics import median
@@ -22,7 +22,7 @@ from keyhole.lab.runs.store import RunSummary, Store
 from keyhole.lab.task import Task
 from keyhole.lab.thresholds.one_thread import one_thread
 from keyhole.lab.thresholds.psychometric import check_confidence, check_quantile
-from keyhole.lab.thresholds.schedule import Adaptive, Schedule, Size, Tallies, training_counts
+from keyhole.lab.thresholds.schedule import Adaptive, Informed, Schedule, Size, Tallies, training_counts
 from keyhole.lab.thresholds.threshold import Threshold, estimate_threshold
 from keyhole.progress import Progress, Watch, ignore
 
@@ -44,6 +44,13 @@ class SweepPlan:
             raise ArgumentError("A sweep was asked for at no context; give at least one.")
         check_quantile(self.quantile)
         check_confidence(self.confidence)
+
+    def told(self, context: int, tallies: Mapping[int, Tallies]) -> "SweepPlan":
+        """The same plan, its schedule told what was found at the other contexts, where it asks for that."""
+        if not isinstance(self.schedule, Informed):
+            return self
+        others = [each for other, each in tallies.items() if other != context]
+        return replace(self, schedule=self.schedule.beside(others))
 
     def cells(self, context: int, tallies: Tallies) -> list[RunSpec]:
         """The next round at a context; its seeds go on where the rounds before it ended."""
@@ -145,8 +152,9 @@ class Sweep:
     @cached_property
     def thresholds(self) -> tuple[Threshold, ...]:
         """m* at each context that was swept over training sets; estimated when first read."""
-        by_context = ([row for row in self.rows if row.context == context] for context in self.plan.contexts)
-        thresholds = (threshold_of(self.plan, rows) for rows in by_context)
+        by_context = {context: [row for row in self.rows if row.context == context] for context in self.plan.contexts}
+        tallies = _count_all(by_context)
+        thresholds = (threshold_of(self.plan.told(context, tallies), rows) for context, rows in by_context.items())
         return tuple(threshold for threshold in thresholds if threshold is not None)
 
 
@@ -162,63 +170,76 @@ def sweep(
     """Make the runs of the plan that are not in the store, and collect all; workers start when first needed."""
     began = time.perf_counter()
     with open_dispatch(store, start, keep_weights=keep_weights) as dispatch:
-        tracks = [_Track(plan, context, dispatch, workers) for context in plan.contexts]
-        by_context = {track.context: track for track in tracks}
-        while any(track.pending for track in tracks):
+        tracks = {context: _Track(plan, context, dispatch, workers) for context in plan.contexts}
+        told = isinstance(plan.schedule, Informed)  # the others' rounds: then all contexts wait for each other
+        groups = [tracks] if told else [{context: track} for context, track in tracks.items()]
+        for group in groups:
+            _begin_rounds(plan, group)
+        while any(track.pending for track in tracks.values()):
             finished = dispatch.finished()
             for row in finished.values():
-                by_context[row.context].receive(row)
-            ended = [T for T in dict.fromkeys(row.context for row in finished.values()) if not by_context[T].pending]
+                tracks[row.context].receive(row)
+            ended = [context for group in groups if _is_made(group) for context in _begin_rounds(plan, group)]
             if finished and watch is not ignore:
-                state = SweepState(tuple(track.standing() for track in tracks), dispatch.made, workers)
+                state = SweepState(tuple(track.standing() for track in tracks.values()), dispatch.made, workers)
                 spent = f"{timedelta(seconds=round(time.perf_counter() - began))}"
                 words = f"T = {', '.join(map(str, ended))} finished after {spent}; all " if ended else ""
                 forecast = ", the total being a forecast" if isinstance(plan.schedule, Adaptive) else ""
                 words = f"{words}runs of {plan.task.name} by {plan.learner.name}{forecast}"
                 watch(state.progress(words, milestone=bool(ended)))
         made = dispatch.made
-    rows = tuple(row for track in tracks for row in track.ordered())
-    runs_needed = {track.context: plan.schedule.remaining(track.tallies) for track in tracks}
-    other_versions = store.other_versions([row.identity for row in rows], plan.learner)
-    return Sweep(plan, rows, made, runs_needed, time.perf_counter() - began, other_versions)
+    rows = {context: track.ordered() for context, track in tracks.items()}
+    return _swept(plan, rows, store, made, began)
 
 
 def replay(plan: SweepPlan, store: Store) -> Sweep:
     """The contexts of a plan whose runs are all in the store; no run is made."""
     began = time.perf_counter()
-    finished: dict[int, list[RunSummary]] = {}
-    for context in plan.contexts:
-        rows: dict[str, RunSummary] = {}
-        while cells := plan.cells(context, _count(rows.values(), _succeeds)):
+    rows: dict[int, list[RunSummary]] = {context: [] for context in plan.contexts}
+    lacking: set[int] = set()
+    going = True
+    while going:
+        going, tallies = False, _count_all(rows)
+        for context in rows.keys() - lacking:
+            cells = plan.told(context, tallies).cells(context, tallies[context])
             done = store.outcomes([cell.identity for cell in cells])
             if len(done) < len(cells):
-                break
-            rows |= done
-        else:
-            finished[context] = sorted(rows.values(), key=_order)
-    kept_rows = tuple(row for rows in finished.values() for row in rows)
-    needed = {T: plan.schedule.remaining(_count(rows, _succeeds)) for T, rows in finished.items()}
-    versions = store.other_versions([row.identity for row in kept_rows], plan.learner)
-    return Sweep(plan, kept_rows, 0, needed, time.perf_counter() - began, versions)
+                lacking.add(context)
+            elif cells:
+                rows[context] += done.values()
+                going = True
+    whole = {context: sorted(each, key=_order) for context, each in rows.items() if context not in lacking}
+    return _swept(plan, whole, store, 0, began)
+
+
+def _swept(plan: SweepPlan, rows: Mapping[int, list[RunSummary]], store: Store, made: int, began: float) -> Sweep:
+    """The result of a sweep with these runs at its contexts."""
+    tallies = _count_all(rows)
+    needed = {context: plan.told(context, tallies).schedule.remaining(tallies[context]) for context in rows}
+    every = tuple(row for each in rows.values() for row in each)
+    versions = store.other_versions([row.identity for row in every], plan.learner)
+    return Sweep(plan, every, made, needed, time.perf_counter() - began, versions)
 
 
 def threshold_of(plan: SweepPlan, rows: Iterable[RunSummary]) -> Threshold | None:
-    """m* of the runs at one context; None where they learned from fresh samples, or there are none."""
+    """m* of the runs at one context, by a plan that was told of the others; None without runs on training sets."""
     rows = list(rows)
     won, unfitted = training_counts(_count(rows, _succeeds)), training_counts(_count(rows, _fails_to_fit))
     if not won:
         return None
-    context, quantile, confidence = rows[0].context, plan.quantile, plan.confidence
+    options: dict[str, Any] = {"quantile": plan.quantile, "confidence": plan.confidence, "unfitted": unfitted}
     schedule = plan.schedule
-    rounds = isinstance(schedule, Adaptive) and len(rows) < schedule.design.budget  # the budget selects no sample
-    return estimate_threshold(context, won, quantile=quantile, confidence=confidence, unfitted=unfitted, rounds=rounds)
+    if isinstance(schedule, Adaptive):
+        spent = len(rows) >= schedule.design.budget  # which selects no sample
+        options |= {"prior": schedule.prior, "rounds": not spent}
+    return estimate_threshold(rows[0].context, won, **options)
 
 
 @dataclass(eq=False)
 class _Track:
     """The rounds of one context."""
 
-    plan: SweepPlan
+    plan: SweepPlan  # told what was found before this round
     context: int
     dispatch: Dispatch
     workers: int
@@ -229,20 +250,15 @@ class _Track:
     remaining: int = 0
     stale: bool = True  # whether a round has ended since `threshold` and `remaining` were computed
 
-    def __post_init__(self) -> None:
-        self._advance()
-
     @property
     def tallies(self) -> Tallies:
         """Successes and trials at each size, so far."""
         return _count(self.rows.values(), _succeeds)
 
     def receive(self, row: RunSummary) -> None:
-        """Take a finished run; with the last of a round comes the next round."""
+        """Take a finished run."""
         self.rows[row.identity] = row
         self.pending.discard(row.identity)
-        if not self.pending:
-            self._advance()
 
     def ordered(self) -> list[RunSummary]:
         """The runs, by size and seed."""
@@ -262,18 +278,34 @@ class _Track:
         done = self.size - len(self.pending)
         return Standing(self.context, len(rows), unfitted, self.threshold, done, self.size, self.remaining, seconds)
 
-    def _advance(self) -> None:
-        """Go through the rounds that are in the store, up to one with runs to be made, or to the end."""
-        while not self.pending:
-            with one_thread():
-                cells = self.plan.cells(self.context, self.tallies)
-            self.size, self.stale = len(cells), True
-            if not cells:
-                return
+    def begin(self, plan: SweepPlan, cells: list[RunSpec]) -> None:
+        """Begin a round of these runs, by a plan that was told what is found so far; an empty one is the end."""
+        self.plan, self.size, self.stale = plan, len(cells), True
+        if cells:
             refuse_beyond_memory(cells, self.workers)
             done = self.dispatch.ask(cells)
             self.rows |= done
             self.pending = {cell.identity for cell in cells} - set(done)
+
+
+def _is_made(tracks: Mapping[int, _Track]) -> bool:
+    """Whether there is a round of these contexts, and all of it is made."""
+    return any(track.size for track in tracks.values()) and not any(track.pending for track in tracks.values())
+
+
+def _begin_rounds(plan: SweepPlan, tracks: Mapping[int, _Track]) -> list[int]:
+    """Go through the rounds that are in the store, up to one with runs to be made; the contexts that have ended."""
+    before = [track for track in tracks.values() if track.size]
+    going = True
+    while going and not any(track.pending for track in tracks.values()):
+        tallies = {context: track.tallies for context, track in tracks.items()}
+        for context, track in tracks.items():
+            with one_thread():
+                told = plan.told(context, tallies)
+                cells = told.cells(context, tallies[context])
+            track.begin(told, cells)
+        going = any(track.size for track in tracks.values())
+    return [track.context for track in before if not track.size]
 
 
 def _order(row: RunSummary) -> tuple[int, int]:
@@ -298,6 +330,11 @@ def _count(rows: Iterable[RunSummary], condition: Callable[[RunSummary], bool]) 
         met, trials = counts.get(row.samples, (0, 0))
         counts[row.samples] = (met + condition(row), trials + 1)
     return counts
+
+
+def _count_all(rows: Mapping[int, Iterable[RunSummary]]) -> dict[int, Tallies]:
+    """For each context and size, the runs that succeeded, and the number of runs."""
+    return {context: _count(each, _succeeds) for context, each in rows.items()}
 
 
 def _tally(context: int, size: Size, rows: list[RunSummary]) -> Tally:

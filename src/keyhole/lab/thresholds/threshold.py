@@ -13,19 +13,21 @@ from typing import Literal
 import numpy as np
 
 from keyhole.lab.thresholds.psychometric import (
+    USUAL,
     Counts,
     Fit,
+    WidthPrior,
     check_confidence,
     fit_curves,
     resampled_peaks,
     step_likelihoods,
 )
+from keyhole.lab.thresholds.stopping import widening
 
 Censored = Literal["no", "below", "above"]
 
 DRAWS = 200  # bootstrap resamples: the ends of a 90 % interval then move by a tenth of its width
 SEEDS = 20  # a success fraction counts from so many on
-ENOUGH = 60  # runs before a narrow interval may end the rounds: the first few often look steeper than they are
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ def estimate_threshold(
     confidence: float = 0.9,
     seed: int = 0,
     unfitted: Counts | None = None,
+    prior: WidthPrior = USUAL,
     rounds: bool = False,
 ) -> Threshold:
     """The threshold of these counts, and an interval that covers it with the stated confidence.
@@ -75,13 +78,15 @@ def estimate_threshold(
     central part of the likelihood, integrated over width and plateau; the θ that a likelihood-ratio test accepts,
     without a prior on the width; and a parametric bootstrap. A nonparametric bootstrap has zero spread at sizes where
     all runs agree. If outcomes separate perfectly (all runs fail below a size, all succeed above), only the likelihood
-    ratio covers the whole gap. Rounds stop when the interval is narrow, which favours samples that look steep: a
-    profile likelihood instead of the integral then covers less often than the stated confidence. `rounds` says that the
-    runs were chosen in rounds that stopped so, short of their budget: `widen` then widens the interval. `unfitted`
-    counts the failures that did not fit their training set among the same trials.
+    ratio covers the whole gap. Where other contexts tell the width (`prior`), the test uses what they tell, and the
+    bootstrap is left out. Rounds stop when the interval is narrow, which favours samples that look steep: a profile
+    likelihood instead of the integral then covers less often than the stated confidence. `rounds` says that the runs
+    were chosen in rounds that stopped so, short of their budget: the interval is then wider (`widening`). Which point
+    of it is m*, `estimate` says. `unfitted` counts the failures that did not fit their training set among the same
+    trials.
     """
     check_confidence(confidence)
-    fit = fit_curves(counts, quantile)
+    fit = fit_curves(counts, quantile, prior)
     shapes = fit.shapes[fit.best[1]]
     censored = censored_side(fit)
     low, high = threshold_interval(fit, confidence, seed)
@@ -91,7 +96,7 @@ def estimate_threshold(
     return Threshold(
         context=context,
         quantile=quantile,
-        m=exp(fit.peak) if censored == "no" else None,
+        m=exp(estimate(fit, (low, high))) if censored == "no" else None,
         low=None if low is None else exp(low),
         high=None if high is None else exp(high),
         censored=censored,
@@ -121,7 +126,7 @@ def likelihood_interval(fit: Fit, confidence: float) -> tuple[float | None, floa
     Where outcomes separate perfectly the likelihood is flat, and its central part depends more on the grid of θ and on
     the prior of the width than on the runs; the test accepts all of a gap between two sizes. An end is None where
     nothing bounds it: the test still accepts at the edge of the grid, or accepts a curve that never reaches the
-    quantile.
+    quantile. Where other contexts tell the width, the test uses what they tell.
     """
     drop = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 / 2
     profile = fit.profile
@@ -129,7 +134,9 @@ def likelihood_interval(fit: Fit, confidence: float) -> tuple[float | None, floa
     inside = np.flatnonzero(profile >= floor)
     if not len(inside):  # only curves that never reach the quantile are accepted
         return log(fit.sizes[-1]), None
-    (low, high), (least, most) = central_interval(fit, confidence), accepted_interval(fit, drop)
+    low, high = central_interval(fit, confidence)
+    told = float(fit.places[inside[0]]), float(fit.places[inside[-1]])
+    least, most = accepted_interval(fit, drop) if fit.prior == USUAL else told
     low, high = min(low, least), max(high, most)
     open_above = inside[-1] == len(profile) - 1 or fit.never >= floor or most == inf
     return None if inside[0] == 0 or least == -inf else low, None if open_above else high
@@ -169,6 +176,7 @@ def bootstrap_interval(fit: Fit, confidence: float, seed: int) -> tuple[float, f
 def threshold_interval(fit: Fit, confidence: float, seed: int) -> tuple[float | None, float | None]:
     """The hull of the two intervals: of the likelihood, and of the bootstrap where there is a fitted threshold.
 
+    Where other contexts tell the width, that of the likelihood alone covers often enough (`bench/coverage.py`).
     A threshold beyond the sizes tried is bounded by the last of them at best: no run shows how far beyond it lies.
     """
     low, high = likelihood_interval(fit, confidence)
@@ -177,21 +185,27 @@ def threshold_interval(fit: Fit, confidence: float, seed: int) -> tuple[float | 
         return None if low is None else min(low, log(fit.sizes[-1])), None
     if side == "below":
         return None, None if high is None else max(high, log(fit.sizes[0]))
+    if fit.prior != USUAL:
+        return low, high
     resampled = bootstrap_interval(fit, confidence, seed)
     return None if low is None else min(low, resampled[0]), None if high is None else max(high, resampled[1])
 
 
-def widen(ends: tuple[float | None, float | None], fit: Fit) -> tuple[float | None, float | None]:
-    """The interval of ln m* after rounds that stop when it looks narrow: wider by 1 + (60/runs)², from 60 runs on.
+def estimate(fit: Fit, ends: tuple[float | None, float | None]) -> float:
+    """ln m*, given its interval: θ of the likeliest curve, or, where other contexts tell the width, the middle.
 
-    Rounds that stop early are those whose runs look steeper than the learner is, and a few runs more do not undo it.
-    The factor was chosen by simulation among several, and brings the coverage of the third that stops first near that
-    of the others: `bench/coverage.py` measures both. Fewer than 60 runs stop for their budget alone: not selected.
+    That of the interval in m, not in ln m: it then lies within m*(1 ± p) as soon as its ends are a factor of
+    (1 + p)/(1 − p) apart, which takes the fewest runs.
     """
-    runs = float(fit.trials.sum())
-    if runs < ENOUGH:
-        return ends
-    factor, peak = 1 + (ENOUGH / runs) ** 2, fit.peak
+    low, high = ends
+    if fit.prior == USUAL or low is None or high is None:
+        return fit.peak
+    return log(min(max((exp(low) + exp(high)) / 2, fit.sizes[0]), fit.sizes[-1]))  # not beyond what was tried
+
+
+def widen(ends: tuple[float | None, float | None], fit: Fit) -> tuple[float | None, float | None]:
+    """The interval of ln m* after rounds that stop when it looks narrow: wider about the estimate, on both sides."""
+    factor, peak = widening(fit.prior, float(fit.trials.sum())), fit.peak
     low, high = (None if end is None else peak + factor * (end - peak) for end in ends)
     return None if low is None else min(low, ends[0] or low), None if high is None else max(high, ends[1] or high)
 

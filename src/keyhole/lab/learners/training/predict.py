@@ -14,7 +14,7 @@ from keyhole.lab.learners.training.attend import PADDING, Parameters, spread_of_
 from keyhole.lab.learners.training.compiling import Program
 from keyhole.lab.learners.training.network import answer, model_of
 
-MANY, FEW, LONG = 640, 256, 4096  # inputs answered in one call: many, or few of contexts from this length on
+MANY, FEW, LONG = 720, 256, 4096  # inputs answered in one call: many (a probe and 208 more), or few of long contexts
 
 
 def shape_of(settings: TransformerSettings) -> TransformerSettings:

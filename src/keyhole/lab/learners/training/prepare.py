@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, UInt8
 from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.attend import PADDING, adds_rows
 from keyhole.lab.learners.training_memory import padded_size
-from keyhole.lab.observation import PROBE, Observation, Observer, SampleSource
+from keyhole.lab.observation import PROBE, SET_PROBE, Observation, Observer, SampleSource
 from keyhole.lab.task import Examples
 
 SHORT = 128  # contexts below it are padded to it
@@ -74,7 +74,7 @@ def prepare_source(source: SampleSource) -> FreshSamples:
 def draw_probe(observer: Observer | None, source: SampleSource | None, rng: np.random.Generator) -> Observation | None:
     """The inputs of readings: the observer's; else samples of the source, with nothing that is hidden; else none."""
     if observer is not None:
-        return observer.observe(PROBE, rng)
+        return observer.observe(SET_PROBE if source is None else PROBE, rng)
     if source is None:
         return None
     examples = source.draw(PROBE, rng)
