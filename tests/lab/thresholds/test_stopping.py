@@ -17,9 +17,9 @@ def test_where_nothing_tells_the_width():
 
 
 def test_where_other_contexts_tell_it():
-    """By 50 times the square of the spread, over the runs; from 36 runs on, and later where less is told."""
-    assert widening(WidthPrior(0.2, 0.4), 80) == pytest.approx(1.1)
-    assert widening(WidthPrior(0.2, 0.6), 36) == pytest.approx(1.5)
+    """By 30 times the square of the spread, over the runs; from 36 runs on, and later where less is told."""
+    assert widening(WidthPrior(0.2, 0.4), 80) == pytest.approx(1.06)
+    assert widening(WidthPrior(0.2, 0.6), 36) == pytest.approx(1.3)
     assert [enough_runs(WidthPrior(0.2, spread)) for spread in (0.3, 0.6, 0.8, 1.2)] == [36, 36, 48, 60]
 
 

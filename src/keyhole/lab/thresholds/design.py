@@ -43,8 +43,8 @@ TOLD = "the contexts tell each other how steeply success rises with m"
 WIDER = "where runs end before the budget, since the interval looks precise, it is made wider"
 COVERAGE = {  # contexts of a sweep → intervals that cover, of how many; and of those with the fewest runs
     1: (582, 600, 287, 300),  # as `bench/coverage.py` prints
-    2: (571, 600, 204, 222),
-    6: (573, 600, 276, 291),
+    2: (552, 600, 225, 248),
+    6: (561, 600, 275, 294),
 }
 
 
