@@ -192,7 +192,8 @@ def _require_sensible(quantile: float, precision: float, seed: int) -> None:
         )
     if not LEAST_PRECISION <= precision < 1:
         raise ArgumentError(
-            f"A precision of {precision:g} was asked for; it is relative: {LEAST_PRECISION} to 1, such as 0.2."
+            f"A precision of {precision:g} was asked for; it is relative: {LEAST_PRECISION} or more, below 1, such as "
+            "0.2."
         )
     if not 0 <= seed <= LARGEST_SEED:
         raise ArgumentError(f"The first seed {seed} was given; use one from 0 to {LARGEST_SEED:,}.")

@@ -17,7 +17,7 @@ from keyhole.files.paths import home
 from keyhole.lab.laws import learners_figure, read_laws
 from keyhole.lab.plans import Plan, Prediction, export_rows, import_rows, predict_longest, read_plan
 from keyhole.lab.runs import Lane, Store, core_count, require_cores
-from keyhole.lab.thresholds import Adaptive, Sweep, SweepPlan, replay, sweep
+from keyhole.lab.thresholds import Sweep, SweepPlan, is_shared, replay, sweep
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.plans import plan_document
@@ -136,7 +136,7 @@ def _parts(plan: Plan) -> Iterator[tuple[str, SweepPlan]]:
     """The sweeps by single contexts, from the shortest to the longest; one whose contexts share widths stays whole."""
     for context in plan.contexts:
         for name, planned in plan.sweeps.items():
-            shared = isinstance(planned.schedule, Adaptive) and planned.schedule.design.widths == "shared"
+            shared = is_shared(planned.schedule)
             if shared and context == min(planned.contexts):
                 yield name, planned
             elif not shared and context in planned.contexts:

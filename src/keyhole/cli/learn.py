@@ -33,8 +33,8 @@ BUDGET, PRECISION, QUANTILE = 400, 0.2, 0.5
 ENGINE = "Where runs are made: processes (of this machine), here (in this process), or ray (a Ray cluster)."
 PLAN = "Carry out the sweeps of this TOML file instead of a TASK; see --save-plan."
 DATA = (
-    "With --plan: tables of finished rows. They are put into the store first, and written as contexts are finished, "
-    "shortest first."
+    "With --plan: tables of finished rows. They are put into the store first, and written while runs are made. A plan "
+    'without widths, or with widths = "apart", goes from the shortest context to the longest.'
 )
 SAVE_PLAN = (
     "Once the sweep is finished, write it as a TOML file with every default spelled out, so that --plan repeats it "

@@ -172,7 +172,9 @@ class SparseTask:
         self.bits_law()
         for name, rate in (("label noise", self.label_noise), ("feature noise", self.feature_noise)):
             if not 0 <= rate < 0.5:
-                raise ArgumentError(f"A {name} of {rate} was asked for; beyond one half nothing is left. Use 0 to 0.5.")
+                raise ArgumentError(
+                    f"A {name} of {rate} was asked for; at one half nothing is left. Use 0 or more, below 0.5."
+                )
         if not 2 <= self.symbols <= MOST_SYMBOLS:
             raise ArgumentError(f"An alphabet of {self.symbols} symbols was asked for; use 2 to {MOST_SYMBOLS}.")
 

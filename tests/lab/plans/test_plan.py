@@ -42,6 +42,20 @@ def test_a_plan_is_read_as_it_was_written(tmp_path, learner, schedule):
     assert read_plan(path).hash == plan.hash
 
 
+def test_widths_that_are_apart_may_be_named_or_left_out(tmp_path):
+    """Both are the plan that was written before there were shared ones, with its hash; another word is refused."""
+    apart = plan_of(LEARNERS[2], Adaptive(Design(precision=0.12, budget=60, widths="apart")))
+    text, path = write_plan(plan_of(LEARNERS[2])), tmp_path / "plan.toml"
+    assert 'widths = "shared"\n' in text
+    for line in ('widths = "apart"\n', ""):
+        path.write_text(text.replace('widths = "shared"\n', line), "utf8")
+        assert read_plan(path) == apart
+        assert read_plan(path).hash == apart.hash
+    path.write_text(text.replace('widths = "shared"', 'widths = "alone"'), "utf8")
+    with pytest.raises(ArgumentError, match="they are shared or apart"):
+        read_plan(path)
+
+
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x7f")))
 def test_any_words_survive_the_file(tmp_path_factory, notes):
     """Notes of any letters, quotes and line ends come back as they were."""

@@ -20,6 +20,7 @@ from helpers.lab_fakes import Inline
 
 EXACT = learner_named("elimination")
 SWEEP = SweepPlan(SparseTask("and:2"), EXACT, (6, 12), Adaptive(Design(budget=24)), first_seed=50)
+APART = Adaptive(Design(budget=24, widths="apart"))
 PLAN = Plan({"and by elimination": SWEEP}, title="two conjunctions")
 PATH = "and-by-elimination.csv"
 
@@ -50,22 +51,29 @@ def test_rows_that_are_imported_are_not_made_again(tmp_path):
 
 
 def test_without_making_runs_only_finished_contexts_are_judged(tmp_path):
-    """Of rows that lack a run of the longer context only the shorter one is answered, and the other is listed."""
-    carried_out(tmp_path)
+    """Of rows that lack a run of the longer context only the shorter one is answered, and the other is listed.
+
+    Where contexts share what they know none is answered: what is known of the shorter one may still change.
+    """
+    plan = replace(PLAN, sweeps={"and by elimination": replace(SWEEP, schedule=APART)})
+    for each in (PLAN, plan):
+        carried_out(tmp_path, each)
     path = tmp_path / "rows" / PATH
     *kept, _ = path.read_text().splitlines(keepends=True)
     path.write_text("".join(kept))
-    found = keyhole.run_plan(PLAN, data=tmp_path / "rows", store=tmp_path / "other", make=False)
+    shared = keyhole.run_plan(PLAN, data=tmp_path / "rows", store=tmp_path / "other", make=False)
+    assert shared.unfinished == {"and by elimination": [6, 12]}
+    found = keyhole.run_plan(plan, data=tmp_path / "rows", store=tmp_path / "other", make=False)
     assert found.unfinished == {"and by elimination": [12]}
     assert [one.context for one in found.answers["and by elimination"].thresholds] == [6]
     assert "undecided so far; still to be run: T = 12" in " ".join(str(found).split())
     assert "1 of 2 contexts finished" in found.summary
-    assert found.record()["hash"] == PLAN.hash
+    assert found.record()["hash"] == plan.hash != PLAN.hash
 
 
 def test_contexts_apart_are_run_from_the_shortest_and_shared_ones_together():
     """With a folder of rows: context by context over all sweeps, but for a sweep whose contexts share widths."""
-    apart = replace(SWEEP, schedule=Adaptive(Design(budget=24, widths="apart")))
+    apart = replace(SWEEP, schedule=APART)
     longer = replace(apart, contexts=(8, 12, 20))
     parts = [(name, part.contexts) for name, part in plans._parts(Plan({"one": apart, "two": SWEEP, "three": longer}))]
     assert parts == [

@@ -93,7 +93,8 @@ def swept_together(curves, rng):
     tallies = [{} for _ in curves]
 
     def told():
-        return [Adaptive().beside(tallies[:place] + tallies[place + 1 :]) for place in range(len(tallies))]
+        places = range(len(tallies))
+        return [Adaptive().beside(tallies[place], tallies[:place] + tallies[place + 1 :]) for place in places]
 
     while any(chosen := [schedule.next_round(tally) for schedule, tally in zip(told(), tallies, strict=True)]):
         for curve, tally, sizes in zip(curves, tallies, chosen, strict=True):
@@ -101,7 +102,7 @@ def swept_together(curves, rng):
                 won, trials = tally.get(m, (0, 0))
                 tally[m] = (won + int(rng.binomial(seeds, curve(m))), trials + seeds)
     return [
-        estimate_threshold(100, tally, prior=schedule.prior, rounds=True)
+        estimate_threshold(100, tally, prior=schedule.prior, rounds=sum(n for _, n in tally.values()) < 400)
         for schedule, tally in zip(told(), tallies, strict=True)
     ]
 
@@ -111,6 +112,7 @@ SHARED = {
     "usual": lambda middle, _: logistic(middle, 0.25),
     "slow": lambda middle, _: logistic(middle, 0.7),
     "widening": lambda middle, place: logistic(middle, 0.15 * 4 ** (place / 5)),
+    "one apart": lambda middle, place: logistic(middle, 0.7 if place == 5 else 0.1),
     "levelling off": lambda middle, place: logistic(middle, 0.25, 1 - place / 20),
     "another form": lambda middle, _: weibull(middle, 3),
 }
@@ -148,20 +150,38 @@ TOLD = WidthPrior(0.25, 0.4)
 
 
 def test_where_the_width_is_told_the_estimate_is_the_middle():
-    """Of the interval in m, up to the sizes tried; where nothing is told, or an end is open, the likeliest."""
+    """Of the interval in m, up to the sizes tried; the likeliest where nothing is told, an end is open, or none."""
     counts = {30: (0, 15), 50: (3, 15), 60: (7, 15), 80: (15, 15)}
-    for rounds in (False, True):
-        told = estimate_threshold(100, counts, prior=TOLD, rounds=rounds)
-        assert told.m == pytest.approx((told.low + told.high) / 2)
-        plain = estimate_threshold(100, counts, rounds=rounds)
-        assert plain.m == pytest.approx(exp(fit_curves(counts, 0.5).peak))
+    told = estimate_threshold(100, counts, prior=TOLD, rounds=True)
+    assert told.m == pytest.approx((told.low + told.high) / 2)
+    likeliest = exp(fit_curves(counts, 0.5, TOLD).peak)
+    assert estimate_threshold(100, counts, prior=TOLD).m == pytest.approx(likeliest) != pytest.approx(told.m)
+    assert estimate_threshold(100, counts, rounds=True).m == pytest.approx(exp(fit_curves(counts, 0.5).peak))
     level = {30: (0, 6), 60: (2, 6), 120: (3, 6), 240: (3, 6), 480: (4, 6)}
-    half = estimate_threshold(100, level, prior=TOLD)
+    half = estimate_threshold(100, level, prior=TOLD, rounds=True)
     assert half.high is None
     assert half.m == pytest.approx(exp(fit_curves(level, 0.5, TOLD).peak))
-    few = estimate_threshold(100, {30: (0, 3), 60: (0, 3), 120: (2, 3)}, prior=TOLD)
+    few = estimate_threshold(100, {30: (0, 3), 60: (0, 3), 120: (2, 3)}, prior=TOLD, rounds=True)
     assert (few.low + few.high) / 2 > few.largest
     assert few.m == pytest.approx(few.largest)
+
+
+def test_where_the_width_is_told_the_interval_is_that_of_the_likelihood_and_widened():
+    """The central part and what a test accepts, both with the prior, and no more; about the likeliest it widens."""
+    counts = {30: (0, 15), 50: (3, 15), 60: (7, 15), 80: (15, 15)}
+    fit = fit_curves(counts, 0.5, TOLD)
+    accepted = fit.places[fit.profile >= fit.profile.max() - 1.6448536**2 / 2]
+    weights = np.exp(fit.likelihood - fit.likelihood.max()).sum(axis=1)
+    central = np.interp([0.05, 0.95], (weights.cumsum() - weights / 2) / weights.sum(), fit.places)
+    plain = estimate_threshold(100, counts, prior=TOLD)
+    assert log(plain.low) == pytest.approx(min(accepted[0], central[0]))
+    assert log(plain.high) == pytest.approx(max(accepted[-1], central[1]))
+    reported, factor = estimate_threshold(100, counts, prior=TOLD, rounds=True), 1 + 30 * 0.4**2 / 60
+    for end, before in ((reported.low, plain.low), (reported.high, plain.high)):
+        assert log(end) - fit.peak == pytest.approx(factor * (log(before) - fit.peak))
+    width = reported.high / reported.m - 1  # what is reported is what ends the rounds
+    assert not replace(DESIGN, precision=width * 1.001).next_round(counts, TOLD)
+    assert replace(DESIGN, precision=width * 0.999).next_round(counts, TOLD)
 
 
 def test_where_the_width_is_told_the_last_rounds_are_small():
@@ -186,10 +206,17 @@ def test_widths_are_shared_or_apart():
 def test_coverage_is_stated_where_it_was_measured():
     """Numbers stand beside intervals of the default settings only; elsewhere the answer says which those are."""
     for plain in (Design(), Design(start=7, largest=5000)):
-        assert "simulated sweeps of 1 context " in plain.coverage(1)
-        assert "simulated sweeps of 2 contexts " in plain.coverage(5)
-        assert "simulated sweeps of 6 contexts " in plain.coverage(9)
-    assert Design(widths="apart").coverage(9) == Design().coverage(1)
+        assert "simulated sweeps of 1 context 641 of 660 intervals cover m* (97 %, 91 % or more" in plain.coverage(1)
+        assert "simulated sweeps of 2 contexts (here 5) 620 of 660" in plain.coverage(5)
+        assert "simulated sweeps of 6 contexts 619 of 660" in plain.coverage(6)
+        assert "simulated sweeps of 6 contexts (here 9) " in plain.coverage(9)
+    assert Design(widths="apart").coverage(1) == Design().coverage(1)
+    for design in (Design(), Design(budget=90)):
+        assert "tell each other how steeply" in design.coverage(2)
+        assert "tell each other how steeply" not in design.coverage(1)
+        apart = replace(design, widths="apart").coverage(2)
+        assert "is not used at another" in apart
+    assert "simulated sweeps of 1 context 641" in Design(widths="apart").coverage(2)
     for other in ({"quantile": 0.9}, {"precision": 0.1}, {"confidence": 0.95}, {"budget": 90}, {"batch": 16}):
         said, usual = Design(**other).coverage(6), Design()
         ((name, value),) = other.items()

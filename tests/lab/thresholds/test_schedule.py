@@ -4,7 +4,7 @@ import pytest
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.thresholds.design import Design
-from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online, Schedule, schedule_from_record
+from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online, Schedule, is_shared, schedule_from_record
 from keyhole.lab.thresholds.shared_width import width_beside
 
 COUNTS = {12: (0, 8), 24: (1, 8), 48: (4, 8), 96: (8, 8)}
@@ -68,11 +68,13 @@ def test_plans_from_before_widths_were_shared_keep_them_apart():
 def test_what_a_schedule_was_told_is_not_in_its_record():
     """The prior is found again from the runs; widths apart are told nothing."""
     counts = {30: (2, 12), 60: (6, 12), 120: (11, 12)}
-    told = Adaptive().beside([counts, {None: (3, 3)}])
-    assert told.prior == width_beside([counts], 0.5) != Adaptive().prior
+    told = Adaptive().beside({}, [counts, counts, {None: (3, 3)}])
+    assert told.prior == width_beside({}, [counts, counts], 0.5) != Adaptive().prior
     assert told.record() == Adaptive().record()
     apart = Adaptive(Design(widths="apart"))
-    assert apart.beside([counts]) is apart
+    assert apart.beside({}, [counts]) is apart
+    assert is_shared(told)
+    assert not any(map(is_shared, (apart, Grid((10,), 3), Online(3))))
     assert told.next_round(counts) == told.design.next_round(counts, told.prior)
     assert told.remaining(counts) == told.design.remaining(counts, told.prior)
 

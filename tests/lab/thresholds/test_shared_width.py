@@ -76,7 +76,7 @@ def test_the_order_of_contexts_does_not_count(others, random):
     """The same counts in another order, and each with its sizes in another, tell the same."""
     shuffled = [dict(random.sample(list(counts.items()), len(counts))) for counts in others]
     random.shuffle(shuffled)
-    found, again = width_beside(others, 0.5), width_beside(shuffled, 0.5)
+    found, again = width_beside({}, others, 0.5), width_beside({}, shuffled, 0.5)
     assert found == pytest.approx(again, rel=1e-9)
 
 
@@ -84,24 +84,39 @@ def test_contexts_without_a_rise_tell_nothing():
     """None, only failures, only successes, or a success rate that levels off below one half: the usual prior."""
     stunted = {10: (0, 40), 30: (6, 40), 100: (12, 40), 300: (12, 40), 1000: (12, 40)}
     silent = [{}, {16: (0, 20), 32: (0, 20)}, {16: (20, 20), 32: (20, 20)}, stunted]
-    assert width_beside([], 0.5) is USUAL
+    assert width_beside({}, [], 0.5) is USUAL
+    telling = {30: (4, 24), 60: (12, 24), 120: (22, 24)}
     for each in silent:
-        assert width_beside([each], 0.5) is USUAL
-    telling = {30: (2, 12), 60: (6, 12), 120: (11, 12)}
-    assert width_beside([telling, *silent], 0.5) == width_beside([telling], 0.5) != USUAL
+        assert width_beside(telling, [each], 0.5) is USUAL
+        assert width_beside(each, [telling], 0.5) == width_beside({}, [telling], 0.5) != USUAL
+    assert width_beside({}, [telling, *silent], 0.5) == width_beside({}, [telling], 0.5)
+
+
+def test_what_is_vague_is_not_told():
+    """One context of a dozen runs that separate perfectly hardly says more than was known."""
+    assert width_beside({}, [{16: (0, 3), 32: (0, 3), 64: (3, 3), 128: (3, 3)}], 0.5) is USUAL
+
+
+def counts_of(middle, width, runs):
+    """As many successes as a curve has on average."""
+    sizes = np.round(middle * np.geomspace(0.4, 2.5, 9)).astype(int).tolist()
+    return {m: (round(runs * logistic(middle, width)(m)), runs) for m in sizes}
+
+
+def test_a_context_whose_own_runs_are_against_it_is_told_nothing():
+    """Beside five steep curves: a slow one is told nothing, a steep one is; of few runs none is enough against it."""
+    others = [counts_of(middle, 0.1, 40) for middle in (40, 60, 90, 130, 200)]
+    assert width_beside(counts_of(80, 0.6, 20), others, 0.5) is USUAL
+    told = width_beside(counts_of(80, 0.1, 20), others, 0.5)
+    assert told == width_beside({}, others, 0.5) == width_beside({60: (0, 3), 90: (3, 3)}, others, 0.5)
+    assert told.usual == pytest.approx(0.1, rel=0.2)
 
 
 @pytest.mark.parametrize("width", [0.1, 0.25, 0.5])
 def test_many_runs_at_other_contexts_tell_the_width(width):
     """Five contexts with as many successes as a curve of this width has: it is expected within a tenth."""
-    others = [
-        {
-            m: (round(200 * logistic(middle, width)(m)), 200)
-            for m in np.round(middle * np.geomspace(0.4, 2.5, 9)).astype(int).tolist()
-        }
-        for middle in (40, 60, 90, 130, 200)
-    ]
-    found = width_beside(others, 0.5)
+    others = [counts_of(middle, width, 200) for middle in (40, 60, 90, 130, 200)]
+    found = width_beside({}, others, 0.5)
     assert found.usual == pytest.approx(width, rel=0.1)
     assert found.spread < 0.3
 

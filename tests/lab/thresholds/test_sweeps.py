@@ -63,7 +63,8 @@ def test_an_adaptive_sweep_follows_its_schedule(reference):
     tallies = {context: reference_counts(reference, context) for context in (8, 16)}
     for threshold, level, other in zip(reference.thresholds, (30, 40), (16, 8), strict=True):
         assert level / 2 < threshold.m < 2 * level
-        counts, schedule = tallies[threshold.context], ADAPTIVE.schedule.beside([tallies[other]])
+        counts = tallies[threshold.context]
+        schedule = ADAPTIVE.schedule.beside(counts, [tallies[other]])
         assert not schedule.next_round(counts)
         assert schedule.prior != ADAPTIVE.schedule.prior
         spent = sum(trials for _, trials in counts.values()) >= 60
@@ -75,14 +76,14 @@ def test_an_adaptive_sweep_follows_its_schedule(reference):
 
 @pytest.mark.slow
 def test_a_sweep_is_found_again_without_making_a_run(reference, tmp_path):
-    """From its rows alone the same table comes, threshold by threshold; of a sweep that was cut, what is whole."""
+    """From its rows alone the same table comes, threshold by threshold; of one that was cut nothing is final."""
     with Store(tmp_path) as store:
         found = sweep(ADAPTIVE, store, inline(), workers=1)
         again = replay(ADAPTIVE, store)
         assert table(again) == table(found) == table(reference)
         assert again.made == 0
         store.remove([row.identity for row in found.rows if row.context == 16][-1:])
-        assert {row.context for row in replay(ADAPTIVE, store).rows} <= {8}
+        assert replay(ADAPTIVE, store).rows == ()
 
 
 @pytest.mark.slow
@@ -317,6 +318,16 @@ def test_progress_is_told(tmp_path):
     assert {T for T in CLIMB.contexts if any(f"T = {T} finished" in end.what for end in ends)} == set(CLIMB.contexts)
     assert all(" finished after 0:" in end.what for end in ends)  # and the time it took
     assert all(progress.seconds_left > 0 for progress in told[:-1])
+
+
+@pytest.mark.slow
+def test_a_context_that_shares_widths_is_finished_when_all_are(tmp_path):
+    """Before that it needs no more runs so far; with the last report all are finished."""
+    told = []
+    swept(tmp_path, ADAPTIVE, watch=told.append)
+    *before, last = [progress.what for progress in told if progress.milestone]
+    assert last.startswith("T = 8, 16 finished after 0:")
+    assert all(" needs no more runs so far, after 0:" in each for each in before)
 
 
 @pytest.mark.parametrize("schedule", [Grid((10, 10**12), 2), Adaptive(Design(start=10**12, largest=10**13))])

@@ -120,7 +120,7 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
         )
     if len(sweeps) < len(record["sweep"]):
         raise ArgumentError(f"The plan {path!r} has two sweeps of one name; give each its own.")
-    if strange := sorted(_differences(_without_unset(dict(record)), spelt)):
+    if strange := sorted(_differences(_without_apart(_without_unset(dict(record))), spelt)):
         raise ArgumentError(
             f"The plan {path!r} has fields that are not those of a plan: {', '.join(strange)}. Save one with "
             "`SampleComplexity.save_plan` to see every field."
@@ -196,6 +196,14 @@ def _without_unset(values: Any) -> Any:
         return values
     kept = {name: _without_unset(value) for name, value in values.items() if name != "unset"}
     return kept | dict.fromkeys(values.get("unset", ()))
+
+
+def _without_apart(record: dict[str, Any]) -> dict[str, Any]:
+    """The record as plans were written before contexts shared widths: a schedule that keeps them apart names none."""
+    for sweep in record["sweep"]:
+        if sweep["schedule"].get("widths") == "apart":
+            del sweep["schedule"]["widths"]
+    return record
 
 
 def _differences(given: Any, spelt: Any, place: str = "") -> Iterator[str]:

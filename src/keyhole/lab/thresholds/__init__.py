@@ -7,6 +7,7 @@ from keyhole.lab.thresholds.schedule import Adaptive as Adaptive
 from keyhole.lab.thresholds.schedule import Grid as Grid
 from keyhole.lab.thresholds.schedule import Online as Online
 from keyhole.lab.thresholds.schedule import Schedule as Schedule
+from keyhole.lab.thresholds.schedule import is_shared as is_shared
 from keyhole.lab.thresholds.schedule import schedule_from_record as schedule_from_record
 from keyhole.lab.thresholds.step_budgets import Attempt as Attempt
 from keyhole.lab.thresholds.step_budgets import sweep_by_steps as sweep_by_steps

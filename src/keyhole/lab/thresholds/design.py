@@ -4,7 +4,7 @@ Runs are chosen in synchronous rounds. A round is a pure function of the counts 
 another engine, the same counts ask for the same runs.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, exp, log, log1p
 from statistics import NormalDist
 
@@ -40,11 +40,12 @@ LOOK = 3  # runs at a size, at least, before its success rate counts as low or h
 FAINT = 1e-3  # curves a thousand times less likely than the best do not influence where to run
 BOOTSTRAP_SEED = 0
 TOLD = "the contexts tell each other how steeply success rises with m"
-WIDER = "where runs end before the budget, since the interval looks precise, it is made wider"
-COVERAGE = {  # contexts of a sweep → intervals that cover, of how many; and of those with the fewest runs
-    1: (582, 600, 287, 300),  # as `bench/coverage.py` prints
-    2: (552, 600, 225, 248),
-    6: (561, 600, 275, 294),
+ALONE = "what is known of one context is not used at another"
+WIDER = "rounds that stop once an interval looks narrow favour those that are too narrow, so it is made wider then"
+COVERAGE = {  # contexts → intervals that cover, of how many; of the third that stops first; least per cent of a curve
+    1: (641, 660, 208, 220, 91),  # as `bench/coverage.py` prints
+    2: (620, 660, 202, 220, 91),
+    6: (619, 660, 208, 220, 90),
 }
 
 
@@ -89,20 +90,13 @@ class Design:
             raise ArgumentError(f"Widths that are {self.widths!r} were asked for; they are shared or apart.")
 
     def coverage(self, contexts: int) -> str:
-        """How often intervals of such rounds cover m*, where that was measured: at the default settings.
+        """What intervals of so many contexts rest on, and how often they cover m* where that was measured.
 
-        Where the first size and the largest lie does not count: the rounds find the threshold first. Of so many
-        contexts that are swept, or, if there are others, of the next smaller number that was measured.
+        It was measured at the default settings, for the numbers of contexts in `COVERAGE`; of others the next smaller
+        one is told. Where the first size and the largest lie does not count: the rounds find the threshold first.
         """
-        if replace(self, start=START, largest=LARGEST, widths="shared") == Design():
-            measured = max(number for number in COVERAGE if number <= (contexts if self.widths == "shared" else 1))
-            covering, intervals, early, first = COVERAGE[measured]
-            several = measured > 1
-            return (
-                f"{f'{TOLD}; ' * several}{WIDER}; in simulated sweeps of {measured} context{'s' * several} {covering} "
-                f"of {intervals} intervals cover m*, and {early} of the {first} with the fewest runs "
-                "(python bench/coverage.py)"
-            )
+        shared = self.widths == "shared"
+        said = [TOLD if shared else ALONE] * (contexts > 1) + [WIDER]
         names = {
             "quantile": "a quantile of {:g} (here {:g})",
             "precision": "a precision of {:g} (here {:g})",
@@ -111,11 +105,18 @@ class Design:
             "batch": "rounds of {:,} runs (here {:,})",
         }
         pairs = {words: (getattr(Design(), name), getattr(self, name)) for name, words in names.items()}
-        other = ", ".join(words.format(*pair) for words, pair in pairs.items() if pair[0] != pair[1])
-        return (
-            f"{WIDER}; how often such intervals cover m* is not known: it was measured with {other} "
-            "(python bench/coverage.py)"
-        )
+        if other := ", ".join(words.format(*pair) for words, pair in pairs.items() if pair[0] != pair[1]):
+            said.append(f"how often such intervals cover m* is not known: it was measured with {other}")
+        else:
+            measured = max(number for number in COVERAGE if number <= (contexts if shared else 1))
+            covering, intervals, early, first, least = COVERAGE[measured]
+            here = f" (here {contexts})" if shared and contexts != measured else ""
+            said.append(
+                f"in simulated sweeps of {measured} context{'s' * (measured > 1)}{here} {covering} of {intervals} "
+                f"intervals cover m* ({100 * covering // intervals} %, {least} % or more by the kind of curve), and "
+                f"{early} of {first} ({100 * early // first} %) of the third that stops first"
+            )
+        return f"{'; '.join(said)} (python bench/coverage.py)"
 
     def next_round(self, counts: Counts, prior: WidthPrior = USUAL) -> dict[int, int]:
         """Which sizes to run next and with how many new seeds each; empty when no more runs are needed.
@@ -133,7 +134,7 @@ class Design:
         fit = fit_curves(counts, self.quantile, prior)
         if self._is_settled(fit):
             return {}
-        if prior != USUAL:  # the last rounds have no more runs than are wanted; looking often does no harm then
+        if prior != USUAL:  # the last rounds have no more runs than are wanted
             wanted = max(self._wanted_by_width(fit), enough_runs(prior) - fit.trials.sum(), FEWEST)
             batch = min(batch, ceil(wanted))
         return dict(sorted(_most_informative(fit, self._candidates(fit), batch).items()))

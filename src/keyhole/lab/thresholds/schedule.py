@@ -36,8 +36,12 @@ class Schedule(Protocol):
 class Informed(Protocol):
     """A schedule that wants to know what was found at the other contexts of the sweep."""
 
-    def beside(self, others: Sequence[Tallies]) -> Schedule:
-        """The same schedule, told the counts at the other contexts."""
+    @property
+    def shared(self) -> bool:
+        """Whether that counts; then a context is finished when all are."""
+
+    def beside(self, own: Tallies, others: Sequence[Tallies]) -> Schedule:
+        """The same schedule, told the counts at its own context and at the others."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,17 @@ class Adaptive:
     design: Design = field(default_factory=Design)
     prior: WidthPrior = USUAL
 
-    def beside(self, others: Sequence[Tallies]) -> "Adaptive":
+    @property
+    def shared(self) -> bool:
+        """Whether contexts tell each other how wide their curves are."""
+        return self.design.widths == "shared"
+
+    def beside(self, own: Tallies, others: Sequence[Tallies]) -> "Adaptive":
         """The same schedule, told how wide the curves at the other contexts are, where they share what they know."""
-        if self.design.widths == "apart":
+        if not self.shared:
             return self
-        return replace(self, prior=width_beside([training_counts(each) for each in others], self.design.quantile))
+        counts = [training_counts(each) for each in others]
+        return replace(self, prior=width_beside(training_counts(own), counts, self.design.quantile))
 
     def next_round(self, tallies: Tallies) -> Mapping[Size, int]:
         """The next round of the design."""
@@ -68,7 +78,7 @@ class Adaptive:
     def record(self) -> dict[str, Any]:
         """The settings of the design; plans from before widths were shared do not name them, and keep them apart."""
         settings = asdict(self.design)
-        if settings["widths"] == "apart":
+        if not self.shared:
             del settings["widths"]
         return {"kind": "adaptive", **settings}
 
@@ -137,6 +147,11 @@ def schedule_from_record(record: Mapping[str, Any]) -> Schedule:
     if record["kind"] == "online":
         return Online(**settings)
     raise ArgumentError(f"There is no schedule of kind {record['kind']!r}; there are adaptive, grid and online.")
+
+
+def is_shared(schedule: Schedule) -> bool:
+    """Whether what is found at one context counts at the others."""
+    return isinstance(schedule, Informed) and schedule.shared
 
 
 def training_counts(tallies: Tallies) -> Counts:

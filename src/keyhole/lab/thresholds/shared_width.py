@@ -1,7 +1,7 @@
-"""What the contexts of a sweep tell each other: how suddenly success sets in, which is much the same at all of them.
+"""What the contexts of a sweep tell each other: how suddenly success sets in.
 
-A learner's curves at several contexts lie at different places, and have much the same width. A few dozen runs at one
-context hardly tell its width, and how precise m* is depends on it; the runs at the other contexts know more.
+A few dozen runs at one context hardly tell the width of its success curve, and how precise m* is depends on it. The
+curves of a learner at several contexts lie at different places, and often have much the same width.
 """
 
 from collections.abc import Sequence
@@ -24,13 +24,23 @@ from keyhole.lab.thresholds.threshold import censored_side
 
 WIDTHS = np.geomspace(NARROWEST, WIDEST, 25)  # values of σ, a fifth of its natural logarithm apart
 MIDDLES = np.linspace(log(NARROWEST), log(WIDEST), 41)  # values of μ
+AGAINST = 1.5  # odds, by a context's own runs, of the usual prior over what is told, from which on that is not used
+VAGUE = 0.75  # nor is it if ln σ may still differ by this much
 SPREADS = np.array([0.1, 0.2, 0.35, 0.6])  # values of τ: a tenth, up to a factor of 1.8
 
 
-def width_beside(others: Sequence[Counts], quantile: float) -> WidthPrior:
-    """What the runs at the other contexts tell of the width at this one; of contexts that saw no rise, nothing."""
+def width_beside(own: Counts, others: Sequence[Counts], quantile: float) -> WidthPrior:
+    """What the runs at the other contexts tell of the width at this one; of contexts that saw no rise, nothing.
+
+    Nothing is told either where that is vague, or where the context's own runs speak against it: its width may differ
+    from those of all others.
+    """
     told = [likelihood for counts in others if (likelihood := _told(counts, quantile)) is not None]
-    return width_expected(np.stack(told)) if told else USUAL
+    if not told:
+        return USUAL
+    expected, seen = width_expected(np.stack(told)), _told(own, quantile)
+    against = 0.0 if seen is None else _evidence(seen, USUAL) - _evidence(seen, expected)
+    return USUAL if expected.spread > VAGUE or against >= log(AGAINST) else expected
 
 
 def width_expected(likelihoods: Float[np.ndarray, "c w"]) -> WidthPrior:
@@ -53,6 +63,12 @@ def width_expected(likelihoods: Float[np.ndarray, "c w"]) -> WidthPrior:
     mean = float(weights.sum(axis=1) @ MIDDLES)
     variance = float(weights.sum(axis=1) @ (MIDDLES - mean) ** 2 + weights.sum(axis=0) @ SPREADS**2)
     return WidthPrior(exp(mean), sqrt(variance))
+
+
+def _evidence(likelihood: Float[np.ndarray, "w"], prior: WidthPrior) -> float:
+    """The log-probability of runs whose widths have this log-likelihood, by a prior, but for a constant."""
+    weights = np.exp(-((np.log(WIDTHS / prior.usual) / prior.spread) ** 2) / 2)
+    return float(np.logaddexp.reduce(likelihood + np.log(weights / weights.sum() + np.finfo(float).tiny)))
 
 
 def _told(counts: Counts, quantile: float) -> Float[np.ndarray, "w"] | None:

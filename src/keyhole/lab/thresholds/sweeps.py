@@ -22,7 +22,15 @@ from keyhole.lab.runs.store import RunSummary, Store
 from keyhole.lab.task import Task
 from keyhole.lab.thresholds.one_thread import one_thread
 from keyhole.lab.thresholds.psychometric import check_confidence, check_quantile
-from keyhole.lab.thresholds.schedule import Adaptive, Informed, Schedule, Size, Tallies, training_counts
+from keyhole.lab.thresholds.schedule import (
+    Adaptive,
+    Informed,
+    Schedule,
+    Size,
+    Tallies,
+    is_shared,
+    training_counts,
+)
 from keyhole.lab.thresholds.threshold import Threshold, estimate_threshold
 from keyhole.progress import Progress, Watch, ignore
 
@@ -50,7 +58,7 @@ class SweepPlan:
         if not isinstance(self.schedule, Informed):
             return self
         others = [each for other, each in tallies.items() if other != context]
-        return replace(self, schedule=self.schedule.beside(others))
+        return replace(self, schedule=self.schedule.beside(tallies[context], others))
 
     def cells(self, context: int, tallies: Tallies) -> list[RunSpec]:
         """The next round at a context; its seeds go on where the rounds before it ended."""
@@ -171,8 +179,8 @@ def sweep(
     began = time.perf_counter()
     with open_dispatch(store, start, keep_weights=keep_weights) as dispatch:
         tracks = {context: _Track(plan, context, dispatch, workers) for context in plan.contexts}
-        told = isinstance(plan.schedule, Informed)  # the others' rounds: then all contexts wait for each other
-        groups = [tracks] if told else [{context: track} for context, track in tracks.items()]
+        shared = is_shared(plan.schedule)  # then all contexts wait for each other
+        groups = [tracks] if shared else [{context: track} for context, track in tracks.items()]
         for group in groups:
             _begin_rounds(plan, group)
         while any(track.pending for track in tracks.values()):
@@ -183,7 +191,10 @@ def sweep(
             if finished and watch is not ignore:
                 state = SweepState(tuple(track.standing() for track in tracks.values()), dispatch.made, workers)
                 spent = f"{timedelta(seconds=round(time.perf_counter() - began))}"
-                words = f"T = {', '.join(map(str, ended))} finished after {spent}; all " if ended else ""
+                going = any(track.pending for track in tracks.values())
+                how = "needs no more runs so far," if shared and going else "finished"
+                which = ", ".join(map(str, ended if going or not shared else tracks))
+                words = f"T = {which} {how} after {spent}; all " if ended else ""
                 forecast = ", the total being a forecast" if isinstance(plan.schedule, Adaptive) else ""
                 words = f"{words}runs of {plan.task.name} by {plan.learner.name}{forecast}"
                 watch(state.progress(words, milestone=bool(ended)))
@@ -208,6 +219,8 @@ def replay(plan: SweepPlan, store: Store) -> Sweep:
             elif cells:
                 rows[context] += done.values()
                 going = True
+    if lacking and is_shared(plan.schedule):  # what is known of the others may still change
+        lacking = set(rows)
     whole = {context: sorted(each, key=_order) for context, each in rows.items() if context not in lacking}
     return _swept(plan, whole, store, 0, began)
 

@@ -81,9 +81,9 @@ def estimate_threshold(
     ratio covers the whole gap. Where other contexts tell the width (`prior`), the test uses what they tell, and the
     bootstrap is left out. Rounds stop when the interval is narrow, which favours samples that look steep: a profile
     likelihood instead of the integral then covers less often than the stated confidence. `rounds` says that the runs
-    were chosen in rounds that stopped so, short of their budget: the interval is then wider (`widening`). Which point
-    of it is m*, `estimate` says. `unfitted` counts the failures that did not fit their training set among the same
-    trials.
+    were chosen in rounds that stopped so, short of their budget: the interval is then wider (`widening`), and
+    `estimate` says which point of it is m*. `unfitted` counts the failures that did not fit their training set among
+    the same trials.
     """
     check_confidence(confidence)
     fit = fit_curves(counts, quantile, prior)
@@ -96,7 +96,7 @@ def estimate_threshold(
     return Threshold(
         context=context,
         quantile=quantile,
-        m=exp(estimate(fit, (low, high))) if censored == "no" else None,
+        m=exp(estimate(fit, (low, high)) if rounds else fit.peak) if censored == "no" else None,
         low=None if low is None else exp(low),
         high=None if high is None else exp(high),
         censored=censored,
@@ -192,10 +192,11 @@ def threshold_interval(fit: Fit, confidence: float, seed: int) -> tuple[float | 
 
 
 def estimate(fit: Fit, ends: tuple[float | None, float | None]) -> float:
-    """ln m*, given its interval: θ of the likeliest curve, or, where other contexts tell the width, the middle.
+    """ln m* after rounds that stop when its interval is narrow: θ of the likeliest curve, or the interval's middle.
 
-    That of the interval in m, not in ln m: it then lies within m*(1 ± p) as soon as its ends are a factor of
-    (1 + p)/(1 − p) apart, which takes the fewest runs.
+    The middle where other contexts tell the width: that of the interval in m, which then lies within m*(1 ± p) as soon
+    as its ends are a factor of (1 + p)/(1 − p) apart. That takes the fewest runs. The middle lies a little above the
+    likeliest, by some 2 % at ±20 %.
     """
     low, high = ends
     if fit.prior == USUAL or low is None or high is None:
@@ -204,7 +205,7 @@ def estimate(fit: Fit, ends: tuple[float | None, float | None]) -> float:
 
 
 def widen(ends: tuple[float | None, float | None], fit: Fit) -> tuple[float | None, float | None]:
-    """The interval of ln m* after rounds that stop when it looks narrow: wider about the estimate, on both sides."""
+    """The interval of ln m* after rounds that stop when it looks narrow: wider about the likeliest, on both sides."""
     factor, peak = widening(fit.prior, float(fit.trials.sum())), fit.peak
     low, high = (None if end is None else peak + factor * (end - peak) for end in ends)
     return None if low is None else min(low, ends[0] or low), None if high is None else max(high, ends[1] or high)
