@@ -15,7 +15,7 @@ import pytest
 
 from keyhole.errors import ArgumentError, FormulaError, WorkerError
 from keyhole.lab.runs.dispatch import open_dispatch
-from keyhole.lab.runs.engine import ALONE, borrow, start_processes
+from keyhole.lab.runs.engine import ALONE, KEPT, borrow, start_processes, worker_environment
 from keyhole.lab.runs.leases import LEASE
 from keyhole.lab.runs.run import run
 from keyhole.lab.runs.spec import RunSpec
@@ -82,8 +82,7 @@ def test_a_worker_is_alone_on_its_thread_and_ends_with_its_watchdog(tmp_path):
     before = dict(os.environ)
     (lane,) = start_processes(1, tmp_path)
     assert dict(os.environ) == before
-    seen = lane.executor.submit(os.getenv, "NPROC").result()
-    assert seen == ALONE["NPROC"]
+    assert {name: lane.executor.submit(os.getenv, name).result() for name in ALONE} == ALONE
     pid = lane.executor.submit(os.getpid).result()
     (slow,) = specs(1, contexts=(6,), seconds=30.0)
     lane.submit(slow, keep_weights=False)
@@ -93,6 +92,16 @@ def test_a_worker_is_alone_on_its_thread_and_ends_with_its_watchdog(tmp_path):
     assert time.monotonic() - began < 10  # the run itself would have taken 30
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_worker_keeps_memory_between_runs_unless_its_user_says_otherwise(monkeypatch, tmp_path):
+    """What glibc is told of memory is set for workers alone, and what is said of it already stays."""
+    trim, threshold = "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"
+    monkeypatch.setenv(trim, "4096")
+    monkeypatch.delenv(threshold, raising=False)
+    with worker_environment(tmp_path):
+        assert (os.environ[trim], os.environ[threshold]) == ("4096", KEPT[threshold])
+    assert (os.environ[trim], os.environ.get(threshold)) == ("4096", None)
 
 
 @pytest.mark.slow

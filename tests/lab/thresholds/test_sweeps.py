@@ -23,6 +23,7 @@ from keyhole.lab.runs.engine import borrow, start_processes
 from keyhole.lab.runs.spec import RunSpec
 from keyhole.lab.runs.store import Store
 from keyhole.lab.task import SparseTask
+from keyhole.lab.thresholds import sweeps
 from keyhole.lab.thresholds.design import Design
 from keyhole.lab.thresholds.schedule import Adaptive, Grid, Online
 from keyhole.lab.thresholds.sweeps import SweepPlan, replay, sweep
@@ -327,7 +328,13 @@ def test_a_context_that_shares_widths_is_finished_when_all_are(tmp_path):
     swept(tmp_path, ADAPTIVE, watch=told.append)
     *before, last = [progress.what for progress in told if progress.milestone]
     assert last.startswith("T = 8, 16 finished after 0:")
-    assert all(" needs no more runs so far, after 0:" in each for each in before)
+    assert all(" no more runs so far, after 0:" in each for each in before)
+
+
+def test_a_line_on_several_contexts_is_in_the_plural():
+    """One context needs no more runs, two need none."""
+    said = {(8,): "T = 8 needs no more runs so far,", (8, 16): "T = 8, 16 need no more runs so far,"}
+    assert {contexts: sweeps._standstill(list(contexts), so_far=True) for contexts in said} == said
 
 
 @pytest.mark.parametrize("schedule", [Grid((10, 10**12), 2), Adaptive(Design(start=10**12, largest=10**13))])

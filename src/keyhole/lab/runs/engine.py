@@ -17,7 +17,7 @@ from pathlib import Path
 from keyhole.errors import ArgumentError
 from keyhole.lab.runs.run import RunResult
 from keyhole.lab.runs.spec import RunSpec
-from keyhole.lab.runs.worker import ALONE, begin_work, is_ready, make_run
+from keyhole.lab.runs.worker import ALONE, KEPT, begin_work, is_ready, make_run
 
 CROWDED = 8  # workers to a core, at most
 AHEAD = 2  # runs given to a lane at once: one under way, one so that it never waits
@@ -112,12 +112,13 @@ def _start_process(core: int | None) -> Lane:
 
 @contextmanager
 def worker_environment(folder: Path) -> Iterator[None]:
-    """Set what a new process inherits: thread counts, the folder of compiled programs, and Ctrl-C left to us."""
-    compiled = {
+    """Set what a new process inherits: threads, memory, the folder of compiled programs, and Ctrl-C left to us."""
+    unless_set = {
         "JAX_COMPILATION_CACHE_DIR": str((folder / "compiled").absolute()),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        **KEPT,
     }
-    wanted = {**{name: value for name, value in compiled.items() if name not in os.environ}, **ALONE}
+    wanted = {**{name: value for name, value in unless_set.items() if name not in os.environ}, **ALONE}
     before = {name: os.environ.get(name) for name in wanted}
     # The tracker of multiprocessing is started with the first process, and lets SIGINT through again when it is. A
     # worker would then die of a Ctrl-C that is ours to answer, and take the runs it has finished along.

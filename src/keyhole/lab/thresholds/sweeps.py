@@ -192,9 +192,8 @@ def sweep(
                 state = SweepState(tuple(track.standing() for track in tracks.values()), dispatch.made, workers)
                 spent = f"{timedelta(seconds=round(time.perf_counter() - began))}"
                 going = any(track.pending for track in tracks.values())
-                how = "needs no more runs so far," if shared and going else "finished"
-                which = ", ".join(map(str, ended if going or not shared else tracks))
-                words = f"T = {which} {how} after {spent}; all " if ended else ""
+                which = _standstill(ended if going or not shared else list(tracks), so_far=shared and going)
+                words = f"{which} after {spent}; all " if ended else ""
                 forecast = ", the total being a forecast" if isinstance(plan.schedule, Adaptive) else ""
                 words = f"{words}runs of {plan.task.name} by {plan.learner.name}{forecast}"
                 watch(state.progress(words, milestone=bool(ended)))
@@ -319,6 +318,12 @@ def _begin_rounds(plan: SweepPlan, tracks: Mapping[int, _Track]) -> list[int]:
             track.begin(told, cells)
         going = any(track.size for track in tracks.values())
     return [track.context for track in before if not track.size]
+
+
+def _standstill(contexts: list[int], *, so_far: bool) -> str:
+    """Which contexts need no more runs: for good, or as long as the others tell them nothing new."""
+    need = "needs" if len(contexts) == 1 else "need"
+    return f"T = {', '.join(map(str, contexts))} " + (f"{need} no more runs so far," if so_far else "finished")
 
 
 def _order(row: RunSummary) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from keyhole.lab.learners.training.compiling import Program
 from keyhole.lab.learners.training.network import answer, initial
 from keyhole.lab.learners.training.prepare import padded_context, prepare_set
 from keyhole.lab.learners.training.readings import read_mass, read_probe, read_set, scores_of, weight_norm
-from keyhole.lab.learners.training.step import optimizer_of
+from keyhole.lab.learners.training.step import FROM_A_SET, draw_stretch, optimizer_of, rates_of, run_stretch
 from keyhole.lab.observation import Observer
 from keyhole.lab.task import Examples, SparseTask
 
@@ -230,3 +230,23 @@ def test_inputs_of_another_length_are_refused():
     assert answered(np.zeros((3, 30), dtype=np.uint8)).shape == (3,)
     with pytest.raises(ArgumentError, match="Inputs of length 31 were given to a network of T = 30"):
         answered(np.zeros((3, 31), dtype=np.uint8))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("context", [40, 200])
+def test_options_that_save_time_change_no_bit(context):
+    """A stretch of steps is the same to the bit with and without them; the other options are used in both."""
+    settings, rng = TransformerSettings(dropout=0.1, every=10), np.random.default_rng(0)
+    data = prepare_set(SparseTask("and:3").instance(context, rng).training_set(100, rng), whole=False)
+    state = loop.starting_state(settings, initial(settings, 2, context, jax.random.key(0)), context)
+    draws = draw_stretch(FROM_A_SET, settings, settings.batch, data.size, jax.random.key(1), state.step)
+    others = {name: value for name, value in compiling.OPTIONS.items() if name not in compiling.SAME_BITS}
+    assert others.keys() | compiling.SAME_BITS.keys() == compiling.OPTIONS.keys() != others.keys()
+    ended = [
+        jax.jit(partial(run_stretch, FROM_A_SET, settings, context), compiler_options=options)(
+            data, rates_of(settings), state, draws
+        )
+        for options in (compiling.OPTIONS, others)
+    ]
+    for with_them, without in zip(*map(jax.tree.leaves, ended), strict=True):
+        np.testing.assert_array_equal(with_them, without)
