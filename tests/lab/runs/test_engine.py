@@ -15,7 +15,7 @@ import pytest
 
 from keyhole.errors import ArgumentError, FormulaError, WorkerError
 from keyhole.lab.runs.dispatch import open_dispatch
-from keyhole.lab.runs.engine import ALONE, KEPT, borrow, start_processes, worker_environment
+from keyhole.lab.runs.engine import ALONE, QUICK, borrow, start_processes, worker_environment
 from keyhole.lab.runs.leases import LEASE
 from keyhole.lab.runs.run import run
 from keyhole.lab.runs.spec import RunSpec
@@ -77,12 +77,15 @@ def test_what_is_finished_starts_no_worker(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_worker_is_alone_on_its_thread_and_ends_with_its_watchdog(tmp_path):
+def test_a_worker_is_alone_on_its_thread_and_ends_with_its_watchdog(monkeypatch, tmp_path):
     """A worker has one thread by its environment, ours is untouched, and closing the lane ends it while it works."""
+    for name in QUICK:
+        monkeypatch.delenv(name, raising=False)
     before = dict(os.environ)
     (lane,) = start_processes(1, tmp_path)
     assert dict(os.environ) == before
-    assert {name: lane.executor.submit(os.getenv, name).result() for name in ALONE} == ALONE
+    given = ALONE | QUICK
+    assert {name: lane.executor.submit(os.getenv, name).result() for name in given} == given
     pid = lane.executor.submit(os.getpid).result()
     (slow,) = specs(1, contexts=(6,), seconds=30.0)
     lane.submit(slow, keep_weights=False)
@@ -94,14 +97,16 @@ def test_a_worker_is_alone_on_its_thread_and_ends_with_its_watchdog(tmp_path):
         os.kill(pid, 0)
 
 
-def test_a_worker_keeps_memory_between_runs_unless_its_user_says_otherwise(monkeypatch, tmp_path):
-    """What glibc is told of memory is set for workers alone, and what is said of it already stays."""
-    trim, threshold = "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"
-    monkeypatch.setenv(trim, "4096")
-    monkeypatch.delenv(threshold, raising=False)
+def test_what_makes_workers_quick_is_set_where_their_user_has_not(monkeypatch, tmp_path):
+    """It is set for workers alone, and what is said already stays."""
+    told, *others = QUICK
+    monkeypatch.setenv(told, "1")
+    for name in others:
+        monkeypatch.delenv(name, raising=False)
+    before = dict(os.environ)
     with worker_environment(tmp_path):
-        assert (os.environ[trim], os.environ[threshold]) == ("4096", KEPT[threshold])
-    assert (os.environ[trim], os.environ.get(threshold)) == ("4096", None)
+        assert {name: os.environ[name] for name in QUICK} == {**QUICK, told: "1"}
+    assert dict(os.environ) == before
 
 
 @pytest.mark.slow

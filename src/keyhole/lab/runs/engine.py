@@ -17,7 +17,7 @@ from pathlib import Path
 from keyhole.errors import ArgumentError
 from keyhole.lab.runs.run import RunResult
 from keyhole.lab.runs.spec import RunSpec
-from keyhole.lab.runs.worker import ALONE, KEPT, begin_work, is_ready, make_run
+from keyhole.lab.runs.worker import ALONE, QUICK, begin_work, is_ready, make_run
 
 CROWDED = 8  # workers to a core, at most
 AHEAD = 2  # runs given to a lane at once: one under way, one so that it never waits
@@ -116,7 +116,7 @@ def worker_environment(folder: Path) -> Iterator[None]:
     unless_set = {
         "JAX_COMPILATION_CACHE_DIR": str((folder / "compiled").absolute()),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        **KEPT,
+        **QUICK,
     }
     wanted = {**{name: value for name, value in unless_set.items() if name not in os.environ}, **ALONE}
     before = {name: os.environ.get(name) for name in wanted}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from keyhole.errors import ArgumentError, WorkerError
-from keyhole.lab.runs.worker import ALONE, KEPT
+from keyhole.lab.runs.worker import ALONE
 
 ENGINES = ("processes", "here", "ray")
 RETRIES = 10  # times a run is made again whose worker died
@@ -70,7 +70,7 @@ def _ray(address: str, folder: Path) -> Iterator[Executor]:
         ray = import_module("ray")
     except ImportError as error:
         raise ArgumentError("The engine ray was asked for, and Ray is not installed; install keyhole[ray].") from error
-    environment = {**ALONE, **KEPT, "CUDA_VISIBLE_DEVICES": ""}
+    environment = {**ALONE, "CUDA_VISIBLE_DEVICES": ""}
     if not address:  # this machine's own folders mean something to its workers
         paths = os.pathsep.join(dict.fromkeys(part for part in sys.path if part))
         cache = {"JAX_COMPILATION_CACHE_DIR": str((folder / "compiled").absolute()), "PYTHONPATH": paths}

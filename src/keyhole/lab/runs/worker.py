@@ -15,11 +15,12 @@ ALONE = {  # one thread each, read by numerical libraries when they are imported
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "NPROC": "1",  # what XLA takes for the number of cores
-    "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0",  # a program is run by the thread that calls it, not handed to another
 }
-KEPT = {  # read by glibc when a process starts: memory that one run frees is kept for the next, not cleared anew for it
-    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),  # bytes; the most that it takes
-    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
+QUICK = {  # for speed alone, where nobody has set them: no result depends on them
+    "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0",  # a program is run by the thread that calls it, not handed to another
+    # Bytes up to which glibc keeps what a run frees for the next, instead of asking for cleared memory again.
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
 }
 
 

@@ -233,20 +233,22 @@ def test_inputs_of_another_length_are_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("context", [40, 200])
-def test_options_that_save_time_change_no_bit(context):
-    """A stretch of steps is the same to the bit with and without them; the other options are used in both."""
-    settings, rng = TransformerSettings(dropout=0.1, every=10), np.random.default_rng(0)
-    data = prepare_set(SparseTask("and:3").instance(context, rng).training_set(100, rng), whole=False)
+@pytest.mark.parametrize(("context", "changes"), [(40, {}), (800, {}), (40, {"batch": 0, "norm": "pre"})])
+def test_weights_that_are_not_copied_change_no_bit(context, changes):
+    """A stretch of steps copies less with the analysis of copies than without, and is the same to the bit."""
+    settings, rng = replace(TransformerSettings(dropout=0.1, every=10), **changes), np.random.default_rng(0)
+    data = prepare_set(SparseTask("and:3").instance(context, rng).training_set(100, rng), whole=not settings.batch)
     state = loop.starting_state(settings, initial(settings, 2, context, jax.random.key(0)), context)
-    draws = draw_stretch(FROM_A_SET, settings, settings.batch, data.size, jax.random.key(1), state.step)
-    others = {name: value for name, value in compiling.OPTIONS.items() if name not in compiling.SAME_BITS}
-    assert others.keys() | compiling.SAME_BITS.keys() == compiling.OPTIONS.keys() != others.keys()
-    ended = [
-        jax.jit(partial(run_stretch, FROM_A_SET, settings, context), compiler_options=options)(
-            data, rates_of(settings), state, draws
-        )
-        for options in (compiling.OPTIONS, others)
-    ]
-    for with_them, without in zip(*map(jax.tree.leaves, ended), strict=True):
-        np.testing.assert_array_equal(with_them, without)
+    count = settings.batch or len(data.labels)
+    draws = draw_stretch(FROM_A_SET, settings, count, data.size, jax.random.key(1), state.step)
+    analysis = "xla_cpu_copy_insertion_use_region_analysis"
+    arguments = (data, rates_of(settings), state, draws)
+    with_it, without = (
+        jax.jit(partial(run_stretch, FROM_A_SET, settings, context), compiler_options={**compiling.OPTIONS, **change})
+        .lower(*arguments)
+        .compile()
+        for change in ({}, {analysis: False})
+    )
+    assert with_it.as_text().count(" copy(") < without.as_text().count(" copy(")
+    for one, other in zip(*map(jax.tree.leaves, (with_it(*arguments), without(*arguments))), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -19,14 +19,10 @@ except ImportError:  # no Unix
     fcntl = None  # type: ignore[assignment]
 
 
-SAME_BITS = {  # of XLA: what is computed is the same to the bit, in less time
-    "xla_cpu_copy_insertion_use_region_analysis": True,  # fewer copies of weights in a step
-    "xla_llvm_disable_expensive_passes": True,
-}
-OPTIONS = {  # of XLA, unless the usual ones are asked for; the first two change the last bits of what is computed
+OPTIONS = {  # of XLA, unless the usual ones are asked for
     "xla_backend_optimization_level": 1,  # products are calls of a library: loops around them gain nothing by more
     "xla_cpu_prefer_vector_width": 512,  # of bits, where the processor has them; XLA's own choice is half of that
-    **SAME_BITS,
+    "xla_cpu_copy_insertion_use_region_analysis": True,  # fewer copies of weights; the others change the last bits
 }
 
 
