@@ -57,6 +57,16 @@ def test_the_verdict_is_that_of_every_word(tmp_path, claim, read):
     assert "COUNTEREXAMPLE" in statuses
 
 
+@pytest.mark.parametrize("claim", ["majority", "at least half of 1", "at least 1 of 1", "x0", "last is 1"])
+def test_words_of_one_symbol_that_is_read_at_itself(tmp_path, claim):
+    """With T = 1 and the answer read at the symbol nothing is left to choose: both words are judged as they are."""
+    tensors = write_gpt2(tmp_path / "model", seed=0, width=4)
+    (row,) = keyhole.verify(tmp_path / "model", claim, [1], before=["BOS"], **quick(tmp_path)).rows
+    rows = {word: logits(tensors, [2, word]) for word in (0, 1)}
+    right = all(found[word] > found[1 - word] for word, found in rows.items())
+    assert row.status == ("PROVED" if right else "COUNTEREXAMPLE")
+
+
 def test_a_claim_that_holds_is_proved(tmp_path):
     """A model whose unembedding prefers token 1 on every word is proved to answer "at least 0 of 1"."""
     write_gpt2(tmp_path / "model", seed=3, scale=0.05)

@@ -54,6 +54,15 @@ def word_classes(seed):
     return classes, cost, rng.random((length, symbols)) + 0.5
 
 
+def test_the_empty_word_costs_nothing():
+    """Where no symbol is left to choose, the least sum is 0, and the word that has it is empty."""
+    empty = counted(0, (False, True), [(0, 0)])
+    value, weight = empty.best(np.zeros((1, 3, 0, 2)), np.zeros((0, 2)))
+    assert value == pytest.approx(np.zeros((1, 3)), abs=1e-300)
+    assert weight.tolist() == [[0.0, 0.0, 0.0]]
+    assert empty.chosen(np.zeros((1, 0, 2))).shape == (1, 0)
+
+
 @pytest.mark.slow
 @given(seeds)
 def test_the_least_sum_is_never_above_the_true_one_and_close_to_it(seed):

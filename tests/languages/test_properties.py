@@ -110,6 +110,10 @@ def test_what_does_not_fit_is_refused(make, error):
 WORDS = {
     "majority": lambda w: 2 * w.sum() > len(w),
     "majority of 0": lambda w: 2 * (w == 0).sum() > len(w),
+    "at least half of 1": lambda w: 2 * w.sum() >= len(w),
+    "at least 00000000000003 of 1": lambda w: w.sum() >= 3,
+    "exactly 00000000000002 of 1": lambda w: w.sum() == 2,
+    f"at most {'0' * 5000}2 of 1": lambda w: w.sum() <= 2,
     "even number of 1's": lambda w: w.sum() % 2 == 0,
     "odd number of 0": lambda w: (w == 0).sum() % 2 == 1,
     "at least 3 of 1": lambda w: w.sum() >= 3,
@@ -122,7 +126,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("text", WORDS)
+@pytest.mark.parametrize("text", WORDS, ids=lambda text: text[:30])
 def test_words_name_properties(text):
     """Each form in words has the answers that it says, at every length from 1 to 6."""
     for length in range(1, 7):
@@ -141,6 +145,15 @@ def test_words_that_do_not_fit_are_refused(text):
         read_property(text, BITS)
 
 
+@pytest.mark.parametrize("number", ["1000000001", "9" * 13, "9" * 50_000])
+@pytest.mark.parametrize("rule", ["at least", "at most", "exactly"])
+def test_a_number_beyond_all_lengths_is_refused(rule, number):
+    """A number that no word can reach is refused in a sentence of a line or two."""
+    with pytest.raises(FormulaError, match="more than 1,000,000,000") as refusal:
+        read_property(f"{rule} {number} of 1", BITS)
+    assert len(str(refusal.value)) < 200
+
+
 def test_other_words_are_left_to_others():
     """What is none of the forms is no property here: it may be a formula."""
     assert read_property("x3 & x7", BITS) is None
@@ -155,4 +168,27 @@ def test_an_automaton_from_a_file(tmp_path):
     assert answers.tolist() == [int((word == 0).sum()) % 2 == 0 for word in words]
     path.write_text('{"start": 0, "accepting": [0], "moves": [{"a": 1}]}')
     with pytest.raises(FormulaError, match="every state and symbol"):
+        read_property(f"automaton:{path}", ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"start": 0, "accepting": [0], "moves": [{"a": 0, "b": 0, "a": 0}]}',
+        '{"start": 0, "start": 0, "accepting": [0], "moves": [{"a": 0, "b": 0}]}',
+        '{"start": 0, "accepting": "", "moves": [{"a": 0, "b": 0}]}',
+        '{"start": 0, "accepting": {}, "moves": [{"a": 0, "b": 0}]}',
+        '{"start": 0, "accepting": [0], "moves": {"a": 0}}',
+        '{"start": 0, "accepting": [0], "moves": [{"a": 0, "b": 0}], "note": "x"}',
+        '{"start": 0, "accepting": [0], "moves": [{"a": 0, "b": 0, "c": 0}]}',
+        '{"start": 0, "accepting": [1], "moves": [{"a": 0, "b": 0}]}',
+        '{"start": true, "accepting": [0], "moves": [{"a": 0, "b": 0}]}',
+        '[0, [0], [{"a": 0, "b": 0}]]',
+    ],
+)
+def test_an_automaton_with_anything_else_in_its_file_is_refused(tmp_path, text):
+    """An entry twice, words for lists, states that are not there, entries that nothing reads: each is refused."""
+    path = tmp_path / "automaton.json"
+    path.write_text(text)
+    with pytest.raises(FormulaError, match=r"written twice|nothing else"):
         read_property(f"automaton:{path}", ("a", "b"))

@@ -58,6 +58,8 @@ class CountClasses:
 
     def _taken(self, difference: Float[np.ndarray, "parts D R"]) -> tuple[np.ndarray, np.ndarray]:
         """Which positions show a symbol of the kind, and the largest difference among them."""
+        if not self.length:
+            return np.zeros(difference.shape, dtype=bool), np.zeros(difference.shape[:-1])
         low, high = self.low[:, None], self.high[:, None]
         k = np.clip((difference < 0).sum(axis=-1), low, high)
         order = np.sort(difference, axis=-1)

@@ -17,7 +17,7 @@ from keyhole.languages.classes import WordClasses
 from keyhole.languages.counts import CountClasses, intervals
 
 MOST_CELLS = 2**12  # of a function given by a table
-RULES = ("majority", "at least", "at most", "exactly", "remainder", "levels")
+RULES = ("majority", "at least half", "at least", "at most", "exactly", "remainder", "levels")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +68,9 @@ class Property(ABC):
 class CountProperty(Property):
     """A function of how many symbols are of a kind.
 
-    `rule` is majority (more than half; a tie is false), at least, at most, exactly (`number`), remainder (`number`
-    modulo `modulus`: with modulus 2 and number 1, an odd count), or levels: an answer for each count.
+    `rule` is majority (more than half; a tie is false), at least half (a tie is true), at least, at most, exactly
+    (`number`), remainder (`number` modulo `modulus`: with modulus 2 and number 1, an odd count), or levels: an answer
+    for each count.
     """
 
     alphabet: tuple[str, ...]
@@ -96,6 +97,7 @@ class CountProperty(Property):
             return self.levels[count]
         return {
             "majority": 2 * count > length,
+            "at least half": 2 * count >= length,
             "at least": count >= self.number,
             "at most": count <= self.number,
             "exactly": count == self.number,

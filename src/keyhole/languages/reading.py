@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,6 +18,7 @@ Alphabet = tuple[str, ...]
 FORMS = (
     "majority",
     "majority of S",
+    "at least half of S",
     "even number of S",
     "odd number of S",
     "at least N of S",
@@ -31,6 +32,7 @@ FORMS = (
 )
 MOST_STATES = 4096
 LARGEST = 10**9
+LONGEST = 80  # letters of a claim that a refusal repeats
 
 
 def read_property(text: str, alphabet: Alphabet) -> Property | None:
@@ -46,24 +48,50 @@ def read_property(text: str, alphabet: Alphabet) -> Property | None:
 
 
 def read_automaton(path: Path, alphabet: Alphabet) -> Automaton:
-    """A complete deterministic automaton from JSON: {"start": 0, "accepting": [1], "moves": [{"a": 1, "b": 0}, …]}."""
+    """A complete deterministic automaton from JSON: {"start": 0, "accepting": [1], "moves": [{"a": 1, "b": 0}, …]}.
+
+    Whatever else the file holds, and an entry that is written twice, is refused.
+    """
     try:
-        described: Any = json.loads(path.read_bytes())
+        described: Any = json.loads(path.read_bytes(), object_pairs_hook=_entries)
     except (OSError, ValueError, RecursionError) as error:
         raise FormulaError(f"The automaton {str(path)!r} cannot be read: {error}.") from error
     try:
-        moves, accepting, start = described["moves"], described["accepting"], described["start"]
+        moves, accepting, start = _exactly(described, ("moves", "accepting", "start"))
+        moves, accepting = _list(moves), _list(accepting)
         if not 1 <= len(moves) <= MOST_STATES:
             raise FormulaError(f"The automaton {str(path)!r} has {len(moves)} states; 1 to {MOST_STATES} are taken.")
-        table = np.array([[_state(row[symbol]) for symbol in alphabet] for row in moves])
+        table = np.array([[_state(state) for state in _exactly(row, alphabet)] for row in moves])
         final = np.zeros(len(moves), dtype=bool)
         final[[_state(state) for state in accepting]] = True
         return Automaton(table, _state(start), final)
     except (KeyError, TypeError, IndexError, ShapeError) as error:
         raise FormulaError(
             f'The automaton {str(path)!r} is not of the form {{"start": 0, "accepting": [1], "moves": [{{"a": 1, …}}, '
-            "…]} with a move for every state and symbol of the alphabet."
+            "…]} with a move for every state and symbol of the alphabet, and nothing else."
         ) from error
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(value)
+    return value
+
+
+def _entries(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The entries of an object of JSON, none of them written twice."""
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        twice = next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place]))
+        raise ValueError(f"{twice!r} is written twice in one object")
+    return entries
+
+
+def _exactly(entries: Any, names: Sequence[str]) -> list[Any]:
+    """The values of these entries, in their order; a KeyError where one is absent or there are others."""
+    if set(entries) != set(names):
+        raise KeyError(names)
+    return [entries[name] for name in names]
 
 
 def _state(number: Any) -> int:
@@ -74,11 +102,18 @@ def _state(number: Any) -> int:
 
 def _counted(alphabet: Alphabet, text: str, rule: str, number: str, names: str) -> Property:
     rule = " ".join(rule.split())
-    return CountProperty(alphabet, _kind(names, alphabet, text), rule, min(int(number[:12]), LARGEST))
+    digits = number.lstrip("0") or "0"
+    if len(digits) > len(str(LARGEST)) or int(digits) > LARGEST:
+        _refuse(text, f"it counts to more than {LARGEST:,}")
+    return CountProperty(alphabet, _kind(names, alphabet, text), rule, int(digits))
 
 
 def _majority(alphabet: Alphabet, text: str, names: str | None) -> Property:
     return CountProperty(alphabet, _kind(names or alphabet[-1], alphabet, text))
+
+
+def _half(alphabet: Alphabet, text: str, names: str) -> Property:
+    return CountProperty(alphabet, _kind(names, alphabet, text), "at least half")
 
 
 def _parity(alphabet: Alphabet, text: str, which: str, names: str) -> Property:
@@ -107,6 +142,7 @@ READERS: tuple[tuple[str, Callable[..., Property]], ...] = (
     (r"automaton:\s*(.*)", lambda alphabet, _, path: RegularProperty(alphabet, read_automaton(Path(path), alphabet))),
     (r"majority(?:\s+of\s+(.+))?", _majority),
     (r"(even|odd)\s+number\s+of\s+(.+)", _parity),
+    (r"at\s+least\s+half\s+of\s+(.+)", _half),
     (r"(at\s+least|at\s+most|exactly)\s+([0-9]+)\s+of\s+(.+)", _counted),
     (r"equal\s+numbers\s+of\s+(.+)\s+and\s+(.+)", _equal),
     (r"(first|last)\s+is\s+(.+)", _end),
@@ -128,4 +164,5 @@ def _symbol(name: str, alphabet: Alphabet, text: str) -> int:
 
 
 def _refuse(text: str, complaint: str) -> NoReturn:
-    raise FormulaError(f"The claim {text!r} does not fit: {complaint}.")
+    whole = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    raise FormulaError(f"The claim {whole!r} does not fit: {complaint}.")

@@ -1,7 +1,9 @@
 """Regular expressions over an alphabet of single characters, as complete deterministic automata.
 
 The syntax is the usual one: a symbol, `.` for any symbol, `[ab]` and `[^ab]` for some, `|`, `*`, `+`, `?`, `{n}`,
-`{n,m}` and brackets; the whole word must match. States are derivatives: what may still follow once a symbol was read.
+`{n,m}` and brackets; the whole word must match. An expression is read as Python's `re` reads it, or refused: lazy and
+possessive quantifiers, ranges and escapes are not taken. States are derivatives: what may still follow once a symbol
+was read.
 """
 
 from dataclasses import dataclass
@@ -14,7 +16,8 @@ from keyhole.languages.automata import Automaton
 
 MOST_STATES = 4096
 MOST_COPIES = 256  # of what stands before {n,m}
-SPECIAL = frozenset("|*+?(){}[].^,")
+SPECIAL = frozenset("|*+?(){}[].^,$\\")
+QUANTIFIERS = "*+?{"
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,14 @@ def automaton_of(text: str, alphabet: tuple[str, ...]) -> Automaton:
             f"A regular expression needs symbols of one character, and the alphabet has {long[0]!r}; "
             "rename it, or give an automaton."
         )
-    start = _Parser(text, alphabet).read()
+    try:
+        return _derived(_Parser(text, alphabet).read(), text, alphabet)
+    except RecursionError as error:
+        raise FormulaError(f"The expression of {len(text):,} letters is too long or nested too deep.") from error
+
+
+def _derived(start: Expression, text: str, alphabet: tuple[str, ...]) -> Automaton:
+    """The automaton whose states are the derivatives of an expression."""
     index, order, moves = {start: 0}, [start], []
     for expression in order:
         row = []
@@ -196,17 +206,24 @@ class _Parser:
 
     def _repeated(self) -> Expression:
         expression = self._atom()
-        while self.at < len(self.text) and self.text[self.at] in "*+?{":
-            mark = self.text[self.at]
-            self.at += 1
-            if mark == "*":
-                expression = repeat(expression)
-            elif mark == "+":
-                expression = sequence(expression, repeat(expression))
-            elif mark == "?":
-                expression = either(EMPTY, expression)
-            else:
-                expression = self._counted(expression)
+        mark = self._next()
+        if not mark or mark not in QUANTIFIERS:
+            return expression
+        self.at += 1
+        if mark == "*":
+            expression = repeat(expression)
+        elif mark == "+":
+            expression = sequence(expression, repeat(expression))
+        elif mark == "?":
+            expression = either(EMPTY, expression)
+        else:
+            expression = self._counted(expression)
+        second = self._next()
+        if second and second in QUANTIFIERS:
+            self._refuse(
+                f"the quantifier {second!r} follows another, and lazy, possessive and stacked ones are not taken; put "
+                "what it repeats in brackets"
+            )
         return expression
 
     def _counted(self, inner: Expression) -> Expression:
@@ -214,16 +231,22 @@ class _Parser:
         least, comma, most = self.text[self.at : end].partition(",") if end >= 0 else ("", "", "")
         if not f"{least}{most}".isascii() or not least.isdecimal() or (most and not most.isdecimal()):
             self._refuse("{ needs one or two whole numbers, as in {2} or {2,4}")
+        low, high = (self._copies(number) for number in (least, most or least))
+        if low > high:
+            self._refuse(f"{{{low},{high}}} must count upwards")
         self.at = end + 1
-        low, high = int(least), int(most) if most else int(least)
-        if low > high or high > MOST_COPIES:
-            self._refuse(f"{{{least},{most}}} must count upwards, to {MOST_COPIES} at most")
         expression: Expression = repeat(inner) if comma and not most else EMPTY
         for _ in range(high - low):
             expression = either(EMPTY, sequence(inner, expression))
         for _ in range(low):
             expression = sequence(inner, expression)
         return expression
+
+    def _copies(self, number: str) -> int:
+        digits = number.lstrip("0") or "0"
+        if len(digits) > len(str(MOST_COPIES)) or int(digits) > MOST_COPIES:
+            self._refuse(f"{{ counts to {MOST_COPIES} at most")
+        return int(digits)
 
     def _atom(self) -> Expression:
         if self._take("("):
@@ -238,16 +261,18 @@ class _Parser:
         return Symbols(frozenset({self._symbol()}))
 
     def _some(self) -> Expression:
-        others, listed = self._take("^"), set()
+        others, listed = self._take("^"), {self._symbol(listing=True)}
         while not self._take("]"):
-            listed.add(self._symbol())
+            listed.add(self._symbol(listing=True))
         every = set(range(len(self.alphabet)))
         return Symbols(frozenset(every - listed if others else listed))
 
-    def _symbol(self) -> int:
+    def _symbol(self, *, listing: bool = False) -> int:
         if self.at >= len(self.text):
             self._refuse("it ends where a symbol is needed")
         symbol = self.text[self.at]
+        if listing and symbol == "-":
+            self._refuse("ranges such as [a-c] are not taken; list the symbols")
         if symbol in SPECIAL:
             self._refuse(f"{symbol!r} stands where a symbol is needed")
         if symbol not in self.alphabet:
@@ -255,8 +280,12 @@ class _Parser:
         self.at += 1
         return self.alphabet.index(symbol)
 
+    def _next(self) -> str:
+        """The letter that comes next, or nothing at the end."""
+        return self.text[self.at : self.at + 1]
+
     def _take(self, mark: str) -> bool:
-        if self.at < len(self.text) and self.text[self.at] == mark:
+        if self._next() == mark:
             self.at += 1
             return True
         return False

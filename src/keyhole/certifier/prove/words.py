@@ -59,10 +59,10 @@ class WordRegion:
         """The point that costs the least mass of the first head, mixed with every symbol alike."""
         symbols, rows = self.tables.symbols, len(self.tables.counts)
         alike = np.repeat(self.tables.counts[:, None] / symbols, symbols, axis=1)
-        some = np.eye(symbols)[self.words.chosen(np.zeros((self.count, len(self.reads), symbols)))]
         shown = np.broadcast_to(alike, (self.count, rows, symbols)).copy()
-        shares = some.mean(axis=1, keepdims=True)  # how often the class shows each symbol
-        shown[:, list(self.reads)] = shares
+        if self.reads:
+            some = np.eye(symbols)[self.words.chosen(np.zeros((self.count, len(self.reads), symbols)))]
+            shown[:, list(self.reads)] = some.mean(axis=1, keepdims=True)  # how often the class shows each symbol
         return shown
 
     @cached_property
