@@ -60,7 +60,7 @@ test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is o
 	$(QUIET) PYTHONPATH=$(VENV)/lens-4 $(BIN)/python -m pytest --extras -m "not slow" tests/compiler/export/test_lens.py tests/pretrained/test_exports.py
 
 bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the machine's own limit
-	@for part in $(filter-out bench/again.py bench/tune.py bench/bounded.py bench/depth.py bench/protocol.py bench/registered.py $(SIMULATIONS),$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done
+	@for part in $(filter-out bench/again.py bench/size.py bench/tune.py bench/bounded.py bench/depth.py bench/protocol.py bench/registered.py $(SIMULATIONS),$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done
 
 tune: install  ## how the laboratory's presets were chosen: the rule, run again (about 10 minutes)
 	$(QUIET) $(BIN)/python bench/tune.py
