@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +13,6 @@ from keyhole.lab.learners.training.own_settings import random_key
 
 from helpers import trained_digests
 
-EXPECTED = cache(trained_digests.digests)
 SETTINGS = [
     ("jax_enable_x64", True),
     ("jax_threefry_partitionable", False),
@@ -26,6 +24,12 @@ SETTINGS = [
     ("jax_debug_key_reuse", True),
     ("jax_disable_jit", True),
 ]
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """The digests under the settings of the suite, taken before any other is tried."""
+    return trained_digests.digests()
 
 
 @pytest.fixture
@@ -52,10 +56,10 @@ def of_another_process(variables):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: one[0], indirect=True)
-def test_no_setting_of_this_process_changes_a_number(setting):
+def test_no_setting_of_this_process_changes_a_number(expected, setting):
     """Weights and answers have their digests under every setting, which is what it was afterwards."""
     name, value = setting
-    assert trained_digests.digests() == EXPECTED()
+    assert trained_digests.digests() == expected
     assert getattr(jax.config, name) == value
 
 
@@ -70,18 +74,18 @@ def test_no_setting_of_this_process_changes_a_number(setting):
     ],
     ids=lambda variables: next(iter(variables)),
 )
-def test_no_variable_of_the_environment_changes_a_number(variables):
+def test_no_variable_of_the_environment_changes_a_number(expected, variables):
     """A process with the variables set trains networks of the same digests as this process."""
-    assert of_another_process(variables) == EXPECTED()
+    assert of_another_process(variables) == expected
 
 
 @pytest.mark.slow
-def test_fast_mathematics_is_not_used():
+def test_fast_mathematics_is_not_used(expected):
     """XLA_FLAGS that ask for it change no weights of runs; starts of encoders, not compiled by us, are left out."""
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_enable_fast_math=true"
     fast = of_another_process({"XLA_FLAGS": flags})
     assert {name: fast[name] for name in ("set", "fresh", "deep")} == {
-        name: EXPECTED()[name] for name in ("set", "fresh", "deep")
+        name: expected[name] for name in ("set", "fresh", "deep")
     }
 
 
