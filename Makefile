@@ -8,10 +8,12 @@ QUIET  := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_
 WORKERS ?= 2
 SIMULATIONS := bench/laws.py bench/coverage.py
 
+OF_VERSIONS := tests/lab/learners/test_baselines.py tests/lab/learners/test_sets.py tests/lab/learners/training tests/lab/plans/test_plan.py tests/lab/runs/test_engine.py
+
 PLAN ?= data/registered-12800
 REGISTERED = --plan $(PLAN)/plan.toml --data $(PLAN)
 
-.PHONY: help install registered registered-analysis reproduce check format test test-fast test-long test-thorough test-extras bench tune simulate clean
+.PHONY: help install registered registered-analysis reproduce check format test test-fast test-long test-thorough test-lowest test-newest test-extras bench tune simulate clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -54,6 +56,15 @@ test-fast: install  ## without the tests that take longest, and with few random 
 
 test-thorough: install  ## the core suite with many more random examples
 	$(QUIET) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-lowest test-newest: test-%: .venv-%/.installed  ## some tests with the lowest, or the newest, versions that keyhole allows
+	$(QUIET) .venv-$*/bin/python -m pytest -m "not slow and not long" $(OF_VERSIONS)
+
+.venv-%/.installed: pyproject.toml .ci/constraints.py
+	$(PYTHON) -m venv $(@D)
+	$(PYTHON) .ci/constraints.py $* > $(@D)/constraints.txt
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint $(@D)/constraints.txt --editable . beartype hypothesis pytest
+	@touch $@
 
 test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is one
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --extras

@@ -349,6 +349,14 @@ def test_classifiers_by_their_class_still_learn(kind):
     assert (fitted(learner, instance, examples).predict(fresh) == instance.truth(fresh)).mean() > 0.9
 
 
+def test_the_lasso_leaves_irrelevant_coefficients_at_zero():
+    """With an ℓ1 penalty every coefficient but the relevant one is exactly 0; with an ℓ2 penalty none is."""
+    instance, examples = drawn("and:1", 40, 60, 0)
+    for learner, expected in (("sklearn:lasso", instance.function.positions), ("sklearn:logistic", tuple(range(40)))):
+        (coefficients,) = fitted(learner_named(learner), instance, examples).predict.model.coef_
+        assert tuple(np.flatnonzero(coefficients)) == expected
+
+
 def test_names_that_stand_for_settings_spell_them_out():
     """The lasso is logistic regression with an ℓ1 penalty, by name as by its settings, and its record says so."""
     named, given = (

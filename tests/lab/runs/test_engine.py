@@ -109,6 +109,36 @@ def test_what_makes_workers_quick_is_set_where_their_user_has_not(monkeypatch, t
     assert dict(os.environ) == before
 
 
+def test_workers_inherit_no_variable_that_changes_numbers(monkeypatch, tmp_path):
+    """Settings of jax and flags of XLA stay behind; where programs are kept, and on what, is inherited."""
+    kept = {"JAX_COMPILATION_CACHE_DIR": "somewhere", "JAX_PLATFORMS": "cpu", "JAX_LOGGING_LEVEL": "ERROR"}
+    left = {"JAX_ENABLE_X64": "1", "JAX_DEFAULT_PRNG_IMPL": "rbg", "XLA_FLAGS": "--xla_cpu_enable_fast_math=true"}
+    for name, value in (kept | left).items():
+        monkeypatch.setenv(name, value)
+    before = dict(os.environ)
+    with worker_environment(tmp_path):
+        assert {name: os.environ.get(name) for name in kept | left} == kept | dict.fromkeys(left)
+    assert dict(os.environ) == before
+
+
+def test_threads_start_workers_one_after_the_other(monkeypatch, tmp_path):
+    """Eight threads that change the environment for their workers see their own values, and leave it as it was."""
+    for name in QUICK:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")
+    before = dict(os.environ)
+
+    def start(number):
+        for _ in range(20):
+            with worker_environment(tmp_path / str(number)):
+                time.sleep(1e-4)
+                assert os.environ["JAX_COMPILATION_CACHE_DIR"] == str(tmp_path / str(number) / "compiled")
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(start, range(8)))
+    assert dict(os.environ) == before
+
+
 @pytest.mark.slow
 def test_a_process_that_is_lent_is_alone_too(monkeypatch):
     """A run asks for one thread where nothing is said and jax is not there; what is said, or too late to say, stays."""

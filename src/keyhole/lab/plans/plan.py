@@ -9,12 +9,13 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from keyhole.errors import ArgumentError, KeyholeError
-from keyhole.lab.laws import BENT_ODDS, FLAT, LAWS, MISFIT, ODDS, PRICE, WIDE
+from keyhole.lab.laws import BENT_ODDS, FLAT, LAWS, MISFIT, ODDS, PRICE, WIDE, read_laws
 from keyhole.lab.learners import learner_from_record
 from keyhole.lab.runs import SUCCESS, numerics_of
 from keyhole.lab.task import task_from_record
@@ -103,27 +104,40 @@ def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
     """The plan that a record was made of."""
     _require_present(record, path)
     try:
+        named = _without_unset(dict(record))
         sweeps = {str(sweep["name"]): _sweep(sweep) for sweep in record["sweep"]}
         plan = Plan(sweeps, tuple(record["laws"]), str(record["title"]), str(record["notes"]))
+        read_laws(plan.laws)
         spelt = json.loads(json.dumps(plan.record()))
     except KeyholeError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         said = f"lacks {error}" if isinstance(error, KeyError) else f"has a value of another kind ({error})"
         raise ArgumentError(
             f"The plan {path!r} {said}. Save one with `SampleComplexity.save_plan` to see every field."
         ) from error
+    if not sweeps:
+        raise ArgumentError(f"The plan {path!r} has no sweep; give at least one.")
+    if strange := sorted(_mistyped(list(sweeps.values()), "sweep")):
+        raise ArgumentError(
+            f"The plan {path!r} has values of another kind: {', '.join(strange)}. Give numbers, texts and truths as "
+            "`SampleComplexity.save_plan` spells them."
+        )
     if record.get("numerics") != plan.numerics:
         raise ArgumentError(
             f"The plan {path!r} was fixed with numerics {record.get('numerics')}, and this version has {plan.numerics} "
             "for its learners: its runs would come out otherwise. Use the version it was fixed with."
         )
+    if not all(name and name.isprintable() for name in sweeps) or not plan.title.isprintable():
+        raise ArgumentError(
+            f"The plan {path!r} has a name or a title that cannot be printed; give each a line of text."
+        )
     if len(sweeps) < len(record["sweep"]):
         raise ArgumentError(f"The plan {path!r} has two sweeps of one name; give each its own.")
-    if strange := sorted(_differences(_without_apart(_without_unset(dict(record))), spelt)):
+    if strange := sorted(_differences(_without_apart(named), spelt)):
         raise ArgumentError(
-            f"The plan {path!r} has fields that are not those of a plan: {', '.join(strange)}. Save one with "
-            "`SampleComplexity.save_plan` to see every field."
+            f"The plan {path!r} has fields or kinds of values that are not those of a plan: {', '.join(strange)}. "
+            "Save one with `SampleComplexity.save_plan` to see every field."
         )
     return plan
 
@@ -214,5 +228,26 @@ def _differences(given: Any, spelt: Any, place: str = "") -> Iterator[str]:
     elif isinstance(given, list) and isinstance(spelt, list) and len(given) == len(spelt):
         for one, other in zip(given, spelt, strict=True):
             yield from _differences(one, other, place)
-    elif given != spelt:
+    elif given != spelt or not (type(given) is type(spelt) or (type(given), type(spelt)) == (int, float)):
         yield place
+
+
+def _mistyped(value: Any, place: str, kind: Any = None) -> Iterator[str]:
+    """Where a plain value is not of its field's kind; a whole number counts as a number, a truth as neither."""
+    if is_dataclass(value):
+        kinds = get_type_hints(type(value))
+        for field in fields(value):
+            yield from _mistyped(getattr(value, field.name), f"{place}.{field.name}", kinds[field.name])
+    elif not _is_of(value, kind):
+        yield place
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _mistyped(part, place, int if kind == tuple[int, ...] else None)
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    if kind in (bool, int, str):
+        return type(value) is kind
+    if kind in (float, float | None):
+        return (value is None and kind is not float) or (type(value) in {int, float} and isfinite(value))
+    return True

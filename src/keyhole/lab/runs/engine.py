@@ -5,6 +5,7 @@ run takes tenths of seconds to seconds, which makes it a task of its own: a run 
 """
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import RLock
 
 from keyhole.errors import ArgumentError
 from keyhole.lab.runs.run import RunResult
@@ -21,6 +23,8 @@ from keyhole.lab.runs.worker import ALONE, QUICK, begin_work, is_ready, make_run
 
 CROWDED = 8  # workers to a core, at most
 AHEAD = 2  # runs given to a lane at once: one under way, one so that it never waits
+NUMERIC = re.compile("XLA_FLAGS|JAX_(?!.*(CACHE|LOG|TRACEBACK|PLATFORM|DEVICE|CPU)).*")  # may change numbers
+_environment = RLock()  # one thread at a time changes the environment of this process
 
 
 @dataclass(eq=False)
@@ -112,25 +116,32 @@ def _start_process(core: int | None) -> Lane:
 
 @contextmanager
 def worker_environment(folder: Path) -> Iterator[None]:
-    """Set what a new process inherits: threads, memory, the folder of compiled programs, and Ctrl-C left to us."""
+    """Set what a new process inherits: threads, memory, the folder of compiled programs, and Ctrl-C left to us.
+
+    Variables of jax and XLA that may change numbers are not inherited.
+    """
     unless_set = {
         "JAX_COMPILATION_CACHE_DIR": str((folder / "compiled").absolute()),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         **QUICK,
     }
-    wanted = {**{name: value for name, value in unless_set.items() if name not in os.environ}, **ALONE}
-    before = {name: os.environ.get(name) for name in wanted}
     # The tracker of multiprocessing is started with the first process, and lets SIGINT through again when it is. A
     # worker would then die of a Ctrl-C that is ours to answer, and take the runs it has finished along.
     resource_tracker.ensure_running()
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    with _environment:
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        before = dict(os.environ)
+        wanted = {**{name: value for name, value in unless_set.items() if name not in before}, **ALONE}
+        dropped = set(filter(NUMERIC.fullmatch, before))
+        for name in dropped:
+            del os.environ[name]
+        os.environ.update(wanted)
+        try:
+            yield
+        finally:
+            for name in dropped | wanted.keys():
+                if name in before:
+                    os.environ[name] = before[name]
+                else:
+                    del os.environ[name]
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)

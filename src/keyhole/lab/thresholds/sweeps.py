@@ -50,6 +50,10 @@ class SweepPlan:
     def __post_init__(self) -> None:
         if not self.contexts:
             raise ArgumentError("A sweep was asked for at no context; give at least one.")
+        if len(set(self.contexts)) < len(self.contexts) or min(self.contexts) < 1:
+            raise ArgumentError(f"The contexts {self.contexts} were asked for; give each once, and at least 1.")
+        if self.first_seed < 0:
+            raise ArgumentError(f"A first seed of {self.first_seed} was asked for; use at least 0.")
         check_quantile(self.quantile)
         check_confidence(self.confidence)
 

@@ -19,7 +19,9 @@ except ImportError:  # no Unix
     fcntl = None  # type: ignore[assignment]
 
 
-OPTIONS = {  # of XLA, unless the usual ones are asked for
+PINNED = {"xla_cpu_enable_fast_math": False}  # XLA's own choice: what XLA_FLAGS has changes no number
+USUAL = PINNED | {"xla_backend_optimization_level": 3}
+OPTIONS = PINNED | {  # unless the usual ones are asked for
     "xla_backend_optimization_level": 1,  # products are calls of a library: loops around them gain nothing by more
     "xla_cpu_prefer_vector_width": 512,  # of bits, where the processor has them; XLA's own choice is half of that
     "xla_cpu_copy_insertion_use_region_analysis": True,  # fewer copies of weights; the others change the last bits
@@ -30,7 +32,7 @@ class Program:
     """A function, compiled when it is first called with arguments of some shapes; `name` says what else decides it."""
 
     def __init__(self, function: Callable[..., Any], name: str, *, usual: bool = False) -> None:
-        self.jitted = jax.jit(function, compiler_options=None if usual else OPTIONS)
+        self.jitted = jax.jit(function, compiler_options=USUAL if usual else OPTIONS)
         self.name = name
         self.shapes: set[tuple[tuple[int, ...], ...]] = set()
 

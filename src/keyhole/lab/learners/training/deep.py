@@ -23,6 +23,7 @@ from keyhole.lab.learners.training.compiling import Program
 from keyhole.lab.learners.training.dropping import dropped, kept_weights
 from keyhole.lab.learners.training.loop import Outset, arrays_of, on_a_set, on_fresh_samples, resting_moments
 from keyhole.lab.learners.training.network import block_of, gelu, initial, model_of_blocks
+from keyhole.lab.learners.training.own_settings import own_settings, random_key
 from keyhole.lab.learners.training.predict import has_diverged, shape_of
 from keyhole.lab.learners.training.prepare import TrainingSet
 from keyhole.lab.learners.training.readings import Row, as_numbers, read_probe, read_set, weight_norm
@@ -57,6 +58,7 @@ def train_deep_online(
     return _trained(layers, settings, size, on_fresh_samples(source, seed, observer), observer)
 
 
+@own_settings()
 def _trained(
     layers: int,
     settings: TransformerSettings,
@@ -67,7 +69,7 @@ def _trained(
     """Steps in stretches of `every`, a reading after each."""
     form, data, probe, key, left_out = outset
     shape, rates = shape_of(settings), rates_of(settings)
-    start, walk = jax.random.split(jax.random.key(key))
+    start, walk = jax.random.split(random_key(key))
     parameters = _compiled_start(layers, shape, size.symbols, size.context)(start)
     state = State(parameters, resting_moments(shape, parameters), jnp.int32(0))
     stretch = _compiled_stretch(form.source, layers, shape, size.context)
@@ -117,6 +119,7 @@ def _predictor(
     return predict
 
 
+@own_settings()
 def outputs_of(
     layers: int, settings: TransformerSettings, parameters: Parameters, inputs: UInt8[np.ndarray, "n T"]
 ) -> Float[np.ndarray, "n"]:

@@ -20,6 +20,7 @@ from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.attend import Parameters
 from keyhole.lab.learners.training.compiling import Program
 from keyhole.lab.learners.training.network import initial
+from keyhole.lab.learners.training.own_settings import own_settings, random_key
 from keyhole.lab.learners.training.predict import (
     answers_of,
     answers_to,
@@ -115,6 +116,7 @@ def train_online(
     return _trained(settings, size, on_fresh_samples(source, seed, observer), observer, begin)
 
 
+@own_settings()
 def on_a_set(
     settings: TransformerSettings,
     examples: Examples,
@@ -129,6 +131,7 @@ def on_a_set(
     return Outset(ON_A_SET, data, probe, int(words[1]), OF_THE_PROBE if observer is None else set())
 
 
+@own_settings()
 def on_fresh_samples(source: SampleSource, seed: np.random.SeedSequence, observer: Observer | None) -> Outset:
     """Training on fresh samples, before its first step."""
     words = seed.generate_state(4)
@@ -137,6 +140,7 @@ def on_fresh_samples(source: SampleSource, seed: np.random.SeedSequence, observe
     return Outset(ON_FRESH_SAMPLES, prepare_source(source), probe, int(words[1]), left_out)
 
 
+@own_settings()
 def _trained(
     settings: TransformerSettings,
     size: ProblemSize,
@@ -147,7 +151,7 @@ def _trained(
     """Steps in stretches of `every`, a reading after each."""
     form, data, probe, key, left_out = outset
     shape, rates = shape_of(settings), rates_of(settings)
-    start, walk = jax.random.split(jax.random.key(key))
+    start, walk = jax.random.split(random_key(key))
     parameters = starting_parameters(shape, size.symbols, size.context, start)
     if begin is not None:
         parameters = {name: jnp.asarray(array) for name, array in begin(arrays_of(parameters)).items()}

@@ -13,6 +13,7 @@ from keyhole.lab.learners.settings import TransformerSettings
 from keyhole.lab.learners.training.attend import PADDING, Parameters, spread_of_safety
 from keyhole.lab.learners.training.compiling import Program
 from keyhole.lab.learners.training.network import answer, model_of
+from keyhole.lab.learners.training.own_settings import own_settings
 
 MANY, FEW, LONG = 720, 256, 4096  # inputs answered in one call: many (a probe and 208 more), or few of long contexts
 
@@ -73,6 +74,7 @@ def blocks_of(context: int, *inputs: UInt8[np.ndarray, "_ _"]) -> list[UInt8[np.
     return [padded[start : start + rows] for start in range(0, len(padded), rows)]
 
 
+@own_settings()
 def answers_to(
     settings: TransformerSettings, parameters: Parameters, blocks: list[UInt8[np.ndarray, "rows T"]]
 ) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n H"]]:

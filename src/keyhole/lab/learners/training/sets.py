@@ -17,6 +17,8 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from keyhole.lab.learners.set_settings import SetSettings
+from keyhole.lab.learners.training.compiling import Program
+from keyhole.lab.learners.training.own_settings import own_settings, random_key
 
 Parameters = dict[str, Array]
 EPS = 1e-6  # added to the variance in a norm
@@ -52,6 +54,7 @@ class TrainedSet:
         """What stands behind each layer at the place the network reads: a row per sequence."""
         return self._read(tokens, lengths)[1]
 
+    @own_settings()
     def _read(self, tokens: np.ndarray, lengths: np.ndarray | None) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         there = np.full(len(tokens), tokens.shape[1]) if lengths is None else lengths
         numbers_each = (tokens.shape[1] + 1) * max(self.settings.hidden, self.settings.heads * (tokens.shape[1] + 1))
@@ -80,16 +83,18 @@ def train_slowly(
     settings: SetSettings, draw: Draw, inputs: int, outputs: int, longest: int, seed: int, *, pause: int
 ) -> Iterator[TrainedSet]:
     """The network before training, then after every `pause` steps, the last one trained to the end."""
-    parameters = initial(settings, inputs, outputs, longest, jax.random.PRNGKey(seed))
     optimizer, advance = _program(settings)
-    moments = optimizer.init(parameters)
+    with own_settings():
+        parameters = initial(settings, inputs, outputs, longest, random_key(seed))
+        moments = optimizer.init(parameters)
     losses: list[float] = []
     yield TrainedSet(settings, _arrays(parameters), ())
     for step in range(0, settings.steps, CHUNK):
         count = min(CHUNK, settings.steps - step)
         batches = draw(count * settings.batch)
-        shaped = Batches(*(jnp.asarray(part).reshape(count, settings.batch, *part.shape[1:]) for part in batches))
-        parameters, moments, loss = advance(parameters, moments, shaped)
+        with own_settings():
+            shaped = Batches(*(jnp.asarray(part).reshape(count, settings.batch, *part.shape[1:]) for part in batches))
+            parameters, moments, loss = advance(parameters, moments, shaped)
         losses.append(float(loss))
         if (step + count) % pause == 0 or step + count == settings.steps:
             yield TrainedSet(settings, _arrays(parameters), tuple(losses))
@@ -109,17 +114,16 @@ def _program(settings: SetSettings) -> tuple[Any, Any]:
         updates, moments = optimizer.update(slope, moments, parameters)
         return (optax.apply_updates(parameters, updates), moments), loss
 
-    @jax.jit
     def advance(parameters: Parameters, moments: Any, batches: Batches) -> tuple[Parameters, Any, Array]:
         (parameters, moments), losses = jax.lax.scan(step, (parameters, moments), batches)
         return parameters, moments, losses.mean()
 
-    return optimizer, advance
+    return optimizer, Program(advance, f"set steps {settings}", usual=True)
 
 
 @cache
 def _compiled(settings: SetSettings) -> Callable[..., Any]:
-    return jax.jit(partial(apply, settings))
+    return Program(partial(apply, settings), f"set outputs {settings}", usual=True)
 
 
 def _loss(settings: SetSettings, parameters: Parameters, batch: Batches) -> Array:
