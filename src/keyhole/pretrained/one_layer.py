@@ -150,6 +150,7 @@ def _tokens(which: int | Sequence[int]) -> list[int]:
 def _only_layer(checkpoint: Checkpoint) -> Layer:
     """The layer of a model that can be tabulated, or one sentence on why it cannot."""
     checkpoint.require_complete()
+    checkpoint.require_own_function()
     if len(checkpoint.layers) != 1:
         raise AssumptionError(
             f"{checkpoint.source} has {len(checkpoint.layers)} layers; after one layer tokens depend on each other, so "
