@@ -143,6 +143,12 @@ def untie(tensors, _):
     tensors["lm_head.weight"] = np.ones((len(VOCABULARY), 8), np.float32)
 
 
+def biased_head(tensors, _):
+    """Store the token table as the unembedding, with a bias that transformers' GPT-2 does not have."""
+    tensors["lm_head.weight"] = tensors["transformer.wte.weight"].copy()
+    tensors["lm_head.bias"] = np.ones(len(VOCABULARY), np.float32)
+
+
 def mixed(tensors, _):
     """Store one tensor in another format."""
     tensors["transformer.wpe.weight"] = tensors["transformer.wpe.weight"].astype(np.float16)
@@ -171,7 +177,7 @@ REFUSED = {
     "a classifier's class": (config(architectures=["GPT2ForSequenceClassification"]), "it was saved as"),
     "a head for a task": (add("score.weight", 2, 4), "has score.weight, a head for one task"),
     "a head for tokens": (add("classifier.weight", 2, 4), "has classifier.weight, a head for one task"),
-    "a bias that is dropped": (add("lm_head.bias", 5), "lm_head.bias has no place in gpt2"),
+    "a bias that is dropped": (biased_head, "lm_head.bias has no place in gpt2"),
     "no ln_1": (drop("h.0.ln_1"), "the file lacks h.0.ln_1.weight"),
     "no ln_2": (drop("h.0.ln_2"), "the file lacks h.0.ln_2.weight"),
     "no ln_f": (drop("ln_f"), "the file lacks ln_f.weight"),
@@ -398,8 +404,8 @@ def without_biases(tensors, _):
 ARRANGEMENTS = (
     drop("h.0.ln_1"), drop("h.0.ln_2"), drop("ln_f"), drop("ln_f.bias"), drop("h.0.ln_1.weight"), drop("wpe"),
     drop("h.0.mlp"), drop("h.0.mlp.c_fc.bias"), drop("h.0.attn.c_attn.bias"), drop("h.0.attn.c_proj.bias"), drop("wte"),
-    add("lm_head.bias", 5), add("score.weight", 2, 8), add("classifier.bias", 2), causal_mask, mask, untie, mixed,
-    add("transformer.h.0.attn.masked_bias"), add("stranger", 3), add("transformer.ln_f.gamma", 8),
+    biased_head, add("lm_head.bias", 5), add("score.weight", 2, 8), add("classifier.bias", 2), causal_mask, mask,
+    untie, mixed, add("transformer.h.0.attn.masked_bias"), add("stranger", 3), add("transformer.ln_f.gamma", 8),
     rename("ln_f.weight", "ln_f.gamma"), rename("ln_1.bias", "ln_1.beta"), rename("transformer.", "model."),
     rename("transformer.", "module.transformer."), rename("transformer.wte", "wte"), rename("transformer.ln_f", "ln_f"),
     rename("lm_head", "transformer.lm_head"), short,

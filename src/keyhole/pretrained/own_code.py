@@ -4,6 +4,7 @@ Agreement proves nothing, and a wrong reading mostly shows on any word. The pack
 reads the folder's own files; nothing is fetched, and code that a folder brings along is not run.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,9 +83,11 @@ def _their_logits(folder: Path) -> tuple[Callable[[np.ndarray], Float[np.ndarray
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     try:
-        model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            str(folder), local_files_only=True, trust_remote_code=False
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model: Any = transformers.AutoModelForCausalLM.from_pretrained(
+                str(folder), local_files_only=True, trust_remote_code=False
+            )
     except Exception:  # noqa: BLE001  (another package's refusal, of whatever kind)
         return None, transformers.__version__
     model = model.double().eval()
