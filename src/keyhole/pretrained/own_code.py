@@ -37,7 +37,9 @@ def compared_with_own_code(
     """Compare the logits of some words with transformers' own; return what was compared, refuse what differs."""
     require_one_layer(checkpoint)
     words = _words(checkpoint, frame, lengths, seed)
-    if folder is None or not folder.is_dir() or not words or not (find_spec("torch") and find_spec("transformers")):
+    if folder is None or not folder.is_dir() or checkpoint.config.get("model_type") is None or not words:
+        return NOT_COMPARED
+    if not (find_spec("torch") and find_spec("transformers")):
         return NOT_COMPARED
     theirs, version = _their_logits(folder)
     if theirs is None:

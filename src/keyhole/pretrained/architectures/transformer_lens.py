@@ -30,9 +30,6 @@ REFUSE: dict[str, tuple[Any, str]] = {
     "clip_qkv": (None, "queries, keys and values are then cut off"),
     "use_logn_attn": (False, "scores then grow with the length"),
     "use_attention_sinks": (False, "attention then has a key of its own"),
-    "num_experts": (None, "several feed-forward parts then share the work"),
-    "load_in_4bit": (False, "weights are then packed"),
-    "original_architecture": ((None, "neel", "GPT2LMHeadModel"), "its blocks may then be wired in another way"),
 }
 SIZES = ("d_model", "d_head", "d_mlp", "d_vocab", "d_vocab_out", "n_ctx", "n_params")
 HOOKS = ("use_attn_result", "use_attn_in", "use_split_qkv_input", "use_hook_mlp_in", "use_hook_tokens")
@@ -73,9 +70,12 @@ ROTARY = (  # heeded by rotary positions alone, of which no verdict is given
     "yarn_truncate",
     "yarn_global_attn_only",
 )
-SETTINGS = dict.fromkeys(
-    (*SIZES, *HOOKS, *TRAINING, *NAMES, *ORIGIN, *WITHOUT_EFFECT, *ROTARY, "attn_only", "gated_mlp")
-)
+SETTINGS: dict[str, tuple[Any, ...] | None] = {
+    **dict.fromkeys((*SIZES, *HOOKS, *TRAINING, *NAMES, *ORIGIN, *WITHOUT_EFFECT, *ROTARY, "attn_only", "gated_mlp")),
+    "num_experts": (None,),
+    "load_in_4bit": (False,),
+    "original_architecture": (None, "neel", "GPT2LMHeadModel"),  # blocks of others may be wired in another way
+}
 
 
 def parts(config: Mapping[str, Any]) -> frozenset[str]:
