@@ -539,3 +539,21 @@ def test_no_random_hooked_transformer_is_another_model():
     print(f"TransformerLens, seed {SEED}:", dict(counts))  # noqa: T201  (for who asked for more cases)
     assert counts["agree"] > CASES // 20
     assert counts["refused"] > CASES // 20
+
+
+@pytest.mark.extra("transformers")
+@pytest.mark.filterwarnings("ignore")  # they are the other package's
+def test_a_saved_model_leaves_no_doubt(tmp_path):
+    """A GPT-2 that transformers saves is proved, with every field of its configuration written out or only some."""
+    transformers = pytest.importorskip("transformers")
+    transformers.logging.disable_progress_bar()
+    sizes = {"n_layer": 1, "n_embd": 8, "n_head": 2, "vocab_size": len(VOCABULARY), "n_positions": 12}
+    config = transformers.GPT2Config(**sizes)
+    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path)
+    (tmp_path / "vocab.json").write_text(json.dumps(VOCABULARY))
+    for written in (json.loads((tmp_path / "config.json").read_text()), config.to_dict()):
+        (tmp_path / "config.json").write_text(
+            json.dumps(written, default=lambda kind: str(kind).removeprefix("torch."))
+        )
+        found = asked(tmp_path)
+        assert found.compared == f"compared with transformers {transformers.__version__} on 32 words"
