@@ -12,7 +12,7 @@ from helpers.tiny_gpt2 import write_gpt2
 
 KEYS = [  # the golden keys of verify/1: fields are only ever added
     "keyhole", "schema", "source", "claim", "where", "alphabet", "shown_as", "answers", "loader", "read_first",
-    "assumed", "summary", "lengths",
+    "assumed", "compared", "summary", "lengths",
 ]  # fmt: skip
 ROW = [
     "length", "status", "margin", "wrong_tokens", "wrong_numbers", "wanted", "output", "output_as_computed", "bound",

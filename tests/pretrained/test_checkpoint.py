@@ -116,8 +116,8 @@ def test_wrappers_are_taken_off():
         ({"config": {"n_head": None}}, "does not say how many heads"),
         ({"config": {"n_head": 5}}, "do not share evenly"),
         ({"config": {"n_head": "3"}}, "n_head is '3'; it must be a whole number"),
-        ({"config": {"norm": "nrom"}}, "the norm is 'nrom'; it must be one of layer, rms"),
-        ({"config": {"norm": []}}, "it must be one of layer, rms"),
+        ({"family": tiny.encoder, "config": {"norm": "nrom"}}, "the norm is 'nrom'; it must be one of layer, rms"),
+        ({"family": tiny.encoder, "config": {"norm": []}}, "it must be one of layer, rms"),
         ({"arrays": {"a\x1b[2J": np.ones(3)}}, "is no name of a weight"),
         ({"arrays": {"a" * 501: np.ones(3)}}, "is no name of a weight"),
         ({"config": {"n_head": True}}, "it must be a whole number"),
@@ -139,7 +139,7 @@ def test_wrappers_are_taken_off():
 )
 def test_what_does_not_fit_is_refused(change, sentence):
     """Settings and sides that contradict each other are refused by name, before a number is read."""
-    arrays, config = tiny.gpt2()
+    arrays, config = change.get("family", tiny.gpt2)()
     arrays, config = arrays | change.get("arrays", {}), config | change.get("config", {})
     arrays.pop(change.get("drop"), None)
     if sentence is None:  # a layer far beyond the last is no layer: its tensor is named

@@ -18,7 +18,14 @@ from keyhole.figure import Axis, Figure
 from keyhole.files.paths import home
 from keyhole.files.safetensors_in import is_ours
 from keyhole.languages import Property
-from keyhole.pretrained import Checkpoint, Frame, Vocabulary, load_checkpoint, read_vocabulary
+from keyhole.pretrained import (
+    Checkpoint,
+    Frame,
+    Vocabulary,
+    compared_with_own_code,
+    load_checkpoint,
+    read_vocabulary,
+)
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.verification import verification_document
@@ -53,6 +60,7 @@ class Verified(Result):
     read_first: bool
     assumed: tuple[str, ...]
     rows: tuple[LengthVerdict, ...]
+    compared: str | None = None  # with the code of the model's family; None for a model of keyhole's own
 
     @property
     def counts(self) -> Counter[str]:
@@ -112,6 +120,7 @@ class Verified(Result):
             "loader": self.loader,
             "read_first": self.read_first,
             "assumed": list(self.assumed),
+            "compared": self.compared,
             "summary": self.summary,
             "lengths": [row.record() for row in self.rows],
         }
@@ -171,7 +180,8 @@ def verify(
     the mean logit counts); the right one must win against the other one and all of `among`. A tie counts as wrong.
     `watch` hears of each length when it is done; the detail of the event is its `LengthVerdict`.
     `where` restricts the claim to the words of another property. Verdicts are kept in the store, so that a second call
-    goes on where the first one ended.
+    goes on where the first one ended. Before anything is proved, the logits of some words of a folder are compared with
+    those of transformers, where it is installed.
     """
     symbols = read_alphabet(alphabet)
     if samples < 0 or not time_limit > 0:
@@ -193,6 +203,8 @@ def verify(
     stated = stated_property(claim, symbols, where, shortest=listed[0])
     pairs, said = answer_pairs(checkpoint, vocabulary, symbols, answers, among)
     question = WordQuestion(checkpoint, vocabulary, frame, stated, pairs)
+    folder = None if isinstance(model, Checkpoint) else Path(model)
+    compared = compared_with_own_code(checkpoint, folder, frame, listed, seed)
     rows = []
     for done, length in enumerate(listed):
         row = at_length(question, length, effort)
@@ -212,6 +224,7 @@ def verify(
         read_first,
         ASSUMED,
         tuple(rows),
+        compared,
     )
 
 

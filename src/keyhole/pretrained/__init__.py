@@ -55,6 +55,8 @@ from keyhole.pretrained.one_layer import logit_difference as logit_difference
 from keyhole.pretrained.order import OrderReport as OrderReport
 from keyhole.pretrained.order import order_of_rows as order_of_rows
 from keyhole.pretrained.order import order_of_tokens as order_of_tokens
+from keyhole.pretrained.own_code import NOT_COMPARED as NOT_COMPARED
+from keyhole.pretrained.own_code import compared_with_own_code as compared_with_own_code
 from keyhole.pretrained.packages import PACKAGED as PACKAGED
 from keyhole.pretrained.stand_in import STAND_IN as STAND_IN
 from keyhole.pretrained.stand_in import stand_in_profile as stand_in_profile

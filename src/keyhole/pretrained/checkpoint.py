@@ -236,6 +236,7 @@ class Checkpoint:
     not_covered: tuple[NotCovered, ...] = field(repr=False)
     read: Callable[[str], Any] = field(repr=False)
     number_formats: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()  # why its own code may load another function than the one read
 
     @cached_property
     def embedding(self) -> EmbeddingPart:
@@ -276,4 +277,12 @@ class Checkpoint:
         if silent:
             raise CheckpointError(
                 f"{self.source}: the file does not say its {' and '.join(silent)}; give it in a config.json beside it."
+            )
+
+    def require_own_function(self) -> None:
+        """Refuse to prove anything where the family's own code may load another function than the one read."""
+        if self.doubts:
+            raise CheckpointError(
+                f"{self.source} was to be proved as the model that {self.architecture}'s own code loads, and "
+                f"{self.doubts[0]}."
             )

@@ -25,6 +25,7 @@ LookInside = Callable[[int, Heads, Heads, Heads], None]  # the layer, and querie
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "gelu": GELU(),
     "gelu_tanh": TanhGELU(),
+    "gelu_fast": TanhGELU(),
     "relu": ReLU(),
     "silu": lambda x: x / (1 + np.exp(-np.clip(x, -700, None))),
     "tanh": np.tanh,

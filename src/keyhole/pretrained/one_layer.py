@@ -86,7 +86,7 @@ def framed_model(
     `weight` and `bias` are the read-out, a difference of two logits for instance (`logit_difference`). Where the answer
     is read at the last symbol, `last` says which symbol that is, and the model's word is the symbols before it.
     """
-    layer = _only_layer(checkpoint)
+    layer = require_one_layer(checkpoint)
     shown = [(token,) for token in frame.before] + [frame.alphabet] * length + [(token,) for token in frame.after]
     if frame.at_symbol:
         if last is None:
@@ -147,9 +147,10 @@ def _tokens(which: int | Sequence[int]) -> list[int]:
     return [which] if isinstance(which, int) else list(which)
 
 
-def _only_layer(checkpoint: Checkpoint) -> Layer:
+def require_one_layer(checkpoint: Checkpoint) -> Layer:
     """The layer of a model that can be tabulated, or one sentence on why it cannot."""
     checkpoint.require_complete()
+    checkpoint.require_own_function()
     if len(checkpoint.layers) != 1:
         raise AssumptionError(
             f"{checkpoint.source} has {len(checkpoint.layers)} layers; after one layer tokens depend on each other, so "

@@ -27,6 +27,7 @@ def verification_document(record: Record) -> Document:
         ("input", record["shown_as"]),
         ("answer", record["answers"]),
         ("result", record["summary"]),
+        *([] if record["compared"] is None else [("reading", record["compared"])]),
     ]
     columns = (
         Column("T", "right"),

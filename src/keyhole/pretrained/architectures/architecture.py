@@ -4,7 +4,7 @@ A user describes an own architecture by such a record and hands it to `load_chec
 `register_architecture`; `examples/own_architecture.py` shows one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -60,7 +60,12 @@ class Architecture:
     has queries, keys and values as (heads, d, k), outputs as (heads, k, d), and other maps as (inputs, outputs). A qkv
     is three blocks one after the other ("thirds"), or three for each head in turn ("by head").
 
-    A number of the configuration is looked up under the names given, the first that is there.
+    A number of the configuration is looked up under the names given; where several are there, they must agree.
+
+    A verdict is about the model that the family's own code loads. So a family that verdicts are given of lists in
+    `settings` every field its configuration may have, and in `parts` the roles that its own code has under a
+    configuration; what is neither read nor listed leaves a doubt (`doubts`). Without them an architecture is taken as
+    it is described.
     """
 
     name: str
@@ -69,10 +74,20 @@ class Architecture:
     layout: Layout = "linear"
     feedforward_layout: Layout | None = None  # where it is another than that of attention
     packing: Packing = "thirds"
+    layers: tuple[str, ...] = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "depth")
     heads: tuple[str, ...] = ("num_attention_heads", "n_head", "n_heads", "num_heads", "nhead", "heads")
     key_value_heads: tuple[str, ...] = ("num_key_value_heads", "n_key_value_heads", "n_kv_heads")
+    scale: tuple[str, ...] = ()  # what scores are divided by, where that is not √k
     norm: str = "layer"  # or "rms", "centred", "batch"
-    epsilon: tuple[str, ...] = ("layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps", "norm_eps", "norm_epsilon")
+    norms: tuple[str, ...] = ("norm", "normalization_type")
+    epsilon: tuple[str, ...] = (
+        "layer_norm_eps",
+        "layer_norm_epsilon",
+        "rms_norm_eps",
+        "norm_eps",
+        "norm_epsilon",
+        "eps",
+    )
     default_epsilon: float = 1e-5
     placement: str | None = "pre"  # or "post"; None: the configuration's norm_first says it
     positions: str = "learned"  # or "rotary", "none", "unknown"
@@ -84,7 +99,14 @@ class Architecture:
     tied: bool = False  # without an unembedding of its own the token table is it
     shared_layers: tuple[str, str] | None = None  # numbers of layers and of sets of weights that they share
     unused: Mapping[str, str] = field(default_factory=dict)  # part of a name → why such a tensor is not used
-    refuse: Mapping[str, tuple[Any, str]] = field(default_factory=dict)  # setting → the value that fits, and why
+    refuse: Mapping[str, tuple[Any, str]] = field(default_factory=dict)  # setting → what fits (a tuple: any of it), why
+    formats: tuple[str, ...] = ()  # of the number format that its own code rounds weights to, the first that is there
+    default_format: str | None = None  # where no field says it; None: that of the file
+    # every other field that a configuration may have, and the values at which it changes nothing (None: all)
+    settings: Mapping[str, tuple[Any, ...] | None] | None = None
+    parts: Callable[[Mapping[str, Any]], Collection[str]] | None = None  # the roles that must be there, no others
+    prefixes: tuple[str, ...] = ("",)  # what its own code takes off or puts before names (with `settings`)
+    classes: tuple[str, ...] = ()  # what `architectures` of its configuration may name (with `settings`)
 
     def __post_init__(self) -> None:
         unknown = sorted(set(self.tensors) - set(ROLES))
@@ -113,6 +135,12 @@ class Architecture:
         )
         named = [each.replace("{layer}", str(layer)).replace("{group}", str(layer)) for each in (weight, bias)]
         return named[0], None if named[0] == named[1] else named[1]
+
+    @property
+    def read_settings(self) -> frozenset[str]:
+        """Every field of a configuration that the reading heeds or refuses."""
+        numbers = (*self.layers, *self.heads, *self.key_value_heads, *self.scale, *self.norms, *self.epsilon)
+        return frozenset((*numbers, *self.activations, *self.refuse, *self.formats, "tie_word_embeddings"))
 
     @property
     def layer_roles(self) -> tuple[str, ...]:

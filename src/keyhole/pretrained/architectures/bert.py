@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from keyhole.pretrained.architectures.architecture import Architecture, register_architecture
+from keyhole.pretrained.architectures.transformers_settings import FORMATS
 
 HEADS = {  # what stands after the last layer, with maps of its own
     r"(^|\.)pooler\.": "reads the first row through a tanh, after the last layer",
@@ -28,6 +29,12 @@ BERT = Architecture(
         "outer": "encoder.layer.{layer}.output.dense.*",
         "feedforward_norm": "encoder.layer.{layer}.output.LayerNorm.*",
     },
+    layers=("num_hidden_layers",),
+    heads=("num_attention_heads",),
+    norms=(),
+    epsilon=("layer_norm_eps",),
+    activations=("hidden_act",),
+    formats=FORMATS,
     placement="post",
     default_epsilon=1e-12,
     activation="gelu",
@@ -61,9 +68,13 @@ DISTILBERT = Architecture(
         "outer": "transformer.layer.{layer}.ffn.lin2.*",
         "feedforward_norm": "transformer.layer.{layer}.output_layer_norm.*",
     },
+    layers=("n_layers", "num_hidden_layers"),
     heads=("n_heads", "num_attention_heads"),
-    placement="post",
+    norms=(),
     epsilon=(),
+    activations=("activation",),
+    formats=FORMATS,
+    placement="post",
     default_epsilon=1e-12,
     activation="gelu",
     unused=HEADS,
@@ -86,6 +97,12 @@ ALBERT = Architecture(
         "outer": "encoder.albert_layer_groups.{group}.albert_layers.0.ffn_output.*",
         "feedforward_norm": "encoder.albert_layer_groups.{group}.albert_layers.0.full_layer_layer_norm.*",
     },
+    layers=("num_hidden_layers",),
+    heads=("num_attention_heads",),
+    norms=(),
+    epsilon=("layer_norm_eps",),
+    activations=("hidden_act",),
+    formats=FORMATS,
     placement="post",
     default_epsilon=1e-12,
     activation="gelu_new",

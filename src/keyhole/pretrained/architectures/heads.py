@@ -1,12 +1,12 @@
 """The matrices of each head, from tensors that hold all heads: fused, packed, grouped, or one head after another."""
 
 from collections.abc import Mapping
-from math import sqrt
 
 import numpy as np
 
 from keyhole.pretrained.architectures.architecture import Architecture
 from keyhole.pretrained.architectures.placing import Place, Placed
+from keyhole.pretrained.architectures.settings import scale_of
 from keyhole.pretrained.checkpoint import AttentionHead, Sizes
 from keyhole.pretrained.weight_files import StoredTensor
 
@@ -26,7 +26,7 @@ def read_heads(placed: Placed, sizes: Sizes, places: Mapping[str, Place]) -> tup
     query = _split(roles["query"][0], sizes.heads)
     key, value = (_split(roles[role][0], sizes.key_value_heads) for role in ("key", "value"))
     output = _outputs(how, sizes, places["output"].weight)
-    scale = _scale(placed, sizes)
+    scale = scale_of(placed, sizes.head_width)
 
     def slice_of(role: str, group: int, width: int) -> np.ndarray | None:
         bias = roles[role][1]
@@ -82,11 +82,3 @@ def _outputs(how: Architecture, sizes: Sizes, tensor: StoredTensor) -> np.ndarra
     if how.layout == "linear":
         numbers = numbers.T
     return np.ascontiguousarray(numbers.reshape(sizes.heads, sizes.value_width, -1))
-
-
-def _scale(placed: Placed, sizes: Sizes) -> float:
-    """What scores are multiplied by."""
-    told = placed.files.config.get("attn_scale")
-    if isinstance(told, int | float) and not isinstance(told, bool) and told > 0:
-        return 1 / float(told)
-    return 1 / sqrt(sizes.head_width)

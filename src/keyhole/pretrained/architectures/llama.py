@@ -1,6 +1,7 @@
 """Llama, Mistral and Qwen: causal, rotary positions, keys and values shared by groups of heads, RMS norms before."""
 
 from keyhole.pretrained.architectures.architecture import Architecture, register_architecture
+from keyhole.pretrained.architectures.transformers_settings import FORMATS, TASK_HEAD
 
 LLAMA = Architecture(
     name="llama",
@@ -21,13 +22,20 @@ LLAMA = Architecture(
         "final_norm": "norm.*",
         "unembedding": "lm_head.*",
     },
+    layers=("num_hidden_layers",),
+    heads=("num_attention_heads",),
+    key_value_heads=("num_key_value_heads",),
     norm="rms",
+    norms=(),
+    epsilon=("rms_norm_eps",),
+    activations=("hidden_act",),
+    formats=FORMATS,
     default_epsilon=1e-6,
     positions="rotary",
     activation="silu",
     causal=True,
     tied=True,
-    unused={r"^score\.|^classifier\.": "a head for one task"},
+    unused={r"^score\.|^classifier\.": TASK_HEAD},
 )
 
 register_architecture(LLAMA)

@@ -8,11 +8,10 @@ from typing import Any
 from keyhole.errors import CheckpointError
 from keyhole.pretrained.architectures.architecture import MODEL_ROLES, Architecture, registered
 from keyhole.pretrained.checkpoint import Unused
-from keyhole.pretrained.weight_files import StoredTensor, WeightFiles
+from keyhole.pretrained.weight_files import WEIGHTS, StoredTensor, WeightFiles
 
 WRAPPERS = ("module.", "_orig_mod.")  # what wrapping a model for several devices, or compiling it, puts before names
 RUNNING = ("running_mean", "running_var")
-COUNTS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "depth")
 LONGEST_NAME = 500  # letters
 NO_PLACE = "has no place in this architecture"
 BUFFERS = {
@@ -47,6 +46,7 @@ class Placed:
     layers: tuple[Mapping[str, Place], ...]  # one for each set of weights
     model: Mapping[str, Place]
     unused: tuple[Unused, ...]
+    prefix: str  # what stands before the names
 
 
 def place_tensors(files: WeightFiles, architecture: Architecture | str | None) -> Placed:
@@ -80,9 +80,13 @@ def _plain_names(tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]
     for wrapper in WRAPPERS:
         if names and all(name.startswith(wrapper) for name in names.values()):
             names = {name: short.removeprefix(wrapper) for name, short in names.items()}
-    plain = {}
+    plain: dict[str, StoredTensor] = {}
     for name, short in names.items():
         modern = re.sub(r"\.gamma$", ".weight", re.sub(r"\.beta$", ".bias", short))
+        if modern in plain:
+            raise CheckpointError(
+                f"The file has {plain[modern].name} and {name}, two names of one tensor; take one of them out."
+            )
         plain[modern] = tensors[name]
     return plain
 
@@ -145,7 +149,7 @@ def _prefixes(architecture: Architecture, tensors: Mapping[str, StoredTensor]) -
 
 
 def _place(architecture: Architecture, files: WeightFiles, prefix: str) -> Placed:
-    tensors = files.tensors
+    tensors = _as_loaded(files, architecture)
     depth = _depth(architecture, tensors, prefix, files)
     layers = tuple(_layer_places(architecture, tensors, prefix, index) for index in range(depth))
     for index, layer in enumerate(layers):
@@ -165,7 +169,21 @@ def _place(architecture: Architecture, files: WeightFiles, prefix: str) -> Place
         each.name for place in (*model.values(), *(p for layer in layers for p in layer.values())) for each in place.all
     }
     unused = tuple(_unused(architecture, name) for name, tensor in sorted(tensors.items()) if tensor.name not in taken)
-    return Placed(architecture, files, layers, model, unused)
+    return Placed(architecture, files, layers, model, unused, prefix)
+
+
+def _as_loaded(files: WeightFiles, architecture: Architecture) -> Mapping[str, StoredTensor]:
+    """The tensors in the number format that the configuration asks for, to which the family's own code rounds them."""
+    stated = next((files.config[name] for name in architecture.formats if files.config.get(name) is not None), None)
+    if stated is None:
+        return files.tensors
+    number_format = str(stated).removeprefix("torch.")
+    if number_format not in WEIGHTS:
+        raise CheckpointError(
+            f"{files.source!r} asks for weights in the format {number_format[:40]!r}; they are read as "
+            f"{', '.join(WEIGHTS)}."
+        )
+    return {name: tensor.loaded_as(number_format) for name, tensor in files.tensors.items()}
 
 
 def _unused(architecture: Architecture, name: str) -> Unused:
@@ -189,7 +207,9 @@ def _depth(architecture: Architecture, tensors: Mapping[str, StoredTensor], pref
         later = prefix + architecture.names(role, depth)[0]
         if later in tensors:
             raise CheckpointError(f"{files.source!r} has {later} and no queries in its layer; fetch the model again.")
-    stated = whole_number(files.config, architecture.shared_layers[1:] if architecture.shared_layers else COUNTS)
+    stated = whole_number(
+        files.config, architecture.shared_layers[1:] if architecture.shared_layers else architecture.layers
+    )
     if stated is not None and stated != depth:
         raise CheckpointError(
             f"{files.source!r} has {depth} layers of attention, and its configuration says {stated}; fetch it again."
@@ -221,13 +241,21 @@ def _find(
 
 
 def whole_number(config: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
-    """A whole number of the configuration, under the first of these names that is there."""
-    for name in names:
-        value = config.get(name)
-        if value is not None:
-            if type(value) is not int or value < 1:
-                raise CheckpointError(
-                    f"The configuration's {name} is {repr(value)[:40]}; it must be a whole number ≥ 1."
-                )
-            return value
-    return None
+    """A whole number of the configuration, under any of these names."""
+    value = agreed(config, names)
+    if value is not None and (type(value) is not int or value < 1):
+        name = next(name for name in names if config.get(name) is not None)
+        raise CheckpointError(f"The configuration's {name} is {repr(value)[:40]}; it must be a whole number ≥ 1.")
+    return value
+
+
+def agreed(config: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """The value that the configuration has under these names, None where it has none; two that differ are refused."""
+    there = [name for name in names if config.get(name) is not None]
+    for name in there[1:]:
+        if config[name] != config[there[0]]:
+            raise CheckpointError(
+                f"The configuration has {there[0]} = {repr(config[there[0]])[:40]} and {name} = "
+                f"{repr(config[name])[:40]}, two names of one setting; take one of them out."
+            )
+    return config[there[0]] if there else None

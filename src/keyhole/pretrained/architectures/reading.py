@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 
 from keyhole.attention import Affine
+from keyhole.errors import CheckpointError
 from keyhole.pretrained.architectures.architecture import Architecture
+from keyhole.pretrained.architectures.doubts import doubts
 from keyhole.pretrained.architectures.heads import read_heads, vector
 from keyhole.pretrained.architectures.not_covered import not_covered
 from keyhole.pretrained.architectures.placing import Place, Placed, place_tensors
 from keyhole.pretrained.architectures.settings import (
-    NORMS,
     WITHOUT_GAIN,
     activation_of,
     causal_of,
+    epsilon_of,
+    norm_of,
     placement_of,
     positions_of,
     require_settings,
@@ -56,6 +59,7 @@ def read_checkpoint(files: WeightFiles, architecture: Architecture | str | None 
         not_covered=tuple(not_covered(placed, reader.sizes)),
         read=reader.model_part,
         number_formats=tuple(sorted({each.number_format for each in tensors})),
+        doubts=tuple(doubts(placed)),
     )
 
 
@@ -89,10 +93,11 @@ class _Reader:
 
     def norm(self, place: Place | None, *, there: bool) -> RowNorm | None:
         """A norm with its gain and bias; one without either where the configuration says that it was folded in."""
-        config, eps = self.placed.files.config, self.epsilon()
-        kind = config.get("norm", NORMS.get(str(config.get("normalization_type")), self.how.norm))
+        config, eps, kind = self.placed.files.config, epsilon_of(self.placed), norm_of(self.placed)
         if place is None:
-            folded = there and config.get("normalization_type") in WITHOUT_GAIN
+            folded = (
+                there and config.get("normalization_type") in WITHOUT_GAIN and "normalization_type" in self.how.norms
+            )
             return RowNorm(kind, None, None, eps) if folded else None
         return RowNorm(
             kind,
@@ -102,14 +107,6 @@ class _Reader:
             mean=vector(place.mean),
             variance=vector(place.variance),
         )
-
-    def epsilon(self) -> float:
-        """What norms add to a variance."""
-        for name in (*self.how.epsilon, "eps"):
-            told = self.placed.files.config.get(name)
-            if isinstance(told, int | float) and not isinstance(told, bool) and 0 < told < 1:
-                return float(told)
-        return self.how.default_epsilon
 
     def feedforward(self, places: Mapping[str, Place]) -> FeedForwardPart | None:
         if "inner" not in places:
@@ -147,6 +144,8 @@ class _Reader:
         model, config = self.placed.model, self.placed.files.config
         if "unembedding" in model:
             place = model["unembedding"]
+            if self.how.tied and config.get("tie_word_embeddings", self.how.parts is not None):
+                self.require_tied()
             if self.how.layout == "per head":
                 return Affine(place.weight.numbers(), vector(place.bias))
             return _linear(place)
@@ -154,6 +153,18 @@ class _Reader:
         if self.how.tied and tied and "tokens" in model:
             return Affine(np.ascontiguousarray(model["tokens"].weight.numbers().T), None)
         return None
+
+    def require_tied(self) -> None:
+        """Refuse an unembedding of its own that the configuration ties to another token table.
+
+        Releases of transformers differ: version 4 takes the token table then, version 5 the unembedding.
+        """
+        tokens, out = (self.placed.model.get(role) for role in ("tokens", "unembedding"))
+        if tokens is not None and out is not None and not np.array_equal(tokens.weight.numbers(), out.weight.numbers()):
+            raise CheckpointError(
+                f"{self.placed.files.source!r} stores {out.weight.name}, and its configuration says that it is "
+                f"{tokens.weight.name}, which differs; give tie_word_embeddings = false in config.json."
+            )
 
 
 def _table(place: Place | None) -> np.ndarray | None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from keyhole.pretrained.architectures.architecture import Architecture, register_architecture
+from keyhole.pretrained.architectures.transformers_settings import FORMATS
 
 UNUSED = {
     r"(^|\.)pooler\.": "reads the first row through a tanh, after the last layer",
@@ -30,6 +31,12 @@ VIT = Architecture(
         "final_norm": "layernorm.*",
         "unembedding": "classifier.*",
     },
+    layers=("num_hidden_layers",),
+    heads=("num_attention_heads",),
+    norms=(),
+    epsilon=("layer_norm_eps",),
+    activations=("hidden_act",),
+    formats=FORMATS,
     default_epsilon=1e-12,
     activation="gelu",
     unused=UNUSED | {r"^cls_classifier\.": "the read-out at [CLS] of a model with two"},

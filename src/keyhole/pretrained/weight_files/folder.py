@@ -12,8 +12,9 @@ from keyhole.pretrained.weight_files.stored_tensor import StoredTensor
 from keyhole.pretrained.weight_files.torch_file import is_torch, read_torch
 
 CONFIGURATION = "config.json"
-INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
-WHOLE = ("model.safetensors", "pytorch_model.bin")
+INDEX = ".index.json"
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # as transformers looks for them: whole, then by an index
+ADAPTERS = ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin")
 ENDINGS = (".safetensors", ".pt", ".pth", ".bin", ".ckpt")
 NO_WEIGHTS = ("training_args.bin", "optimizer.pt", "scheduler.pt", "scaler.pt", "rng_state.pth", "optimizer.bin")
 LONGEST_JSON = 64 * 2**20  # bytes; an index has a line per tensor
@@ -50,17 +51,16 @@ def open_weights(path: Path) -> WeightFiles:
 
 def _open_folder(folder: Path) -> WeightFiles:
     config = _read_json(folder / CONFIGURATION) if (folder / CONFIGURATION).is_file() else {}
-    index = next((folder / name for name in INDEXES if (folder / name).is_file()), None)
-    whole = next((folder / name for name in WHOLE if (folder / name).is_file()), None)
-    if whole is not None:
-        tensors, notes = _open_file(whole)
-        return WeightFiles(str(folder), tensors, config, notes)
-    if index is not None:
-        return WeightFiles(str(folder), _read_shards(folder, index), config)
-    if (folder / "adapter_config.json").is_file():
+    if any((folder / name).is_file() for name in ADAPTERS):
         raise CheckpointError(
-            f"{str(folder)!r} holds an adapter, which is a change to another model's weights; merge the two and save."
+            f"{str(folder)!r} holds an adapter, which is a change to a model's weights; merge the two and save."
         )
+    for name in WEIGHTS:
+        if (folder / name).is_file():
+            tensors, notes = _open_file(folder / name)
+            return WeightFiles(str(folder), tensors, config, notes)
+        if (folder / (name + INDEX)).is_file():
+            return WeightFiles(str(folder), _read_shards(folder, folder / (name + INDEX)), config)
     files = sorted(
         each
         for each in folder.iterdir()
@@ -69,7 +69,7 @@ def _open_folder(folder: Path) -> WeightFiles:
     if len(files) != 1:
         what = ", ".join(each.name for each in files[:6]) or "no file of weights"
         raise CheckpointError(
-            f"{str(folder)!r} holds {what}; name one file, or a folder with one of {', '.join((*WHOLE, *INDEXES))}."
+            f"{str(folder)!r} holds {what}; name one file, or a folder with one of {', '.join(WEIGHTS)}, or its index."
         )
     tensors, notes = _open_file(files[0])
     return WeightFiles(str(folder), tensors, config, notes)
@@ -77,9 +77,12 @@ def _open_folder(folder: Path) -> WeightFiles:
 
 def _read_shards(folder: Path, index: Path) -> dict[str, StoredTensor]:
     """The tensors that an index spreads over several files of its folder."""
-    weight_map = _read_json(index).get("weight_map")
+    record = _read_json(index)
+    weight_map, stated = record.get("weight_map"), record.get("metadata")
     if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):
         raise CheckpointError(f"{str(index)!r} has no weight_map of names and files; save the model again.")
+    if isinstance(stated, dict) and "dtype" in stated:
+        raise CheckpointError(f"{str(index)!r} has a dtype of its own; give it as dtype in config.json.")
     tensors: dict[str, StoredTensor] = {}
     for shard in sorted(set(weight_map.values())):
         if Path(shard).name != shard or shard in ("", ".", ".."):

@@ -1,7 +1,7 @@
 """One tensor of a file: its name, shape and number format are known at once, its numbers are read when asked for."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,25 @@ class StoredTensor:
                 f"{self.name} holds NaN or infinity, and weights are finite; take a checkpoint from before it diverged."
             )
         return numbers
+
+    def loaded_as(self, number_format: str) -> "StoredTensor":
+        """The tensor as torch loads it into another format: rounded to nearest, ties to even, by single precision."""
+        if number_format == self.number_format or self.number_format not in WEIGHTS:
+            return self
+
+        def raw() -> np.ndarray:
+            numbers = self.numbers()
+            if number_format == "float64":
+                return numbers
+            with np.errstate(over="ignore"):  # an infinity is refused when the numbers are asked for
+                single = numbers.astype(np.float32)
+                if number_format != "bfloat16":
+                    return single.astype(FORMATS[number_format])
+            bits = single.view(np.uint32)
+            rounded: np.ndarray = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+            return rounded
+
+        return replace(self, number_format=number_format, raw=raw)
 
 
 def in_memory(arrays: Mapping[str, Any]) -> dict[str, StoredTensor]:
