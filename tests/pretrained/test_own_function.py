@@ -34,6 +34,7 @@ VERSION_5 = {
 }  # fmt: skip
 VERSION_4 = {
     "_name_or_path": "gpt2", "_attn_implementation_autoset": True, "attn_pdrop": 0.1, "embd_pdrop": 0.1, "n_ctx": 12,
+    "_num_labels": 1, "output_past": True, "xla_device": None,
     "gradient_checkpointing": False, "id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}, "is_decoder": False,
     "pruned_heads": {}, "is_encoder_decoder": False, "predict_special_tokens": True, "torchscript": False,
     "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}}, "torch_dtype": "float32",
@@ -364,6 +365,7 @@ GPT2_FIELDS = {
     "causal": (False,), "head_dim": (2, 4), "rope_theta": (100.0,), "attn_implementation": ("eager", "sdpa"),
     "_attn_implementation": ("eager",), "per_layer_config": ({"0": {"layer_norm_epsilon": 1.0}},),
     "vocab_size": (5, 9), "n_positions": (12, 20), "max_position_embeddings": (12, 5), "use_bfloat16": (True,),
+    "_num_labels": (3,), "output_past": (True,), "xla_device": (True,),
     "initializer_range": (9.0,), "num_labels": (3,), "eos_token_id": (1,), "pad_token_id": (0,), "prefix": ("a",),
     "temperature": (9.0,), "gradient_checkpointing": (True,), "auto_map": ({"AutoConfig": "own.Config"},),
     "a_stranger": ANYTHING, "use_return_dict": (False,), "name_or_path": ("x",), "qk_norm": (True,),

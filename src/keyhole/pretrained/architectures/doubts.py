@@ -60,9 +60,7 @@ def _of_parts(placed: Placed, how: Architecture) -> Iterator[str]:
 
 def _is_causal(mask: StoredTensor) -> bool:
     """Whether a stored mask is the lower triangle, or a number that stands for −∞."""
-    numbers = np.asarray(mask.raw())
-    if mask.number_format == "bfloat16":
-        return False
+    numbers = mask.stored()
     if numbers.ndim < 2:
         return bool((numbers <= HIDDEN).all())
     return bool((numbers == np.tri(*numbers.shape[-2:])).all())

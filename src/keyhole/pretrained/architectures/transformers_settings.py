@@ -8,7 +8,7 @@ MASK = "the causal mask"
 TASK_HEAD = "a head for one task, after the last layer"
 
 TRAINING = ("use_cache", "return_dict", "output_hidden_states", "output_attentions", "chunk_size_feed_forward")
-ANSWERS = ("id2label", "label2id", "num_labels", "problem_type", "finetuning_task", "task_specific_params", "loss_type")
+ANSWERS = ("id2label", "label2id", "num_labels", "_num_labels", "problem_type", "finetuning_task", "loss_type")
 TOKENS = ("tokenizer_class", "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "decoder_start_token_id")
 NAMES = ("architectures", "model_type", "transformers_version", "_name_or_path", "_commit_hash")
 OLDER = (
@@ -19,8 +19,11 @@ OLDER = (
     "cross_attention_hidden_size",
     "tie_encoder_decoder",
     "_attn_implementation_autoset",
+    "output_past",
+    "xla_device",
 )
 GENERATION = (
+    "task_specific_params",
     "max_length",
     "min_length",
     "do_sample",

@@ -40,6 +40,11 @@ class StoredTensor:
         """How many numbers it has."""
         return prod(self.shape)
 
+    def stored(self) -> np.ndarray:
+        """The numbers as they lie there, finite or not."""
+        raw = np.asarray(self.raw())
+        return (raw.astype(np.uint32) << 16).view(np.float32) if self.number_format == "bfloat16" else raw
+
     def numbers(self) -> np.ndarray:
         """The numbers in double precision, in an array of their own; what is no finite weight is refused."""
         if self.number_format not in WEIGHTS:
@@ -47,10 +52,7 @@ class StoredTensor:
                 f"{self.name} holds {self.number_format} numbers, and weights are read as {', '.join(WEIGHTS)}; save "
                 "the model in one of these (a quantised one is to be dequantised first)."
             )
-        raw = np.asarray(self.raw())  # no longer a view of the disk to who uses it
-        if self.number_format == "bfloat16":
-            raw = (raw.astype(np.uint32) << 16).view(np.float32)
-        numbers: np.ndarray = raw.astype(np.float64)
+        numbers: np.ndarray = self.stored().astype(np.float64)  # no longer a view of the disk to who uses it
         if not np.isfinite(numbers).all():
             raise CheckpointError(
                 f"{self.name} holds NaN or infinity, and weights are finite; take a checkpoint from before it diverged."
