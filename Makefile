@@ -8,7 +8,7 @@ QUIET  := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_
 WORKERS ?= 2
 SIMULATIONS := bench/laws.py bench/coverage.py
 
-OF_VERSIONS := tests/lab/learners/test_baselines.py tests/lab/learners/test_sets.py tests/lab/learners/training tests/lab/plans/test_plan.py tests/lab/runs/test_engine.py
+OF_VERSIONS := tests/training/learners/test_baselines.py tests/training/learners/test_sets.py tests/training/network tests/sweeps/plans/test_plan.py tests/sweeps/runs/test_engine.py
 
 PLAN ?= data/registered-12800
 REGISTERED = --plan $(PLAN)/plan.toml --data $(PLAN)
@@ -68,7 +68,7 @@ test-lowest test-newest: test-%: .venv-%/.installed  ## some tests with the lowe
 
 test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is one
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --extras
-	$(QUIET) PYTHONPATH=$(VENV)/lens-4 $(BIN)/python -m pytest --extras -m "not slow" tests/compiler/export/test_lens.py tests/pretrained/test_exports.py
+	$(QUIET) PYTHONPATH=$(VENV)/lens-4 $(BIN)/python -m pytest --extras -m "not slow" tests/compiler/export/test_lens.py tests/checkpoints/test_exports.py
 
 bench: $(VENV)/.extras  ## speed as ratios in one run: ours, a named peer, the machine's own limit
 	@for part in $(filter-out bench/again.py bench/size.py bench/tune.py bench/bounded.py bench/depth.py bench/protocol.py bench/registered.py $(SIMULATIONS),$(wildcard bench/*.py)); do $(BIN)/python $$part || exit 1; done

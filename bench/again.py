@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from keyhole.errors import KeyholeError
-from keyhole.lab.runs import RunSpec, RunSummary, Store, core_count, gather_runs
+from keyhole.sweeps.runs import RunSpec, RunSummary, Store, core_count, gather_runs
 
 
 def cpu_seconds() -> float:

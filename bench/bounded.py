@@ -34,10 +34,10 @@ from keyhole.bounds import layer_guarantee, margin_loss, tabulated_profile
 from keyhole.bounds.finite import clopper_pearson
 from keyhole.decimals import at_most
 from keyhole.errors import AssumptionError
-from keyhole.lab.learners.presets import preset
-from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.transformer import TransformerLearner
-from keyhole.lab.task import SparseTask
+from keyhole.training.learners.presets import preset
+from keyhole.training.learners.settings import TransformerSettings
+from keyhole.training.learners.transformer import TransformerLearner
+from keyhole.training.task import SparseTask
 
 FIRST_SEED = 1_000_000
 TASK = SparseTask("and:3")

@@ -11,10 +11,10 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPRO
     os.environ[name] = "1"
 os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)  # nothing is read from what was compiled before
 
-from keyhole.lab import SparseTask
-from keyhole.lab.learners import transformer_with_preset
-from keyhole.lab.runs import RunSpec
-from keyhole.lab.runs.run import run
+from keyhole.sweeps.runs import RunSpec
+from keyhole.sweeps.runs.run import run
+from keyhole.training import SparseTask
+from keyhole.training.learners import transformer_with_preset
 
 CONTEXTS = (25, 50, 100, 400)
 SAMPLES = 100

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keyhole.lab.thresholds import Adaptive, Design, Threshold, estimate_threshold
-from keyhole.lab.thresholds.schedule import Size, training_counts
+from keyhole.sweeps.thresholds import Adaptive, Design, Threshold, estimate_threshold
+from keyhole.sweeps.thresholds.schedule import Size, training_counts
 
 Curve = Callable[[float], float]
 Numbers = np.ndarray[Any, Any]

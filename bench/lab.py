@@ -44,12 +44,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.compiling import OPTIONS
-from keyhole.lab.learners.training.network import initial
-from keyhole.lab.learners.training.prepare import prepare_set
-from keyhole.lab.learners.training.step import FROM_A_SET, State, draw_stretch, optimizer_of, rates_of, run_stretch
-from keyhole.lab.task import SparseTask
+from keyhole.training.learners.settings import TransformerSettings
+from keyhole.training.network.compiling import OPTIONS
+from keyhole.training.network.network import initial
+from keyhole.training.network.prepare import prepare_set
+from keyhole.training.network.step import FROM_A_SET, State, draw_stretch, optimizer_of, rates_of, run_stretch
+from keyhole.training.task import SparseTask
 
 WIDTH, HIDDEN, RATE = 64, 256, 1e-3
 SAMPLES = 1024

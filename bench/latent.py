@@ -16,9 +16,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from keyhole.kernels.conditional_mean import embed_mean
-from keyhole.kernels.families import Exponential, sphere_kernel
-from keyhole.kernels.smoothing import smooth
+from keyhole.latent.kernels.conditional_mean import embed_mean
+from keyhole.latent.kernels.families import Exponential, sphere_kernel
+from keyhole.latent.kernels.smoothing import smooth
 from keyhole.latent.long.cme import embed_long
 from keyhole.latent.long.softmax import KEYS, QUERIES, is_tame, softmax_long
 from keyhole.latent.models.sphere import draw_sphere_function, uniform_on_sphere

@@ -2,8 +2,9 @@
 
 Truths are curves m*(T) at T = 10 … 5120 and at T = 25 … 800, by doublings, measured with a noise of 9 % a point, which
 is what the default precision of `keyhole learn` comes to, and with 5 % and 12 %. Truths of the first group rise sixfold
-from T = 10 to 5120, as the measured threshold of a 3-way AND does. The numbers of the rule (`keyhole.lab.laws.decide`)
-were chosen on seeds 1 and 2; the table is made on seed 4. A truth outside the list of laws has no right name.
+from T = 10 to 5120, as the measured threshold of a 3-way AND does. The numbers of the rule
+(`keyhole.sweeps.laws.decide`) were chosen on seeds 1 and 2; the table is made on seed 4. A truth outside the list of
+laws has no right name.
 
 Run it with `python bench/laws.py [--draws 2000] [--seed 4] [--noise 0.09]`: about a minute.
 """
@@ -13,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from keyhole.lab.laws import Array, naming_rates
+from keyhole.sweeps.laws import Array, naming_rates
 
 LONG = np.array([10.0 * 2**i for i in range(10)])
 SHORT = np.array([25.0 * 2**i for i in range(6)])

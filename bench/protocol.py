@@ -133,10 +133,10 @@ def accuracy(network: Replica, inputs: torch.Tensor, labels: torch.Tensor) -> fl
 
 def preset_run(context: int, samples: int, seed: int) -> dict[str, float]:
     """One run of the preset, as `keyhole learn and:3 --preset paper` makes it."""
-    from keyhole.lab.learners import transformer_with_preset
-    from keyhole.lab.runs.run import run
-    from keyhole.lab.runs.spec import RunSpec
-    from keyhole.lab.task import SparseTask
+    from keyhole.sweeps.runs.run import run
+    from keyhole.sweeps.runs.spec import RunSpec
+    from keyhole.training.learners import transformer_with_preset
+    from keyhole.training.task import SparseTask
 
     task = SparseTask("and:3", "balanced", balanced_sets=True)
     result = run(RunSpec(task, transformer_with_preset("paper"), context, samples, seed))
@@ -151,10 +151,10 @@ def losses_apart(context: int, samples: int, steps: int) -> float:
     import jax.numpy as jnp
     import numpy as np
 
-    from keyhole.lab.learners import preset
-    from keyhole.lab.learners.training.dropping import NO_DROPOUT
-    from keyhole.lab.learners.training.network import initial
-    from keyhole.lab.learners.training.step import State, advance, optimizer_of, rates_of
+    from keyhole.training.learners import preset
+    from keyhole.training.network.dropping import NO_DROPOUT
+    from keyhole.training.network.network import initial
+    from keyhole.training.network.step import State, advance, optimizer_of, rates_of
 
     settings = replace(preset("paper"), dropout=0.0, attention_dropout=0.0)
     parameters = initial(settings, 2, context, jax.random.key(0))

@@ -24,10 +24,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import keyhole
-from keyhole.lab.laws import Array, naming_rates
-from keyhole.lab.plans import read_plan
-from keyhole.lab.plans.rows import rows_path
-from keyhole.lab.thresholds import Adaptive
+from keyhole.sweeps.laws import Array, naming_rates
+from keyhole.sweeps.plans import read_plan
+from keyhole.sweeps.plans.rows import rows_path
+from keyhole.sweeps.thresholds import Adaptive
 
 FOLDER = Path(__file__).parents[1] / "data" / "registered"
 LOW, RISE = 45.0, 6.0  # m* at the shortest context, and its rise to the longest; only the rise matters

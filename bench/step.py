@@ -24,12 +24,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.attend import shown_sums, weighted
-from keyhole.lab.learners.training.compiling import OPTIONS
-from keyhole.lab.learners.training.network import initial
-from keyhole.lab.learners.training.prepare import prepare_set
-from keyhole.lab.learners.training.step import (
+from keyhole.training.learners.settings import TransformerSettings
+from keyhole.training.network.attend import shown_sums, weighted
+from keyhole.training.network.compiling import OPTIONS
+from keyhole.training.network.network import initial
+from keyhole.training.network.prepare import prepare_set
+from keyhole.training.network.step import (
     FROM_A_SET,
     State,
     advance,
@@ -39,7 +39,7 @@ from keyhole.lab.learners.training.step import (
     rates_of,
     run_stretch,
 )
-from keyhole.lab.task import SparseTask
+from keyhole.training.task import SparseTask
 
 WIDTH, HIDDEN, HEADS, SAMPLES, STEPS = 64, 256, 4, 1024, 20
 CELLS = ((800, 64), (800, 512), (3200, 64), (12800, 64))

@@ -26,12 +26,12 @@ from pathlib import Path
 
 from keyhole.api.certify_runs import certify_runs
 from keyhole.api.learn import learn
-from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.transformer import TransformerLearner
-from keyhole.lab.runs.engine import core_count, worker_environment
-from keyhole.lab.runs.run import RunResult, run
-from keyhole.lab.runs.spec import RunSpec
-from keyhole.lab.task import SparseTask
+from keyhole.sweeps.runs.engine import core_count, worker_environment
+from keyhole.sweeps.runs.run import RunResult, run
+from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.training.learners.settings import TransformerSettings
+from keyhole.training.learners.transformer import TransformerLearner
+from keyhole.training.task import SparseTask
 
 FIRST_SEED = 1_000_000
 CONJUNCTION = SparseTask("and:3")

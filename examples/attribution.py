@@ -5,11 +5,11 @@ Run with: python examples/attribution.py
 
 import numpy as np
 
-from keyhole.api.suite import make_suite
+from keyhole.apps.tables.suite.attribution import AttributionScore, score_attribution
+from keyhole.apps.tables.suites import make_suite
 from keyhole.attention.evaluation import evaluate
 from keyhole.compiler.assembly import logits, to_tabulated
 from keyhole.compiler.constructions.plan import Plan
-from keyhole.suite.attribution import AttributionScore, score_attribution
 
 CONTEXT, MODELS, INPUTS = 32, 14, 200
 

@@ -13,7 +13,7 @@ from keyhole.bounds.covers.chaining import chained
 from keyhole.bounds.covers.heads import heads_cover
 from keyhole.bounds.covers.linear import scalar_cover
 from keyhole.bounds.falsification import Hunt, falsify
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 
 STEEPEST = 1 / 4  # of the sigmoid, at zero
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from keyhole.pretrained import Architecture, load_checkpoint, register_architecture
+from keyhole.checkpoints import Architecture, load_checkpoint, register_architecture
 
 OWN = Architecture(
     name="stages",

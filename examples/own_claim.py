@@ -7,8 +7,8 @@ import tempfile
 
 import numpy as np
 
+from keyhole.apps.ledger import Claim, Experiment, Outcome, Scale, register, reproduce
 from keyhole.bounds import softmax_move
-from keyhole.claims import Claim, Experiment, Outcome, Scale, register, reproduce
 from keyhole.figure import Axis, Figure
 
 CLAIM = Claim(

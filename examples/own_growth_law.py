@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keyhole.lab.laws import LAWS, AffineLaw, Array, Ends, LawVerdict, compare_laws, register_law
-from keyhole.lab.thresholds import Threshold
+from keyhole.sweeps.laws import LAWS, AffineLaw, Array, Ends, LawVerdict, compare_laws, register_law
+from keyhole.sweeps.thresholds import Threshold
 
 SATURATING = AffineLaw("saturating", "a − b e^(−T/300)", lambda contexts: -np.exp(-contexts / 300))
 

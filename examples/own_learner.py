@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 import keyhole
-from keyhole.lab.learners import Fitted, register_learner
-from keyhole.lab.task import Examples, ProblemSize
+from keyhole.training.learners import Fitted, register_learner
+from keyhole.training.task import Examples, ProblemSize
 
 
 @dataclass(frozen=True)

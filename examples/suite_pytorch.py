@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-import keyhole
+from keyhole.apps.tables.score import score
+from keyhole.apps.tables.suites import make_suite
 
 CONTEXT, MODELS, INPUTS = 16, 6, 200
 
@@ -33,11 +34,11 @@ def main() -> None:
     bits = torch.randint(0, 2, (INPUTS, CONTEXT), generator=torch.Generator().manual_seed(0))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        key = keyhole.make_suite(MODELS, CONTEXT).save(folder, modules=True)
+        key = make_suite(MODELS, CONTEXT).save(folder, modules=True)
         for file in sorted(folder.glob("*.py")):
             module = runpy.run_path(str(file))["Compiled"]()
             np.save(folder / f"{file.stem}.npy", flips(module, bits))
-        print(keyhole.score(key, folder))
+        print(score(key, folder))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,17 @@ from typing import assert_type
 import numpy as np
 
 import keyhole
+from keyhole.apps.heads.checkpoint_norms import CheckpointNorms, checkpoint_norms
+from keyhole.apps.heads.heads import Heads, heads
+from keyhole.apps.heads.model_order import ModelOrder, model_order
+from keyhole.apps.ledger.reproduction import Claims, Findings, list_claims, reproduce
+from keyhole.apps.live.follow import Followed, follow
+from keyhole.apps.live.respond import Response, respond
+from keyhole.apps.pretrain.pretrain import pretrain
+from keyhole.apps.pretrain.pretraining import Pretraining
+from keyhole.apps.tables.curve import Curve, curve
+from keyhole.apps.tables.score import Scores, score
+from keyhole.apps.tables.suites import Suite, make_suite
 
 ENCODER = {"in_proj_weight": (12, 4), "out_proj.weight": (4, 4)}
 
@@ -21,8 +32,8 @@ def use_functions_of_models(folder: Path) -> None:
     assert_type(model, keyhole.Compiled)
     margin: float = model.proof.margin
     file: Path = model.save(folder / "and.safetensors")
-    response = keyhole.respond(model, [3])
-    assert_type(response, keyhole.Response)
+    response = respond(model, [3])
+    assert_type(response, Response)
     output: float = response.output
     checked = keyhole.check(file)
     assert_type(checked, keyhole.Checked)
@@ -31,19 +42,17 @@ def use_functions_of_models(folder: Path) -> None:
     assert_type(guarantee, keyhole.Bound)
     gap: float = guarantee.best.value
     arrays = {f"blocks.0.attn.W_{name}": np.ones((2, 3, 3)) for name in "QKVO"}
-    norms = keyhole.checkpoint_norms(arrays)
-    assert_type(norms, keyhole.CheckpointNorms)
+    norms = checkpoint_norms(arrays)
+    assert_type(norms, CheckpointNorms)
     largest: float = norms.heads.trained[0]["qk-spectral"]
     encoder = {f"layers.0.self_attn.{name}": np.ones(shape) for name, shape in ENCODER.items()}
-    found = keyhole.heads(
+    found = heads(
         encoder, rows=np.ones((1, 3, 4)), config={"nhead": 2, "norm_first": True, "causal": False}, controls=False
     )
-    assert_type(found, keyhole.Heads)
+    assert_type(found, Heads)
     rule: str = found.use.verdicts()[0][0][0]
-    moved = keyhole.model_order(
-        encoder, rows=np.ones((1, 3, 4)), config={"nhead": 2, "norm_first": True, "causal": True}
-    )
-    assert_type(moved, keyhole.ModelOrder)
+    moved = model_order(encoder, rows=np.ones((1, 3, 4)), config={"nhead": 2, "norm_first": True, "causal": True})
+    assert_type(moved, ModelOrder)
     order: str = moved.report.verdict
     least = keyhole.norms("x3 & ~x5")
     assert_type(least, keyhole.Norms)
@@ -54,12 +63,12 @@ def use_functions_of_models(folder: Path) -> None:
     verified = keyhole.verify(file, "x3 & ~x5", samples=100, store=folder / "store")
     assert_type(verified, keyhole.Verified)
     proved: float | None = verified.rows[0].margin
-    suite = keyhole.make_suite(1, 12)
-    assert_type(suite, keyhole.Suite)
+    suite = make_suite(1, 12)
+    assert_type(suite, Suite)
     key: Path = suite.save(folder / "suite")
     np.save(folder / "suite" / "model-000.npy", np.ones((2, 12)))
-    scores = keyhole.score(key, folder / "suite")
-    assert_type(scores, keyhole.Scores)
+    scores = score(key, folder / "suite")
+    assert_type(scores, Scores)
     auc: float = scores.mean("auc")
     print(degree, margin, holds, gap, rule, status, auc, largest, bound, proved, rule, order, output)  # noqa: T201  (so that every field is read)
 
@@ -88,18 +97,18 @@ def use_functions_of_data(folder: Path) -> None:
     assert_type(compared, keyhole.RunComparison)
     assert compared.agree
     keyhole.forget_runs(runs[:1])
-    learned = keyhole.curve((np.eye(30), np.arange(30) % 2), learner="sklearn:tree", splits=2)
-    assert_type(learned, keyhole.Curve)
+    learned = curve((np.eye(30), np.arange(30) % 2), learner="sklearn:tree", splits=2)
+    assert_type(learned, Curve)
     small: dict[str, str | float | None] = {"heads": 1, "width": 4, "hidden": 4, "steps": 2, "every": 2}
     trained = keyhole.train("and:2", 6, 10, settings=small, store=folder / "store")
     assert_type(trained, keyhole.Trained)
     loss: float = trained.frames[0].readings["loss"]
-    followed = keyhole.follow("gaussian", 3)
-    assert_type(followed, keyhole.Followed)
+    followed = follow("gaussian", 3)
+    assert_type(followed, Followed)
     inference = keyhole.infer("gaussian", [4, 8], repeats=4)
     assert_type(inference, keyhole.Inference)
-    pretraining = keyhole.pretrain("finite", [4], repeats=0, store=folder / "store")
-    assert_type(pretraining, keyhole.Pretraining)
+    pretraining = pretrain("finite", [4], repeats=0, store=folder / "store")
+    assert_type(pretraining, Pretraining)
     condition: float = pretraining.conditions[0].downstream
     tokens = np.random.default_rng(0).integers(0, 2, (20, 6))
     fitted = keyhole.fit((tokens, tokens[:, 1]), sparsity=1)
@@ -108,11 +117,11 @@ def use_functions_of_data(folder: Path) -> None:
     exchangeability = keyhole.exchangeable(tokens)
     assert_type(exchangeability, keyhole.Exchangeability)
     sentence: str = exchangeability.answer
-    claims = keyhole.list_claims()
-    assert_type(claims, keyhole.Claims)
+    claims = list_claims()
+    assert_type(claims, Claims)
     title: str = claims[0].title
-    findings = keyhole.reproduce(["sharpness"], folder=folder / "report", workers=1)
-    assert_type(findings, keyhole.Findings)
+    findings = reproduce(["sharpness"], folder=folder / "report", workers=1)
+    assert_type(findings, Findings)
     verdict: str = findings[0].outcome.verdict
     records: Sequence[dict[str, object]] = [
         each.record()

@@ -11,11 +11,11 @@ import pytest
 from scipy.stats import fisher_exact
 
 import keyhole
-from keyhole.lab.learners import learner_named
-from keyhole.lab.plans import Plan, write_plan
-from keyhole.lab.runs import Store
-from keyhole.lab.task import SparseTask
-from keyhole.lab.thresholds import Adaptive, Design, SweepPlan
+from keyhole.sweeps.plans import Plan, write_plan
+from keyhole.sweeps.runs import Store
+from keyhole.sweeps.thresholds import Adaptive, Design, SweepPlan
+from keyhole.training.learners import learner_named
+from keyhole.training.task import SparseTask
 
 from helpers.lab_fakes import Inline
 

@@ -31,7 +31,10 @@ def test_every_name_of_the_notation_is_in_its_package():
     lost = []
     for heading, table in re.findall(r"^## (.*)\n((?:(?!^## ).*\n?)*)", NOTATION, re.MULTILINE):
         places = [ROOT / "src" / "keyhole" / place for place in re.findall(r"\w+(?=/)", heading)] or [ROOT / "src"]
-        files = [*(path for place in places for path in place.rglob("*.py")), ROOT / "src" / "keyhole" / "profile.py"]
+        files = [
+            *(path for place in places for path in place.rglob("*.py")),
+            ROOT / "src" / "keyhole" / "norm_profile.py",
+        ]
         words = set(re.findall(r"\w+", " ".join(path.read_text("utf8") for path in files)))
         for row in re.findall(r"^\|.*\|$", table, re.MULTILINE):
             lost += [(heading, name) for name in re.findall(r"`(\w+)`", row) if name not in words]

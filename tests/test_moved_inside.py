@@ -92,11 +92,11 @@ def test_a_claim_touches_two_files(library):
     start, end = text.index("CLAIM = Claim("), text.index("def measure(")
     stated = text[start:end].strip().removeprefix("CLAIM = ")
     measured = (text[:start] + text[end:]).replace(
-        "from keyhole.claims import Claim, Experiment, Outcome, Scale, register, reproduce\n",
-        "from keyhole.claims.finding import Outcome, Scale\n",
+        "from keyhole.apps.ledger import Claim, Experiment, Outcome, Scale, register, reproduce\n",
+        "from keyhole.apps.ledger.finding import Outcome, Scale\n",
     )
     (library / "claims" / "representation" / "softmax_pairs.py").write_text(measured.replace("import tempfile\n", ""))
-    experiment = f'Experiment({stated}, NamedFunction("keyhole.claims.representation.softmax_pairs")),'
+    experiment = f'Experiment({stated}, NamedFunction("keyhole.apps.ledger.representation.softmax_pairs")),'
     marker = "EXPERIMENTS: tuple[Experiment, ...] = ("
     edit(library / "claims" / "representation" / "statements.py", marker, f"{marker}\n    {experiment}")
     assert "holds" in ask(library, "reproduce", "--only", "softmax-pairs", "--out", "report", "--workers", "1")

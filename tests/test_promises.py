@@ -12,15 +12,11 @@ from keyhole.api.bound import bound
 from keyhole.api.check import check
 from keyhole.api.compile import compile as compile_function
 from keyhole.api.describe import describe
+from keyhole.apps.ledger.generalization import floor
+from keyhole.apps.ledger.ledger import find
 from keyhole.boolean.symbols import uniform_law
-from keyhole.certifier.certificate import Terms, certificate_of, require_apart
-from keyhole.certifier.prove.verify import Verification
-from keyhole.certifier.record import _identified_by, certificate_record
-from keyhole.certifier.sample.disagreement import Disagreement
-from keyhole.certifier.sample.repeats import Repeats, shared_rows
-from keyhole.certifier.sample.sample_bound import HeldOut, Identification
-from keyhole.claims.generalization import floor
-from keyhole.claims.ledger import find
+from keyhole.checkpoints.probes import Agreement
+from keyhole.checkpoints.torch_encoder import _tested_words
 from keyhole.cli.app import app
 from keyhole.compiler.export.save import save_model
 from keyhole.compiler.precision.verdicts import FormatVerdict
@@ -28,8 +24,12 @@ from keyhole.errors import DataError
 from keyhole.latent.inference.attentions import Settings, make_attention
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.models.registry import find_model
-from keyhole.pretrained.probes import Agreement
-from keyhole.pretrained.torch_encoder import _tested_words
+from keyhole.prover.certificate import Terms, certificate_of, require_apart
+from keyhole.prover.proof.equal_to_function import Verification
+from keyhole.prover.record import _identified_by, certificate_record
+from keyhole.prover.sample.disagreement import Disagreement
+from keyhole.prover.sample.repeats import Repeats, shared_rows
+from keyhole.prover.sample.sample_bound import HeldOut, Identification
 from keyhole.show.certificate import certificate_document
 from keyhole.show.compiled import compiled_document, verdict_words
 from keyhole.show.guarantee import bound_document

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from keyhole.claims.training import certified_runs as settled
-from keyhole.claims.training import conjunctions, grokking, parity, sparse_heads, sweeps
+from keyhole.apps.ledger.training import certified_runs as settled
+from keyhole.apps.ledger.training import conjunctions, grokking, parity, sparse_heads, sweeps
 
 SPEC = spec_from_file_location("tune", Path(__file__).parent.parent / "bench" / "tune.py")
 tune = module_from_spec(SPEC)

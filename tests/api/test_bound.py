@@ -19,7 +19,7 @@ from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, CheckpointError, DataError
 from keyhole.files.model import read_model, write_model
 from keyhole.files.norms import dumps, parse_norms, template
-from keyhole.profile import CONSTANTS, BlockNorms
+from keyhole.norm_profile import CONSTANTS, BlockNorms
 
 
 def test_theorem_t_is_shown_first_for_one_layer():

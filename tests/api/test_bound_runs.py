@@ -16,11 +16,11 @@ from keyhole.api.stored_run import TrainedRun
 from keyhole.attention import evaluate, profile, tabulate
 from keyhole.boolean.symbols import biased_bits, uniform_law
 from keyhole.bounds import PRODUCT_LISTS, ROUTES, guarantee, layer_guarantee, tabulated_profile
+from keyhole.checkpoints import save_tabulated
 from keyhole.compiler import plan_profile
 from keyhole.errors import AssumptionError, DataError, KeyholeError
-from keyhole.lab.runs.store import RunSummary
-from keyhole.lab.task import SparseTask
-from keyhole.pretrained import save_tabulated
+from keyhole.sweeps.runs.store import RunSummary
+from keyhole.training.task import SparseTask
 
 from helpers.random_models import Plan, random_model
 

@@ -14,11 +14,11 @@ from keyhole.api.run_certificate import shares
 from keyhole.api.stored_run import TrainedRun, noise_of
 from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import uniform_law
-from keyhole.certifier.certificate import Terms, certificate_of
-from keyhole.certifier.read.scope import CertifiableModel
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.lab.runs.store import RunSummary
-from keyhole.lab.task import Instance, SparseTask
+from keyhole.prover.certificate import Terms, certificate_of
+from keyhole.prover.extraction.scope import CertifiableModel
+from keyhole.sweeps.runs.store import RunSummary
+from keyhole.training.task import Instance, SparseTask
 
 from helpers.planted import junta_of, planted, random_symbol_junta
 from helpers.random_models import Plan, random_model

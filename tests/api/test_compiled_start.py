@@ -13,11 +13,11 @@ from keyhole.api.compiled_start import CompiledStart
 from keyhole.attention import forward
 from keyhole.boolean import read_function
 from keyhole.errors import ArgumentError, CompileError
-from keyhole.lab import SparseTask
-from keyhole.lab.learners import StartedLearner, ToldTarget, change_settings, learner_from_record, learner_named
-from keyhole.lab.learners.training.network import apply, initial
-from keyhole.lab.runs import RunSpec
-from keyhole.lab.runs.run import run
+from keyhole.sweeps.runs import RunSpec
+from keyhole.sweeps.runs.run import run
+from keyhole.training import SparseTask
+from keyhole.training.learners import StartedLearner, ToldTarget, change_settings, learner_from_record, learner_named
+from keyhole.training.network.network import apply, initial
 
 pytestmark = pytest.mark.slow
 

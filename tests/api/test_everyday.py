@@ -5,9 +5,9 @@ import pytest
 import keyhole
 from keyhole.cli.learn import what_to_try
 from keyhole.errors import ArgumentError
-from keyhole.lab.learners import TransformerSettings, change_settings
 from keyhole.show.sample_complexity import sample_complexity_document
 from keyhole.show.text import to_text
+from keyhole.training.learners import TransformerSettings, change_settings
 
 
 @pytest.fixture(scope="module")

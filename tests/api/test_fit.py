@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import keyhole
 from keyhole.bounds.finite import certificate_nats, exact_error
-from keyhole.certifier import formula
 from keyhole.cli.app import app
 from keyhole.errors import ArgumentError, DataError
+from keyhole.prover import formula
 
 
 def table(rows=300, context=20, seed=0):

@@ -18,18 +18,18 @@ from keyhole.boolean.function import move
 from keyhole.errors import ArgumentError, FormulaError
 from keyhole.files.package_versions import versions
 from keyhole.files.paths import home
-from keyhole.lab.laws.floors import TOLERATED, task_floor, trivial_accuracy
-from keyhole.lab.laws.growth_laws import LAWS, AffineLaw
-from keyhole.lab.learners import learner_named
-from keyhole.lab.learners.presets import preset
-from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.transformer import TransformerLearner
-from keyhole.lab.runs.engine import borrow
-from keyhole.lab.runs.run import run
-from keyhole.lab.runs.spec import RunSpec
-from keyhole.lab.runs.store import PACKAGES, Store
-from keyhole.lab.task import SparseTask
-from keyhole.lab.thresholds.threshold import estimate_threshold
+from keyhole.sweeps.laws.floors import TOLERATED, task_floor, trivial_accuracy
+from keyhole.sweeps.laws.growth_laws import LAWS, AffineLaw
+from keyhole.sweeps.runs.engine import borrow
+from keyhole.sweeps.runs.run import run
+from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.store import PACKAGES, Store
+from keyhole.sweeps.thresholds.threshold import estimate_threshold
+from keyhole.training.learners import learner_named
+from keyhole.training.learners.presets import preset
+from keyhole.training.learners.settings import TransformerSettings
+from keyhole.training.learners.transformer import TransformerLearner
+from keyhole.training.task import SparseTask
 
 from helpers.lab_fakes import Coin, Inline
 
@@ -123,7 +123,7 @@ def test_each_threshold_is_estimated_once(tmp_path, monkeypatch):
         contexts.append(context)
         return estimate_threshold(context, *rest, **options)
 
-    monkeypatch.setattr("keyhole.lab.thresholds.sweeps.estimate_threshold", counted)
+    monkeypatch.setattr("keyhole.sweeps.thresholds.sweeps.estimate_threshold", counted)
     found = learned(tmp_path)
     assert found.verdict is not None
     assert str(found)
@@ -416,7 +416,7 @@ def test_the_certifier_is_imported_only_when_asked_for(tmp_path):
         "from pathlib import Path; import keyhole; from helpers.lab_fakes import Inline\n"
         f"asked = dict(samples=[8], seeds=2, learner='elimination', executor=Inline(), store=Path({str(tmp_path)!r}))\n"
         "print(keyhole.learn('and:2', [6], **asked).made)\n"
-        "print(*(name for name in sys.modules if name.startswith('keyhole.certifier')))"
+        "print(*(name for name in sys.modules if name.startswith('keyhole.prover')))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["2"], done.stderr

@@ -8,30 +8,31 @@ import numpy as np
 import pytest
 
 import keyhole
-from keyhole.api.checkpoint_norms import CheckpointNorms
 from keyhole.api.describe import Description
 from keyhole.api.exchangeable import Exchangeability
 from keyhole.api.infer import Inference
-from keyhole.api.pretraining import Pretraining
 from keyhole.api.result import Result
 from keyhole.api.runs import RunInFull, Runs
 from keyhole.api.sample_complexity import SampleComplexity
-from keyhole.api.score import Scores
-from keyhole.api.suite import Suite
-from keyhole.claims.finding import Claim
-from keyhole.claims.reproduction import Claims, Findings
+from keyhole.apps.heads.checkpoint_norms import CheckpointNorms, checkpoint_norms
+from keyhole.apps.heads.show_checkpoint_norms import checkpoint_norms_document
+from keyhole.apps.ledger.finding import Claim
+from keyhole.apps.ledger.reproduction import Claims, Findings, list_claims, reproduce
+from keyhole.apps.ledger.show_claims import claims_document
+from keyhole.apps.pretrain.pretrain import pretrain
+from keyhole.apps.pretrain.pretraining import Pretraining
+from keyhole.apps.pretrain.show_pretraining import pretraining_document
+from keyhole.apps.tables.score import Scores, score
+from keyhole.apps.tables.show_scores import scores_document
+from keyhole.apps.tables.show_suite import suite_document
+from keyhole.apps.tables.suites import Suite, make_suite
 from keyhole.errors import OutputError
 from keyhole.latent import Polya
-from keyhole.show.checkpoint_norms import checkpoint_norms_document
-from keyhole.show.claims import claims_document
 from keyhole.show.description import description_document
 from keyhole.show.exchangeability import exchangeability_document
 from keyhole.show.inference import inference_document
-from keyhole.show.pretraining import pretraining_document
 from keyhole.show.runs import run_document, runs_document
 from keyhole.show.sample_complexity import sample_complexity_document
-from keyhole.show.scores import scores_document
-from keyhole.show.suite import suite_document
 
 from helpers import tiny_checkpoints as tiny
 from helpers.lab_fakes import Coin, Inline
@@ -62,7 +63,7 @@ DOCUMENTS = {
 def answers(tmp_path_factory):
     """An answer of every kind, by kind."""
     folder = tmp_path_factory.mktemp("answers")
-    suite = keyhole.make_suite(2, 12)
+    suite = make_suite(2, 12)
     for member in suite:
         np.save(folder / member.file.replace("safetensors", "npy"), np.random.default_rng(0).normal(size=(8, 12)))
     learned = keyhole.learn(
@@ -73,16 +74,16 @@ def answers(tmp_path_factory):
     found = [
         keyhole.describe("majority:2001", context=10**6),
         keyhole.infer("gaussian", [4, 16], repeats=4),
-        keyhole.pretrain("finite", [4], masks=[1, 2], repeats=0),
+        pretrain("finite", [4], masks=[1, 2], repeats=0),
         keyhole.exchangeable(Polya(np.ones(3)).sample(30, 6, 0).tokens),
-        keyhole.score(suite.save(folder / "key.json"), folder),
+        score(suite.save(folder / "key.json"), folder),
         suite,
         learned,
         runs,
         keyhole.show_run(runs[0].identity, store=folder / "store"),
-        keyhole.list_claims(),
-        keyhole.checkpoint_norms(tiny.bert()[0], heads=3),
-        keyhole.reproduce(("sharpness",), folder=folder / "report", workers=1),
+        list_claims(),
+        checkpoint_norms(tiny.bert()[0], heads=3),
+        reproduce(("sharpness",), folder=folder / "report", workers=1),
     ]
     return {type(answer): answer for answer in found}
 

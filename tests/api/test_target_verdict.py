@@ -10,9 +10,9 @@ import keyhole
 from keyhole.api.target_verdict import against_target
 from keyhole.attention import evaluate
 from keyhole.boolean import UNIFORM, read_function, uniform_law
-from keyhole.certifier.read import certifiable
 from keyhole.compiler import to_tabulated
-from keyhole.lab import Instance
+from keyhole.prover.extraction import certifiable
+from keyhole.training import Instance
 
 BITS = np.array([False, True])
 certifying = import_module("keyhole.api.certify")

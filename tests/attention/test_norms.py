@@ -25,7 +25,7 @@ from keyhole.attention.tables import tabulate
 from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs, PairEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError
-from keyhole.profile import require_possible
+from keyhole.norm_profile import require_possible
 
 from helpers.random_models import Plan, deeper, plans, random_model, random_sequences
 

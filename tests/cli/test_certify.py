@@ -9,12 +9,12 @@ from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 import keyhole
-from keyhole.certifier.record import certificate_record
+from keyhole.checkpoints.keyhole_tables import save_tabulated
 from keyhole.cli.app import app
 from keyhole.compiler.export.save import save_model
 from keyhole.errors import ArgumentError, CheckpointError
 from keyhole.files.model import read_model, write_model
-from keyhole.pretrained.keyhole_tables import save_tabulated
+from keyhole.prover.record import certificate_record
 
 from helpers.planted import junta_of, leaky, planted, random_symbol_junta
 

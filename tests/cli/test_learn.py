@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from keyhole.cli.app import app
-from keyhole.lab.runs.store import Store
 from keyhole.show.site import FORMATS, to_csv
+from keyhole.sweeps.runs.store import Store
 
 from helpers.lab_fakes import Coin
 
@@ -182,7 +182,7 @@ def test_a_store_that_cannot_be_written_is_said_and_listed(monkeypatch, closed):
 
 
 def _inline(_workers, _folder):
-    from keyhole.lab.runs.engine import borrow
+    from keyhole.sweeps.runs.engine import borrow
 
     from helpers.lab_fakes import Inline
 

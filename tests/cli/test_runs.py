@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from keyhole.cli.app import app
-from keyhole.lab.runs.run import run
-from keyhole.lab.runs.spec import NUMERICS, RunSpec
-from keyhole.lab.runs.store import Store
-from keyhole.lab.task import SparseTask
+from keyhole.sweeps.runs.run import run
+from keyhole.sweeps.runs.spec import NUMERICS, RunSpec
+from keyhole.sweeps.runs.store import Store
+from keyhole.training.task import SparseTask
 
 from helpers.lab_fakes import Coin
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from keyhole.apps.tables.suite.key import read_key
 from keyhole.errors import CheckpointError, DataError
 from keyhole.files import reading
 from keyhole.files.data import read_array, read_labelled, read_sequences
@@ -16,7 +17,6 @@ from keyhole.files.model import read_model
 from keyhole.files.norms import read_norms, template
 from keyhole.files.reading import parse_array, parse_arrays, parse_json, read_bytes
 from keyhole.files.safetensors_in import read_weights
-from keyhole.suite.key import read_key
 
 ZERO = Path("/dev/zero")
 

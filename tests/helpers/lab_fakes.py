@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.lab.learners.base import Fitted
+from keyhole.training.learners.base import Fitted
 
 
 def told_by(observer):

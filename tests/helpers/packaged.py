@@ -4,7 +4,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 
 import pytest
 
-from keyhole.pretrained import PACKAGED, load_checkpoint
+from keyhole.checkpoints import PACKAGED, load_checkpoint
 
 
 def packaged(name):

@@ -2,7 +2,7 @@
 
 from math import exp, log, tanh
 
-from keyhole.lab.thresholds.threshold import Threshold
+from keyhole.sweeps.thresholds.threshold import Threshold
 
 
 def logistic(middle, width, plateau=1.0, quantile=0.5):

@@ -5,14 +5,14 @@ import sys
 
 import numpy as np
 
-from keyhole.lab.learners import SetSettings
-from keyhole.lab.learners.deep import DeepLearner
-from keyhole.lab.learners.settings import TransformerSettings
-from keyhole.lab.learners.training.sets import Batches, TrainedSet, train
-from keyhole.lab.learners.transformer import TransformerLearner
-from keyhole.lab.runs import RunSpec, digest
-from keyhole.lab.runs.run import run
-from keyhole.lab.task import SparseTask
+from keyhole.sweeps.runs import RunSpec, digest
+from keyhole.sweeps.runs.run import run
+from keyhole.training.learners import SetSettings
+from keyhole.training.learners.deep import DeepLearner
+from keyhole.training.learners.settings import TransformerSettings
+from keyhole.training.learners.transformer import TransformerLearner
+from keyhole.training.network.sets import Batches, TrainedSet, train
+from keyhole.training.task import SparseTask
 
 SETTINGS = TransformerSettings(heads=2, width=4, hidden=4, batch=8, steps=20, every=20, dropout=0.1)
 

@@ -7,10 +7,10 @@ import time
 import pytest
 from rich.console import Console
 
-from keyhole.lab.thresholds.sweeps import Standing, SweepState
 from keyhole.progress import Progress
 from keyhole.show import progress_view
 from keyhole.show.progress_view import EVERY, Pace, line, line_view, line_watch, picture, view_progress
+from keyhole.sweeps.thresholds.sweeps import Standing, SweepState
 
 
 def test_a_pipe_gets_milestones_and_a_line_now_and_then():

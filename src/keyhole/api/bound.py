@@ -6,7 +6,6 @@ from math import inf
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.bound_growth import GROWTH_GAP, Growth, growths, require_few
 from keyhole.api.margin_bound import MarginBound, margin_bound
 from keyhole.api.norm_sources import Source, Subject, name_of, read_subject, veto_norms
@@ -32,7 +31,7 @@ from keyhole.errors import AssumptionError
 from keyhole.figure import Axis, Figure
 from keyhole.files.atomic import write_file
 from keyhole.files.norms import template
-from keyhole.profile import NormProfile, require_possible
+from keyhole.norm_profile import NormProfile, require_possible
 from keyhole.show.derivation import derivation_latex
 from keyhole.show.document import Document
 from keyhole.show.guarantee import bound_document, bound_html, explained_document
@@ -120,7 +119,6 @@ class Bound(Result):
             colour=Axis("bound", "", "category"),
         )
 
-    @check_arguments
     def save(self, path: str | Path, *, explained: bool = False) -> Path:
         """Write the answer in the format of the path's ending, and return the path.
 
@@ -199,7 +197,6 @@ def norms_template() -> str:
     return template()
 
 
-@check_arguments
 def bound(
     source: Source,
     samples: Real | None = None,

@@ -8,7 +8,7 @@ from typing import Any
 from keyhole.api.norm_sources import Source, norms_of, sparsity_of, veto_norms
 from keyhole.bounds import Guarantee, Real
 from keyhole.errors import ArgumentError
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 
 MOST_CONTEXTS = 100  # of a growth
 GROWTH_GAP = 0.2  # of the growth table, where no gap is asked for

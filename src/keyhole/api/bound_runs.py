@@ -5,17 +5,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.bound import bound
 from keyhole.api.result import Result
 from keyhole.bounds import Real
 from keyhole.errors import KeyholeError, StoreError
 from keyhole.files.looking import is_there
 from keyhole.files.paths import home
-from keyhole.lab.runs import Store
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.guarantee import run_bounds_document
+from keyhole.sweeps.runs import Store
 
 NOT_KEPT = "its weights were not kept; ask for this run by its name, and it is trained again"
 
@@ -65,7 +64,6 @@ class RunBounds(Result):
         }
 
 
-@check_arguments
 def bound_runs(
     store: str | Path | None = None, *, delta: Real = 0.01, accepted: Real | None = None, watch: Watch = ignore
 ) -> RunBounds:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.decision_lists import lists_figure, lists_record
 from keyhole.api.result import Result
 from keyhole.api.stored_run import names_run, read_run
@@ -16,9 +15,7 @@ from keyhole.attention import Model, Tabulated
 from keyhole.boolean import SymbolLaw, biased_bits, uniform_law
 from keyhole.boolean.fitting import Sample
 from keyhole.bounds import Real
-from keyhole.certifier import ModelCertificate, Terms, certificate_of, certificate_record, formula
-from keyhole.certifier.read import CertifiableModel, HeadReading, certifiable, read_lists
-from keyhole.certifier.sample import FRESH
+from keyhole.checkpoints import is_tabulated, load_tabulated, read_foreign, save_tabulated
 from keyhole.compiler import compiled, load_undamaged, require_dense, to_tabulated
 from keyhole.compiler.constructions import Plan
 from keyhole.errors import ArgumentError, CheckpointError
@@ -27,8 +24,10 @@ from keyhole.files.data import as_sample, read_labelled
 from keyhole.files.looking import is_there
 from keyhole.files.model import read_model
 from keyhole.files.safetensors_in import is_ours, read_weights
-from keyhole.pretrained import is_tabulated, load_tabulated, read_foreign, save_tabulated
 from keyhole.progress import Progress, Watch, ignore
+from keyhole.prover import ModelCertificate, Terms, certificate_of, certificate_record, formula
+from keyhole.prover.extraction import CertifiableModel, HeadReading, certifiable, read_lists
+from keyhole.prover.sample import FRESH
 from keyhole.show.certificate import certificate_document
 from keyhole.show.decision_lists import lists_document
 from keyhole.show.document import Document
@@ -89,13 +88,11 @@ class Certified(Result):
     def _law_words(self) -> str | None:
         return None if self.law is None else law_words(self.law)
 
-    @check_arguments
     def save_model(self, path: str | Path) -> Path:
         """Write the model the certificate is about, which `certify` reads again."""
         record = self.record()
         return save_tabulated(self.model, Path(path), {name: record[name] for name in KEPT})
 
-    @check_arguments
     def save(self, path: str | Path) -> Path:
         """Write the certificate as .json, .txt or .html, or the model it is about as .safetensors."""
         return self.save_model(path) if Path(path).suffix.lower() == MODEL else super().save(path)
@@ -145,7 +142,6 @@ def _of_plan(plan: Plan) -> CertifiableModel:
     return certifiable(model)
 
 
-@check_arguments
 def certify(
     model: Source,
     data: Data | None = None,

@@ -11,13 +11,13 @@ from keyhole.api.run_certificate import RunCertificate
 from keyhole.api.stored_run import TrainedRun, read_run
 from keyhole.attention import Tabulated, evaluate
 from keyhole.boolean import Junta, uniform_law
-from keyhole.certifier import ModelCertificate, Terms, certificate_of, formula, warnings
-from keyhole.certifier.read import LONGEST, WIDEST, certifiable
 from keyhole.errors import AssumptionError, KeyholeError
-from keyhole.lab import Instance, SparseTask, Task
-from keyhole.lab.learners import Learner, TransformerLearner
-from keyhole.lab.runs import RunSummary, spawn_pool, worker_environment
 from keyhole.progress import Progress, Watch, ignore
+from keyhole.prover import ModelCertificate, Terms, certificate_of, formula, warnings
+from keyhole.prover.extraction import LONGEST, WIDEST, certifiable
+from keyhole.sweeps.runs import RunSummary, spawn_pool, worker_environment
+from keyhole.training import Instance, SparseTask, Task
+from keyhole.training.learners import Learner, TransformerLearner
 
 FRESH = 100_000  # inputs on which a model without proof is compared with its function, and with the target
 BLOCK = 10_000  # of them at once

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
+from keyhole.checkpoints import is_tabulated
 from keyhole.compiler import Inspection, inspect
 from keyhole.errors import CheckpointError
 from keyhole.files.model import read_model
-from keyhole.pretrained import is_tabulated
 from keyhole.show.check import check_document
 from keyhole.show.document import Document
 
@@ -51,7 +50,6 @@ class Checked(Result):
         return check_document(self.record())
 
 
-@check_arguments
 def check(path: str | Path) -> Checked:
     """Rebuild the plan from the stored tables, prove it anew, and compare all that the file claims."""
     stored = read_model(Path(path))

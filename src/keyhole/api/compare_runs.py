@@ -5,13 +5,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.files.paths import home
-from keyhole.lab.runs import Store, StoreComparison, compare_stores
 from keyhole.show.document import Document
 from keyhole.show.runs import comparison_document
+from keyhole.sweeps.runs import Store, StoreComparison, compare_stores
 
 LEVEL = 0.05  # the chance of a false alarm over all cells
 
@@ -54,7 +53,6 @@ class RunComparison(Result):
         }
 
 
-@check_arguments
 def compare_runs(
     other: str | Path,
     *,

@@ -4,7 +4,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.boolean import SparseFunction, read_function
 from keyhole.bounds.covers import scalar_model_cover
@@ -12,7 +11,7 @@ from keyhole.compiler import Charge, cheapest, choose, compile_choice, compiled,
 from keyhole.compiler.constructions import Construction
 from keyhole.compiler.export import pictures, save_model
 from keyhole.errors import ArgumentError, OutputError
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 from keyhole.show.compiled import compiled_document
 from keyhole.show.document import Document
 from keyhole.show.site import save_figure
@@ -44,7 +43,6 @@ class Compiled(compiled.Compiled, Result):
         """What was made, what was proved, the norms beside the theorem's figures, and the number formats."""
         return compiled_document(self.record())
 
-    @check_arguments
     def save(self, path: str | Path) -> Path:
         """Write the weights as .safetensors or .py (a torch module), or the answer as .json, .txt or .html."""
         path = Path(path)
@@ -63,7 +61,6 @@ class Compiled(compiled.Compiled, Result):
         return tuple(save_figure(figure, Path(folder) / f"{name}.svg") for name, figure in drawn.items())
 
 
-@check_arguments
 def compile(  # noqa: A001  (the name of the question)
     function: str | SparseFunction,
     context: int,

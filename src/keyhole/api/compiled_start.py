@@ -9,7 +9,7 @@ import numpy as np
 from keyhole.boolean import SparseFunction
 from keyhole.compiler import choose
 from keyhole.errors import ArgumentError
-from keyhole.lab.learners import TransformerSettings, Weights, register_start
+from keyhole.training.learners import TransformerSettings, Weights, register_start
 
 USED = 3  # coordinates of a token: its logit, its bit, and that it is no [CLS]
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from keyhole.certifier.read import HeadReading
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
+from keyhole.prover.extraction import HeadReading
 from keyhole.show.decision_lists import spell_pair
 
 TITLE = "What the head looks at, in the order in which it looks"

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.decision_lists import lists_figure, lists_record
 from keyhole.api.result import Result
 from keyhole.boolean import (
@@ -30,11 +29,11 @@ from keyhole.boolean import (
     uniform_law,
 )
 from keyhole.bounds.finite import information_floor
-from keyhole.certifier.read import SHOWN, HeadReading, read_lists
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure
 from keyhole.files.model import read_model
 from keyhole.papers import ABBE_2023, EDELMAN_2022, Source
+from keyhole.prover.extraction import SHOWN, HeadReading, read_lists
 from keyhole.show.decision_lists import lists_document
 from keyhole.show.description import description_document
 from keyhole.show.document import Document
@@ -128,7 +127,6 @@ class Description(Result):
         )
 
 
-@check_arguments
 def describe(
     function: str | Path | SparseFunction, *, context: int | None = None, seed: int = 0, lists: int | None = None
 ) -> Description:

@@ -5,12 +5,10 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
 
-from keyhole.api.asking import check_arguments
 from keyhole.files.paths import home
-from keyhole.lab.runs import open_engine
+from keyhole.sweeps.runs import open_engine
 
 
-@check_arguments
 @contextmanager
 def engine(name: str = "processes", *, address: str = "", store: str | Path | None = None) -> Iterator[Executor | None]:
     """The executor of this engine: processes (None: they are started where they are needed), here, or ray.

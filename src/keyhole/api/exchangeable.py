@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.decimals import counted
 from keyhole.errors import ArgumentError, DataError
@@ -102,7 +101,6 @@ class Exchangeability(Result):
         }
 
 
-@check_arguments
 def exchangeable(
     data: str | Path | np.ndarray,
     *,

@@ -6,14 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.boolean import Junta, uniform_law
 from keyhole.boolean.fitting import FittingJuntas, Sample, juntas_that_fit
-from keyhole.certifier import formula
-from keyhole.certifier.sample import Judgement, occam_bound, repeats_of
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.data import as_sample, column_names, read_labelled
+from keyhole.prover import formula
+from keyhole.prover.sample import Judgement, occam_bound, repeats_of
 from keyhole.show.document import Document
 from keyhole.show.fit import fit_document
 
@@ -85,7 +84,6 @@ class Fit(Result):
         }
 
 
-@check_arguments
 def fit(
     data: Data, *, sparsity: int = 3, symbols: int | None = None, delta: float = 0.01, time_limit: float = 30.0
 ) -> Fit:

@@ -6,9 +6,9 @@ from typing import Any
 
 from keyhole.api.bound import Bound, bound
 from keyhole.bounds import Guarantee, Real, agnostic_error, failure, guarantee, kept_share, sample_size
+from keyhole.checkpoints import Checkpoint, FixedQueryLayer, fixed_query_profile
 from keyhole.decimals import at_least, at_most, brief, surely
 from keyhole.errors import AssumptionError
-from keyhole.pretrained import Checkpoint, FixedQueryLayer, fixed_query_profile
 from keyhole.show.document import Document, Gap, Lines
 
 BITS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16}

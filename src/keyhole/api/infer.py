@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
@@ -148,7 +147,6 @@ class Inference(Result):
         )
 
 
-@check_arguments
 def infer(
     model: str | Problem,
     sizes: Sequence[int],

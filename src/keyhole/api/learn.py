@@ -10,26 +10,23 @@ from types import MappingProxyType
 import numpy as np
 
 import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
-from keyhole.api.asking import check_arguments
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.errors import ArgumentError
 from keyhole.files.paths import home
-from keyhole.lab import SparseTask, Task
-from keyhole.lab.laws import LAWS, GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
-from keyhole.lab.learners import (
-    PRESET_DISTRIBUTIONS,
-    CountsSteps,
-    DeepLearner,
-    Learner,
-    OnlineLearner,
-    StatesPackages,
-    TransformerLearner,
-    change_settings,
-    learner_named,
+from keyhole.progress import Progress, Watch, ignore
+from keyhole.sweeps.laws import LAWS, GrowthLaw, LawVerdict, comparable, compare_laws, read_laws, task_floor
+from keyhole.sweeps.runs import (
+    FRESH,
+    Lane,
+    Store,
+    borrow,
+    core_count,
+    require_cores,
+    require_learnable,
+    start_processes,
 )
-from keyhole.lab.runs import FRESH, Lane, Store, borrow, core_count, require_cores, require_learnable, start_processes
-from keyhole.lab.thresholds import (
+from keyhole.sweeps.thresholds import (
     BUDGET,
     LARGEST,
     Adaptive,
@@ -43,7 +40,18 @@ from keyhole.lab.thresholds import (
     sweep,
     sweep_by_steps,
 )
-from keyhole.progress import Progress, Watch, ignore
+from keyhole.training import SparseTask, Task
+from keyhole.training.learners import (
+    PRESET_DISTRIBUTIONS,
+    CountsSteps,
+    DeepLearner,
+    Learner,
+    OnlineLearner,
+    StatesPackages,
+    TransformerLearner,
+    change_settings,
+    learner_named,
+)
 
 LEAST_SHARE = 0.01  # of runs that succeed at m*: with fewer, or with all but fewer, hundreds of runs show nothing
 LEAST_PRECISION = 0.001  # of m*; half a million runs would not reach it
@@ -52,7 +60,6 @@ LARGEST_SEED = 2**62  # with as many runs as anyone makes after it, a seed stays
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
 
 
-@check_arguments
 def learn(
     task: str | Task,
     contexts: Sequence[int],
@@ -99,9 +106,9 @@ def learn(
     preset; the paper's preset redraws training sets until they are balanced, unless told otherwise. With `certify`
     every successful run of the learner is certified from its own training set. The learners named in `beside` are put
     the same question; each draws samples of its own. `laws` are the growth laws that are compared, by name or as
-    objects of your own: `(*LAWS, mine)` puts yours beside those of `keyhole.lab.laws`.
+    objects of your own: `(*LAWS, mine)` puts yours beside those of `keyhole.sweeps.laws`.
     `settings` changes the transformer's by name, such as {"width": 32, "heads": 2, "rate": 1e-3}: the fields of
-    `keyhole.lab.learners.TransformerSettings`. `watch` hears how far the sweep and the certificates have come.
+    `keyhole.training.learners.TransformerSettings`. `watch` hears how far the sweep and the certificates have come.
     """
     if isinstance(task, str):
         usual = PRESET_DISTRIBUTIONS.get(_preset_of(learner, preset), "uniform")

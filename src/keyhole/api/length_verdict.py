@@ -11,9 +11,9 @@ import numpy as np
 from keyhole.api.kept_verdicts import load_verdict, question_key, save_verdict
 from keyhole.api.word_question import Case, WordQuestion, cases
 from keyhole.attention import Model, Tabulated, evaluate, forward
-from keyhole.certifier import FLOAT_UNITS, WordVerification, float_error, verify_words
-from keyhole.certifier.read import CertifiableModel, certifiable
 from keyhole.languages import AtLength
+from keyhole.prover import FLOAT_UNITS, WordVerification, float_error, verify_words
+from keyhole.prover.extraction import CertifiableModel, certifiable
 
 BELOW = 0.99  # of the margin: a float error as small as that needs no closer look
 CHUNK = 2**22  # symbols of random words held at once

@@ -8,7 +8,7 @@ import numpy as np
 from keyhole.bounds import layer_guarantee, margin_loss, tabulated_profile
 from keyhole.decimals import at_least, at_most, surely
 from keyhole.errors import AssumptionError
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 
 SHARES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)  # of the training inputs that may lie below the margin
 

@@ -13,13 +13,13 @@ from keyhole.attention import profile as profile_of
 from keyhole.boolean import read_function
 from keyhole.bounds import TARGETS, pair_construction
 from keyhole.bounds.theorems import with_tokens
+from keyhole.checkpoints import is_tabulated, load_tabulated
 from keyhole.compiler import Compiled, choose, load_checked, plan_profile
 from keyhole.errors import AssumptionError, CompileError, DataError
 from keyhole.files.looking import is_folder, is_there
 from keyhole.files.model import read_model
 from keyhole.files.norms import read_norms
-from keyhole.pretrained import is_tabulated, load_tabulated
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 from keyhole.show.folding import abbreviate
 
 LARGEST_NAMED = (500, 20)  # positions of a function that is named; of a junta, whose tables have 2^s entries

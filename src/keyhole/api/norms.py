@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.boolean import SparseFunction, from_table, read_function
 from keyhole.compiler import choose, least_norm
@@ -59,7 +58,6 @@ class Norms(Result):
         return {"output": self.output, "functions": [asdict(row) for row in self.functions]}
 
 
-@check_arguments
 def norms(function: str | SparseFunction | None = None, *, output: str = "signs", seed: int = 0) -> Norms:
     """Path norms of a function of at most four bits, or, without one, of all classes of functions of three bits.
 

@@ -7,20 +7,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.learn import answer_of, lanes_of
 from keyhole.api.result import Result
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.errors import ArgumentError, OutputError
 from keyhole.figure import Figure
 from keyhole.files.paths import home
-from keyhole.lab.laws import learners_figure, read_laws
-from keyhole.lab.plans import Plan, Prediction, export_rows, import_rows, predict_longest, read_plan
-from keyhole.lab.runs import Lane, Store, core_count, require_cores
-from keyhole.lab.thresholds import Sweep, SweepPlan, is_shared, replay, sweep
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Document
 from keyhole.show.plans import plan_document
+from keyhole.sweeps.laws import learners_figure, read_laws
+from keyhole.sweeps.plans import Plan, Prediction, export_rows, import_rows, predict_longest, read_plan
+from keyhole.sweeps.runs import Lane, Store, core_count, require_cores
+from keyhole.sweeps.thresholds import Sweep, SweepPlan, is_shared, replay, sweep
 
 EXPORTED = 300.0  # seconds between exports of rows while a context is under way
 
@@ -74,7 +73,6 @@ class PlanResult(Result):
         return learners_figure(self.plan.title or "Samples needed", known, floors=floors)
 
 
-@check_arguments
 def run_plan(
     plan: str | Path | Plan,
     *,
@@ -85,7 +83,7 @@ def run_plan(
     store: str | Path | None = None,
     watch: Watch = ignore,
 ) -> PlanResult:
-    """Carry out a plan: a file that `keyhole.learn` saved, or a `keyhole.lab.plans.Plan`.
+    """Carry out a plan: a file that `keyhole.learn` saved, or a `keyhole.sweeps.plans.Plan`.
 
     With a folder `data` the rows in it are put into the store first, so that nothing is run twice, and are written back
     as each context is finished. Contexts whose widths are kept apart are then run from the shortest to the longest,

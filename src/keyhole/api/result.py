@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import check_arguments
 from keyhole.errors import OutputError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
@@ -54,7 +53,6 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         return to_html(self.document())
 
-    @check_arguments
     def save(self, path: str | Path) -> Path:
         """Write the answer in the format of the path's ending, and return the path.
 

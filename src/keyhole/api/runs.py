@@ -7,19 +7,18 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.errors import StoreError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
 from keyhole.files.looking import is_there
 from keyhole.files.paths import home
-from keyhole.lab import SparseTask
-from keyhole.lab.laws import course_figure
-from keyhole.lab.runs import RunSummary, Store, StoredRun
 from keyhole.show.document import Document
 from keyhole.show.runs import cost_document, run_document, runs_document
 from keyhole.show.text import to_text
+from keyhole.sweeps.laws import course_figure
+from keyhole.sweeps.runs import RunSummary, Store, StoredRun
+from keyhole.training import SparseTask
 
 TASK_SETTINGS = tuple(field.name for field in fields(SparseTask) if field.name != "function")
 
@@ -82,7 +81,6 @@ class Runs(Result, Sequence[RunSummary]):
         table.writerows(rows)
         return text.getvalue()
 
-    @check_arguments
     def save(self, path: str | Path) -> Path:
         """Write the runs: .csv with every setting of task and learner; .json, .txt or .html as they are shown."""
         path = Path(path)
@@ -126,7 +124,6 @@ class RunInFull(Result):
         }
 
 
-@check_arguments
 def runs(*, task: str = "", learner: str = "", contexts: Sequence[int] = (), store: str | Path | None = None) -> Runs:
     """The finished runs of a store, by task, learner, context, size and seed; filters leave what they name."""
     folder = home(store)
@@ -139,7 +136,6 @@ def store_folder(store: str | Path | None = None) -> Path:
     return home(store)
 
 
-@check_arguments
 def show_run(name: str, *, store: str | Path | None = None) -> RunInFull:
     """One run in full, by its identity or a beginning of it."""
     with Store(home(store), create=False) as kept:
@@ -148,7 +144,6 @@ def show_run(name: str, *, store: str | Path | None = None) -> RunInFull:
     return RunInFull(run, path if is_there(path, StoreError) else None)
 
 
-@check_arguments
 def forget_runs(runs: Runs) -> None:
     """Remove runs and their weights from their store; a sweep that needs them makes them again."""
     with Store(runs.store, create=False) as kept:

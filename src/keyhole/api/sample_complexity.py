@@ -4,7 +4,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.api.run_certificate import RunCertificate, delta_over_many, shares, wrong_over_many
 from keyhole.boolean import balanced, read_function
@@ -12,8 +11,10 @@ from keyhole.decimals import counted
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
-from keyhole.lab import SparseTask, Task
-from keyhole.lab.laws import (
+from keyhole.show.document import Document
+from keyhole.show.sample_complexity import sample_complexity_document
+from keyhole.show.site import save_figure
+from keyhole.sweeps.laws import (
     LawVerdict,
     learners_figure,
     slope_beside_floor,
@@ -21,13 +22,11 @@ from keyhole.lab.laws import (
     success_figure,
     trivial_accuracy,
 )
-from keyhole.lab.learners import Learner, StatesLimits
-from keyhole.lab.plans import Plan, write_plan
-from keyhole.lab.runs import SUCCESS
-from keyhole.lab.thresholds import Adaptive, Attempt, Sweep, Threshold
-from keyhole.show.document import Document
-from keyhole.show.sample_complexity import sample_complexity_document
-from keyhole.show.site import save_figure
+from keyhole.sweeps.plans import Plan, write_plan
+from keyhole.sweeps.runs import SUCCESS
+from keyhole.sweeps.thresholds import Adaptive, Attempt, Sweep, Threshold
+from keyhole.training import SparseTask, Task
+from keyhole.training.learners import Learner, StatesLimits
 
 _FIRST = {"context", "m", "low", "high", "censored", "quantile"}
 
@@ -66,7 +65,7 @@ class SampleComplexity(Result):
 
     @property
     def plan(self) -> Plan:
-        """The sweeps with every setting spelled out; `keyhole.lab.plans.write_plan` makes a file of it."""
+        """The sweeps with every setting spelled out; `keyhole.sweeps.plans.write_plan` makes a file of it."""
         return Plan({answer.by: answer.sweep.plan for answer in (self, *self.beside)}, self.laws, self.what)
 
     @property
@@ -121,7 +120,6 @@ class SampleComplexity(Result):
             raise OutputError("A figure was asked for, but no run succeeded; there is none to draw.")
         return next(iter(figures.values()))
 
-    @check_arguments
     def save(self, path: str | Path) -> Path:
         """Write the chief figure (.svg, .pdf, .png, .html, .csv), the record (.json) or what is shown (.txt).
 
@@ -135,7 +133,6 @@ class SampleComplexity(Result):
         super().save(path / "learn.json")
         return path
 
-    @check_arguments
     def save_plan(self, path: str | Path) -> Path:
         """Write the sweeps as a TOML file with every default spelled out, which `keyhole.run_plan` repeats."""
         return write_file(Path(path), write_plan(self.plan).encode())

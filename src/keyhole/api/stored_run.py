@@ -13,9 +13,9 @@ from keyhole.boolean import SymbolLaw
 from keyhole.errors import AssumptionError, StoreError
 from keyhole.files.looking import is_there
 from keyhole.files.paths import home
-from keyhole.lab import Instance
-from keyhole.lab.learners import TransformerLearner
-from keyhole.lab.runs import RunSpec, Store, data_of, weights_of
+from keyhole.sweeps.runs import RunSpec, Store, data_of, weights_of
+from keyhole.training import Instance
+from keyhole.training.learners import TransformerLearner
 
 NAME = re.compile(r"[0-9a-f]{4,64}")  # a beginning of an identity
 
@@ -47,7 +47,7 @@ def read_run(name: str, store: str | Path | None = None, *, tell: Callable[[str]
         if not isinstance(learner, TransformerLearner):
             raise AssumptionError(f"The run {name} is of {learner.name}, which has no weights to certify.")
         weights = weights_of(kept, stored.row.identity, tell=tell)
-    from keyhole.lab.learners.training.network import model_of  # imports jax
+    from keyhole.training.network.network import model_of  # imports jax
 
     if not all(np.isfinite(array).all() for array in weights.values()):
         raise AssumptionError(f"The run {name} diverged: its weights are no numbers, so it computes nothing.")

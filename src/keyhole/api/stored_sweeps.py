@@ -6,16 +6,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.result import Result
 from keyhole.decimals import percent
 from keyhole.errors import OutputError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.files.paths import home
-from keyhole.lab.laws import LawVerdict, comparable, compare_laws
-from keyhole.lab.runs import RunSummary, Store
-from keyhole.lab.thresholds import Threshold, estimate_threshold
 from keyhole.show.document import Column, Document, Grid
+from keyhole.sweeps.laws import LawVerdict, comparable, compare_laws
+from keyhole.sweeps.runs import RunSummary, Store
+from keyhole.sweeps.thresholds import Threshold, estimate_threshold
 
 CONFIDENCE = 0.9
 QUANTILE = 0.5
@@ -105,7 +104,6 @@ class StoredSweeps(Result):
         )
 
 
-@check_arguments
 def stored_sweeps(store: str | Path | None = None) -> StoredSweeps:
     """The sweeps of a store, from the runs that are there; nothing is run."""
     with Store(home(store), create=False) as kept:

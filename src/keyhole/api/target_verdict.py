@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from keyhole.api.stated_claim import counted_property
-from keyhole.certifier import verify_words
-from keyhole.certifier.read import CertifiableModel
-from keyhole.lab import Instance
+from keyhole.prover import verify_words
+from keyhole.prover.extraction import CertifiableModel
+from keyhole.training import Instance
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.compiled_start import CompiledStart
 from keyhole.api.result import Result
 from keyhole.attention import Model, dense, tabulate
@@ -16,12 +15,12 @@ from keyhole.decimals import percent
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.files.paths import home
-from keyhole.lab import SparseTask
-from keyhole.lab.laws import course_figure
-from keyhole.lab.learners import StartedLearner, TransformerLearner, change_settings, transformer_with_preset
-from keyhole.lab.runs import RunSpec, RunSummary, Store, data_of, make_run
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.document import Column, Document, Facts, Grid, Lines
+from keyhole.sweeps.laws import course_figure
+from keyhole.sweeps.runs import RunSpec, RunSummary, Store, data_of, make_run
+from keyhole.training import SparseTask
+from keyhole.training.learners import StartedLearner, TransformerLearner, change_settings, transformer_with_preset
 
 IDENTITY = 10  # letters shown of a run's name
 PROBED = 64  # inputs over which the attention of a frame is averaged
@@ -167,7 +166,6 @@ class Trained(Result):
         )
 
 
-@check_arguments
 def train(
     task: str,
     context: int,
@@ -201,7 +199,7 @@ def train(
     first: list[Shares] = []
 
     def notice(readings: Mapping[str, float], weights: Mapping[str, np.ndarray]) -> None:
-        from keyhole.lab.learners.training.network import model_of  # imports jax
+        from keyhole.training.network.network import model_of  # imports jax
 
         shares = mean_attention(model_of(learner.settings, weights), inputs)
         step = int(readings["step"])

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.apps.pretrain.network_tasks import NetworkModel, NetworkTask
 from keyhole.files.paths import home
-from keyhole.lab.learners import SetSettings
-from keyhole.lab.runs import RunSpec, Store, gather_weights
 from keyhole.latent.inference import Attention, Chosen, Context, Posterior, Prediction, Problem, Settings
 from keyhole.latent.models import FiniteModel
-from keyhole.pretraining import NetworkModel, NetworkTask
 from keyhole.progress import Watch, ignore
+from keyhole.sweeps.runs import RunSpec, Store, gather_weights
+from keyhole.training.learners import SetSettings
 
 SEEN = (2, 4, 8, 16, 32)  # tokens of the sequences it is trained on
 STEPS = 2000
@@ -77,7 +77,7 @@ def train_encoder(
     spec = RunSpec(NetworkTask(plain, SEEN, SEEN, "masked"), settings, max(SEEN), None, seed)
     with Store(home(store)) as kept:
         weights = gather_weights(spec, kept, watch=watch)
-    from keyhole.lab.learners.training.sets import TrainedSet  # imports jax
+    from keyhole.training.network.sets import TrainedSet  # imports jax
 
     arrays = {name: array.astype(np.float32) for name, array in weights.items()}
     return TrainedEncoder(TrainedSet(settings, arrays, ()), model.letters if isinstance(model, FiniteModel) else 0)

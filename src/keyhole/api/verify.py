@@ -6,19 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.asking import check_arguments
 from keyhole.api.certify import read_source
 from keyhole.api.length_verdict import Effort, LengthVerdict, at_length, of_tables
 from keyhole.api.result import Result
 from keyhole.api.stated_claim import read_alphabet, stated_property
 from keyhole.api.word_question import WordQuestion, answer_pairs
-from keyhole.certifier import FLOAT_ASSUMED
-from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.figure import Axis, Figure
-from keyhole.files.paths import home
-from keyhole.files.safetensors_in import is_ours
-from keyhole.languages import Property
-from keyhole.pretrained import (
+from keyhole.checkpoints import (
     Checkpoint,
     Frame,
     Vocabulary,
@@ -26,7 +19,13 @@ from keyhole.pretrained import (
     load_checkpoint,
     read_vocabulary,
 )
+from keyhole.errors import ArgumentError, AssumptionError
+from keyhole.figure import Axis, Figure
+from keyhole.files.paths import home
+from keyhole.files.safetensors_in import is_ours
+from keyhole.languages import Property
 from keyhole.progress import Progress, Watch, ignore
+from keyhole.prover import FLOAT_ASSUMED
 from keyhole.show.document import Document
 from keyhole.show.verification import verification_document
 
@@ -151,7 +150,6 @@ class Verified(Result):
         )
 
 
-@check_arguments
 def verify(
     model: str | Path | Checkpoint,
     claim: str | Property,

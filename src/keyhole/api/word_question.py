@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from keyhole.attention import Model
+from keyhole.checkpoints import Checkpoint, Frame, Vocabulary, framed_model, logit_difference
 from keyhole.errors import ArgumentError, CheckpointError
 from keyhole.languages import AtLength, Property, with_last
-from keyhole.pretrained import Checkpoint, Frame, Vocabulary, framed_model, logit_difference
 
 STROKE = "|"  # between tokens of one answer
 # an answer (None: both), the tokens whose mean logit must win, and those of its rival (None: the sign decides)

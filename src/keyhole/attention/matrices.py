@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keyhole.attention.types import Array, numbers_of
-from keyhole.profile import MatrixNorms
+from keyhole.norm_profile import MatrixNorms
 
 ROWS = 1024  # rows of a product held at once
 

@@ -24,7 +24,7 @@ from keyhole.attention.tokens import AdditiveEmbedding, PairEmbedding
 from keyhole.attention.types import Array, numbers_of
 from keyhole.attention.weights import Block, Head, Model, Wiring
 from keyhole.errors import AssumptionError
-from keyhole.profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, NormProfile
+from keyhole.norm_profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, NormProfile
 
 
 def profile(model: Model, *, trained: bool = False) -> NormProfile:

@@ -4,7 +4,7 @@ from math import log, sqrt
 
 from keyhole.bounds.validate import subset_size
 from keyhole.errors import AssumptionError
-from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
+from keyhole.norm_profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
 
 TARGETS = ("and", "signed-and", "parity", "junta")
 

@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -14,20 +15,14 @@ from keyhole.cli.bound import bound_command
 from keyhole.cli.certify import certify_command
 from keyhole.cli.check import check_command
 from keyhole.cli.compile import compile_command
-from keyhole.cli.curve import curve_command
 from keyhole.cli.describe import describe_command
 from keyhole.cli.exchangeable import exchangeable_command
 from keyhole.cli.fit import fit_command
-from keyhole.cli.heads import heads_command
 from keyhole.cli.infer import infer_command
 from keyhole.cli.learn import learn_command
 from keyhole.cli.norms import norms_command
-from keyhole.cli.pretrain import pretrain_command
 from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, require_streams
-from keyhole.cli.reproduce import claims_command, reproduce_command
 from keyhole.cli.runs import runs_app
-from keyhole.cli.score import score_command
-from keyhole.cli.serve import serve_command
 from keyhole.cli.train import train_command
 from keyhole.cli.verify import verify_command
 from keyhole.errors import ArgumentError, printable
@@ -104,23 +99,21 @@ app = typer.Typer(
 app.command("describe", short_help="What a function is, and how hard to learn.")(describe_command)
 app.command("compile", short_help="Exact weights for a function, with a proof.")(compile_command)
 app.command("norms", short_help="Least path norms of functions; norms of a checkpoint.")(norms_command)
-app.command("heads", short_help="What a checkpoint's heads do on data.")(heads_command)
 app.command("check", short_help="Whether a model file is what it claims.")(check_command)
 app.command("certify", short_help="What a model computes, on every input.")(certify_command)
 app.command("verify", short_help="Whether a claim about a model holds at every length.")(verify_command)
 app.command("bound", short_help="What norms guarantee after M samples.")(bound_command)
 app.command("learn", short_help="How many samples training takes as the context grows.")(learn_command)
-app.command("curve", short_help="How accuracy on your table grows with its rows.")(curve_command)
 app.command("train", short_help="One training run, watched.")(train_command)
 app.add_typer(runs_app, name="runs", short_help="The finished runs: list, show, export, prune.")
 app.command("exchangeable", short_help="Whether sequences could have a latent variable.")(exchangeable_command)
 app.command("fit", short_help="Which sparse function fits a table.")(fit_command)
 app.command("infer", short_help="How far attention is from the exact posterior.")(infer_command)
-app.command("pretrain", short_help="What masked pretraining learns, and is worth downstream.")(pretrain_command)
-app.command("reproduce", short_help="Measure every claim; write a page.")(reproduce_command)
-app.command("claims", short_help="List the claims and their predictions.")(claims_command)
-app.command("score", short_help="Judge attributions against an answer key.")(score_command)
-app.command("serve", short_help="The live lab in a browser, on this machine.")(serve_command)
+
+
+for point in sorted(entry_points(group="keyhole.commands"), key=lambda point: point.name):  # commands of applications
+    command = point.load()
+    app.command(point.name, short_help=(command.__doc__ or "").partition("\n")[0])(command)
 
 
 def show_version(wanted: bool) -> bool:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from keyhole.api.places import require_file_place, require_folder_place
 from keyhole.errors import ArgumentError
+from keyhole.files.atomic import require_file_place, require_folder_place
 
 MOST = 10_000  # more is a typing error
 

@@ -84,8 +84,8 @@ def bound_command(
     """
     from keyhole.api.bound import DRAWN, Bound, norms_template
     from keyhole.api.bound import bound as ask
-    from keyhole.api.checkpoint_bound import checkpoint_bound, is_checkpoint
     from keyhole.api.stored_run import names_run
+    from keyhole.apps.heads.checkpoint_bound import checkpoint_bound, is_checkpoint
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 

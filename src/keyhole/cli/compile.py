@@ -143,7 +143,7 @@ def save_suite(count: int, context: int, out: Path | None, seed: int, *, json: b
     if out is None:
         raise ArgumentError("A suite needs a folder to go to; name one, as in --out suite.")
     folder_place(str(out))
-    from keyhole.api.suite import make_suite
+    from keyhole.apps.tables.suites import make_suite
     from keyhole.show.progress_view import view_progress
 
     with view_progress("making models") as watch:

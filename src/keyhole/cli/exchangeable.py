@@ -120,7 +120,7 @@ def _ask_model(
     json: bool,
 ) -> None:
     """Ask a model, print the answer, and exit with 1 where it is not exchangeable."""
-    from keyhole.api.model_order import model_order
+    from keyhole.apps.heads.model_order import model_order
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 

@@ -11,8 +11,8 @@ from keyhole.cli.arguments import count, file_place
 from keyhole.errors import ArgumentError, FormulaError
 
 if TYPE_CHECKING:
-    from keyhole.api.checkpoint_norms import CheckpointNorms
     from keyhole.api.norms import Norms
+    from keyhole.apps.heads.checkpoint_norms import CheckpointNorms
 
 EXAMPLES = """
 Examples:
@@ -80,7 +80,7 @@ def norms_command(
     Of a checkpoint: spectral, Frobenius, (2,1) by columns and by rows, stable rank, beside random and shuffled weights;
     the share of each layer in a norm bound, and by how much that is vacuous. Needs no torch, and runs nothing.
     """
-    from keyhole.api.checkpoint_norms import names_checkpoint
+    from keyhole.apps.heads.checkpoint_norms import names_checkpoint
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 
@@ -123,7 +123,7 @@ def norms_command(
 
 def _of_checkpoint(sources: list[str], given: Mapping[str, object], seed: int, out: Path | None) -> "CheckpointNorms":
     """The norms of one checkpoint or of a series, with a bar while they are computed."""
-    from keyhole.api.checkpoint_norms import CheckpointNorms, checkpoint_norms
+    from keyhole.apps.heads.checkpoint_norms import CheckpointNorms, checkpoint_norms
     from keyhole.show.progress_view import view_progress
 
     if out is not None:

@@ -28,7 +28,7 @@ from keyhole.decimals import at_least, at_most
 from keyhole.errors import CheckpointError, KeyholeError
 from keyhole.files.model import StoredModel, description_digest, digest
 from keyhole.files.record import to_record
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 
 CLOSE = 1e-7  # of a norm and the theorem's figure for it
 SAME = 1e-12  # equal numbers, added up in another order by another library

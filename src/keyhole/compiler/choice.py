@@ -22,7 +22,7 @@ from keyhole.compiler.constructions.registry import (
 )
 from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, CompileError
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 
 CARRIED = 1e-100  # of a mass: the logits that leave less are beyond what is computed with
 DEFAULT = 0.5  # the attention mass off the relevant positions where none is asked for

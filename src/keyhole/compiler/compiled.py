@@ -19,7 +19,7 @@ from keyhole.compiler.precision.verdicts import ASSUMED, ORDER, FormatVerdict, j
 from keyhole.compiler.proof import Proof, prove
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import CompileError
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 
 
 @dataclass(frozen=True, eq=False, repr=False)

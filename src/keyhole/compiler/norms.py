@@ -11,7 +11,7 @@ from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.unread import count_unread_heads
 from keyhole.errors import CompileError
-from keyhole.profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
+from keyhole.norm_profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
 
 NAMES = (
     "score_frobenius", "score_21", "score_transposed_21", "value_spectral", "value_21", "value_frobenius", "readout",

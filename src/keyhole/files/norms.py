@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from keyhole.errors import AssumptionError, DataError
 from keyhole.files.reading import parse_json, read_text
-from keyhole.profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, NormProfile, require_possible
+from keyhole.norm_profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, NormProfile, require_possible
 
 SCHEMA = "norms/1"
 TEMPLATE = "`keyhole.api.bound.norms_template()`"  # as a caller from Python writes it

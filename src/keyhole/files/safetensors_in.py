@@ -63,7 +63,7 @@ def _description(path: Path, metadata: dict[str, str]) -> dict[str, Any]:
     except OSError as error:
         raise CheckpointError(
             f"{str(path)!r} comes without a description; write one into {str(beside)!r} "
-            "(help(keyhole.pretrained.torch_encoder) shows it)."
+            "(help(keyhole.checkpoints.torch_encoder) shows it)."
         ) from error
     except ValueError as error:
         raise CheckpointError(f"The description of {str(path)!r} is not JSON: {error}.") from error

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from keyhole.bounds.construction_norms import matrix
 from keyhole.bounds.covers.deep import block_cover, block_lipschitz, block_reach, deep_cover
 from keyhole.errors import AssumptionError
-from keyhole.profile import BlockNorms, HeadNorms, NormProfile
+from keyhole.norm_profile import BlockNorms, HeadNorms, NormProfile
 
 
 def profile_of(layers, *, residual=False, constant=1.0, projected=True, tokens=17):

@@ -22,7 +22,7 @@ from keyhole.bounds.covers.heads import (
     trained_rows_cover,
 )
 from keyhole.errors import AssumptionError
-from keyhole.profile import BlockNorms
+from keyhole.norm_profile import BlockNorms
 
 seeds = st.integers(0, 2**32 - 1)
 VECTOR = {"value21": 2.0, "value": 1.0, "score": 5.0}

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keyhole.apps.ledger.generalization import theorem_l
 from keyhole.attention import ReadOut, Tabulated, TabulatedHead, Wiring, evaluate
 from keyhole.attention.activations import GELU
 from keyhole.bounds import LISTS, PRODUCT_LISTS, TABULATED, guarantee, pair_construction
@@ -25,7 +26,6 @@ from keyhole.bounds.theorems.decision_lists import (
     product_list_complexity,
 )
 from keyhole.bounds.theorems.tabulated import one_position_rate, spread_price
-from keyhole.claims.generalization import theorem_l
 from keyhole.errors import AssumptionError
 
 ANY_LAW = [  # T, A, R, m, bound, D

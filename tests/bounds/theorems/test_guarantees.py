@@ -18,7 +18,7 @@ from keyhole.bounds.theorems.guarantees import with_tokens
 from keyhole.bounds.theorems.risk import Loss, deviation, margin_loss
 from keyhole.bounds.theorems.rival_bounds import RECALLED_CONSTANTS, RECALLED_TRANSPOSED, loosened
 from keyhole.errors import AssumptionError
-from keyhole.profile import BlockNorms, HeadNorms, NormProfile
+from keyhole.norm_profile import BlockNorms, HeadNorms, NormProfile
 
 seeds = st.integers(0, 2**32 - 1)
 

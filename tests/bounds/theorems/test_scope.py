@@ -25,7 +25,7 @@ from keyhole.bounds.finite.identification import identification_size
 from keyhole.bounds.theorems.rival_bounds import parameters, rivals
 from keyhole.errors import AssumptionError, DataError
 from keyhole.files.norms import dumps, parse_norms
-from keyhole.profile import BlockNorms, HeadNorms, NormProfile
+from keyhole.norm_profile import BlockNorms, HeadNorms, NormProfile
 
 SPEAKS_OF_VECTORS = (SCALAR, PATH, DEEP)
 FITTED = 65_536  # rows of the table in `memory`

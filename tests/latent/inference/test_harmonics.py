@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 from scipy.special import eval_legendre
 
 from keyhole.errors import AssumptionError
-from keyhole.kernels.families import sphere_kernel
-from keyhole.kernels.smoothing import smooth
 from keyhole.latent.inference.bias import ridge_bias, softmax_floor
 from keyhole.latent.inference.harmonics import (
     effective_dimension,
@@ -18,6 +16,8 @@ from keyhole.latent.inference.harmonics import (
     shrinkage,
     zonal,
 )
+from keyhole.latent.kernels.families import sphere_kernel
+from keyhole.latent.kernels.smoothing import smooth
 from keyhole.latent.models.sphere import SphereFunction, SphereProcess, draw_sphere_function
 
 dimensions = st.integers(2, 9)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.kernels.conditional_mean import embed_mean
 from keyhole.latent.inference.attentions import KINDS, Settings, make_attention
 from keyhole.latent.inference.measure import measure_curves
 from keyhole.latent.inference.schedules import PowerOfT
+from keyhole.latent.kernels.conditional_mean import embed_mean
 from keyhole.latent.models.conjugate import BetaBernoulli, GaussianLocation, Polya
 from keyhole.latent.models.linear import LinearRegression
 from keyhole.latent.models.mixture import GaussianMixture

@@ -7,10 +7,10 @@ import pytest
 
 import keyhole
 from keyhole.errors import ArgumentError, ShapeError
-from keyhole.kernels.families import Gaussian, sphere_kernel
 from keyhole.latent.inference.attentions import make_attention
 from keyhole.latent.inference.measure import measure_curves
 from keyhole.latent.inference.problem import MEMBERS, Posterior, Problem, require_problem
+from keyhole.latent.kernels.families import Gaussian, sphere_kernel
 from keyhole.latent.models.conjugate import GaussianLocation
 from keyhole.latent.models.registry import find_model, model_names
 from keyhole.latent.models.sphere import SphereProcess

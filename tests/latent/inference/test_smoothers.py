@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from keyhole.errors import ArgumentError, AssumptionError, ShapeError
-from keyhole.kernels.conditional_mean import cme_attention, embed_mean
-from keyhole.kernels.families import Features, Gaussian, Given, Matern, linear_kernel, sphere_kernel
 from keyhole.latent.inference.smoothers import (
     KERNELS,
     cme_smoother,
@@ -21,6 +19,8 @@ from keyhole.latent.inference.smoothers import (
     prior_at,
     softmax_smoother,
 )
+from keyhole.latent.kernels.conditional_mean import cme_attention, embed_mean
+from keyhole.latent.kernels.families import Features, Gaussian, Given, Matern, linear_kernel, sphere_kernel
 from keyhole.latent.models.sphere import SphereProcess, uniform_on_sphere
 
 SOLVED = 1e-10  # kernels are at most 1 and ridges at least 0.05: condition numbers below 1e4, errors below 1e-11

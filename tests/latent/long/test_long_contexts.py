@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from keyhole.errors import AssumptionError, ShapeError
-from keyhole.kernels.conditional_mean import cme_attention, embed_mean
-from keyhole.kernels.families import (
+from keyhole.latent.kernels.conditional_mean import cme_attention, embed_mean
+from keyhole.latent.kernels.families import (
     Constant,
     Exponential,
     Gaussian,
@@ -19,7 +19,7 @@ from keyhole.kernels.families import (
     linear_kernel,
     sphere_kernel,
 )
-from keyhole.kernels.smoothing import smooth
+from keyhole.latent.kernels.smoothing import smooth
 from keyhole.latent.long.cme import embed_long, kernel_product
 from keyhole.latent.long.pivoted_cholesky import factor
 from keyhole.latent.long.softmax import is_tame, softmax_long

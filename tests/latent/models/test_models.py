@@ -97,8 +97,8 @@ def test_vectors_of_the_theory():
 
 def test_linear_regression_is_conditional_mean_attention():
     """The posterior over slopes and kernel ridge regression with λ = σ²/τ² agree in mean and variance."""
-    from keyhole.kernels.conditional_mean import embed_mean
-    from keyhole.kernels.families import linear_kernel
+    from keyhole.latent.kernels.conditional_mean import embed_mean
+    from keyhole.latent.kernels.families import linear_kernel
 
     model = LinearRegression(3, 2, prior_variance=0.7, noise_variance=0.4)
     tokens, queries = model.sample(2, 9, 0).tokens, np.random.default_rng(1).normal(size=(5, 3))

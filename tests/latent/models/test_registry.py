@@ -7,8 +7,8 @@ import pytest
 
 import keyhole
 from keyhole.errors import ArgumentError
-from keyhole.kernels.families import Matern
 from keyhole.latent import ModelWithKeys, PowerOfT, Regression, find_model, model_names, register_model
+from keyhole.latent.kernels.families import Matern
 from keyhole.latent.models import registry
 
 

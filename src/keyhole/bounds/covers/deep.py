@@ -6,7 +6,7 @@ from keyhole.bounds.covers.linear import bilinear_cover, matrix_cover, scalar_co
 from keyhole.bounds.softmax import smoothness
 from keyhole.bounds.validate import Real, norm, sample_size, whole
 from keyhole.errors import AssumptionError
-from keyhole.profile import ROUNDING, BlockNorms, NormProfile
+from keyhole.norm_profile import ROUNDING, BlockNorms, NormProfile
 
 
 def block_gain(block: BlockNorms, profile: NormProfile) -> float:

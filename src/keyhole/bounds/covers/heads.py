@@ -8,7 +8,7 @@ from keyhole.bounds.covers.linear import bilinear_cover, matrix_cover, scalar_co
 from keyhole.bounds.softmax import smoothness
 from keyhole.bounds.validate import Real, norm, sample_size, whole
 from keyhole.errors import AssumptionError
-from keyhole.profile import BlockNorms, HeadNorms, NormProfile
+from keyhole.norm_profile import BlockNorms, HeadNorms, NormProfile
 
 
 def attention_cover(

@@ -15,7 +15,7 @@ from keyhole.bounds.theorems.tabulated import LARGEST_SPREAD, FixedQueryLayer, f
 from keyhole.bounds.validate import Real, norm, sample_size, whole
 from keyhole.decimals import at_most
 from keyhole.errors import AssumptionError
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 
 THEOREM_L = Lemma(
     "Theorem L",

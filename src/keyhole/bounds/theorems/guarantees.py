@@ -10,7 +10,7 @@ from keyhole.bounds.theorems.registry import Route
 from keyhole.bounds.theorems.risk import Loss, Statement, risk_step
 from keyhole.bounds.validate import Real, failure, positive, sample_size
 from keyhole.errors import AssumptionError
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 
 MOST_SAMPLES = 2**200  # beyond this a sample size is not worth a number
 

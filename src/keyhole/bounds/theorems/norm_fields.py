@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from keyhole.profile import BlockNorms, HeadNorms, NormProfile
+from keyhole.norm_profile import BlockNorms, HeadNorms, NormProfile
 
 TRAINED = {"positions11": "‖P‖₁₁", "embedding11": "‖E‖₁₁"}  # tables that theorems about vectors pay for
 

@@ -16,7 +16,7 @@ from keyhole.bounds.derivation import Complexity, Lemma, Step
 from keyhole.bounds.softmax import smoothness
 from keyhole.bounds.validate import Real, norm, sample_size
 from keyhole.errors import AssumptionError
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 
 DEEPEST = 60
 FINEST = 200  # accuracies of trained rows that are tried, each 2^{1/4} finer

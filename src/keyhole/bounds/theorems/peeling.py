@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from keyhole.bounds.theorems.norm_fields import Dial
 from keyhole.bounds.validate import Real, norm, positive
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 
 STEPS = 4  # classes per doubling: finer ones cost δ, coarser ones the norm itself
 

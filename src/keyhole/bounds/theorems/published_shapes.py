@@ -8,7 +8,7 @@ from math import cbrt, ceil, log, log2, prod, sqrt
 from keyhole.bounds.covers.heads import readout_norm, single_layer
 from keyhole.bounds.validate import Real, norm, positive, sample_size
 from keyhole.errors import AssumptionError
-from keyhole.profile import HeadNorms, NormProfile
+from keyhole.norm_profile import HeadNorms, NormProfile
 
 
 def risk_shape(capacity: Real, samples: Real, delta: Real, lipschitz: Real = 1.0, bound: Real = 1.0) -> float:

@@ -21,7 +21,7 @@ from keyhole.bounds.theorems.path import path_complexity
 from keyhole.bounds.theorems.tabulated import tabulated_complexity
 from keyhole.bounds.validate import Real
 from keyhole.decimals import at_least
-from keyhole.profile import NormProfile, require_normaliser
+from keyhole.norm_profile import NormProfile, require_normaliser
 
 COVER_NOTE = (
     "Cover bounds are vacuous at laboratory sizes: exact heads for sparse functions of 100 to 10,000 bits "

@@ -27,6 +27,7 @@ from keyhole.bounds.theorems.registry import DEEP, SCALAR, Route
 from keyhole.bounds.theorems.risk import deviation
 from keyhole.bounds.validate import Real, positive, sample_size
 from keyhole.errors import AssumptionError
+from keyhole.norm_profile import BlockNorms, HeadNorms, NormProfile
 from keyhole.papers import (
     CATONI_2007,
     EDELMAN_2022,
@@ -36,7 +37,6 @@ from keyhole.papers import (
     ZHANG_2002,
     Source,
 )
-from keyhole.profile import BlockNorms, HeadNorms, NormProfile
 
 Kind = Literal["bound", "shape with constant 1, not a bound", "remark"]
 

@@ -8,7 +8,7 @@ from keyhole.bounds.covers.heads import refuse_projection, single_layer
 from keyhole.bounds.derivation import STANDARD, Complexity, Inputs, Lemma, Step
 from keyhole.bounds.validate import Real, failure, norm, positive, sample_size, whole
 from keyhole.errors import AssumptionError
-from keyhole.profile import NormProfile
+from keyhole.norm_profile import NormProfile
 
 THEOREM_T = Lemma(
     "Theorem T",

@@ -9,7 +9,7 @@ from keyhole.bounds.theorems.registry import LISTS, PRODUCT_LISTS, TABULATED, Ro
 from keyhole.bounds.theorems.risk import Loss
 from keyhole.bounds.validate import Real, failure, whole
 from keyhole.errors import AssumptionError
-from keyhole.profile import BlockNorms, NormProfile, require_possible
+from keyhole.norm_profile import BlockNorms, NormProfile, require_possible
 
 
 def tabulated_profile(

@@ -10,10 +10,10 @@ from jaxtyping import Float
 
 from keyhole.attention import normalisers
 from keyhole.errors import ArgumentError
-from keyhole.kernels import Constant, Kernel, smoothing_weights
 from keyhole.latent.inference.problem import Chosen, Context, Pooling, Posterior, Problem, Prototypes, Regression
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.inference.smoothers import cme_weights, kernel_named, linear_weights
+from keyhole.latent.kernels import Constant, Kernel, smoothing_weights
 
 Weights = Float[Any, "n rows"]  # of every query, on the rows that an attention mixes
 Answers = Float[Any, "n k"]

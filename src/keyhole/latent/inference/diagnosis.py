@@ -14,7 +14,7 @@ import numpy as np
 
 from keyhole.attention import Keys, Queries, Values, require_context, require_positive
 from keyhole.errors import AssumptionError
-from keyhole.kernels import Constant, Exponential, Gaussian, Kernel, embed_mean, smooth, smooth_left_out
+from keyhole.latent.kernels import Constant, Exponential, Gaussian, Kernel, embed_mean, smooth, smooth_left_out
 
 TEMPERATURES = tuple(2.0**power for power in range(-6, 7))  # in units of the head's own
 RIDGES = tuple(10.0**power for power in range(-4, 3))  # in units of the kernel's mean diagonal

@@ -14,9 +14,9 @@ from jaxtyping import Float, Shaped
 
 from keyhole.attention import require_context
 from keyhole.errors import ArgumentError, ShapeError
-from keyhole.kernels import Kernel
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.inference.smoothers import Prior
+from keyhole.latent.kernels import Kernel
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from jaxtyping import Float, Shaped
 
 from keyhole.attention import Softmax
 from keyhole.errors import AssumptionError, DataError
-from keyhole.kernels import Sink, attend_with_sink, sink_weight
+from keyhole.latent.kernels import Sink, attend_with_sink, sink_weight
 
 
 def prototype_attention(

@@ -12,7 +12,16 @@ from jaxtyping import Float
 
 from keyhole.attention import Keys, Queries, Values, require_context, require_positive
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.kernels import Exponential, Gaussian, Given, Kernel, Matern, Polynomial, linear_kernel, smoothing_weights
+from keyhole.latent.kernels import (
+    Exponential,
+    Gaussian,
+    Given,
+    Kernel,
+    Matern,
+    Polynomial,
+    linear_kernel,
+    smoothing_weights,
+)
 from keyhole.latent.long.pivoted_cholesky import factor
 
 Points = Float[Any, "T d"]

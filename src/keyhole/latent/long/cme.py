@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from keyhole.attention import Keys, Queries, Values, require_context, require_positive
 from keyhole.errors import AssumptionError
-from keyhole.kernels import Kernel, in_blocks
+from keyhole.latent.kernels import Kernel, in_blocks
 from keyhole.latent.long.pivoted_cholesky import SPREAD, Factor, factor
 from keyhole.rigorous import UNIT
 
@@ -72,7 +72,7 @@ def embed_long(
 
     What was reached stands in `residual`, and `bound` turns it into the error of an answer.
 
-    >>> from keyhole.kernels.families import linear_kernel
+    >>> from keyhole.latent.kernels.families import linear_kernel
     >>> keys, values = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> embed_long(linear_kernel(), keys, values, ridge=0.5).mean(np.array([[2.0]])).round(7).tolist()
     [[1.5172414]]

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 
 from keyhole.attention import require_context
 from keyhole.errors import AssumptionError
-from keyhole.kernels import Kernel
+from keyhole.latent.kernels import Kernel
 from keyhole.rigorous import UNIT
 
 SPREAD = 4.0  # standard deviations granted to sums of independent roundings
@@ -76,7 +76,7 @@ def factor(kernel: Kernel, keys: Float[np.ndarray, "T d"], *, rank: int, trace: 
     Statement  After r steps FᵀF equals 𝔎(K, K) on the rows read, and the rest stays positive semi-definite.
     Source     Standard.
 
-    >>> from keyhole.kernels.families import linear_kernel
+    >>> from keyhole.latent.kernels.families import linear_kernel
     >>> found = factor(linear_kernel(), np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]), rank=3, trace=1e-12)
     >>> len(found.pivots), round(found.trace, 12)
     (2, 0.0)

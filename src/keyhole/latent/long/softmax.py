@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from keyhole.attention import Keys, Queries, Values, require_context, require_positive
-from keyhole.kernels import in_blocks
+from keyhole.latent.kernels import in_blocks
 
 QUERIES, KEYS = 256, 1024  # scores held at once: 1 MB in single precision, which a core's second cache keeps
 

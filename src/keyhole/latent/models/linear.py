@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from keyhole.kernels import linear_kernel
 from keyhole.latent.inference.predictions import is_constant, reached_rates, shrinking_rates
 from keyhole.latent.inference.problem import Chosen, Prediction, Regression
 from keyhole.latent.inference.schedules import PowerOfT
+from keyhole.latent.kernels import linear_kernel
 from keyhole.latent.models.base import Draw, Risk, Rng, Tokens, average, require_amount, require_sizes
 from keyhole.latent.models.registry import register_model
 from keyhole.latent.models.with_keys import SQUARED_AT_KEY, ModelWithKeys, require_widths

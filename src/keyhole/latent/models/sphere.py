@@ -13,12 +13,12 @@ from jaxtyping import Float
 
 from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError
-from keyhole.kernels import Gaussian, Kernel, MeanEmbedding, embed_mean, sphere_kernel
 from keyhole.latent.inference.bias import Energies, ridge_bias, softmax_floor
 from keyhole.latent.inference.harmonics import SMALLEST, effective_dimension, eigenvalue, multiplicity, zonal
 from keyhole.latent.inference.predictions import is_constant
 from keyhole.latent.inference.problem import Chosen, Prediction, Regression
 from keyhole.latent.inference.schedules import vanishing_bandwidth, vanishing_rate
+from keyhole.latent.kernels import Gaussian, Kernel, MeanEmbedding, embed_mean, sphere_kernel
 from keyhole.latent.models.base import Draw, Risk, Rng, Tokens, average, require_amount, require_sizes, require_vectors
 from keyhole.latent.models.registry import register_model
 from keyhole.latent.models.with_keys import SQUARED_AT_KEY, ModelWithKeys, require_widths

@@ -1,0 +1,65 @@
+# Public names, and where each is defined; `__init__.py` imports them from here when they are first used.
+
+from keyhole import api as api
+from keyhole import attention as attention
+from keyhole import boolean as boolean
+from keyhole import bounds as bounds
+from keyhole import checkpoints as checkpoints
+from keyhole import compiler as compiler
+from keyhole import decimals as decimals
+from keyhole import errors as errors
+from keyhole import estimate as estimate
+from keyhole import figure as figure
+from keyhole import files as files
+from keyhole import languages as languages
+from keyhole import latent as latent
+from keyhole import norm_profile as norm_profile
+from keyhole import papers as papers
+from keyhole import progress as progress
+from keyhole import prover as prover
+from keyhole import rigorous as rigorous
+from keyhole import show as show
+from keyhole import sweeps as sweeps
+from keyhole import training as training
+from keyhole import verdicts as verdicts
+from keyhole.api.bound import Bound as Bound
+from keyhole.api.bound import bound as bound
+from keyhole.api.bound_runs import RunBounds as RunBounds
+from keyhole.api.bound_runs import bound_runs as bound_runs
+from keyhole.api.certify import Certified as Certified
+from keyhole.api.certify import certify as certify
+from keyhole.api.check import Checked as Checked
+from keyhole.api.check import check as check
+from keyhole.api.compare_runs import RunComparison as RunComparison
+from keyhole.api.compare_runs import compare_runs as compare_runs
+from keyhole.api.compile import Compiled as Compiled
+from keyhole.api.compile import compile as compile  # noqa: A004  (the name of the question)
+from keyhole.api.describe import Description as Description
+from keyhole.api.describe import describe as describe
+from keyhole.api.engine import engine as engine
+from keyhole.api.exchangeable import Exchangeability as Exchangeability
+from keyhole.api.exchangeable import exchangeable as exchangeable
+from keyhole.api.fit import Fit as Fit
+from keyhole.api.fit import fit as fit
+from keyhole.api.infer import Inference as Inference
+from keyhole.api.infer import infer as infer
+from keyhole.api.learn import learn as learn
+from keyhole.api.norms import Norms as Norms
+from keyhole.api.norms import norms as norms
+from keyhole.api.plans import PlanResult as PlanResult
+from keyhole.api.plans import run_plan as run_plan
+from keyhole.api.runs import RunInFull as RunInFull
+from keyhole.api.runs import Runs as Runs
+from keyhole.api.runs import forget_runs as forget_runs
+from keyhole.api.runs import runs as runs
+from keyhole.api.runs import show_run as show_run
+from keyhole.api.sample_complexity import SampleComplexity as SampleComplexity
+from keyhole.api.stored_sweeps import StoredSweeps as StoredSweeps
+from keyhole.api.stored_sweeps import stored_sweeps as stored_sweeps
+from keyhole.api.train import Trained as Trained
+from keyhole.api.train import train as train
+from keyhole.api.verify import Verified as Verified
+from keyhole.api.verify import verify as verify
+from keyhole.errors import KeyholeError as KeyholeError
+
+__version__: str

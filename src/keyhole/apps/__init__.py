@@ -1,0 +1,1 @@
+"""Applications: each uses the core on behalf of one kind of reader, and the core imports none of them."""

@@ -1,0 +1,119 @@
+"""What do norm bounds say beside a checkpoint? Those of its stand-in, and by how much they are vacuous."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from keyhole.api.bound import Bound, bound
+from keyhole.api.fixed_query_bound import FixedQueryBound, fixed_query_bound
+from keyhole.api.opening import settings_of
+from keyhole.apps.heads.checkpoint_norms import HEAD_NAMES, StandInBound, stand_in_bound
+from keyhole.apps.heads.norms import head_norms
+from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
+from keyhole.bounds import Real
+from keyhole.checkpoints import (
+    ENDINGS,
+    PACKAGED,
+    Architecture,
+    Checkpoint,
+    FixedQueryLayer,
+    fixed_query_layer,
+    load_checkpoint,
+)
+from keyhole.errors import ArgumentError, AssumptionError, DataError
+from keyhole.files.looking import is_folder, is_there
+from keyhole.files.safetensors_in import is_ours
+from keyhole.show.document import Document, Gap, Lines
+
+CONTEXT = 128  # where none is given
+
+
+@dataclass(frozen=True, repr=False)
+class CheckpointBound(Bound):
+    """The bounds of a checkpoint's stand-in, and what of the network itself no theorem covers."""
+
+    stand_in: StandInBound | None = None
+    uncovered: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """By how much it is vacuous."""
+        return f"{self.source}: {self.stand_in.sentence if self.stand_in else super().summary}; {STAND_IN}"
+
+    def document(self) -> Document:
+        """What it is a bound of, then as any bound."""
+        return (Lines(self._words()), Gap(), *super().document())
+
+    def explained(self) -> Document:
+        """The same before every derivation."""
+        return (Lines(self._words()), Gap(), *super().explained())
+
+    def _words(self) -> str:
+        vacuous = f"\n{self.stand_in.sentence}." if self.stand_in else ""
+        uncovered = "".join(f"\nnot covered: {each}" for each in self.uncovered)
+        return f"{self.source}\n{STAND_IN}{vacuous}{uncovered}"
+
+    def _plain(self) -> dict[str, Any]:
+        stand_in = None if self.stand_in is None else {**asdict(self.stand_in), "sentence": self.stand_in.sentence}
+        return {**super()._plain(), "stand_in_is": STAND_IN, "stand_in": stand_in, "not_covered": list(self.uncovered)}
+
+
+def is_checkpoint(source: str) -> bool:
+    """Whether a source of norms is a checkpoint of somebody else's: a packaged model, a folder, a file not of ours.
+
+    >>> is_checkpoint("minilm"), is_checkpoint("and:3")
+    (True, False)
+    """
+    path = Path(source)
+    if source in PACKAGED or is_folder(path, DataError):
+        return True
+    return path.suffix.lower() in ENDINGS and is_there(path, DataError) and not is_ours(path)
+
+
+def checkpoint_bound(
+    source: str | Path,
+    samples: Real | None,
+    context: int | None = None,
+    *,
+    delta: Real = 0.01,
+    architecture: Architecture | str | None = None,
+    heads: int | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
+    **more: Any,
+) -> CheckpointBound | FixedQueryBound:
+    """What norms guarantee beside a checkpoint after so many samples.
+
+    Of one layer that reads images at [CLS], with norms that only centre, it is a bound for the network itself. Of any
+    other it is one of a stand-in, which has the network's W_QK and W_OV, and a projection on a ball where the network
+    has norms. `more` goes to `bound`.
+    """
+    if samples is None:
+        raise ArgumentError("A bound of a checkpoint needs a number of samples; say how many it was trained on.")
+    settings = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
+    checkpoint = load_checkpoint(source, architecture=architecture, config=settings)
+    layer = _fixed_query(checkpoint)
+    if layer is not None:
+        if context not in (None, layer.tokens - 1):
+            raise ArgumentError(
+                f"A context of {context} was given, and {source} has {layer.tokens - 1} patches; leave it out."
+            )
+        return fixed_query_bound(checkpoint, layer, samples, delta=delta, **more)
+    length = CONTEXT if context is None else context
+    norms = head_norms(checkpoint)
+    profile = stand_in_profile(checkpoint, norms.trained, length + 1)
+    answer = bound(profile, samples, length, delta=delta, **more)
+    known = {field.name: getattr(answer, field.name) for field in fields(Bound)} | {"source": str(source)}
+    uncovered = tuple(f"{each.what}: {each.reason}" for each in checkpoint.not_covered)
+    stated = stand_in_bound(checkpoint, norms, samples, length, delta, more.get("accepted"))
+    return CheckpointBound(**known, stand_in=stated, uncovered=uncovered)
+
+
+def _fixed_query(checkpoint: Checkpoint) -> FixedQueryLayer | None:
+    """The layer in fixed coordinates of a checkpoint that reads features at [CLS] in one layer; None of any other."""
+    if len(checkpoint.layers) > 1 or checkpoint.embedding.cls is None:
+        return None
+    try:
+        return fixed_query_layer(checkpoint)
+    except AssumptionError:
+        return None

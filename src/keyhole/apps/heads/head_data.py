@@ -1,0 +1,255 @@
+"""The inputs on which heads are looked at: text, images, rows of numbers, or tokens, made when they are run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from keyhole.api.opening import Source, array_of, tokens_of_bits
+from keyhole.apps.heads.head_statistics import Given
+from keyhole.apps.heads.texts import Pieces, TextReader, text_reader
+from keyhole.checkpoints import Checkpoint, Prepared, Runs, patches
+from keyhole.errors import ArgumentError, DataError
+from keyhole.files.images import read_images
+from keyhole.files.reading import parse_json, read_text
+
+MOST_PATCHES = 2**14  # of an image: every head weighs each against each
+
+
+@dataclass(frozen=True, eq=False)
+class HeadData:
+    """Inputs by number: what they are, which rows are sinks, how long each is, its rows and their spellings."""
+
+    what: str
+    sinks: str
+    lengths: Sequence[int]
+    give: Callable[[int], Given]
+    spell: Callable[[int], tuple[str, ...]]
+    ordered: bool  # whether rows are a sequence
+    grid: tuple[int, int] | None = None  # of an image: its patches down and across, which are the last rows
+
+    def first_alone(self) -> "HeadData":
+        """The same, where only the first row is looked at as a query."""
+
+        def give(index: int) -> Given:
+            given = self.give(index)
+            return Given(given.rows, given.sinks, np.arange(len(given.sinks)) == 0)
+
+        return replace(self, give=give)
+
+
+def require_one_kind(**given: object) -> None:
+    """Refuse data of no kind, and of several."""
+    asked = [name for name, value in given.items() if value is not None]
+    if len(asked) != 1:
+        there = " and ".join(f"`{name}`" for name in asked) or "none"
+        one_of = " or ".join(f"`{name}`" for name in given)
+        verb = "were" if len(asked) > 1 else "was"
+        raise ArgumentError(f"Data of exactly one kind are needed, and {there} {verb} given; give {one_of}.")
+
+
+def head_data(
+    model: Prepared,
+    source: Source,
+    *,
+    text: str | Path | Sequence[str] | None = None,
+    images: str | Path | np.ndarray | None = None,
+    rows: str | Path | np.ndarray | None = None,
+    longest: int = 128,
+) -> HeadData:
+    """Inputs of the one kind that was given."""
+    if text is not None:
+        return text_data(model, text, longest)
+    if images is not None:
+        return image_data(model, images)
+    if rows is not None:
+        return row_data(model, source, rows)
+    raise ArgumentError("Data are needed, and none were given; give `text`, `images` or `rows`.")
+
+
+def text_pieces(model: Runs, text: str | Path | Sequence[str], longest: int) -> tuple[list[Pieces], TextReader, str]:
+    """Texts, one on each line of a file, cut into inputs of at most so many tokens; their reader, and their name."""
+    if isinstance(text, str | Path):
+        try:
+            lines = read_text(Path(text)).splitlines()
+        except OSError as error:
+            raise DataError(f"The text {str(text)!r} cannot be read: {error.strerror or error}.") from error
+        name = Path(text).name
+    else:
+        lines, name = list(text), "the texts"
+    reader = text_reader(model.checkpoint.source)
+    table = model.checkpoint.embedding.positions
+    room = longest if table is None else min(longest, len(table) - model.checkpoint.embedding.offset)
+    inputs: list[Pieces] = [each for line in lines if line.strip() for each in reader.line(line, room)]
+    if not inputs:
+        raise DataError(f"{name} has no text; write a text on every line.")
+    return inputs, reader, name
+
+
+def text_data(model: Runs, text: str | Path | Sequence[str], longest: int) -> HeadData:
+    """Texts as inputs, the tokens that the tokenizer adds being sinks, and the first row of a causal model."""
+    inputs, reader, name = text_pieces(model, text, longest)
+    first = bool(model.checkpoint.causal)
+
+    def give(index: int) -> Given:
+        sinks = inputs[index].added.copy()
+        sinks[0] |= first
+        return Given(model.embed(inputs[index].tokens), sinks)
+
+    added = bool(reader.before or reader.after)
+    sinks = " and ".join([*(["tokens the tokenizer adds"] if added else []), *(["the first row"] if first else [])])
+    what = f"{len(inputs)} inputs of {name}"
+    return HeadData(
+        what, sinks or "none", [len(e) for e in inputs], give, lambda index: inputs[index].spelled, ordered=True
+    )
+
+
+def image_data(model: Prepared, images: str | Path | np.ndarray) -> HeadData:
+    """Images as inputs of patches, which are no sequence."""
+    rows, grid = _cut(model, images)
+    return replace(_features(model, rows, f"{len(rows)} images", ordered=False), grid=grid)
+
+
+def image_rows(model: Prepared, images: str | Path | np.ndarray) -> np.ndarray:
+    """Images of a folder, of one file or of an array, cut into the model's patches: (n, count, numbers)."""
+    return _cut(model, images)[0]
+
+
+def reads_images(checkpoint: Checkpoint) -> bool:
+    """Whether a model reads patches of one or three channels."""
+    features = checkpoint.embedding.features
+    return checkpoint.embedding.tokens is None and features is not None and _channels(features.inputs) > 0
+
+
+def _channels(numbers: int) -> int:
+    """The channels of a square patch of so many numbers, one or three; 0 where it is no such square."""
+    return next((n for n in (1, 3) if numbers >= n and isqrt(numbers // n) ** 2 * n == numbers), 0)
+
+
+def _cut(model: Prepared, images: str | Path | np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
+    """The patches of images, and how many there are down and across."""
+    features = model.checkpoint.embedding.features
+    if features is None:
+        raise DataError(f"Images were given, and {model.checkpoint.source} reads none.")
+    scaling = _image_settings(model)
+    if not isinstance(images, np.ndarray) and Path(images).is_dir():
+        shape, filtered = _size(scaling), _whole(scaling.get("resample"), 2)
+        array = read_images(Path(images), _channels(features.inputs), shape, filtered)
+    else:
+        array = array_of(images, "images")
+    array = array[:, None] if array.ndim == 3 else array
+    if array.ndim != 4 or not len(array) or array.dtype.kind not in "fiu":
+        raise DataError(
+            f"Images of shape {array.shape} were given; {model.checkpoint.source} reads (n, channels, height, width)."
+        )
+    side = isqrt(features.inputs // array.shape[1])
+    if side * side * array.shape[1] != features.inputs:
+        raise DataError(
+            f"The model reads {features.inputs} numbers of each patch, which are no squares of {array.shape[1]} "
+            "channels; give images with the channels that it was trained on."
+        )
+    grid = array.shape[2] // side, array.shape[3] // side
+    if grid[0] * grid[1] > MOST_PATCHES:
+        raise DataError(
+            f"An image of {array.shape[2]} × {array.shape[3]} is {grid[0] * grid[1]:,} patches, and at most "
+            f"{MOST_PATCHES:,} are read; make it smaller, or say the model's image_size in its settings."
+        )
+    scaled = array if array.dtype.kind == "f" else _scaled(array, scaling)
+    return np.asarray(patches(scaled, side)), grid
+
+
+def _image_settings(model: Prepared) -> Mapping[str, Any]:
+    """How the model's images are scaled: its settings, over a preprocessor_config.json beside the weights."""
+    beside = Path(model.checkpoint.source)
+    beside = (beside if beside.is_dir() else beside.parent) / "preprocessor_config.json"
+    settings: Any = {}
+    if beside.is_file():
+        try:
+            settings = parse_json(read_text(beside))
+        except (OSError, ValueError) as error:
+            raise DataError(f"{str(beside)!r} cannot be read ({error}); fetch it again.") from error
+    return {**(settings if isinstance(settings, dict) else {}), **model.checkpoint.config}
+
+
+def _scaled(pixels: np.ndarray, scaling: Mapping[str, Any]) -> np.ndarray:
+    """Whole numbers from 0 to 255 as the model was trained on: a share of 255, minus image_mean, over image_std."""
+    parts = []
+    for name in ("image_mean", "image_std"):
+        stated = scaling.get(name)
+        values = stated if isinstance(stated, list) else [stated]
+        if not all(type(value) in (int, float) for value in values) or len(values) not in (1, pixels.shape[1]):
+            raise DataError(
+                "Images of whole numbers were given, and no file says how the model's are scaled; give image_mean and "
+                "image_std (of pixels divided by 255) in a JSON file of settings, or give scaled numbers."
+            )
+        parts.append(np.array(values, dtype=float).reshape(-1, 1, 1))
+    if pixels.min() < 0 or pixels.max() > 255 or not (parts[1] > 0).all():
+        raise DataError(
+            f"Pixels from {pixels.min()} to {pixels.max()} were given with image_std {parts[1].ravel().tolist()}; "
+            "pixels lie from 0 to 255, and deviations above 0."
+        )
+    return np.asarray((pixels / 255.0 - parts[0]) / parts[1])
+
+
+def _size(scaling: Mapping[str, Any]) -> tuple[int, int] | None:
+    size = scaling.get("size", scaling.get("image_size"))
+    if isinstance(size, Mapping) and {"height", "width"} <= set(size):
+        height, width = _whole(size["height"], 0), _whole(size["width"], 0)
+    else:
+        height = width = _whole(size, 0)
+    return (height, width) if 0 < height <= 8192 and 0 < width <= 8192 else None
+
+
+def _whole(value: object, default: int) -> int:
+    return value if type(value) is int else default
+
+
+def row_data(model: Prepared, source: Source, rows: str | Path | np.ndarray) -> HeadData:
+    """Rows of numbers (inputs, T, features), or tokens (inputs, T) as whole numbers; of a compiled function, bits."""
+    array = array_of(rows, "rows")
+    if array.ndim == 2 and array.size and array.dtype.kind in "iub":
+        bits = tokens_of_bits(source, array)
+        return _tokens(model, array if bits is None else bits, last=bits is not None)
+    if array.ndim != 3 or not array.size or array.dtype.kind not in "fiu":
+        raise DataError(
+            f"Rows of shape {array.shape} and kind {array.dtype} were given; give numbers (inputs, T, features), or "
+            "tokens (inputs, T) as whole numbers."
+        )
+    ordered = model.checkpoint.positions.kind != "none"
+    return _features(model, array.astype(np.float64), f"{len(array)} inputs of {array.shape[1]} rows", ordered=ordered)
+
+
+def _tokens(model: Prepared, tokens: np.ndarray, *, last: bool) -> HeadData:
+    """Inputs of tokens, with the last row, [CLS], or the first row of a causal model as the sink."""
+    sinks = np.zeros(tokens.shape[1], dtype=bool)
+    if last:
+        sinks[-1] = True
+    elif model.checkpoint.causal:
+        sinks[0] = True
+    return HeadData(
+        f"{len(tokens)} inputs of {tokens.shape[1]} tokens",
+        "the last row ([CLS])" if last else "the first row" if model.checkpoint.causal else "none",
+        [tokens.shape[1]] * len(tokens),
+        lambda index: Given(model.embed(tokens[index]), sinks),
+        lambda index: tuple(map(str, tokens[index])),
+        ordered=model.checkpoint.positions.kind != "none",
+    )
+
+
+def _features(model: Prepared, rows: np.ndarray, what: str, *, ordered: bool) -> HeadData:
+    before = model.checkpoint.embedding.cls
+    added = 0 if before is None else len(before)
+    sinks = np.zeros(added + rows.shape[1], dtype=bool)
+    sinks[:added] = True
+    names = (*("[CLS]" for _ in range(added)), *(f"row {number}" for number in range(1, rows.shape[1] + 1)))
+    return HeadData(
+        what,
+        "the rows that stand before every input ([CLS])" if added else "none",
+        [len(sinks)] * len(rows),
+        lambda index: Given(model.embed_features(rows[index]), sinks),
+        lambda _: names,
+        ordered=ordered,
+    )

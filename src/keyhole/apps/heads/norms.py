@@ -1,0 +1,131 @@
+"""The norms of every head of a checkpoint, beside those of random weights and of the same weights shuffled.
+
+Of a head there are two matrices: M = W_K W_Qᵀ/√k, with which scores are X M z (W_QK is its transpose), and
+W_OV = W_V W_O, which takes a row to what the head writes of it. Neither is formed: both are products of thin factors.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from keyhole.attention import ThinNorms, thin_norms
+from keyhole.checkpoints import AttentionHead, Checkpoint
+from keyhole.errors import CheckpointError
+from keyhole.progress import Progress, Watch, ignore
+
+INITIAL = 0.02  # deviation of weights before training, where the configuration does not say it
+STATISTICS: Mapping[str, str] = MappingProxyType(
+    {
+        "qk-spectral": "‖M‖₂ of M = W_K W_Qᵀ/√k",
+        "qk-frobenius": "‖M‖_F",
+        "qk-columns": "‖M‖_{2,1}, columns (of queries)",
+        "qk-rows": "‖Mᵀ‖_{2,1}, rows (of keys)",
+        "qk-rank": "stable rank of M",
+        "ov-spectral": "‖W_OV‖₂ of W_OV = W_V W_O",
+        "ov-frobenius": "‖W_OV‖_F",
+        "ov-columns": "‖W_OV‖_{2,1}, columns (outputs)",
+        "ov-rows": "‖W_OVᵀ‖_{2,1}, rows (inputs)",
+        "ov-rank": "stable rank of W_OV",
+    }
+)
+FIELDS = {
+    "spectral": "spectral",
+    "frobenius": "frobenius",
+    "columns": "columns21",
+    "rows": "rows21",
+    "rank": "stable_rank",
+}
+
+
+@dataclass(frozen=True)
+class HeadStatistics:
+    """One head, by its layer and its number from 0, and the norms of its two matrices."""
+
+    layer: int
+    head: int
+    score: ThinNorms  # of M
+    value: ThinNorms  # of W_OV
+
+    def __getitem__(self, statistic: str) -> float:
+        """A statistic by its name, such as qk-spectral."""
+        matrix, _, name = statistic.partition("-")
+        return float(getattr(self.score if matrix == "qk" else self.value, FIELDS[name]))
+
+
+@dataclass(frozen=True)
+class HeadNormSet:
+    """The heads of all distinct layers as they were trained, redrawn at random, and shuffled."""
+
+    trained: tuple[HeadStatistics, ...]
+    random: tuple[HeadStatistics, ...]
+    shuffled: tuple[HeadStatistics, ...]
+    deviation: float  # of the random weights
+
+
+def head_norms(checkpoint: Checkpoint, *, seed: int = 0, watch: Watch = ignore) -> HeadNormSet:
+    """The norms of every head, and of two controls of the same shape.
+
+    The random control draws every entry from a normal law with the deviation that weights have before training
+    (`initializer_range` of the configuration, or 0.02). The shuffled one permutes the entries within each of W_Q, W_K,
+    W_V and W_O of a head, so that their Frobenius norms and the law of their entries stay. Layers that share their
+    weights are counted once.
+    """
+    stated = checkpoint.config.get("initializer_range")
+    deviation = float(stated) if isinstance(stated, float) and 0 < stated < 1e6 else INITIAL
+    rng = np.random.default_rng(seed)
+    trained, drawn, shuffled = [], [], []
+    layers = checkpoint.distinct_layers
+    for done, index in enumerate(layers, 1):
+        with threadpool_limits(1):  # matrices this small wait for each other's threads longer than they compute
+            for number, head in enumerate(checkpoint.layers[index].heads):
+                trained.append(_statistics(index, number, head))
+                drawn.append(_statistics(index, number, _redrawn(head, deviation, rng)))
+                shuffled.append(_statistics(index, number, _shuffled(head, rng)))
+        watch(Progress(done, len(layers), f"layer {index + 1}"))
+    return HeadNormSet(tuple(trained), tuple(drawn), tuple(shuffled), deviation)
+
+
+def _statistics(layer: int, number: int, head: AttentionHead) -> HeadStatistics:
+    return HeadStatistics(layer, number, thin_norms(*head.score_factors), thin_norms(*head.value_factors))
+
+
+def _parts(head: AttentionHead) -> Iterator[tuple[str, np.ndarray]]:
+    return ((name, getattr(head, name)) for name in ("query", "key", "value", "output"))
+
+
+def _redrawn(head: AttentionHead, deviation: float, rng: np.random.Generator) -> AttentionHead:
+    parts: dict[str, Any] = {name: rng.normal(0, deviation, part.shape) for name, part in _parts(head)}
+    return replace(head, **parts)
+
+
+def _shuffled(head: AttentionHead, rng: np.random.Generator) -> AttentionHead:
+    parts: dict[str, Any] = {name: rng.permutation(part.reshape(-1)).reshape(part.shape) for name, part in _parts(head)}
+    return replace(head, **parts)
+
+
+def distances(first: Checkpoint, later: Checkpoint) -> tuple[tuple[int, int, float, float], ...]:
+    """How far each head moved: layer, head, ‖M' − M‖_F/‖M‖_F and the same of W_OV.
+
+    Statement  L'R'ᵀ − LRᵀ = [L', −L] [R', R]ᵀ is a product of thin factors too.
+    Source     Standard.
+    """
+    if first.sizes != later.sizes:
+        raise CheckpointError(
+            f"{later.source} has other sizes than {first.source} ({later.sizes} and {first.sizes}); a series is of one "
+            "model at several times."
+        )
+    moved = []
+    for index in first.distinct_layers:
+        for number, (one, two) in enumerate(zip(first.layers[index].heads, later.layers[index].heads, strict=True)):
+            shares = []
+            for factors in ("score_factors", "value_factors"):
+                (left, right), (left2, right2) = getattr(one, factors), getattr(two, factors)
+                change = thin_norms(np.hstack([left2, -left]), np.hstack([right2, right])).frobenius
+                before = thin_norms(left, right).frobenius
+                shares.append(change / before if before else float("inf"))
+            moved.append((index, number, shares[0], shares[1]))
+    return tuple(moved)

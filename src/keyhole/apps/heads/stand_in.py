@@ -1,0 +1,109 @@
+"""What the deep bound can say beside a checkpoint: a bound for a stand-in, which is not one for the network itself.
+
+No theorem here speaks of LayerNorms, feed-forward parts and biases between layers. The stand-in has the network's W_QK
+and W_OV; in place of its norms every row is projected on a ball after each layer; feed-forward parts and biases are
+left out, and the read-out has norm 1. Its terms show which layers and heads a norm bound would have to pay for.
+"""
+
+from math import sqrt
+
+import numpy as np
+
+from keyhole.apps.heads.norms import HeadStatistics
+from keyhole.attention import ThinNorms
+from keyhole.checkpoints import Checkpoint, RowNorm
+from keyhole.errors import AssumptionError
+from keyhole.norm_profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
+
+STAND_IN = (
+    "Not a bound for this network: of a stand-in with its W_QK and W_OV, whose rows are projected on a ball after each "
+    "layer where the network has norms, without feed-forward parts and biases, and with a read-out of norm 1."
+)
+
+
+def row_radius(norm: RowNorm | None, width: int) -> float | None:
+    """The largest ‖x‖ after a norm, or None where it has no bound.
+
+    Statement  ‖g ⊙ x̂ + b‖ ≤ √d max|g| + ‖b‖ for LayerNorm and RMSNorm.
+    Proof      A row divided by its deviation, or its root mean square, has ‖x̂‖ ≤ √d; ε only shortens it.
+    Equality   Without a bias, gains all equal, as ε → 0.
+    Source     Standard.
+    """
+    if norm is None or norm.kind not in ("layer", "rms"):
+        return None
+    gain = 1.0 if norm.gain is None else float(np.abs(norm.gain).max())
+    return sqrt(width) * gain + (0.0 if norm.bias is None else float(np.linalg.norm(norm.bias)))
+
+
+def attention_radii(checkpoint: Checkpoint) -> tuple[float, ...]:
+    """For each layer the largest norm of a row that its attention sees; refused where nothing bounds it."""
+    radii: list[float | None] = []
+    width = checkpoint.sizes.width
+    for layer in checkpoint.layers:
+        if checkpoint.placement == "pre":
+            radii.append(row_radius(layer.attention_norm, width))
+        elif layer.index == 0:
+            radii.append(_first_radius(checkpoint))
+        else:
+            before = checkpoint.layers[layer.index - 1]
+            radii.append(row_radius(before.feedforward_norm or before.attention_norm, width))
+    known = tuple(radius for radius in radii if radius is not None)
+    if len(known) < len(radii):
+        at = radii.index(None) + 1
+        raise AssumptionError(
+            f"Nothing bounds the rows that the attention of layer {at} sees (a LayerNorm or RMSNorm would), so no norm "
+            "bound speaks of this model, nor of a stand-in."
+        )
+    return known
+
+
+def _first_radius(checkpoint: Checkpoint) -> float | None:
+    """Of a post-norm model: the rows after the embedding and its norm."""
+    part = checkpoint.embedding
+    width = checkpoint.sizes.width if part.widen is None else part.widen.inputs
+    radius = row_radius(part.norm, width)
+    if radius is None or part.widen is None:
+        return radius
+    shift = 0.0 if part.widen.bias is None else float(np.linalg.norm(part.widen.bias))
+    return float(np.linalg.norm(part.widen.weight, 2)) * radius + shift
+
+
+def stand_in_profile(checkpoint: Checkpoint, heads: tuple[HeadStatistics, ...], tokens: int) -> NormProfile:
+    """The norms of the stand-in over so many rows, in units in which every row is in the unit ball.
+
+    Statement  With rows x = B u, ‖u‖ ≤ 1, the scores x M x' are u (B² M) u', and B Π(x + Σ W_OV …)/B has the values
+               W_OV: a layer of the deep theorem with B² M for M.
+    Source     Ours.
+    """
+    radii = attention_radii(checkpoint)
+    width = checkpoint.sizes.width
+    by_layer: dict[int, list[HeadStatistics]] = {}
+    for head in heads:
+        by_layer.setdefault(head.layer, []).append(head)
+    blocks = []
+    for index, stored in enumerate(checkpoint.layers.stored):
+        own = by_layer[checkpoint.layers.stored.index(stored)]
+        scale = radii[index] ** 2
+        blocks.append(
+            BlockNorms(
+                heads=tuple(HeadNorms(_scaled(h.score, width, scale), _scaled(h.value, width, 1.0)) for h in own),
+                residual=True,
+            )
+        )
+    return NormProfile(
+        blocks=tuple(blocks), tokens=tokens, readout=1.0, token_radius=1.0, query_radius=1.0, projected=True
+    )
+
+
+def _scaled(norms: ThinNorms, width: int, scale: float) -> MatrixNorms:
+    """The norms of a multiple; for the sum of entries what Cauchy–Schwarz allows, since no product is formed."""
+    columns, rows = scale * norms.columns21, scale * norms.rows21
+    return MatrixNorms(
+        width,
+        width,
+        spectral=scale * norms.spectral,
+        frobenius=scale * norms.frobenius,
+        columns21=columns,
+        rows21=rows,
+        entries11=sqrt(width) * min(columns, rows),
+    )

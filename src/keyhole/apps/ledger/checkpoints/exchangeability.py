@@ -1,0 +1,104 @@
+"""Do published encoders move with their rows and positions?"""
+
+from collections.abc import Mapping
+from math import log10
+
+import numpy as np
+
+from keyhole.apps.heads.model_order import ModelOrder, model_order
+from keyhole.apps.ledger.checkpoints.head_roles import conclude, read_digits
+from keyhole.apps.ledger.checkpoints.sentences import SENTENCES
+from keyhole.apps.ledger.checkpoints.sources import DIGITS, TSP, VIT, VIT_SETTINGS, measured, named
+from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.errors import MissingError
+from keyhole.figure import Axis, Figure
+from keyhole.verdicts import ClaimVerdict
+
+ROUNDING, FELT = 1e-9, 0.01
+INPUTS = {"quick": 10, "paper": 100}
+
+
+def measure(scale: Scale, seed: int) -> Outcome:
+    """Move the rows of every model, with their positions and without."""
+    return measured(lambda: _measured(INPUTS[scale], seed))
+
+
+def _measured(count: int, seed: int) -> Outcome:
+    rng = np.random.default_rng(seed)
+    tours = {nodes: needed.find() for nodes, needed in TSP.items()}
+    vision, digits = VIT.find(), DIGITS.find()
+    orders: dict[str, ModelOrder] = {
+        "MiniLM": model_order("minilm", text=SENTENCES[:count], seed=seed),
+        "MNIST": model_order(vision, images=read_digits(digits)[:count], config=VIT_SETTINGS, seed=seed),
+        **{
+            f"tours of {nodes}": model_order(path, rows=rng.random((count, nodes, 2)), seed=seed)
+            for nodes, path in tours.items()
+        },
+    }
+    verdict = judge(
+        {name: answer.report.moved_together for name, answer in orders.items()},
+        {name: answer.report.moved_alone for name, answer in orders.items()},
+        {name: answer.report.moved_context for name, answer in orders.items()},
+    )
+    together = {name: value for name, order in orders.items() if (value := order.report.moved_together) is not None}
+    alone = {name: value for name, order in orders.items() if (value := order.report.moved_alone) is not None}
+    context = {name: value for name, order in orders.items() if (value := order.report.moved_context) is not None}
+    return Outcome(
+        verdict,
+        f"{named([vision, *tours.values()])}. Moved with positions: {_list(together)}. Moved without: {_list(alone)}. Last row, those before it reordered: {_list(context)}.",
+        {
+            **{f"{name}: moved with positions": value for name, value in together.items()},
+            **{f"{name}: moved without": value for name, value in alone.items()},
+            **{f"{name}: last row": value for name, value in context.items()},
+        },
+        f"largest of {count} inputs, one permutation of each; means for what moves without positions",
+        (
+            Figure(
+                title="How far last rows change when rows move",
+                subtitle="powers of ten of the change, as a share of the rows; −16 stands for none",
+                kind="points",
+                rows=tuple(
+                    {"model": name, "change": _power(value), "moved": moved}
+                    for moved, values in (
+                        ("with positions", together),
+                        ("without", alone),
+                        ("those before the last", context),
+                    )
+                    for name, value in values.items()
+                ),
+                x=Axis("model", "model", "category"),
+                y=Axis("change", "log10 of the change"),
+                colour=Axis("moved", "rows moved", "category"),
+            ),
+        ),
+        caveats=(
+            "That rows move with their positions is a property of the architecture, and shows that the model was read right; it says nothing of data.",
+            "Of real text no exact posterior is known: whether these models infer a latent variable was not tested. Prior-fitted networks were not tested here; they can be asked in the same way.",
+        ),
+    )
+
+
+def judge(
+    together: Mapping[str, float | None], alone: Mapping[str, float | None], context: Mapping[str, float | None]
+) -> ClaimVerdict:
+    """The verdict on every reading that the prediction names; one that is missing is refused, and NaN fails."""
+    still = {
+        **{f"{name}: moved with positions": value for name, value in together.items()},
+        **{f"{name}: last row": value for name, value in context.items() if name.startswith("tours")},
+    }
+    felt = {"MiniLM: moved without": alone["MiniLM"]}
+    if missing := [name for name, value in {**still, **felt}.items() if value is None]:
+        raise MissingError(
+            f"{', '.join(missing)} was asked for, and the model at hand gives no such reading; use the published weights"
+        )
+    good = all(value is not None and value <= ROUNDING for value in still.values())
+    moves = all(value is not None and value >= FELT for value in felt.values())
+    return conclude(good and moves, not (good and moves))
+
+
+def _list(values: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.2g}" for name, value in values.items())
+
+
+def _power(value: float) -> float:
+    return max(-16.0, log10(value)) if value > 0 else -16.0

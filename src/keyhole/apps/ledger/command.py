@@ -1,0 +1,85 @@
+"""`keyhole reproduce` and `keyhole claims`: the ledger run, and the ledger read."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keyhole.cli.arguments import folder_place, names
+
+
+class Scale(StrEnum):
+    """How much is computed."""
+
+    quick = "quick"
+    paper = "paper"
+
+
+def reproduce_command(
+    scale: Annotated[
+        Scale, typer.Option(help="quick: a laptop's minutes. paper: more contexts, more draws.")
+    ] = Scale.quick,
+    only: Annotated[
+        str, typer.Option(help="Claims to measure, by id, with commas; keyhole claims lists them.", metavar="ID,…")
+    ] = "",
+    out: Annotated[
+        Path, typer.Option(help="Folder of the page, the findings and the figures.", metavar="DIR", parser=folder_place)
+    ] = Path("report"),
+    seed: Annotated[int, typer.Option(help="Seeds every random draw.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as one JSON object.")] = False,
+) -> None:
+    """Measure the claims; write the page of verdicts.
+
+    What was measured before is not measured again.
+
+    Examples:
+
+      keyhole reproduce
+
+      keyhole reproduce --only softmax-smoothness,floor --out two-claims
+
+      keyhole reproduce --scale paper
+    """
+    from keyhole.apps.ledger.reproduction import reproduce
+    from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
+
+    chosen = names(only) if only else ()
+
+    def tell(line: str) -> None:
+        typer.echo(f"keyhole: {line}", err=True)
+
+    with view_progress("measuring claims") as watch:
+        findings = reproduce(
+            chosen, scale=scale.value, seed=seed, folder=out, workers=workers or None, watch=watch, warn=tell
+        )
+    if json:
+        typer.echo(findings.to_json())
+    else:
+        print_document(findings.document())
+        typer.echo(f"\npage: {findings.page}")
+
+
+def claims_command(
+    json: Annotated[bool, typer.Option("--json", help="Print the ledger as one JSON object.")] = False,
+) -> None:
+    """List the claims with their predictions.
+
+    Nothing is run. What is not covered yet is listed too.
+
+    Examples:
+
+      keyhole claims
+
+      keyhole claims --json
+    """
+    from keyhole.apps.ledger.reproduction import list_claims
+    from keyhole.cli.printing import print_document
+
+    claims = list_claims()
+    if json:
+        typer.echo(claims.to_json())
+    else:
+        print_document(claims.document())

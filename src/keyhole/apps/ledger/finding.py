@@ -1,0 +1,128 @@
+"""A claim with its prediction, the experiment that measures it, and the finding that came of it.
+
+What is proved and checked (an identity, an inequality) and what is evidence (a measurement, a replication) are told
+apart by the claim's kind, everywhere.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from typing import Any, Literal, cast
+
+from keyhole.errors import AssumptionError
+from keyhole.figure import Figure
+from keyhole.papers import Paper
+from keyhole.verdicts import ClaimVerdict
+
+Kind = Literal["identity", "inequality", "measurement", "replication"]
+Scale = Literal["quick", "paper"]
+
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")  # of a claim
+PROVED: tuple[Kind, ...] = ("identity", "inequality")
+
+
+@dataclass(frozen=True, repr=False)
+class Claim:
+    """What is claimed, by whom, and what would speak against it: written before measuring.
+
+    Where a part of the answer was known by then, the prediction says so.
+    """
+
+    id: str
+    title: str
+    statement: str
+    formula: str  # in LaTeX
+    kind: Kind
+    source: str
+    prediction: str  # a number, a law or an inequality
+    could_fail: str
+    papers: tuple[Paper, ...] = ()
+    shipped: str = ""  # what its finding rests on, where that is shipped with the library and not made on this machine
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.id):
+            raise AssumptionError(
+                f"A claim is called {self.id!r}; files are named by it, so use small letters, digits and single hyphens."
+            )
+
+    def __repr__(self) -> str:
+        return f"<Claim {self.id}: {self.title} ({self.kind})>"
+
+    @property
+    def proved(self) -> bool:
+        """Whether the claim has a proof, so that measuring can only check it."""
+        return self.kind in PROVED
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an experiment saw, and the verdict that follows."""
+
+    verdict: ClaimVerdict
+    measurement: str
+    numbers: Mapping[str, float]
+    interval: str  # of what was measured, or why there is none
+    figures: tuple[Figure, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+
+Measure = Callable[[Scale, int], Outcome]  # scale and seed in, an outcome out
+
+
+@dataclass(frozen=True)
+class NamedFunction:
+    """A function by the names of its module and its own, imported when it is called: stating a claim imports no code.
+
+    >>> NamedFunction("keyhole.apps.ledger.representation.joined").name
+    'measure'
+    """
+
+    module: str
+    name: str = "measure"
+
+    def load(self) -> Measure:
+        """Import the function."""
+        return cast("Measure", getattr(import_module(self.module), self.name))
+
+    def __call__(self, scale: Scale, seed: int) -> Outcome:
+        """Import the function, and call it."""
+        return self.load()(scale, seed)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A claim and the function that measures it."""
+
+    claim: Claim
+    measure: Measure
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim, what was seen of it, and how to see it again."""
+
+    claim: Claim
+    outcome: Outcome
+    key: str  # its cache key; records and files call it the run
+    scale: Scale
+    seed: int
+    seconds: float
+    versions: Mapping[str, str]
+    origin: str = ""  # the file of a claim that is not the library's own
+
+    @property
+    def command(self) -> str:
+        """The command that makes this finding: alone, if the claim is the library's own."""
+        if self.origin:
+            return f"python {self.origin}"
+        return f"keyhole reproduce --only {self.claim.id} --scale {self.scale} --seed {self.seed}"
+
+    def record(self) -> dict[str, Any]:
+        """The finding as plain values."""
+        plain = {name: value for name, value in self.stored().items() if name != "origin" or value}
+        return {**plain, "command": self.command, "proved": self.claim.proved}
+
+    def stored(self) -> dict[str, Any]:
+        """Every field as plain values, under the names that files have."""
+        return {"run" if name == "key" else name: value for name, value in asdict(self).items()}

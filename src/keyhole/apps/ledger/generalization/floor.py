@@ -1,0 +1,74 @@
+"""How few samples name three hidden positions: the floor no learner passes, and where search succeeds?"""
+
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.boolean.fitting import ConjunctionSearch, count_fitting
+from keyhole.bounds.finite import clopper_pearson, first_moment_size, information_floor
+from keyhole.decimals import at_least, at_most
+from keyhole.figure import Axis, line_figure
+from keyhole.verdicts import ClaimVerdict
+
+P = 2 ** (-1 / 3)
+
+
+def measure(scale: Scale, seed: int) -> Outcome:
+    """Draw samples of a hidden 3-way AND, count the consistent ones, and see when the target is alone or picked."""
+    rng = np.random.default_rng(seed)
+    draws = 400 if scale == "quick" else 4000
+    rows: list[dict[str, Any]] = []
+    numbers: dict[str, float] = {}
+    verdicts = []
+    for context in (100, 400):
+        size = first_moment_size(context)
+        for samples in sorted({12, 16, 20, 24, size, size + 8}):
+            counts = np.array([count_consistent(rng, context, samples) for _ in range(draws)])
+            picked = int((rng.random(draws) < 1 / counts).sum())
+            alone = int((counts == 1).sum())
+            low, high = clopper_pearson(picked, draws, 0.001)
+            limit = min(1.0, 2.0**samples / comb(context, 3))
+            verdicts.append(low <= limit)
+            rows.append(
+                {"T": str(context), "m": samples, "rate": picked / draws, "low": low, "high": high, "limit": limit}
+            )
+            if samples == size:
+                ends = clopper_pearson(alone, draws, 0.001)
+                verdicts.append(ends[1] >= 0.5)
+                numbers |= {
+                    f"alone at T = {context}, m = {size}": alone / draws,
+                    f"floor at T = {context}": information_floor(context, 3),
+                }
+                numbers |= {f"lower end at T = {context}": ends[0], f"upper end at T = {context}": ends[1]}
+    decided = all(numbers[f"lower end at T = {context}"] >= 0.5 for context in (100, 400))
+    verdict: ClaimVerdict = "fails here" if not all(verdicts) else "holds" if decided else "undecided at this scale"
+    return Outcome(
+        verdict=verdict,
+        measurement="; ".join(
+            f"T = {context}: alone in {numbers[f'alone at T = {context}, m = {first_moment_size(context)}']:.3f} of draws at "
+            f"m = {first_moment_size(context)}, floor {at_least(information_floor(context, 3), places=1)}"
+            for context in (100, 400)
+        )
+        + ".",
+        numbers=numbers,
+        interval=f"99.9 % Clopper–Pearson over {draws} draws; at T = 100: {at_least(numbers['lower end at T = 100'], places=3)} to {at_most(numbers['upper end at T = 100'], places=3)}.",
+        figures=(
+            line_figure(
+                "Picking a random consistent 3-way AND",
+                rows,
+                Axis("m", "samples m"),
+                Axis("rate", "picked"),
+                Axis("T", "T", "category"),
+                subtitle="share of draws in which the hidden set is picked, bits biased so that labels balance",
+                band=True,
+            ),
+        ),
+    )
+
+
+def count_consistent(rng: np.random.Generator, context: int, samples: int) -> int:
+    """How many 3-way ANDs agree with a sample of the AND of positions 0, 1, 2; the target among them."""
+    bits = rng.random((samples, context)) < P
+    return count_fitting(ConjunctionSearch.of(bits, np.asarray(bits[:, :3].all(axis=1))), 3)

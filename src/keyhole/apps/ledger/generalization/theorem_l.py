@@ -1,0 +1,232 @@
+"""Is the complexity of heads whose scores look at the symbol really below the bound by decision lists?
+
+For R = ∞ the supremum over heads is one over decision lists, and it is computed exactly: the best list is found by
+going through the sets of literals that were asked before. For finite R the largest of many heads stands for it, which
+is a bound from below.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from math import exp, floor
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.bounds import tabulated_floor
+from keyhole.bounds.theorems import any_law_lists, literal_count, product_law_lists
+from keyhole.decimals import at_least, at_most
+from keyhole.figure import Axis, Figure
+
+Law = Literal["uniform", "biased", "copies", "one-hot"]
+
+HEADS = 1500  # tables of scores tried for a finite spread
+BIAS = 0.8  # of the biased law: the first symbol's probability for two symbols
+
+
+@dataclass(frozen=True)
+class Case:
+    """A tiny class: T positions of A symbols, a spread of scores (None: any), a law of inputs, m samples."""
+
+    context: int
+    symbols: int
+    spread: float | None
+    law: Law
+    samples: int
+
+    def __str__(self) -> str:
+        """As in a table."""
+        spread = "∞" if self.spread is None else f"{self.spread:g}"
+        return f"T = {self.context}, A = {self.symbols}, R = {spread}, {self.law}, m = {self.samples}"
+
+
+CASES = (
+    Case(3, 2, None, "uniform", 500),
+    Case(5, 2, None, "uniform", 400),
+    Case(5, 2, None, "uniform", 4000),
+    Case(4, 2, None, "biased", 2000),
+    Case(3, 3, None, "uniform", 2000),
+    Case(5, 2, 0.0, "uniform", 200),
+    Case(5, 2, 0.0, "copies", 200),
+    Case(5, 2, 1.0, "uniform", 400),
+    Case(5, 2, 2.0, "one-hot", 400),
+    Case(5, 2, 4.0, "copies", 4000),
+    Case(3, 3, 4.0, "biased", 4000),
+    Case(5, 2, 20.0, "one-hot", 10**11),
+)
+FLOORS = (0.0, 1.0, 2.0, 4.0, 8.0, 12.0, 20.0)  # spreads at which some sample is known to be hard
+REPEATS = 1000  # how often such a sample has each of its inputs
+
+
+class Ratio(NamedTuple):
+    """The measured complexity, the ends of its 99.9 % interval, and the bound; then the ends over the bound."""
+
+    mean: float
+    bound: float
+    low: float
+    high: float
+
+
+def measure(scale: Scale, seed: int) -> Outcome:
+    """The mean over draws of the supremum of the correlation with signs, over the bound, for every case."""
+    rng = np.random.default_rng(seed)
+    draws = 200 if scale == "quick" else 2000
+    ratios = {case: ratio_of(case, draws, rng) for case in CASES}
+    worst = max(ratios, key=lambda case: ratios[case].high)
+    largest = ratios[worst].high
+    exact = sum(case.spread is None for case in CASES)
+    floors = {spread: floor_ratio(spread) for spread in FLOORS}
+    rows: list[dict[str, Any]] = []
+    for case, measured in ratios.items():
+        common = {"bound": measured.bound, "case": str(case)}
+        ends = {"low": measured.low * measured.bound, "high": measured.high * measured.bound}
+        rows.append({**common, "complexity": measured.mean, **ends, "what": f"measured, {case.law}"})
+        rows.append(
+            {**common, "complexity": measured.bound, "low": measured.bound, "high": measured.bound, "what": "bound"}
+        )
+    return Outcome(
+        verdict="holds" if max(largest, *floors.values()) <= 1 else "fails here",
+        measurement=(
+            f"Largest measured complexity over its bound: {at_most(largest, places=3)}, at {worst}; smallest "
+            f"{at_least(min(measured.low for measured in ratios.values()), places=3)}. {exact} of {len(CASES)} suprema are exact. "
+            f"Samples that must be hard, R = 0 to 20: at most {at_most(max(floors.values()), places=3)} of the bound."
+        ),
+        numbers={
+            **{f"measured / bound at {case}": measured.mean / measured.bound for case, measured in ratios.items()},
+            **{f"floor / bound at R = {spread:g}": ratio for spread, ratio in floors.items()},
+        },
+        interval=f"99.9 % normal intervals over {draws} draws each; the largest upper end is the figure above.",
+        figures=(
+            Figure(
+                title="Heads whose scores look at the symbol",
+                subtitle="measured complexity of tiny classes against the bound by decision lists",
+                kind="points",
+                rows=tuple(rows),
+                x=Axis("bound", "bound", "log"),
+                y=Axis("complexity", "Rademacher complexity", "log"),
+                colour=Axis("what", "", "category"),
+                low="low",
+                high="high",
+            ),
+        ),
+        caveats=("For finite R the largest of 1500 heads stands for the supremum, which is a bound from below.",),
+    )
+
+
+def ratio_of(case: Case, draws: int, rng: np.random.Generator) -> Ratio:
+    """The measured complexity of a case, over its bound."""
+    sums = signed_counts(case, draws, rng)
+    if case.spread is None:
+        values = largest_by_lists(list_sums(case.context, case.symbols), sums)
+    else:
+        values = largest_by_heads(case, sums, rng)
+    mean = float(values.mean()) / case.samples
+    half = 3.29 * float(values.std(ddof=1)) / draws**0.5 / case.samples
+    bound = bound_of(case)
+    return Ratio(mean, bound, (mean - half) / bound, (mean + half) / bound)
+
+
+def floor_ratio(spread: float) -> float:
+    """What a sample of one-hot inputs over 1 + ⌊e^R⌋ positions must have, over the bound for every sample."""
+    context = 1 + floor(exp(spread))
+    samples = REPEATS * context
+    return tabulated_floor(spread, samples, context) / any_law_lists(spread, literal_count(context), samples).value
+
+
+def bound_of(case: Case) -> float:
+    """Theorem L for one head: by the law where the spread is not bounded, and under any law elsewhere."""
+    literals = literal_count(case.context, case.symbols)
+    if case.spread is None:
+        return product_law_lists(float(symbol_law(case).min()), literals, case.samples).value
+    return any_law_lists(case.spread, literals, case.samples, case.symbols).value
+
+
+def symbol_law(case: Case) -> np.ndarray:
+    """The probabilities of the symbols at every position."""
+    if case.law != "biased":
+        return np.full(case.symbols, 1 / case.symbols)
+    return np.array([BIAS, *[(1 - BIAS) / (case.symbols - 1)] * (case.symbols - 1)])
+
+
+def word_law(case: Case) -> np.ndarray:
+    """The probability of every input, in the order of `words`; copies and one-hot words are not independent symbols."""
+    words = words_of(case.context, case.symbols)
+    if case.law == "copies":
+        weights = (words == words[:, :1]).all(axis=1).astype(float)
+    elif case.law == "one-hot":
+        weights = ((words == 1).sum(axis=1) == 1).astype(float)
+    else:
+        weights = symbol_law(case)[words].prod(axis=1)
+    chances: np.ndarray = weights / weights.sum()
+    return chances
+
+
+def signed_counts(case: Case, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """For every draw of a sample and of signs, the sum of the signs at every input."""
+    counts = rng.multinomial(case.samples, word_law(case), draws)
+    return 2.0 * rng.binomial(counts, 0.5) - counts
+
+
+@cache
+def words_of(context: int, symbols: int) -> np.ndarray:
+    """Every input."""
+    return np.array(list(product(range(symbols), repeat=context)))
+
+
+class ListSums(NamedTuple):
+    """For each set of literals that were asked, a row of inputs that are left; and the inputs that show each literal."""
+
+    left: np.ndarray  # (2^(AT), words)
+    shown: np.ndarray  # (AT, words)
+
+
+@cache
+def list_sums(context: int, symbols: int) -> ListSums:
+    """What the search for the best list reads."""
+    words = words_of(context, symbols)
+    shown = np.array([words[:, t] == a for t in range(context) for a in range(symbols)])
+    left = np.ones((1, len(words)), dtype=bool)
+    for literal in shown:
+        left = np.concatenate([left, left & ~literal])
+    return ListSums(left.astype(float), shown.astype(float))
+
+
+def largest_by_lists(tables: ListSums, sums: np.ndarray) -> np.ndarray:
+    """The largest correlation of any decision list, for every row of sums of signs.
+
+    Statement  With the literals U asked, the best list gets f(U) = max(|sum of the inputs left|, max over further
+               literals l of |sum of those left that show l| + f(U ∪ {l})); the first is the constant token's.
+    Proof      A list gives each input the value of the first literal it shows, and the best value is the sign of the sum.
+    """
+    literals, sets = len(tables.shown), len(tables.left)
+    best = np.abs(sums @ tables.left.T)  # (draws, sets): the rest gets one value
+    for asked in range(sets - 1, -1, -1):
+        for literal in range(literals):
+            if not asked >> literal & 1:
+                caught = np.abs(sums @ (tables.left[asked] * tables.shown[literal]))
+                np.maximum(best[:, asked], caught + best[:, asked | 1 << literal], out=best[:, asked])
+    answer: np.ndarray = best[:, 0]
+    return answer
+
+
+def largest_by_heads(case: Case, sums: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The largest correlation of many heads of at most this spread, each with its best values, for every row of sums."""
+    words, spread = words_of(case.context, case.symbols), case.spread or 0.0
+    best = np.zeros(len(sums))
+    for _ in range(HEADS):
+        favoured = rng.integers(0, 2, (case.context, case.symbols)) * spread
+        scale = rng.choice([0.0, 0.5, 1.0]) * spread * case.context + rng.choice([0.0, 1.0, 20.0])
+        scores = favoured + rng.uniform(-scale, scale, (case.context, 1))
+        constant = rng.uniform(-scale, scale) - 1
+        seen = scores[np.arange(case.context), words]
+        weights = np.exp(seen - max(seen.max(), constant))
+        still = np.exp(constant - max(seen.max(), constant))
+        total = weights.sum(axis=1) + still
+        total[total == 0] = 1.0
+        suprema = np.abs(sums @ (still / total))
+        for t in range(case.context):
+            for a in range(case.symbols):
+                suprema += np.abs(sums @ np.where(words[:, t] == a, weights[:, t] / total, 0.0))
+        np.maximum(best, suprema, out=best)
+    return best

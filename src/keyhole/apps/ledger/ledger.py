@@ -1,0 +1,59 @@
+"""The claims ledger: every claim there is, in the order a reader meets them; and what no claim covers yet.
+
+The library's claims are stated in `training/statements.py` and its five siblings; importing them imports none of the
+code that measures. A claim of one's own joins them by `register`.
+"""
+
+from collections.abc import Sequence
+
+from keyhole.apps.ledger.checkpoints.statements import EXPERIMENTS as CHECKPOINTS
+from keyhole.apps.ledger.finding import Experiment
+from keyhole.apps.ledger.generalization.statements import EXPERIMENTS as GENERALIZATION
+from keyhole.apps.ledger.latent.statements import EXPERIMENTS as LATENT
+from keyhole.apps.ledger.pretraining.statements import EXPERIMENTS as PRETRAINING
+from keyhole.apps.ledger.representation.statements import EXPERIMENTS as REPRESENTATION
+from keyhole.apps.ledger.training.statements import EXPERIMENTS as TRAINING
+from keyhole.errors import ArgumentError
+
+LIBRARY: tuple[Experiment, ...] = (*TRAINING, *REPRESENTATION, *GENERALIZATION, *LATENT, *PRETRAINING, *CHECKPOINTS)
+
+NOT_COVERED: tuple[tuple[str, str], ...] = (
+    (
+        "large checkpoints",
+        "Heads of BERT-base, of decoders and of large vision transformers; prior-fitted networks of others.",
+    ),
+)
+
+_registered: dict[str, Experiment] = {}  # of this process, by the id of the claim
+
+
+def register(experiment: Experiment) -> Experiment:
+    """Add a claim of one's own to the ledger of this process, and return it; the same id again replaces it.
+
+    The claim is then measured, kept, listed and put on the page as the library's are. Its measurement is a function at
+    the top of a file: a finding is kept under what that file and its imports say.
+    """
+    name = experiment.claim.id
+    if any(own.claim.id == name for own in LIBRARY):
+        raise ArgumentError(f"The claim {name!r} is one of the library's; give your own another id.")
+    _registered[name] = experiment
+    return experiment
+
+
+def experiments() -> tuple[Experiment, ...]:
+    """The library's experiments, then those that were registered."""
+    return (*LIBRARY, *_registered.values())
+
+
+def find(name: str) -> Experiment:
+    """The experiment of a claim, by its id."""
+    for experiment in experiments():
+        if experiment.claim.id == name:
+            return experiment
+    known = ", ".join(experiment.claim.id for experiment in experiments())
+    raise ArgumentError(f"There is no claim {name!r}; there are {known}.")
+
+
+def choose(names: Sequence[str]) -> tuple[Experiment, ...]:
+    """The experiments of these claims, or all of them where none is named."""
+    return tuple(find(name) for name in dict.fromkeys(names)) if names else experiments()

@@ -1,0 +1,270 @@
+"""The report: findings as records in, one self-contained page and its files out."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from keyhole import __version__
+from keyhole.figure import Figure, figure_from
+from keyhole.files.atomic import write_file
+from keyhole.files.record import to_json
+from keyhole.show.chart import javascript, to_spec, to_svg
+from keyhole.show.mathml import to_mathml
+from keyhole.show.site import save_figure
+
+ABSENT, UNFINISHED = "not measured here", "not finished"
+UNMEASURED = (ABSENT, UNFINISHED)  # neither for a claim nor against it
+FORMATS = (".svg", ".png", ".csv")
+LEADS = (  # claim, which of its figures, and what it shows: at the head of the page
+    (
+        "conjunctions-uniform",
+        0,
+        (
+            "How many training samples m* a network needs for an AND of three bits, as the context T grows, with 90 % "
+            "intervals; beside it laws of growth, the floor below which no learner succeeds, and the samples that a "
+            "theorem asks for."
+        ),
+    ),
+    (
+        "sparse-heads",
+        1,
+        (
+            "Where one attention head looks, before training and after; which three positions matter it is not told. "
+            "Of the heads the one is drawn that looks most at these three."
+        ),
+    ),
+    ("registered-growth-12800", 0, "The same question over a wider range of contexts, by a plan fixed beforehand."),
+)
+VERDICTS = {  # how a verdict is said of one claim, and of several
+    "holds": ("holds", "hold"),
+    "holds with a caveat": ("holds with a caveat", "hold with a caveat"),
+    "fails here": ("fails here", "fail here"),
+    "undecided at this scale": ("is undecided at this scale", "are undecided at this scale"),
+    UNFINISHED: ("is not finished", "are not finished"),
+    ABSENT: ("was not measured here", "were not measured here"),
+}
+
+GLOSSARY = (  # what the page says without saying it again, in the order in which it comes
+    ("keyhole", "the library that made this page; what is called ours is its authors'"),
+    ("T, m, s", "the length of the context, the number of training samples, and how many tokens matter"),
+    ("m*", "the m at which half of the runs learn: 99 % of fresh inputs are answered rightly"),
+    ("AND, parity, junta", "functions of a few relevant bits among T; a junta is any such function"),
+    ("gap", "test error less training error"),
+    (
+        "γ",
+        "in weights that are built, the attention off the relevant positions; of a kernel, its temperature",
+    ),
+    ("P_∞, R, Φ(R)", "the path norm of a layer; how far the scores of one position spread; what that costs in a bound"),
+    ("Theorems T, S and L", "bounds of keyhole's own on the gap of a layer; L goes by decision lists"),
+    ("tabulated, cover, path", "three routes to a bound; Theorem T is the tabulated one"),
+    ("R8 to R11, recalled constants", "bounds beside ours, R8 and R11 with constants of other works as we recall them"),
+    ("veto", "a head that turns to whichever relevant token forbids the answer"),
+    ("word", "one whole input of symbols"),
+    ("sink", "a token that a head looks at whatever the text says, such as one that the tokenizer adds"),
+    ("public reproduction", "public code that repeats the first paper's experiment; its settings are its protocol"),
+    ("vacuous", "a bound so large that it says nothing"),
+    ("room for k", "a model that is allowed k values of its latent variable"),
+)
+RAISED = re.compile(r"\^(?:\{([^{}]*)\}|([−-]?(?:O?\([^()]*\)|\d+(?:\.\d+)?|\w+)))")
+LOWERED = re.compile(r"(?<![A-Za-z0-9_]{2})_(∞|[A-Za-z0-9]{1,2})(?![A-Za-z0-9_])")
+
+Record = Mapping[str, Any]
+
+
+def write_report(
+    findings: Sequence[Record],
+    story: Sequence[Record],
+    not_covered: Iterable[tuple[str, str]],
+    references: Mapping[str, str],
+    folder: Path,
+    longer: Mapping[str, Record] = MappingProxyType({}),
+) -> Path:
+    """Write index.html, findings.json and every figure as SVG, PNG and CSV; return the page's path.
+
+    `longer` are findings of longer runs that were made elsewhere, by claim; shipped.json has them. Where the folder
+    holds the page of the same findings already, nothing is written.
+    """
+    page = folder / "index.html"
+    contents = {folder / "findings.json": {"findings": list(findings)}}
+    if longer:
+        contents[folder / "shipped.json"] = {"findings": list(longer.values())}
+    written = {path: f"{to_json('findings/1', fields)}\n".encode() for path, fields in contents.items()}
+    named = [figure for finding in findings for figure in named_figures(finding)]
+    figures = [folder / "figures" / f"{name}{ending}" for name, _ in named for ending in FORMATS]
+    if all(path.exists() for path in (page, *written, *figures)) and all(
+        p.read_bytes() == c for p, c in written.items()
+    ):
+        return page
+    for name, figure in named:
+        for ending in FORMATS:
+            save_figure(figure, folder / "figures" / f"{name}{ending}")
+    write_file(page, render(findings, story, not_covered, references, longer).encode())
+    for path, content in written.items():
+        write_file(path, content)
+    return page
+
+
+def named_figures(finding: Record) -> list[tuple[str, Figure]]:
+    """A finding's figures, each with the name its files have."""
+    figures, name = [figure_from(figure) for figure in finding["outcome"]["figures"]], finding["claim"]["id"]
+    return [(f"{name}-{i + 1}" if len(figures) > 1 else name, figure) for i, figure in enumerate(figures)]
+
+
+def render(
+    findings: Sequence[Record],
+    story: Sequence[Record],
+    not_covered: Iterable[tuple[str, str]],
+    references: Mapping[str, str],
+    longer: Mapping[str, Record] = MappingProxyType({}),
+) -> str:
+    """The page as text: the findings in the order of the story; references are entries for a bibliography, by key.
+
+    Beside a finding stands that of a longer run which was made elsewhere, where there is one, and is marked.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["typeset"] = typeset
+    template = environment.from_string(files("keyhole.show").joinpath("report.html.j2").read_text("utf8"))
+    shown = _shown(findings, [name for part in story for told in part["sentences"] for name in _all_claims(told)])
+    drawn = {one["name"] for each in shown.values() for one in each["figures"] if not one["as"]}
+    specs = {n: to_spec(figure) for finding in findings for n, figure in named_figures(finding) if n in drawn}
+    verdicts = Counter(finding["outcome"]["verdict"] for finding in findings)
+    measured = [finding for finding in findings if finding["outcome"]["verdict"] not in UNMEASURED]
+    return template.render(
+        version=__version__,
+        story=[{**part, "sentences": [_answered(each, shown) for each in part["sentences"]]} for part in story],
+        shown=shown,
+        longer=longer,
+        leads=[lead for part in LEADS if (lead := _lead(shown, *part)) is not None],
+        evidence=_counted(finding["outcome"]["verdict"] for finding in measured if not finding["proved"]),
+        proved=sum(finding["proved"] for finding in measured),
+        absent=verdicts[ABSENT],
+        unfinished=verdicts[UNFINISHED],
+        glossary=GLOSSARY,
+        findings=findings,
+        not_covered=list(not_covered),
+        javascript=javascript(),
+        specs=json.dumps(specs, ensure_ascii=False).replace("</", r"<\/"),
+        references=references,
+    )
+
+
+def _counted(verdicts: Iterable[str]) -> list[tuple[str, int]]:
+    """How often each verdict comes, the favourable ones first."""
+    counts = Counter(verdicts)
+    return sorted(counts.items(), key=lambda entry: (not entry[0].startswith("holds"), entry[0]))
+
+
+def typeset(text: str) -> Any:
+    """A text of the page, with what is raised after ^ or lowered after _ set so; a name with _ in it stays.
+
+    >>> str(typeset("2^O(s) & P_∞ of mass_best"))
+    '2<sup>O(s)</sup> &amp; P<sub>∞</sub> of mass_best'
+    """
+    from markupsafe import Markup
+
+    return Markup(LOWERED.sub(r"<sub>\1</sub>", RAISED.sub(_raise, escape(text))))  # noqa: S704  (escaped before)
+
+
+def _raise(found: re.Match[str]) -> str:
+    return f"<sup>{found[1] or found[2]}</sup>"
+
+
+def _all_claims(sentence: Record) -> list[str]:
+    """The claims that decide a sentence, then the questions beside it."""
+    return [*sentence["claims"], *sentence["besides"]]
+
+
+def _shown(findings: Sequence[Record], order: Sequence[str]) -> dict[str, Any]:
+    """Findings with formula and drawings, as the template wants them; a figure that came before is linked there."""
+    by_name = {finding["claim"]["id"]: finding for finding in findings}
+    first: dict[str, str] = {}  # the figure, as a text → the name under which it is drawn
+    shown: dict[str, Any] = {}
+    for claim in [*order, *(name for name in by_name if name not in order)]:
+        finding, figures = by_name[claim], []
+        for name, figure in named_figures(finding):
+            before = first.setdefault(repr(figure), name)
+            same = before if before != name else ""
+            figures.append({"name": name, "title": figure.title, "as": same, "svg": "" if same else to_svg(figure)})
+        shown[claim] = {"finding": finding, "mathml": to_mathml(finding["claim"]["formula"]), "figures": figures}
+    return shown
+
+
+def _lead(shown: Mapping[str, Any], name: str, place: int, says: str) -> dict[str, Any] | None:
+    """One of the figures at the head of the page, where its claim was looked at."""
+    figures = shown[name]["figures"] if name in shown else []
+    if place >= len(figures):
+        return None
+    finding = shown[name]["finding"]
+    found = f"{finding['outcome']['verdict']}: {finding['outcome']['measurement']}"
+    return {**figures[place], "claim": name, "says": says, "found": found, "shipped": finding["claim"].get("shipped")}
+
+
+def answer(verdicts: Sequence[str], *, limited: bool = False, partly: bool = False) -> str:
+    """What the verdicts of the claims that decide a sentence say of it, in a word.
+
+    A claim that was not measured, or not decided, leaves a part of the sentence open. A limit, or claims that reach a
+    part of the sentence only, keep the answer from being a plain yes, though all of them hold.
+
+    >>> answer(["holds", "holds"]), answer(["holds"], limited=True), answer(["holds", "not measured here"])
+    ('yes', 'yes, with a limit', 'in part')
+    """
+    held = sum(verdict.startswith("holds") for verdict in verdicts)
+    failed = verdicts.count("fails here")
+    if all(verdict in UNMEASURED for verdict in verdicts):
+        return "not tested"
+    if not held:
+        return "no" if failed else "open"
+    if partly or held < len(verdicts):
+        return "in part"
+    return "yes, with a limit" if limited or "holds with a caveat" in verdicts else "yes"
+
+
+def _answered(sentence: Record, shown: Mapping[str, Any]) -> dict[str, Any]:
+    """A sentence with what was found of it: a word, and how its claims came out."""
+    deciding = [shown[name]["finding"] for name in sentence["claims"]]
+    besides = [shown[name]["finding"] for name in sentence["besides"]]
+    verdicts = [finding["outcome"]["verdict"] for finding in deciding] + [ABSENT] * sentence["absent"]
+    word = answer(verdicts, limited=bool(sentence["limit"]), partly=sentence["partly"])
+    lines = [_count(deciding)] if deciding else []
+    lines += [f"Of our own questions beside it {_listed(besides)}."] if besides else []
+    return {**sentence, "answer": word, "counts": " ".join(lines), "all": _all_claims(sentence)}
+
+
+def _count(claims: Sequence[Record]) -> str:
+    """How the claims that decide a sentence came out, in one line."""
+    number, verdicts = len(claims), {finding["outcome"]["verdict"] for finding in claims}
+    if len(verdicts) > 1:
+        return f"Of {number} claims that decide it, {_listed(claims)}."
+    verdict = verdicts.pop()
+    all_of_them = {1: "The claim that decides it", 2: "Both claims that decide it"}
+    who = all_of_them.get(number, f"All {number} claims that decide it")
+    return f"{who} {_said(verdict, number)}{_how(verdict, claims)}."
+
+
+def _listed(claims: Sequence[Record]) -> str:
+    """How many claims have which verdict."""
+    verdicts = _counted(finding["outcome"]["verdict"] for finding in claims)
+    return ", ".join(f"{count} {_said(verdict, count)}{_how(verdict, claims)}" for verdict, count in verdicts)
+
+
+def _said(verdict: str, count: int) -> str:
+    one, several = VERDICTS.get(verdict, (f"reads {verdict}", f"read {verdict}"))
+    return one if count == 1 else several
+
+
+def _how(verdict: str, claims: Sequence[Record]) -> str:
+    """How many of the claims with this verdict have a proof, and how many are measured."""
+    if verdict in UNMEASURED:
+        return ""
+    proved = [finding["proved"] for finding in claims if finding["outcome"]["verdict"] == verdict]
+    counts = {"by proof": sum(proved), "by measurement": len(proved) - sum(proved)}
+    named = {way: count for way, count in counts.items() if count}
+    return f" ({', '.join(named) if len(named) == 1 else ', '.join(f'{n} {way}' for way, n in named.items())})"

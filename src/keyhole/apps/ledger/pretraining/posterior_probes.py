@@ -1,0 +1,111 @@
+"""Is the exact posterior in the trained network, layer by layer, more than in the untrained one?"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.pretraining.keeping_runs import make_runs, seeds
+from keyhole.apps.ledger.pretraining.trained_networks import RUNS, specs_of
+from keyhole.figure import Axis, line_figure
+
+STAGES = ("untrained", "step1", "trained")
+NAMES = {"untrained": "at the start", "step1": "half way", "trained": "trained"}
+NEAR = 0.02  # nats
+CONTROL = 0.9  # of what knowing nothing loses, that a probe of shuffled targets must lose
+
+
+def measure(scale: Scale, seed: int) -> Outcome:
+    """Read the probes of the encoders that `trained-encoder` trains."""
+    made = make_runs(specs_of("finite", "encoder", seeds(seed, RUNS[scale])))
+    return conclude([result.numbers for result in made])
+
+
+def conclude(runs: Sequence[Mapping[str, float]]) -> Outcome:
+    """The verdict: at the last layer every trained probe is near, and below half of its untrained network's.
+
+    One run that is not, by three standard errors, is enough to fail.
+    """
+    layers = sorted(
+        {
+            int(name.removeprefix("trained_probe"))
+            for name in runs[0]
+            if name.startswith("trained_probe") and name[-1].isdigit()
+        }
+    )
+    last = layers[-1]
+    low = [run[f"trained_probe{last}"] - 3 * run[f"trained_probe{last}_error"] for run in runs]
+    high = [run[f"trained_probe{last}"] + 3 * run[f"trained_probe{last}_error"] for run in runs]
+    untrained = [run[f"untrained_probe{last}"] for run in runs]
+    control = float(
+        np.min(
+            [
+                run[f"{stage}_shuffled{layer}"] / run[f"{stage}_ignorant"]
+                for run in runs
+                for stage in STAGES
+                for layer in layers
+            ]
+        )
+    )
+    holds = (
+        max(high) <= NEAR
+        and all(end < before / 2 for end, before in zip(high, untrained, strict=True))
+        and control >= CONTROL
+    )
+    fails = (
+        max(low) > NEAR
+        or any(end > before / 2 for end, before in zip(low, untrained, strict=True))
+        or control < CONTROL
+    )
+    rows: list[dict[str, Any]] = [
+        {
+            "stage": f"{place}: {NAMES[stage]}",
+            "divergence": float(np.mean([run[f"{stage}_probe{layer}"] for run in runs])),
+            "layer": f"layer {layer}",
+        }
+        for place, stage in enumerate(STAGES, 1)
+        for layer in layers
+    ]
+    rows += [
+        {
+            "stage": f"{place}: {NAMES[stage]}",
+            "divergence": float(np.mean([run[f"{stage}_shuffled{last}"] for run in runs])),
+            "layer": "shuffled targets",
+        }
+        for place, stage in enumerate(STAGES, 1)
+    ]
+    spelled = "; ".join(
+        f"layer {layer} "
+        + ", ".join(f"{NAMES[stage]} {np.mean([run[f'{stage}_probe{layer}'] for run in runs]):.4f}" for stage in STAGES)
+        for layer in layers
+    )
+    return Outcome(
+        verdict="holds" if holds else "fails here" if fails else "undecided at this scale",
+        measurement=(
+            f"In the last layer a linear probe loses {np.mean([run[f'trained_probe{last}'] for run in runs]):.4f} nats once trained and "
+            f"{np.mean(untrained):.4f} before, of {np.mean([run['trained_ignorant'] for run in runs]):.4f} that knowing nothing loses: the untrained "
+            f"encoder gives {1 - np.mean([run[f'untrained_probe{last}'] / run['untrained_ignorant'] for run in runs]):.1%} of it already.\n"
+            f"Held-out KL(exact posterior ‖ linear probe) in nats, mean of {len(runs)} runs: {spelled}. Knowing nothing loses "
+            f"{np.mean([run['trained_ignorant'] for run in runs]):.4f}; shuffled targets at least {control:.2f} times that."
+        ),
+        numbers={
+            "divergence, trained": float(np.mean([run[f"trained_probe{last}"] for run in runs])),
+            "divergence, untrained": float(np.mean(untrained)),
+            "least share of ignorance, shuffled": control,
+        },
+        interval="Each probe: three standard errors over 600 held-out sequences of mixed lengths.",
+        figures=(
+            line_figure(
+                "The exact posterior, read out of the encoder",
+                rows,
+                Axis("stage", "stage of training", "category"),
+                Axis("divergence", "held-out KL, nats", "log"),
+                Axis("layer", "", "category"),
+                subtitle="linear probes at [CLS]; sequences of 2 to 32 tokens",
+            ),
+        ),
+        caveats=(
+            "A probe that reads the posterior shows that it is there; one that does not may be too poor. An untrained network passes on much of the counts.",
+        ),
+    )

@@ -1,0 +1,79 @@
+"""Which normalisers of attention have a constant free of T?"""
+
+from typing import Any
+
+import numpy as np
+
+from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.attention import Entmax15, Linear, Normaliser, Sigmoid, Softmax, Sparsemax, Uniform
+from keyhole.figure import Axis, line_figure
+
+SLOPES: dict[str, float] = {
+    "softmax": 0.0,
+    "sparsemax": 1.0,
+    "entmax-1.5": 0.5,
+    "sigmoid": 1.0,
+    "linear": 1.0,
+    "uniform": 0.0,
+}
+NORMALISERS: dict[str, Normaliser] = {
+    "softmax": Softmax(),
+    "sparsemax": Sparsemax(),
+    "entmax-1.5": Entmax15(),
+    "sigmoid": Sigmoid(),
+    "linear": Linear(),
+    "uniform": Uniform(),
+}
+STEP = 1e-4  # a small move; the stretch of a smooth map differs from its limit by O(STEP²)
+
+
+def measure(scale: Scale, seed: int) -> Outcome:
+    """The stretch of each normaliser at even scores, moved up on one half and down on the other, and at random."""
+    rng = np.random.default_rng(seed)
+    lengths = [2**power for power in range(1, 9 if scale == "quick" else 13)]
+    rows: list[dict[str, Any]] = []
+    above = 0.0
+    for name, normaliser in NORMALISERS.items():
+        for tokens in lengths:
+            best = stretch(normaliser, np.zeros(tokens), np.where(np.arange(tokens) % 2, 1.0, -1.0))
+            for _ in range(20 if scale == "quick" else 100):
+                best = max(best, stretch(normaliser, rng.normal(size=tokens), rng.choice([-1.0, 1.0], tokens)))
+            stated = normaliser.constant_at(tokens)
+            above = max(above, best - stated * (1 + 1e-6) - 1e-9)
+            rows.append({"T": tokens, "stretch": best, "stated": stated, "normaliser": name})
+    slopes = {name: slope([row for row in rows if row["normaliser"] == name]) for name in SLOPES}
+    off = max(abs(slopes[name] - expected) for name, expected in SLOPES.items())
+    return Outcome(
+        verdict="holds" if above <= 0 and off <= 0.02 else "fails here",
+        measurement="Slopes against T: "
+        + ", ".join(f"{name} {round(value, 3) + 0.0:.3f}" for name, value in slopes.items())
+        + ".",
+        numbers={f"slope of {name}": value for name, value in slopes.items()},
+        interval="None: constants with a proof; the slopes are fitted to exact stretches.",
+        figures=(
+            line_figure(
+                "Stretch of a normaliser against length",
+                [row for row in rows if row["normaliser"] != "uniform"],
+                Axis("T", "number of scores T", "log"),
+                Axis("stretch", "ℓ1 move per ℓ∞ move", "log"),
+                Axis("normaliser", "normaliser", "category"),
+                subtitle="largest ‖ΔN‖₁ / ‖Δu‖∞ found at small moves",
+            ),
+        ),
+        caveats=("Uniform weights never move; they have no place on a logarithmic axis.",),
+    )
+
+
+def stretch(normaliser: Normaliser, scores: np.ndarray, signs: np.ndarray) -> float:
+    """The ℓ1 move per unit of ℓ∞ when the scores move a little along these signs."""
+    moved = normaliser(scores + STEP * signs / 2) - normaliser(scores - STEP * signs / 2)
+    return float(np.abs(moved).sum()) / STEP
+
+
+def slope(rows: list[dict[str, Any]]) -> float:
+    """The slope of log stretch against log T, over the upper half of the lengths; 0 where nothing moves."""
+    upper = rows[len(rows) // 2 :]
+    if min(row["stretch"] for row in upper) <= 0:
+        return 0.0
+    lengths, stretches = (np.log([row[name] for row in upper]) for name in ("T", "stretch"))
+    return float(np.polyfit(lengths, stretches, 1)[0])

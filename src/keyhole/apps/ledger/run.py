@@ -1,0 +1,194 @@
+"""Running experiments: each once, kept as it finishes, so that a second run finds it done."""
+
+import platform
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from keyhole.apps.ledger.cache_key import cache_key, reachable
+from keyhole.apps.ledger.finding import Experiment, Finding, NamedFunction, Scale
+from keyhole.apps.ledger.ledger import choose, experiments
+from keyhole.apps.ledger.stored_finding import finding_bytes, read_finding
+from keyhole.errors import DataError, OutputError
+from keyhole.files.atomic import write_file
+from keyhole.files.package_versions import versions
+from keyhole.progress import Progress, Watch, ignore
+from keyhole.verdicts import ClaimVerdict
+
+ABSENT: ClaimVerdict = "not measured here"
+HEARTBEAT = 15.0  # seconds after which the experiments under way are named, where none has finished
+
+Warn = Callable[[str], None]
+ReportRunning = Callable[[Sequence[str]], None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A claim whose finding has just been made, or was found done."""
+
+    claim: str
+    fresh: bool  # whether it was measured now
+
+
+def run_experiments(
+    only: Sequence[str],
+    *,
+    scale: Scale,
+    seed: int,
+    folder: Path,
+    workers: int | None = None,
+    watch: Watch = ignore,
+    warn: Warn = lambda _: None,
+) -> dict[str, Finding]:
+    """Every finding that the folder holds at this scale and seed, once it has those of the chosen claims, by claim.
+
+    Claims come in the ledger's order. A finding that is in the folder is not measured again, unless its file was changed
+    or cannot be read: then `warn` is called with a sentence that says so. A claim that is not measured here, for want of
+    a model, is not kept: it is looked at again each time. `workers` are processes, one per core where None is given.
+    """
+    chosen = [experiment.claim.id for experiment in choose(only)]
+    findings: dict[str, Finding] = {}
+    for experiment in experiments():
+        wanted = experiment.claim.id in chosen
+        rest = "the claim is looked at again" if wanted else "it is left off the page until it is looked at again"
+        finding = load(experiment, scale, seed, folder, warn=partial(_warn_with, warn, rest))
+        if finding is not None:
+            findings[finding.claim.id] = finding
+    done = [name for name in chosen if name in findings]
+    for number, name in enumerate(done, 1):
+        watch(Progress(number, len(chosen), name, detail=Step(name, fresh=False)))
+    missing = [experiment for experiment in choose(only) if experiment.claim.id not in findings]
+
+    def name_those_under_way(names: Sequence[str]) -> None:
+        watch(Progress(len(done), len(chosen), f"looking at {', '.join(names)}"))
+
+    count = require_cores(workers) if workers is not None else core_count() if missing else 1
+    if missing:
+        words = f"claims (to be measured: {len(missing)}, processes: {min(count, len(missing))})"
+        watch(Progress(len(done), len(chosen), words, milestone=True))
+    for finding in _run(missing, scale, seed, count, name_those_under_way):
+        name = finding.claim.id
+        findings[name] = finding
+        done.append(name)
+        if finding.outcome.verdict != ABSENT:  # what is absent now may be there the next time
+            save(finding, folder)
+        words = f"claims ({name}: {finding.outcome.verdict})"
+        watch(Progress(len(done), len(chosen), words, detail=Step(name, fresh=True), milestone=True))
+    return {name: findings[name] for experiment in experiments() if (name := experiment.claim.id) in findings}
+
+
+def _warn_with(warn: Warn, rest: str, why: str) -> None:
+    warn(f"{why}; {rest}.")
+
+
+def run_experiment(experiment: Experiment, scale: Scale, seed: int) -> Finding:
+    """Measure one claim now."""
+    reach, key = reachable(experiment.measure), cache_key(experiment, scale, seed)
+    measure = experiment.measure.load() if isinstance(experiment.measure, NamedFunction) else experiment.measure
+    began = time.perf_counter()
+    outcome = measure(scale, seed)
+    seconds = time.perf_counter() - began
+    computed = {**versions(reach.versions), "machine": platform.machine()}
+    return Finding(experiment.claim, outcome, key, scale, seed, seconds, computed, reach.origin)
+
+
+def _run(
+    missing: Sequence[Experiment],
+    scale: Scale,
+    seed: int,
+    workers: int,
+    report_running: ReportRunning,
+) -> Iterator[Finding]:
+    """Findings as they finish; `report_running` is given the names of those under way.
+
+    The library's claims are measured in spawned processes where there are several, a user's own always in this one:
+    a spawned process has not registered them.
+    """
+    spawned = [experiment for experiment in missing if isinstance(experiment.measure, NamedFunction)]
+    if len(spawned) < 2 or workers == 1:
+        spawned = []
+    for experiment in missing:
+        if experiment not in spawned:
+            report_running([experiment.claim.id])
+            yield run_experiment(experiment, scale, seed)
+    if spawned:
+        yield from _run_in_processes(spawned, scale, seed, workers, report_running)
+
+
+def _run_in_processes(
+    spawned: Sequence[Experiment], scale: Scale, seed: int, workers: int, report_running: ReportRunning
+) -> Iterator[Finding]:
+    """Findings of spawned processes, which end when this one does, however it ends; one under way is given up."""
+    from keyhole.sweeps.runs import spawn_pool
+
+    processes = min(workers, len(spawned))
+    pool, watchdog = spawn_pool(processes)
+    waiting: dict[Future[Finding], Experiment] = {}
+    try:
+        waiting |= {pool.submit(run_experiment, experiment, scale, seed): experiment for experiment in spawned}
+        while waiting:
+            finished, _ = wait(waiting, HEARTBEAT, FIRST_COMPLETED)
+            for future in finished:
+                del waiting[future]
+                yield future.result()
+            if not finished:
+                begun = [experiment.claim.id for future, experiment in waiting.items() if future.running()]
+                report_running(begun[:processes])  # the pool counts one more, which it holds ready
+    finally:
+        if waiting:
+            watchdog.close()
+        pool.shutdown(cancel_futures=True)
+        watchdog.close()
+
+
+def core_count() -> int:
+    """The cores this process may use, as the laboratory counts them."""
+    from keyhole.sweeps.runs import core_count as count
+
+    return count()
+
+
+def require_cores(workers: int) -> int:
+    """The workers asked for; refused where they are far more than the cores, as the laboratory does."""
+    from keyhole.sweeps.runs import require_cores as require
+
+    return require(workers)
+
+
+def path_of(claim: str, key: str, folder: Path) -> Path:
+    """Where a finding is kept: named by its claim and its cache key."""
+    return folder / "findings" / f"{claim}-{key}.json"
+
+
+def save(finding: Finding, folder: Path) -> None:
+    """Keep a finding."""
+    write_file(path_of(finding.claim.id, finding.key, folder), finding_bytes(finding))
+
+
+def load(
+    experiment: Experiment, scale: Scale, seed: int, folder: Path, *, warn: Warn = lambda _: None
+) -> Finding | None:
+    """The kept finding of a claim, or None; one that cannot be read, or is not as it was written, gives a warning and is not taken.
+
+    The claim is the ledger's: a file has the outcome only.
+    """
+    claim, key = experiment.claim, cache_key(experiment, scale, seed)
+    path = path_of(claim.id, key, folder)
+    try:
+        if path.exists() and not path.is_file():
+            raise OutputError(f"{str(path)!r} stands where a finding is kept and is no file; remove it.")
+        finding = read_finding(claim, path.read_bytes(), origin=reachable(experiment.measure).origin)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        warn(f"The finding of {claim.id} in {str(path)!r} cannot be read ({error.strerror})")
+        return None
+    except DataError:
+        finding = None
+    if finding is None or (finding.key, finding.scale, finding.seed) != (key, scale, seed):
+        warn(f"The finding of {claim.id} in {str(path)!r} is not as it was written")
+        return None
+    return finding

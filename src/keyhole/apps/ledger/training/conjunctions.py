@@ -1,0 +1,200 @@
+"""As the context grows, how fast does the number of samples grow that a trained attention layer needs for a 3-way AND?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import exp, log
+
+from keyhole.api.sample_complexity import SampleComplexity
+from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.training.sweeps import train
+from keyhole.bounds import pair_construction
+from keyhole.bounds.theorems import TABULATED, guarantee
+from keyhole.estimate import Estimate
+from keyhole.figure import Figure
+from keyhole.sweeps.laws import LawVerdict, exponent_rates, growth_exponent, learners_figure, read_points
+from keyhole.sweeps.thresholds import Threshold
+from keyhole.training import SparseTask
+from keyhole.training.learners import transformer_with_preset
+from keyhole.verdicts import ClaimVerdict
+
+LONG = {"quick": (25, 50, 100, 200, 400, 800), "paper": (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120)}
+SHORT = {"quick": (25, 50, 100, 200), "paper": (10, 20, 40, 80, 160, 320, 640)}
+BUDGET = {"quick": (60, 24), "paper": (300, 150)}  # runs at each context, of the default learner and of the paper's
+PRECISION = {"quick": 0.2, "paper": 0.15}
+LIMIT = 0.5  # the exponent that growth is to stay below
+LEAST = 4  # contexts with a threshold, for an exponent
+MANY = 1000  # odds above which their size is not told
+RIVAL = 0.7  # an exponent that is to be refuted, were it true
+SPARSITY, GAP, DELTA = 3, 0.1, 0.01  # of the bound that is drawn beside: a gap below what a constant answer errs, 1/8
+BOUND_IS = (
+    "The bound in the figure decides nothing here. It is the number of samples from which Theorem T promises, with "
+    f"probability {1 - DELTA:g}, that training and test error of a layer with the norms of the compiled AND differ by at "
+    f"most {GAP:g}; m* is where half of the runs answer 99 % of fresh inputs rightly."
+)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What one learner setting showed: thresholds over T, and the laws fitted to them."""
+
+    setting: str
+    thresholds: tuple[Threshold, ...]
+    floors: dict[int, float | None]
+    laws: LawVerdict | None
+
+    @property
+    def known(self) -> list[Threshold]:
+        """The thresholds that were bracketed, with an interval of two ends."""
+        return [
+            threshold
+            for threshold in self.thresholds
+            if threshold.m is not None and threshold.low is not None and threshold.high is not None
+        ]
+
+    @property
+    def exponent(self) -> Estimate | None:
+        """The exponent of the nearest power law, with its 90 % interval; None where a threshold is out of reach."""
+        if len(self.known) < max(LEAST, len(self.thresholds)):
+            return None
+        return growth_exponent(self.thresholds)
+
+
+def measure_uniform(scale: Scale, seed: int) -> Outcome:
+    """On uniform bits: m* over T for the default settings, over a shorter range for the paper's, and growth laws."""
+    return conclude(find_growth("uniform", scale, seed), "uniform")
+
+
+def measure_balanced(scale: Scale, seed: int) -> Outcome:
+    """The same on bits under which the conjunction is true half of the time."""
+    return conclude(find_growth("balanced", scale, seed), "balanced")
+
+
+def find_growth(law: str, scale: Scale, seed: int) -> tuple[Growth, ...]:
+    """Thresholds and laws of both learner settings."""
+    task = SparseTask("and:3", law)
+    followed = SparseTask("and:3", law, balanced_sets=law == "balanced")
+    long, short = BUDGET[scale]
+    precision = PRECISION[scale]
+    default = train(task, LONG[scale], seed, precision=precision, budget=long)
+    paper = train(
+        followed, SHORT[scale], seed, learner=transformer_with_preset("paper"), precision=precision, budget=short
+    )
+    return (growth("default settings", default), growth("the public reproduction's protocol", paper))
+
+
+def growth(setting: str, learned: SampleComplexity) -> Growth:
+    """What a sweep shows of growth."""
+    return Growth(setting, learned.thresholds, learned.floors, learned.verdict)
+
+
+def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
+    """Slower than √T with the default settings, or not, or not to be told."""
+    judged = measured[0]
+    exponent = judged.exponent
+    verdict: ClaimVerdict = "undecided at this scale"
+    if exponent is not None and exponent.high < LIMIT:
+        verdict = "holds"
+    elif exponent is not None and exponent.low > LIMIT:
+        verdict = "fails here"
+    numbers: dict[str, float] = {}
+    for setting in measured:
+        if (estimate := setting.exponent) is not None:
+            numbers |= {
+                f"exponent ({setting.setting})": estimate.value,
+                f"lower end ({setting.setting})": estimate.low,
+                f"upper end ({setting.setting})": estimate.high,
+            }
+    rates = power(judged)
+    numbers |= rates
+    return Outcome(
+        verdict=verdict,
+        measurement="\n".join(
+            [_answer(measured), *(f"{_sentence(setting)}." for setting in measured), *_told_power(rates)]
+        ),
+        numbers=numbers,
+        interval="90 % intervals of the exponent, from those of each m*, by resampling and likelihood.",
+        figures=(_figure(measured, law),),
+        caveats=(
+            "The exponent is that of the nearest power law over the contexts as a whole, whatever the law of growth is.",
+            BOUND_IS,
+            *dict.fromkeys(warning for setting in measured if setting.laws for warning in setting.laws.warnings),
+        ),
+    )
+
+
+def power(one: Growth) -> dict[str, float]:
+    """How often errors such as these would decide the claim, were growth logarithmic as fitted, or like T^0.7."""
+    if one.exponent is None or one.laws is None:
+        return {}
+    points = read_points(one.thresholds, 0.9)
+    logarithmic = next(law for law in one.laws.laws if law.name == "log")
+    truths = {
+        f"holds, were m* = {logarithmic.formula} as fitted": ("below", [logarithmic.at(T) for T in points.contexts]),
+        f"fails, were m* = a T^{RIVAL:g}": ("above", [float(T) ** RIVAL for T in points.contexts]),
+    }
+    return {
+        name: exponent_rates(values, points.contexts, points.errors, LIMIT)[side]
+        for name, (side, values) in truths.items()
+        if min(values) > 0
+    }
+
+
+def _answer(measured: tuple[Growth, ...]) -> str:
+    """For each setting which side of ½ its exponent is on, and how the leading law stands to log T."""
+    sides = [f"{one.setting}: {_side(one.exponent)}" for one in measured]
+    offset = (
+        "An offset a lowers the exponent of the nearest power, so that an exponent below ½ does not exclude a + b √T."
+    )
+    return f"{'; '.join(sides)}. {offset}{_against_log(measured[0].laws)}"
+
+
+def _side(exponent: Estimate | None) -> str:
+    if exponent is None:
+        return "no exponent, since some thresholds are out of reach"
+    where = "below ½" if exponent.high < LIMIT else "above ½" if exponent.low > LIMIT else "below ½ or above, left open"
+    return f"exponent {exponent:.2f}, {where}"
+
+
+def _against_log(laws: LawVerdict | None) -> str:
+    """The odds of the leading law against log T, or against the next law where log T leads."""
+    if laws is None:
+        return ""
+    if laws.winner.name == "log":
+        return f" {laws.winner.formula} leads, at odds of {laws.odds:.2g} to 1 against the next law."
+    logarithmic = next(law for law in laws.laws if law.name == "log")
+    apart = (logarithmic.score - laws.winner.score) / 2  # ln of the odds
+    told = f"{exp(apart):.3g}" if apart < log(MANY) else f"{MANY:,} or more"
+    return f" {laws.winner.formula} leads, at odds of {told} to 1 against {logarithmic.formula}."
+
+
+def _told_power(rates: Mapping[str, float]) -> list[str]:
+    """How often the test would come out rightly, were the truth one of two laws."""
+    told = []
+    for name, rate in rates.items():
+        verdict, truth = name.split(", were ")
+        told.append(f"had the truth been {truth}, this test would say “{verdict}” in {rate:.0%} of data sets")
+    return [f"Power by simulation: {'; '.join(told)}."] if told else []
+
+
+def _sentence(one: Growth) -> str:
+    if len(one.known) < 2:
+        return f"{one.setting}: too few thresholds were bracketed"
+    first, last = one.known[0], one.known[-1]
+    exponent = "" if one.exponent is None else f", exponent {one.exponent:.2f}"
+    laws = f"; {one.laws}" if one.laws else ""
+    return f"{one.setting}: m* from {first.m:.0f} at T = {first.context} to {last.m:.0f} at T = {last.context}{exponent}{laws}"
+
+
+def _figure(measured: tuple[Growth, ...], law: str) -> Figure:
+    floors = {context: floor for setting in measured for context, floor in setting.floors.items()}
+    settings = {setting.setting: setting.thresholds for setting in measured if setting.thresholds}
+    contexts = sorted({threshold.context for known in settings.values() for threshold in known})
+    enough = {f"Theorem T: enough for a gap of {GAP:g}": {context: samples_of_bound(context) for context in contexts}}
+    verdict = measured[0].laws if measured[0].thresholds else None
+    title = f"Samples a 3-way AND takes on {law} bits"
+    return learners_figure(title, settings, floors=floors, verdict=verdict, curves=enough)
+
+
+def samples_of_bound(context: int) -> float:
+    """The samples from which Theorem T promises the gap, for the norms of the compiled AND."""
+    return guarantee(TABULATED, pair_construction("and", context, SPARSITY), 1e6, delta=DELTA).samples_for(GAP)

@@ -1,0 +1,168 @@
+"""Does gradient descent find a sparse parity from fresh samples, and what moves before the loss does?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from statistics import median
+
+from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.training.majority import Share
+from keyhole.apps.ledger.training.sweeps import read_runs, train
+from keyhole.figure import Figure
+from keyhole.sweeps.laws import course_figure
+from keyhole.sweeps.runs import RunResult
+from keyhole.training import PROBE, SparseTask
+from keyhole.training.learners import TransformerLearner, preset
+
+TASK = SparseTask("parity:3")
+NETWORK = TransformerLearner(replace(preset("parity"), every=10))  # readings close enough to tell what moves first
+SEEDS = {"quick": {10: 6, 15: 10, 20: 10}, "paper": {10: 20, 15: 20, 20: 20, 30: 20, 40: 20}}
+POOLED = (15, 20)
+UNUSUAL = 5.0  # a square of a standard normal: what both marks of noise are exceeded by with the same small chance
+NOISE = UNUSUAL / PROBE  # of the share of one character on the probe inputs
+CHANCE = 0.5 + (UNUSUAL / PROBE) ** 0.5 / 2  # of the accuracy on them
+LOW, HIGH = 0.6, 0.95
+EARLIER = 0.1  # of the plateau
+SHOWN = 3  # runs that are drawn
+READINGS = "Steps are counted to the reading (every 10 steps) at which 1024 probe inputs are answered without error."
+
+
+@dataclass(frozen=True)
+class Transition:
+    """One run in four numbers: when Fourier weight and accuracy left their noise, when accuracy rose, when it was high."""
+
+    context: int
+    success: bool
+    steps: int
+    progress: float | None
+    stirs: float | None
+    leaves: float | None
+    arrives: float | None
+
+    @property
+    def sudden(self) -> bool:
+        """Whether the rise took at most half of the plateau."""
+        if self.leaves is None or self.arrives is None:
+            return False
+        return self.arrives - self.leaves <= self.leaves / 2
+
+    @property
+    def foretold(self) -> bool:
+        """Whether the Fourier weight moved before the accuracy, by at least a tenth of the time that took."""
+        return self.progress is not None and self.stirs is not None and self.progress <= (1 - EARLIER) * self.stirs
+
+
+def measure_learned(scale: Scale, seed: int) -> Outcome:
+    """Whether most runs succeed."""
+    return conclude_learned(transitions(scale, seed))
+
+
+def measure_sudden(scale: Scale, seed: int) -> Outcome:
+    """Whether accuracy jumps in most runs that succeed."""
+    return conclude_sudden(transitions(scale, seed))
+
+
+def measure_foretold(scale: Scale, seed: int) -> Outcome:
+    """Whether the Fourier weight moves first in most runs that succeed."""
+    return conclude_foretold(transitions(scale, seed))
+
+
+def transitions(scale: Scale, seed: int) -> list[tuple[int, RunResult]]:
+    """Train on fresh samples at several T; the three claims about them share the runs."""
+    runs = []
+    for context, seeds in SEEDS[scale].items():
+        learned = train(TASK, (context,), seed, learner=NETWORK, online=True, seeds=seeds)
+        runs += [(context, result) for _, result in read_runs(learned)]
+    return runs
+
+
+def conclude_learned(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
+    """Success pooled over two contexts, and steps at each."""
+    read = [transition(context, result) for context, result in runs]
+    pooled = [reading for reading in read if reading.context in POOLED]
+    share = Share(sum(reading.success for reading in pooled), len(pooled))
+    numbers = {"successes pooled": float(share.hits), "runs pooled": float(share.runs)}
+    said = []
+    for context in dict.fromkeys(reading.context for reading in read):
+        here = [reading for reading in read if reading.context == context]
+        wins_here = sum(reading.success for reading in here)
+        middle = median(reading.steps if reading.success else inf for reading in here)
+        numbers |= {f"successes at T = {context}": float(wins_here)}
+        numbers |= {f"median steps at T = {context}": middle} if middle < inf else {}
+        steps = f"median {middle:.0f} steps" if middle < inf else "no median: half of the runs or more never succeed"
+        said.append(f"T = {context}: {wins_here} of {len(here)}, {steps}")
+    return Outcome(
+        verdict=share.most,
+        measurement="; ".join(said) + ".",
+        numbers=numbers,
+        interval=f"Successes pooled: {share}. Medians are over all runs, one that never succeeds counting as infinite.",
+        figures=(_curves(runs),),
+        caveats=(READINGS,),
+    )
+
+
+def conclude_sudden(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
+    """The share of successes in which accuracy jumps."""
+    won = [run for context, result in runs if (run := transition(context, result)).success]
+    share = Share(sum(run.sudden for run in won), len(won))
+    return Outcome(
+        verdict=share.most,
+        measurement=f"The rise is sudden in {share.hits} of {share.runs} runs that succeed.",
+        numbers={"sudden": float(share.hits), "successes": float(share.runs)},
+        interval=f"{share}.",
+        figures=(_curves(runs),),
+        caveats=(READINGS,),
+    )
+
+
+def conclude_foretold(runs: Sequence[tuple[int, RunResult]]) -> Outcome:
+    """The share of successes in which the Fourier weight moves first."""
+    won = [run for context, result in runs if (run := transition(context, result)).success]
+    share = Share(sum(run.foretold for run in won), len(won))
+    return Outcome(
+        verdict=share.most,
+        measurement=(
+            f"The Fourier weight leaves its noise before the accuracy does, earlier by a tenth of that time or more, in {share.hits} of "
+            f"{share.runs} runs that succeed."
+        ),
+        numbers={"foretold": float(share.hits), "successes": float(share.runs)},
+        interval=f"{share}.",
+        figures=(_curves(runs),),
+        caveats=(READINGS,),
+    )
+
+
+def transition(context: int, result: RunResult) -> Transition:
+    """When a run's readings passed each mark for good."""
+    return Transition(
+        context,
+        result.success,
+        result.steps,
+        _first(result, "fourier", NOISE),
+        _first(result, "accuracy", CHANCE),
+        _first(result, "accuracy", LOW),
+        _first(result, "accuracy", HIGH),
+    )
+
+
+def _first(result: RunResult, name: str, mark: float) -> float | None:
+    """The first reading from which on every one is above the mark."""
+    above = None
+    for reading in reversed(result.readings):
+        if reading.get(name, 0.0) <= mark:
+            break
+        above = reading["step"]
+    return above
+
+
+def _curves(runs: Sequence[tuple[int, RunResult]]) -> Figure:
+    """Accuracy and hidden progress of three runs: the first successes at the longest context that has one."""
+    won = [(context, result) for context, result in runs if result.success] or list(runs)
+    longest = max(context for context, _ in won)
+    shown = [result.readings for context, result in won if context == longest][:SHOWN]
+    return course_figure(
+        f"Accuracy and Fourier weight during training, T = {longest}",
+        {f"run {index}": readings for index, readings in enumerate(shown, 1)},
+        ("accuracy", "fourier", "mass_best"),
+        subtitle="runs from fresh samples, parity of three bits",
+    )

@@ -1,0 +1,143 @@
+"""The registered experiments on growth laws: what their released rows say, by the rule that was fixed beforehand.
+
+Nothing is trained here: a folder of `data` has the plan and the rows that are finished. `RELEASED` is raised with the
+rows, so that a finding that was kept is measured again.
+"""
+
+import csv
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import keyhole
+from keyhole.api.plans import PlanResult, run_plan
+from keyhole.api.sample_complexity import SampleComplexity
+from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.sweeps.plans import rows_path
+from keyhole.verdicts import ClaimVerdict
+
+FIRST, SECOND, THIRD = "registered", "registered-3200", "registered-12800"  # folders, by when their plans were fixed
+RELEASED = {FIRST: 2458, SECOND: 2928, THIRD: 5172}  # rows in each
+SWEEP = "AND of 3 on uniform bits by the transformer"  # the one that is judged
+LAW = "log"
+PACKAGE = Path(keyhole.__file__).parent
+
+
+def released(name: str) -> Path | None:
+    """The folder of plan and rows: of the repository, or of an installed package; None where there is neither."""
+    places = (PACKAGE.parents[1] / "data" / name, PACKAGE / name)
+    return next((place for place in places if (place / "plan.toml").exists()), None)
+
+
+def measure_first(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows that were released have neither)
+    """The plan to T = 12,800, which was given up, and why."""
+    folder = released(FIRST)
+    outcome = measure_rows(folder, given_up=True)
+    if folder is None or outcome.verdict != "not finished":
+        return outcome
+    return replace(outcome, caveats=(*outcome.caveats, *_why_given_up(folder)))
+
+
+def measure_second(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows that were released have neither)
+    """The plan to T = 3,200, by a learner that fits its samples near m*."""
+    return measure_rows(released(SECOND))
+
+
+def measure_third(scale: Scale, seed: int) -> Outcome:  # noqa: ARG001  (rows that were released have neither)
+    """The plan to T = 12,800 by a learner with a smaller rate yet, beside one whose growth is known."""
+    return measure_rows(released(THIRD))
+
+
+def measure_rows(folder: Path | None, *, given_up: bool = False) -> Outcome:
+    """The verdict of a plan's rule on the rows so far; of a plan that was given up, nothing more will come."""
+    if folder is None:
+        return Outcome(
+            "not measured here",
+            "The released rows are not part of this installation; run in a clone of the repository.",
+            {},
+            "None: nothing was measured.",
+        )
+    with TemporaryDirectory() as store:
+        return conclude(run_plan(folder / "plan.toml", data=folder, store=store, make=False), given_up=given_up)
+
+
+def conclude(result: PlanResult, *, given_up: bool = False) -> Outcome:
+    """Log T named, another law named, or neither; of contexts that are not all finished nothing is said yet."""
+    judged, left = result.answers[SWEEP], result.unfinished[SWEEP]
+    verdict: ClaimVerdict = "not finished" if left else "undecided at this scale"
+    if not left and judged.verdict is not None and judged.verdict.decided:
+        verdict = "holds" if judged.verdict.winner.name == LAW else "fails here"
+    standings = [f"{name}: {_standing(answer, result.unfinished[name])}" for name, answer in result.answers.items()]
+    progress = _progress(result, given_up=given_up) if left else ""
+    known = any(answer.thresholds for answer in result.answers.values())
+    return Outcome(
+        verdict=verdict,
+        measurement=f"{progress}{'; '.join(standings)}.{_foretold(result)}",
+        numbers={
+            "contexts finished": float(sum(len(answer.thresholds) for answer in result.answers.values())),
+            "contexts planned": float(sum(len(answer.contexts) for answer in result.plan.sweeps.values())),
+            "runs of finished contexts": float(sum(answer.runs for answer in result.answers.values())),
+        },
+        interval="90 % intervals of each m*; the rule's odds stand for the law.",
+        figures=(result.figure(),) if known else (),
+        caveats=(
+            f"The plan has the hash {result.plan.hash}; it was fixed before its first run.",
+            *(() if left or judged.verdict is None else judged.verdict.warnings),
+        ),
+    )
+
+
+def _foretold(result: PlanResult) -> str:
+    """What each law made of the shorter contexts says of the longest, the nearest first, beside what was measured."""
+    predictions = result.predictions.get(SWEEP, ())
+    if not predictions:
+        return ""
+    longest = next(each for each in result.answers[SWEEP].thresholds if each.context == predictions[0].context)
+    told = ", ".join(f"{each.formula} {each.predicted.value:.0f}" for each in predictions)
+    return (
+        f" At T = {longest.context} m* = {longest.m:.0f} was measured for the first sweep; fitted to its shorter "
+        f"contexts the laws foretold, the nearest first: {told}."
+    )
+
+
+def _why_given_up(folder: Path) -> tuple[str, ...]:
+    """How often the learner fitted its training set: near m* and far above it, and at the longest context."""
+    path = rows_path(folder, SWEEP)
+    rows = list(csv.DictReader(path.read_text("utf8").splitlines())) if path.exists() else []
+
+    def fitted(context: int, least: int, most: float = inf) -> str:
+        chosen = [row for row in rows if int(row["context"]) == context and least <= int(row["samples"]) <= most]
+        return f"{sum(int(row['fitted']) for row in chosen)} of {len(chosen)}"
+
+    if not rows:
+        return ()
+    said = (
+        "The plan was given up. Within 2,000 steps the learner does not fit many samples of a long context: at T = 800 "
+        f"{fitted(800, 1, 128)} runs on up to 128 samples fit their training set, and {fitted(800, 2048)} on 2,048 or "
+        f"more; at T = 12,800 {fitted(12800, 1, 128)} fit up to 128 samples, and {fitted(12800, 256)} fit 256 or more. "
+        "So success rises with m and falls again, where the curve of the plan only rises and its design looks for "
+        "larger m; and at the longest contexts the steps decide, not the samples. A second plan, "
+        "registered-growth-3200, has a smaller rate and shorter contexts."
+    )
+    return (said,)
+
+
+def _progress(result: PlanResult, *, given_up: bool) -> str:
+    """How much of the plan is done, where the judged sweep is not."""
+    done = sum(len(answer.thresholds) for answer in result.answers.values())
+    planned = sum(len(sweep.contexts) for sweep in result.plan.sweeps.values())
+    if given_up:
+        return f"The plan was given up with {done} of {planned} contexts finished, so nothing is said of the claim. "
+    return f"The runs are not finished: {done} of {planned} contexts are. So nothing is said of the claim yet. "
+
+
+def _standing(answer: SampleComplexity, left: list[int]) -> str:
+    """What a sweep says: its verdict, or how far it has come."""
+    if left:
+        done = [threshold.context for threshold in answer.thresholds]
+        return f"finished to T = {max(done)}, and not beyond" if done else "no context finished"
+    if answer.verdict is None:
+        return "too few thresholds were bracketed"
+    longest = max(threshold.context for threshold in answer.thresholds)
+    return f"to T = {longest}: {answer.verdict}"

@@ -1,0 +1,79 @@
+"""Where do the heads of a trained layer look: at the few positions that matter, or everywhere?"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from keyhole.api.train import train as watch_training
+from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.training.majority import Share
+from keyhole.apps.ledger.training.sweeps import read_runs, train
+from keyhole.figure import Axis, Figure
+from keyhole.sweeps.runs import RunResult
+from keyhole.training import SparseTask
+
+TASK = SparseTask("and:3")
+CONTEXT = 100
+SIZES = (30, 300)
+SEEDS = {"quick": 16, "paper": 60}
+
+
+def measure(scale: Scale, seed: int) -> Outcome:
+    """Train below and above the threshold, and read the last attention of every run; draw one that generalised."""
+    runs = read_runs(train(TASK, (CONTEXT,), seed, samples=SIZES, seeds=SEEDS[scale]))
+    outcome = conclude([result for _, result in runs])
+    learned = next((row for row, result in runs if result.success and row.samples == SIZES[-1]), None)
+    if learned is None:
+        return outcome
+    shown = watch_training(TASK.function, CONTEXT, SIZES[-1], seed=learned.seed)  # the same run once more, watched
+    return replace(outcome, figures=(*outcome.figures, shown.before_and_after()))
+
+
+def conclude(results: Sequence[RunResult]) -> Outcome:
+    """The best head's attention on the relevant set, by whether the run generalised."""
+    masses = {
+        kind: np.array([result.numbers["mass_best"] for result in results if result.success == (kind == "generalised")])
+        for kind in ("generalised", "not")
+    }
+    won, lost = masses["generalised"], masses["not"]
+    share = Share(int((won >= 0.5).sum()), len(won))
+    uniform = len(results[0].positions) / (CONTEXT + 1)
+    medians = {kind: float(np.median(mass)) if len(mass) else 0.0 for kind, mass in masses.items()}
+    return Outcome(
+        verdict=share.most,
+        measurement=(
+            f"{share.hits} of {share.runs} generalising runs have a head with at least half of its attention on the relevant positions; median "
+            f"{medians['generalised']:.2f} against {medians['not']:.2f} in {len(lost)} runs that do not, uniform {uniform:.3f}."
+        ),
+        numbers={
+            "share of generalising runs with mass at least one half": share.value,
+            "generalising runs": float(len(won)),
+            "other runs": float(len(lost)),
+            "median mass, generalising": medians["generalised"],
+            "median mass, others": medians["not"],
+            "uniform attention": uniform,
+        },
+        interval=f"{share}. Every run is shown; medians have no interval here.",
+        figures=(
+            Figure(
+                title="Attention of the best head on the relevant positions",
+                subtitle=f"3-way AND, T = {CONTEXT}, one point a run",
+                kind="points",
+                rows=tuple(
+                    {"accuracy": result.accuracy, "mass": result.numbers["mass_best"], "m": f"m = {size}"}
+                    for size, result in zip(_sizes(results), results, strict=True)
+                ),
+                x=Axis("accuracy", "accuracy on fresh inputs"),
+                y=Axis("mass", "attention mass", "log"),
+                colour=Axis("m", "", "category"),
+            ),
+        ),
+        caveats=("Sparsity of the best head: other heads of the same layer may look anywhere.",),
+    )
+
+
+def _sizes(results: Sequence[RunResult]) -> list[int]:
+    """The sample size of each run: runs come by size, the same number each."""
+    each = len(results) // len(SIZES)
+    return [SIZES[min(index // each, len(SIZES) - 1)] for index in range(len(results))]

@@ -1,0 +1,130 @@
+"""Models that pass 10⁵ random tests: how many of them are wrong somewhere?
+
+The models are stored in `tested_models.npz`: one layer and one head in GPT-2's layout, of width 8, trained on words of up
+to 31 symbols by `python examples/zoo/train.py TASK --width 8 --longest 31 --steps 3000 --seed SEED --out TASK-SEED`; one
+of width 16 on up to 101 symbols (`train.py majority --out long-0`), which is reported beside them. They were put together
+by `python examples/zoo/pack.py FOLDER… --out FILE`. Nothing is trained here.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from keyhole.api.length_verdict import LengthVerdict
+from keyhole.api.verify import verify
+from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.training.majority import Share
+from keyhole.checkpoints import Checkpoint, load_checkpoint
+from keyhole.figure import Axis, Figure
+
+STORED = Path(__file__).with_name("tested_models.npz")
+ASKED = {"majority": "majority", "threshold": "at least 3 of 1", "long": "majority"}
+LONGEST = 31  # the longest word of training
+LENGTHS = {"quick": (11, 21, LONGEST), "paper": tuple(range(3, LONGEST + 1, 2))}
+LONGER = {"quick": (75, 91), "paper": tuple(range(33, 102, 2))}  # of the model trained on longer words
+SAMPLES = 100_000
+SECONDS = {"quick": 1.0, "paper": 20.0}  # for one model at one length
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One model at one length."""
+
+    task: str
+    row: LengthVerdict
+
+    @property
+    def passed(self) -> bool:
+        """Whether no random word was answered wrongly."""
+        return self.row.sampled_wrong == 0
+
+    @property
+    def wrong(self) -> bool:
+        """Whether some word is."""
+        return self.row.status == "COUNTEREXAMPLE"
+
+
+def measure(scale: Scale, seed: int) -> Outcome:
+    """Every stored model at every length: random words, then a proof or a wrong word."""
+    tested = []
+    with TemporaryDirectory() as folder:
+        for task, checkpoint in stored_models():
+            verified = verify(
+                checkpoint,
+                ASKED[task],
+                (LONGER if task == "long" else LENGTHS)[scale],
+                before=("2",),
+                read_at="3",
+                samples=SAMPLES,
+                time_limit=SECONDS[scale],
+                seed=seed,
+                store=folder,
+            )
+            tested += [Tested(task, row) for row in verified.rows]
+    beside = [model for model in tested if model.task == "long" and model.passed]
+    tested = [model for model in tested if model.task != "long"]
+    passed = [model for model in tested if model.passed]
+    shares = {length: _share(passed, length) for length in LENGTHS[scale]}
+    longest = shares[LONGEST]
+    undecided = sum(model.row.status == "UNDECIDED" for model in passed)
+    by_length = "; ".join(f"T = {length}: {share.hits} of {share.runs}" for length, share in shares.items())
+    numbers = {
+        "models": float(len(tested) / len(LENGTHS[scale])),
+        "passed": float(len(passed)),
+        "wrong": float(sum(model.wrong for model in passed)),
+        "proved": float(sum(model.row.status == "PROVED" for model in passed)),
+        "undecided": float(undecided),
+        "longer_passed": float(len(beside)),
+        "longer_wrong": float(sum(model.wrong for model in beside)),
+    }
+    return Outcome(
+        longest.most,
+        f"Of the models without an error on {SAMPLES:,} random words, those wrong on some word: {by_length}. Beside them, a "
+        f"model trained on up to 101 symbols is wrong somewhere at {sum(model.wrong for model in beside)} of {len(beside)} "
+        f"longer lengths at which it passes.",
+        numbers,
+        f"at T = {LONGEST}: {longest}",
+        (_figure([*passed, *beside]),),
+        caveats=(
+            f"{undecided} of {len(passed)} pairs of model and length that pass are undecided, and count as not wrong.",
+            "The models are few, small and of one recipe; half of the random words are uniform, half have a random share of ones.",
+        ),
+    )
+
+
+def stored_models() -> Iterator[tuple[str, Checkpoint]]:
+    """The task of each stored model, and the model."""
+    with np.load(STORED, allow_pickle=False) as arrays:
+        names = sorted({name.split("/")[0] for name in arrays.files})
+        for name in names:
+            tensors = {key.split("/", 1)[1]: arrays[key] for key in arrays.files if key.startswith(f"{name}/")}
+            config = json.loads(str(tensors.pop("config")))
+            yield name.split("-")[0], load_checkpoint(tensors, config=config)
+
+
+def _share(passed: list[Tested], length: int) -> Share:
+    some = [model for model in passed if model.row.length == length]
+    return Share(sum(model.wrong for model in some), len(some))
+
+
+def _figure(passed: list[Tested]) -> Figure:
+    """The share that is wrong somewhere, by task and length."""
+    rows: list[dict[str, str | int | float | bool | None]] = []
+    for task in ASKED:
+        for length in sorted({model.row.length for model in passed}):
+            share = _share([model for model in passed if model.task == task], length)
+            if share.runs:
+                rows.append({"T": length, "share": share.value, "task": task})
+    return Figure(
+        title="Models that pass 100,000 random tests, and are wrong somewhere",
+        subtitle="share of the stored models without an error on random words for which a wrong word is shown",
+        kind="points",
+        rows=tuple(rows),
+        x=Axis("T", "length of the word T"),
+        y=Axis("share", "share wrong somewhere"),
+        colour=Axis("task", "", "category"),
+    )

@@ -1,0 +1,1 @@
+"""The live lab: the public functions behind pages in a browser, on this machine alone."""

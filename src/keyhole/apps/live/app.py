@@ -1,0 +1,163 @@
+"""The lab as a web application: pages, questions, streams of events, and long work."""
+
+import json
+from base64 import b64decode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from keyhole.apps.live.events import Streams, changes, job_events, last_event
+from keyhole.apps.live.guard import GIVE_IMAGE, Doorkeeper, Guard
+from keyhole.apps.live.images import keep_image
+from keyhole.apps.live.jobs import Jobs
+from keyhole.apps.live.limits import UPLOADS
+from keyhole.apps.live.pages import render, static_file
+from keyhole.apps.live.query import Query
+from keyhole.apps.live.queue import Turns, json_response
+from keyhole.apps.live.screens import SCREENS, Screen
+from keyhole.apps.live.settings import Serving
+from keyhole.errors import KeyholeError
+
+REFUSALS = {400: "The request could not be read, or is too long.", 404: "There is nothing at this address."}
+
+
+def make_app(serving: Serving, doorkeeper: Doorkeeper | None = None) -> Starlette:
+    """The application of one server."""
+    keeper = doorkeeper or Doorkeeper(serving.session, serving.password, port=serving.port)
+    lab = Lab(serving)
+    return Starlette(
+        lifespan=lab.lifespan,
+        routes=[
+            Route("/", lab.start),
+            Route("/static/{name}", lab.static),
+            Route("/ask/{screen}/{question}", lab.ask),
+            Route("/watch/{screen}", lab.watch),
+            Route("/begin/{screen}/{command}", lab.begin, methods=["POST"]),
+            Route(GIVE_IMAGE, lab.give_image, methods=["POST"]),
+            Route("/jobs", lab.list_jobs),
+            Route("/jobs/{number:int}/events", lab.follow_job),
+            Route("/jobs/{number:int}/cancel", lab.cancel_job, methods=["POST"]),
+            Route("/{screen}", lab.page),
+        ],
+        middleware=[Middleware(Guard, doorkeeper=keeper, hosts=serving.hosts)],
+        exception_handlers={HTTPException: refuse},  # type: ignore[dict-item]
+    )
+
+
+class Lab:
+    """What the addresses of the lab answer."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+        self._turns, self._streams = Turns(), Streams()
+        self._jobs = Jobs(serving.store / "lab-jobs")
+        self._receiving = 0  # images
+        self._screens = {screen.name: screen for screen in SCREENS}
+
+    @asynccontextmanager
+    async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        """Cancel the work that is under way when the server ends; what it has finished is kept."""
+        yield
+        self._jobs.close()
+
+    async def start(self, _request: Request) -> Response:
+        """The first screen."""
+        return RedirectResponse(f"/{SCREENS[0].name}", 303)
+
+    async def page(self, request: Request) -> Response:
+        """The page of a screen."""
+        return HTMLResponse(render(self._screen(request)))
+
+    async def static(self, request: Request) -> Response:
+        """A style sheet or a script of the package."""
+        found = static_file(request.path_params["name"])
+        if found is None:
+            raise HTTPException(404)
+        return Response(found[0], media_type=found[1])
+
+    async def ask(self, request: Request) -> Response:
+        """The answer to a question of a screen."""
+        question = self._screen(request).questions.get(request.path_params["question"])
+        if question is None:
+            raise HTTPException(404)
+        return await self._turns.answer(partial(question, Query(request.query_params), self._serving))
+
+    async def watch(self, request: Request) -> Response:
+        """An event whenever the page of a screen should ask again."""
+        watched = self._screen(request).watched
+        if watched is None:
+            raise HTTPException(404)
+        return self._streams.respond(changes(partial(watched, self._serving)))
+
+    async def begin(self, request: Request) -> Response:
+        """Put the long work that a screen asks for into the queue."""
+        command = self._screen(request).commands.get(request.path_params["command"])
+        if command is None:
+            raise HTTPException(404)
+        query = Query(await read_words(request))
+
+        def add() -> dict[str, Any]:
+            wanted = command(query, self._serving)
+            return self._jobs.add(wanted.title, wanted.words, answered=wanted.answered).record()
+
+        return await self._turns.answer(add)
+
+    async def give_image(self, request: Request) -> Response:
+        """Keep an image, and say under which name a question may use it."""
+        if self._receiving >= UPLOADS:
+            return json_response({"refused": "The lab is receiving other images. Try again in a moment."})
+        self._receiving += 1
+        try:
+            given = await read_words(request)
+            content = b64decode(given.get("image", ""), validate=True)
+        except ValueError:
+            raise HTTPException(400) from None
+        finally:
+            self._receiving -= 1
+        return await self._turns.answer(lambda: {"image": keep_image(self._serving.store, content)})
+
+    async def list_jobs(self, _request: Request) -> Response:
+        """Every job, the newest first."""
+        return json_response({"jobs": [job.record() for job in self._jobs.all()]})
+
+    async def follow_job(self, request: Request) -> Response:
+        """The lines of a job as events."""
+        try:
+            job = self._jobs.find(request.path_params["number"])
+        except KeyholeError:
+            raise HTTPException(404) from None
+        return self._streams.respond(job_events(job, last_event(request)))
+
+    async def cancel_job(self, request: Request) -> Response:
+        """End a job."""
+        return await self._turns.answer(lambda: self._jobs.cancel(request.path_params["number"]).record())
+
+    def _screen(self, request: Request) -> Screen:
+        screen = self._screens.get(request.path_params["screen"])
+        if screen is None:
+            raise HTTPException(404)
+        return screen
+
+
+async def read_words(request: Request) -> dict[str, str]:
+    """The JSON object in the body of a request, its values as text; what is none is refused."""
+    try:
+        given = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict) or not all(isinstance(value, str | int | float) for value in given.values()):
+        raise HTTPException(400)
+    return {name: str(value) for name, value in given.items()}
+
+
+async def refuse(_request: Request, error: HTTPException) -> Response:
+    """What is at no address, as a sentence."""
+    return json_response({"error": REFUSALS.get(error.status_code, "This cannot be asked so.")}, error.status_code)

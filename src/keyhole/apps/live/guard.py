@@ -1,0 +1,162 @@
+"""What stands between a browser and the lab: who may ask, from which page, and what a page may do.
+
+A server on the loopback is reached by every program of the machine and, by way of the browser, by every page on the
+web. Four checks stand in front of every answer:
+
+1. the Host header names this machine, so that a name that is pointed at the loopback later (DNS rebinding) is refused;
+2. the request carries the session's cookie, which only the printed address gives;
+3. a request that changes something comes from a page of this server: `Sec-Fetch-Site` and `Origin` say so, and its body
+   is JSON, which no foreign form can send;
+4. its body is small; only an image may be larger, at one address.
+
+Every answer carries a policy under which a page runs only scripts of this server, and none that stands in the text.
+"""
+
+import secrets
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from keyhole.apps.live.limits import BODY, UPLOAD
+
+SAFE = {"GET", "HEAD"}
+GIVE_IMAGE = "/give/image"
+LARGER = {GIVE_IMAGE: UPLOAD}  # bodies that may be longer than others
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "font-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def cookie_name(port: int) -> str:
+    """The name of the cookie: cookies know no ports, and another lab on this machine has its own."""
+    return f"keyhole_session_{port}"
+
+
+class Doorkeeper:
+    """The words that open the door: an address that serves once, or a password; and the cookie they are turned into."""
+
+    def __init__(self, session: str, password: str | None = None, *, port: int) -> None:
+        self._session, self._password, self._cookie = session, password, cookie_name(port)
+        self._once: set[str] = set()
+
+    def new_token(self) -> str:
+        """A word for an address: the password, or one that serves once."""
+        if self._password is not None:
+            return self._password
+        token = secrets.token_urlsafe(24)
+        self._once.add(token)
+        return token
+
+    def accept(self, token: str) -> bool:
+        """Whether this word opens the door; one that serves once is used up."""
+        if self._password is not None:
+            return secrets.compare_digest(token.encode(), self._password.encode())
+        known = [each for each in self._once if secrets.compare_digest(token.encode(), each.encode())]
+        self._once.difference_update(known)
+        return bool(known)
+
+    def knows(self, cookies: str) -> bool:
+        """Whether the cookies of a request hold the session."""
+        try:
+            given = SimpleCookie(cookies).get(self._cookie)
+        except CookieError:
+            return False
+        return given is not None and secrets.compare_digest(given.value.encode(), self._session.encode())
+
+    def admit(self, response: Response) -> Response:
+        """The response with the session's cookie; scripts cannot read it, and other pages' requests do not carry it."""
+        response.set_cookie(self._cookie, self._session, httponly=True, samesite="lax", path="/")
+        return response
+
+
+class Guard:
+    """The four checks, and the headers of every answer."""
+
+    def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper, hosts: Iterable[str]) -> None:
+        self._app, self._doorkeeper, self._hosts = app, doorkeeper, frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse the request, or pass it on."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send) if scope["type"] == "lifespan" else None
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            return await refusal(scope, receive, send_guarded)
+        return await self._app(scope, _limited(receive, LARGER.get(scope["path"], BODY)), send_guarded)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """The answer to who is not let in; None for who is."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if _name_of(host) not in self._hosts:
+            return PlainTextResponse(f"This server does not answer to the host {host[:80]!r}.\n", 400)
+        if not self._doorkeeper.knows(headers.get("cookie", "")):
+            return self._at_the_door(scope)
+        if scope["method"] not in SAFE and (reason := _foreign(headers, f"{scope.get('scheme', 'http')}://{host}")):
+            return JSONResponse({"error": reason}, 403)
+        return None
+
+    def _at_the_door(self, scope: Scope) -> Response:
+        """Who has no cookie gets one for a right token, and is sent on to the same page without it."""
+        asked = parse_qsl(scope.get("query_string", b"").decode("latin-1"))
+        token = dict(asked).get("token", "")
+        if scope["method"] == "GET" and token and self._doorkeeper.accept(token):
+            rest = urlencode([pair for pair in asked if pair[0] != "token"])
+            path = "/" + scope["path"].lstrip("/\\")  # never another server's address
+            return self._doorkeeper.admit(RedirectResponse(f"{path}?{rest}" if rest else path, 303))
+        return PlainTextResponse(
+            "Open the address that `keyhole serve` printed; each address opens one browser.\n", 401
+        )
+
+
+def _name_of(host: str) -> str:
+    """The name in a Host header, without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0] if ":" in host else host
+
+
+def _foreign(headers: Headers, own: str) -> str | None:
+    """Why a request that changes something may not come from a page of this server; None where it does."""
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site not in {None, "same-origin"} or origin not in {None, own} or (site is None and origin is None):
+        return "The request did not come from a page of this lab."
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        return "The request must be JSON."
+    return None
+
+
+def _limited(receive: Receive, most: int) -> Receive:
+    """The body of a request, cut off and spoiled where it is too long: what reads it then finds no JSON."""
+    seen = 0
+
+    async def receive_limited() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > most:  # what has come so far is spoiled, whatever it was
+            return {"type": "http.request", "body": b"\xff", "more_body": False}
+        return message
+
+    return receive_limited

@@ -1,0 +1,118 @@
+"""One input through a compiled layer: where each head looks, and what comes out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from keyhole.api.compile import Compiled
+from keyhole.api.result import Result
+from keyhole.attention import dense, evaluate
+from keyhole.errors import ArgumentError
+from keyhole.figure import Axis, Figure, Row
+from keyhole.show.document import Document, Facts
+from keyhole.show.folding import abbreviate
+
+LONGEST = 2**16  # positions whose attention is listed one by one
+
+
+@dataclass(frozen=True, repr=False)
+class Response(Result):
+    """What a compiled layer does with one input."""
+
+    schema: ClassVar[str] = "response/1"
+    has_figure: ClassVar[bool] = True
+
+    function: str
+    context: int
+    ones: tuple[int, ...]  # the positions that hold a 1; all others hold a 0
+    relevant: tuple[int, ...]
+    output: float
+    threshold: float  # outputs above it mean 1
+    answer: bool  # of the layer
+    truth: bool  # of the function
+    attention: tuple[tuple[float, ...], ...]  # a row per head: the share of every position; [CLS] has the rest
+    cls_attention: tuple[float, ...]  # the share of [CLS], by head
+
+    @property
+    def summary(self) -> str:
+        """The output beside its threshold."""
+        side = "above" if self.answer else "below"
+        return f"output {self.output:.4g}, {side} {self.threshold:g}: the layer says {int(self.answer)}"
+
+    def record(self) -> dict[str, Any]:
+        """Every field as plain values."""
+        return dict(vars(self))
+
+    def document(self) -> Document:
+        """The input, the output and the function's own value."""
+        ones = ", ".join(map(str, self.ones)) or "none"
+        return (
+            Facts(
+                [
+                    ("function", abbreviate(self.function, 60)),
+                    ("positions with a 1", abbreviate(ones, 60)),
+                    ("output", f"{self.output:.6g} ({self.summary.split(', ')[1]})"),
+                    ("the function says", str(int(self.truth))),
+                ]
+            ),
+        )
+
+    def figure(self) -> Figure:
+        """The attention of every head over the positions."""
+        rows: tuple[Row, ...] = tuple(
+            {"position": place, "attention": share, "head": f"head {h + 1}"}
+            for h, shares in enumerate(self.attention)
+            for place, share in enumerate(shares)
+        )
+        return Figure(
+            title="Attention of [CLS] on one input",
+            subtitle=f"{abbreviate(self.function, 60)}, T = {self.context}; {self.summary}",
+            kind="points",
+            rows=rows,
+            x=Axis("position", "position"),
+            y=Axis("attention", "share of the attention"),
+            colour=Axis("head", "", "category"),
+        )
+
+
+def respond(compiled: Compiled, ones: Sequence[int]) -> Response:
+    """The attention and the output of a compiled layer on the input that holds a 1 at these positions and 0 elsewhere.
+
+    >>> from keyhole.api.compile import compile
+    >>> answer = respond(compile("x3 & x5", 8), [3, 5])
+    >>> answer.answer, answer.truth
+    (True, True)
+    """
+    plan = compiled.plan
+    if plan.context > LONGEST:
+        raise ArgumentError(
+            f"The attention of {plan.context:,} positions was asked for; compile at a context of at most {LONGEST:,}."
+        )
+    places = sorted({int(place) for place in ones})
+    if places and not 0 <= places[0] <= places[-1] < plan.context:
+        raise ArgumentError(
+            f"Position {places[0] if places[0] < 0 else places[-1]} was to hold a 1; positions go from 0 to "
+            f"{plan.context - 1}."
+        )
+    bits = np.zeros(plan.context, dtype=np.int64)
+    bits[places] = 1
+    model = dense(compiled.tabulated)
+    shares = []
+    for head in model.heads:
+        scores = np.asarray(head.scores)[np.arange(plan.context), bits]
+        shares.append(np.asarray(head.normaliser(np.append(scores, head.cls_score))))
+    output, threshold = float(np.asarray(evaluate(model, bits))), 0.0 if plan.output == "signs" else 0.5
+    return Response(
+        function=str(plan.function),
+        context=plan.context,
+        ones=tuple(places),
+        relevant=plan.function.positions,
+        output=output,
+        threshold=threshold,
+        answer=output > threshold,
+        truth=bool(plan.function(bits)),
+        attention=tuple(tuple(float(share) for share in row[:-1]) for row in shares),
+        cls_attention=tuple(float(row[-1]) for row in shares),
+    )

@@ -1,0 +1,79 @@
+"""How much data: the sweeps of the store, live while they run, and a form that starts one."""
+
+from collections.abc import Mapping
+
+from keyhole.api.stored_sweeps import stored_sweeps
+from keyhole.apps.live.limits import FORMULA, TRAINING
+from keyhole.apps.live.query import Query
+from keyhole.apps.live.screens.base import Answer, Command, Screen, figure_record, require_small
+from keyhole.apps.live.settings import Serving
+from keyhole.errors import ArgumentError, OutputError, StoreError
+
+LEARNERS = (
+    "transformer",
+    "elimination",
+    "consistent:and",
+    "consistent:junta",
+    "gf2",
+    "sklearn:tree",
+    "sklearn:logistic",
+)
+
+
+def sweeps(_query: Query, serving: Serving) -> Answer:
+    """Every sweep of the store, with thresholds, laws and their figure."""
+    try:
+        answer = stored_sweeps(serving.store)
+    except StoreError as error:
+        return {"sweeps": [], "runs": 0, "figure": None, "remark": str(error)}
+    try:
+        figure = figure_record(answer.figure())
+    except OutputError as error:
+        return {**answer.record(), "figure": None, "remark": str(error)}
+    return {**answer.record(), "figure": figure, "remark": ""}
+
+
+def start(query: Query, serving: Serving) -> Command:
+    """The command of a sweep, with every value in range."""
+    task = query.text("task", FORMULA, "and:3")
+    require_small(task)
+    contexts = query.places("contexts", TRAINING["contexts"]) or [25, 50, 100]
+    if max(contexts) > TRAINING["context"]:
+        raise ArgumentError(f"A context of {max(contexts)} was asked for; the lab takes at most {TRAINING['context']}.")
+    learner = query.choice("learner", LEARNERS, "transformer")
+    budget = query.whole("budget", 4, TRAINING["budget"], 40)
+    lengths = ",".join(str(context) for context in sorted(set(contexts)))
+    words = [
+        "learn",
+        "--context",
+        lengths,
+        "--learner",
+        learner,
+        "--budget",
+        str(budget),
+        "--store",
+        str(serving.store),
+    ]
+    return Command(f"{task} by {learner}, T = {lengths}", (*words, "--", task))
+
+
+def watched(serving: Serving) -> Mapping[str, object]:
+    """What changes when a run is added: the size and time of the store's files."""
+    seen: dict[str, object] = {}
+    for path in sorted(serving.store.glob("runs.*")):
+        try:
+            stat = path.stat()
+        except OSError:
+            continue
+        seen[path.name] = [stat.st_size, stat.st_mtime_ns]
+    return seen
+
+
+SCREEN = Screen(
+    "sweeps",
+    "How much data",
+    "How many samples training takes as the context grows: every sweep of the store, also those started at a terminal.",
+    {"sweeps": sweeps},
+    commands={"start": start},
+    watched=watched,
+)

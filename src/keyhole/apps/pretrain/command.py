@@ -1,0 +1,109 @@
+"""`keyhole pretrain`: what masked pretraining learns, and what it is worth downstream."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keyhole.cli.arguments import count, counts, file_place
+from keyhole.cli.learn import was_interrupted
+from keyhole.cli.refusals import INTERRUPTED
+from keyhole.errors import ArgumentError, KeyholeError
+
+MODEL = "A latent model by its name: finite, polya, beta, gaussian or mixture."
+MASK = "Tokens masked at the end of each sequence, such as 1,2,4,8."
+SIZE = "Tokens of a sequence, masked ones included: 16,64 or 8..64 (doublings)."
+DOWNSTREAM = (
+    "What is asked downstream: latent, latent:K, or rows of numbers, one a latent value, as in 1,-1 or 1,0;0,1."
+)
+
+
+def pretrain_command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL, show_default=False)],
+    *,
+    mask: Annotated[str, typer.Option(help=MASK, metavar="LIST")] = "1",
+    size: Annotated[str, typer.Option(help=SIZE, metavar="LIST")] = "16",
+    samples: Annotated[str, typer.Option(help="Training sequences n.", metavar="N")] = "2000",
+    downstream: Annotated[str, typer.Option(help=DOWNSTREAM, metavar="TASK")] = "latent",
+    labels: Annotated[str, typer.Option(help="Labels of the downstream task.", metavar="N")] = "200",
+    repeats: Annotated[int, typer.Option(help="Training sets at each size and mask; 0 trains nothing.", min=0)] = 8,
+    seed: Annotated[int, typer.Option(help="The first seed; the others follow it.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
+    store: Annotated[
+        Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the figure (.svg, .pdf, .png, .html, .csv), or the answer (.json, .txt).",
+            metavar="FILE",
+            parser=file_place,
+        ),
+    ] = None,
+) -> None:
+    """What masked pretraining learns of a latent.
+
+    Pretrain on masked tokens of MODEL: condition numbers of each mask, excess risk, and what a linear head gets.
+
+    Every finished run is kept: the same command goes on where it was stopped.
+
+    Examples:
+
+      keyhole pretrain finite --mask 1,2,4,8 --size 16
+
+      keyhole pretrain finite --size 2..64 --samples 2000 --out length.svg
+
+      keyhole pretrain polya --size 9 --samples 16000 --repeats 20
+
+      keyhole pretrain mixture --mask 1,2,4 --downstream latent:0 --json
+    """
+    from keyhole.apps.pretrain.pretrain import pretrain
+    from keyhole.apps.pretrain.pretraining import Pretraining
+    from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
+
+    if out is not None:
+        Pretraining.require_ending(out)
+    try:
+        with view_progress("runs") as watch:
+            answer = pretrain(
+                model,
+                counts(size),
+                masks=counts(mask),
+                samples=count(samples),
+                downstream=rows_of(downstream),
+                labels=count(labels),
+                repeats=repeats,
+                seed=seed,
+                workers=workers or None,
+                store=store,
+                watch=watch,
+            )
+    except (KeyboardInterrupt, KeyholeError) as stop:
+        if not was_interrupted(stop):
+            raise
+        typer.echo("keyhole: interrupted; finished runs are kept. The same command goes on from there.", err=True)
+        raise typer.Exit(INTERRUPTED) from stop
+    if out is not None:
+        typer.echo(f"wrote {answer.save(out)}", err=True)
+    if as_json:
+        typer.echo(answer.to_json())
+    else:
+        print_document(answer.document())
+
+
+def rows_of(text: str) -> str | list[list[float]]:
+    """A downstream task as it is spelled: a name, or rows of numbers between semicolons.
+
+    >>> rows_of("latent:0"), rows_of("1,0;0,1")
+    ('latent:0', [[1.0, 0.0], [0.0, 1.0]])
+    """
+    if text.strip()[:1].isalpha():
+        return text.strip()
+    try:
+        return [[float(part) for part in row.split(",")] for row in text.split(";")]
+    except ValueError:
+        raise ArgumentError(
+            f"{text!r} is no downstream task; write latent, latent:0, or rows of numbers such as 1,0;0,1."
+        ) from None

@@ -1,0 +1,342 @@
+"""Tasks of pretraining as runs of the lab: each is a latent model and a question, and makes its runs itself.
+
+What `accuracy` is for other runs, is here the share of what the Bayes answer saves over knowing nothing that the run
+saves: 1 for the Bayes answer, 0 for a constant.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from math import log
+from typing import Any, cast
+
+import numpy as np
+
+from keyhole.apps.pretrain.downstream import block_representation, transfer
+from keyhole.apps.pretrain.latent_heads import LatentHead, PrototypeHead, SinkHead, minimise
+from keyhole.errors import ArgumentError
+from keyhole.latent.masking import (
+    MaskedTable,
+    PooledSquares,
+    block_law,
+    draw_table,
+    excess_divergence,
+    masked_loss,
+    parameters_of,
+    pooled_excess,
+    pooled_risk,
+    population_table,
+    sink_standard_error,
+)
+from keyhole.latent.models import FiniteModel, GaussianLocation, Polya, letter_counts
+from keyhole.sweeps.runs import SUCCESS, RunResult, RunSpec, digest
+
+Rows = tuple[tuple[float, ...], ...]
+
+OPTIMISED = 1e-7  # nats by which a training loss may exceed the best known one, and count as optimised
+
+
+def result(
+    began: float,
+    share: float,
+    *,
+    fitted: bool,
+    steps: int,
+    words: str,
+    numbers: dict[str, float],
+    weights: Mapping[str, np.ndarray] | None = None,
+) -> RunResult:
+    """A finished run of pretraining."""
+    return RunResult(
+        success=share >= SUCCESS,
+        fitted=fitted,
+        accuracy=share,
+        train_accuracy=None,
+        steps=steps,
+        seconds=time.perf_counter() - began,
+        function=words,
+        positions=(),
+        numbers=numbers,
+        readings=(),
+        weights=weights,
+        weights_digest=None if weights is None else digest(weights),
+    )
+
+
+def samples_of(spec: RunSpec) -> int:
+    """The number of training sequences."""
+    if spec.samples is None:
+        raise ArgumentError(f"{spec.task.name} was asked to learn from fresh samples; give a number of sequences.")
+    return spec.samples
+
+
+@dataclass(frozen=True)
+class FiniteTask:
+    """A finite latent model as plain numbers, which name and seed runs."""
+
+    emission: Rows
+    prior: tuple[float, ...]
+
+    @property
+    def model(self) -> FiniteModel:
+        """The latent model."""
+        return FiniteModel(np.array(self.emission), np.array(self.prior))
+
+
+@dataclass(frozen=True)
+class MaskedLetters(FiniteTask):
+    """Predict the last `block` letters of a sequence from the others, by log loss.
+
+    Beside the trained head stands the maximum-likelihood estimate: the lowest training loss known, from the truth or
+    from any random start. Where the head's own starts end above it, its optimisation failed, and the run says so.
+    """
+
+    block: int = 1
+
+    @property
+    def name(self) -> str:
+        """How a person names it."""
+        return f"masked:{self.block}"
+
+    def record(self) -> dict[str, Any]:
+        """Every field as plain values."""
+        return {"pretraining": "masked letters", **asdict(self)}
+
+    def make(self, spec: RunSpec) -> RunResult:
+        """Train on a drawn sample, and judge over every context."""
+        began = time.perf_counter()
+        head, model = cast("LatentHead", spec.learner), self.model
+        _, drawn, learning, _ = spec.seeds()
+        table = draw_table(
+            model.sample(samples_of(spec), spec.context, np.random.default_rng(drawn)).tokens, model.letters, self.block
+        )
+        found = head.fit(table, np.random.default_rng(learning))
+        population = _population(self, spec.context)
+        truth = parameters_of(model)
+        exact = masked_loss(truth, population, len(model.prior))[0]
+        excess = masked_loss(found.parameters, population, head.values)[0] - exact
+        numbers = {"excess": excess, "bayes_loss": exact, "train_loss": found.loss}
+        fitted = True
+        if head.values == len(model.prior):
+            beside = minimise(lambda at: masked_loss(at, table, head.values), truth[None])
+            likeliest = min(beside, found, key=lambda one: one.loss)
+            numbers["likeliest_excess"] = excess_divergence(likeliest.parameters, model, population, head.values)
+            numbers["train_gap"] = found.loss - likeliest.loss
+            fitted = numbers["train_gap"] <= OPTIMISED
+        blind = entropy_of_blocks(model, self.block) - exact
+        share = 1 - excess / blind if blind > 0 else 1.0
+        return result(
+            began,
+            share,
+            fitted=fitted,
+            steps=found.steps,
+            words=f"{len(model.prior)} latents, {model.letters} letters",
+            numbers=numbers,
+        )
+
+
+@dataclass(frozen=True)
+class SinkRecovery:
+    """Train a head with a sink on masked tokens of a Pólya urn (`letters`) or a Gaussian location."""
+
+    letters: bool
+    parameters: tuple[float, ...]  # α; or τ², σ² of a location around 0
+    width: int = 1  # coordinates of the location
+
+    @property
+    def name(self) -> str:
+        """How a person names it."""
+        return "sink:polya" if self.letters else "sink:gaussian"
+
+    def record(self) -> dict[str, Any]:
+        """Every field as plain values."""
+        return {"pretraining": "sink recovery", **asdict(self)}
+
+    @property
+    def model(self) -> Polya | GaussianLocation:
+        """The latent model."""
+        if self.letters:
+            return Polya(np.array(self.parameters))
+        prior, noise = self.parameters
+        return GaussianLocation(np.zeros(self.width), prior, noise)
+
+    @property
+    def truth(self) -> float:
+        """The exact logit: log α₀ of an urn, log σ²/τ² of a location."""
+        return log(self.model.pooling.ridge)
+
+    def make(self, spec: RunSpec) -> RunResult:
+        """Train on a drawn sample; the masked token is the last."""
+        began = time.perf_counter()
+        head, model, tokens = cast("SinkHead", spec.learner), self.model, spec.context - 1
+        if tokens < 1:
+            raise ArgumentError(
+                "Sequences of 1 token were asked for; masking needs at least 2, one to predict and one to read."
+            )
+        _, drawn, learning, _ = spec.seeds()
+        sample = model.sample(samples_of(spec), spec.context, np.random.default_rng(drawn)).tokens
+        if isinstance(model, Polya):
+            sums, targets = (
+                letter_counts(sample[:, :-1], model.letters).astype(float),
+                np.eye(model.letters)[sample[:, -1]],
+            )
+            rows, times = np.unique(np.concatenate([sums, targets], axis=1), axis=0, return_counts=True)
+            sums, targets, weights = rows[:, : model.letters], rows[:, model.letters :], times / len(sample)
+        else:
+            sums, targets, weights = sample[:, :-1].sum(axis=1), sample[:, -1], np.full(len(sample), 1 / len(sample))
+        found = head.fit(sums, targets, weights, tokens, np.random.default_rng(learning), letters=self.letters)
+        logit = float(found.parameters[0])
+        numbers = {
+            "logit": logit,
+            "error": logit - self.truth,
+            "standard_error": sink_standard_error(model, tokens) / samples_of(spec) ** 0.5,
+        }
+        pooling = model.pooling
+        gap = pooling.gap(tokens, tokens / (tokens + float(np.exp(logit)))) or 0.0  # of the logit alone
+        gain = pooling.signal - pooling.error(tokens, tokens / (tokens + pooling.ridge))
+        return result(began, 1 - gap / gain, fitted=True, steps=found.steps, words=self.name, numbers=numbers)
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """Least squares on the mean of the tokens (tied), or on all of them side by side."""
+
+    tied: bool
+
+    @property
+    def name(self) -> str:
+        """How a person names it."""
+        return "tied-least-squares" if self.tied else "untied-least-squares"
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """What decides its numbers."""
+        return ("numpy",)
+
+    def record(self) -> dict[str, Any]:
+        """Its name and its setting."""
+        return {"name": self.name, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class PooledLabels:
+    """Predict a label of a Gaussian location from its tokens; a run is `repeats` training sets."""
+
+    repeats: int = 50
+    width: int = 4
+    prior_variance: float = 1.0
+    noise_variance: float = 1.0
+    label_variance: float = 0.25
+
+    @property
+    def name(self) -> str:
+        """How a person names it."""
+        return "pooled-labels"
+
+    def record(self) -> dict[str, Any]:
+        """Every field as plain values."""
+        return {"pretraining": "supervised labels of a location", **asdict(self)}
+
+    @property
+    def model(self) -> PooledSquares:
+        """The law of tokens and labels."""
+        return PooledSquares(self.width, self.prior_variance, self.noise_variance, self.label_variance)
+
+    def make(self, spec: RunSpec) -> RunResult:
+        """Fit every training set, and average the exact excess risks."""
+        began = time.perf_counter()
+        learner, model = cast("LeastSquares", spec.learner), self.model
+        rng = np.random.default_rng(spec.seeds()[1])
+        sets = (model.sample(samples_of(spec), spec.context, rng) for _ in range(self.repeats))
+        found = np.array([model.learn(*each, tied=learner.tied) for each in sets])
+        risk = pooled_risk(model, spec.context)
+        numbers = {
+            "excess": float(found.mean()),
+            "expected": pooled_excess(model, samples_of(spec), spec.context, tied=learner.tied),
+            "bayes_risk": risk,
+        }
+        share = 1 - numbers["excess"] / (self.prior_variance + self.label_variance - risk)
+        return result(began, share, fitted=True, steps=0, words=learner.name, numbers=numbers)
+
+
+@dataclass(frozen=True)
+class TransferTask(FiniteTask):
+    """Pretrain on masked letters, freeze, and fit a linear head on `labels` labels of a downstream task.
+
+    With `corruption` ρ the masked letter that is to be predicted is replaced by a random one with probability ρ. The
+    context stays as it is, so that the posterior, and with it every downstream Bayes risk, does not depend on ρ, while
+    κ_T grows as 1/(1 − ρ). A head with values of its own learns it.
+    """
+
+    task: Rows
+    labels: int = 200
+    block: int = 1
+    corruption: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """How a person names it."""
+        return f"transfer:{self.block}"
+
+    def record(self) -> dict[str, Any]:
+        """Every field as plain values."""
+        return {"pretraining": "transfer", **asdict(self)}
+
+    @property
+    def corrupted(self) -> np.ndarray:
+        """The law of the corrupted letter under each latent value, a row per letter."""
+        emission = np.array(self.emission)
+        return np.asarray((1 - self.corruption) * emission + self.corruption / len(emission))
+
+    def make(self, spec: RunSpec) -> RunResult:
+        """Pretrain and transfer."""
+        began = time.perf_counter()
+        model, learner = self.model, spec.learner
+        if not 0 <= self.corruption < 1 or (self.corruption and isinstance(learner, LatentHead)):
+            raise ArgumentError(
+                f"A corruption of {self.corruption} was asked for {learner.name}; use 0 to below 1, and a head with "
+                "values of its own (PrototypeHead)."
+            )
+        if isinstance(learner, PrototypeHead) and self.block != 1:
+            raise ArgumentError(
+                f"A block of {self.block} was asked for {learner.name}, which predicts 1 token; mask 1."
+            )
+        _, drawn, learning, fresh = spec.seeds()
+        stream, rng = np.random.default_rng(learning), np.random.default_rng(drawn)
+        tokens = model.sample(samples_of(spec), spec.context, rng).tokens
+        if isinstance(learner, LatentHead):
+            found = learner.fit(draw_table(tokens, model.letters, self.block), stream)
+            represent, steps = block_representation(learner.model(found, model.letters), self.block), found.steps
+            pretext = block_law(model, self.block)
+        else:
+            head, pretext = cast("PrototypeHead", learner), self.corrupted
+            replaced = rng.random(len(tokens)) < self.corruption
+            masked = np.where(replaced, rng.integers(model.letters, size=len(tokens)), tokens[:, -1])
+            rows, times = np.unique(
+                np.concatenate(
+                    [letter_counts(tokens[:, :-1], model.letters), np.eye(model.letters, dtype=int)[masked]], axis=1
+                ),
+                axis=0,
+                return_counts=True,
+            )
+            weights = rows[:, model.letters :] * times[:, None] / len(tokens)
+            represent, steps = head.fit(rows[:, : model.letters].astype(float), weights, stream), 0
+        found_there = transfer(
+            model, pretext, represent, np.array(self.task), spec.context, self.labels, np.random.default_rng(fresh)
+        )
+        numbers = asdict(found_there)
+        share = 1 - found_there.fitted_head / found_there.blind
+        return result(began, share, fitted=True, steps=steps, words=self.name, numbers=numbers)
+
+
+@cache
+def _population(task: MaskedLetters, length: int) -> MaskedTable:
+    return population_table(task.model, length, task.block)
+
+
+def entropy_of_blocks(model: FiniteModel, block: int) -> float:
+    """The log loss, in order, of the best law of a block that knows no context."""
+    table = population_table(model, block + 1, block)
+    scores = table.blocks @ np.maximum(np.log(model.emission), -1e4) + np.log(model.prior)
+    return -float(table.weights @ np.logaddexp.reduce(scores, axis=1))

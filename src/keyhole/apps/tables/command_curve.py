@@ -1,0 +1,80 @@
+"""`keyhole curve`: how accuracy on a table of one's own grows with the rows learned from."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keyhole.cli.arguments import counts, file_place, names
+
+DATA = "A .csv with a row per sample, with or without a header; or .npz: inputs and labels."
+TARGET = "The column to predict, by its name or its number from 1; the last if not given."
+LEARNER = "The learner: sklearn:logistic, sklearn:lasso, sklearn:tree, sklearn:forest, sklearn:mlp, transformer, …"
+
+
+def curve_command(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=DATA)],
+    target: Annotated[str, typer.Option(help=TARGET, metavar="COL")] = "",
+    positive: Annotated[
+        str, typer.Option(help="The class to predict; all others count as its opposite.", metavar="CLASS")
+    ] = "",
+    learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "sklearn:logistic",
+    beside: Annotated[str, typer.Option(help="Other learners, between commas.", metavar="LIST")] = "",
+    accuracy: Annotated[
+        float | None, typer.Option(help="Say how many rows this accuracy takes, such as 0.95.", metavar="A")
+    ] = None,
+    irrelevant: Annotated[
+        str, typer.Option(help="Repeat with so many irrelevant columns appended, such as 30,300.", metavar="LIST")
+    ] = "",
+    splits: Annotated[int, typer.Option(help="Random splits into rows to learn from and rows held out.", min=2)] = 20,
+    seed: Annotated[int, typer.Option(help="Decides the splits.", min=0)] = 0,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Train the transformer on every row, as bits, and certify it.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the figure (.html, .svg, .png, .csv) or the answer.", metavar="FILE", parser=file_place
+        ),
+    ] = None,
+) -> None:
+    """Draw the learning curve of a table.
+
+    Accuracy on held-out rows of DATA, against the number of rows learned from.
+
+    Examples:
+
+      keyhole curve patients.csv --target ill --accuracy 0.95
+
+      keyhole curve table.csv --target ill --irrelevant 100 --beside sklearn:lasso
+
+      keyhole curve digits.csv --target digit --positive 8 --out digits.png
+    """
+    from keyhole.apps.tables.curve import Curve, curve
+    from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
+
+    if out is not None:
+        Curve.require_ending(out)
+    more = counts(irrelevant) if irrelevant else []
+    with view_progress("reading") as watch:
+        answer = curve(
+            data,
+            target=target,
+            positive=positive,
+            learner=learner,
+            beside=names(beside) if beside else (),
+            accuracy=accuracy,
+            irrelevant=more,
+            splits=splits,
+            seed=seed,
+            certify=certify,
+            watch=watch,
+        )
+    if json:
+        typer.echo(answer.to_json())
+    else:
+        print_document(answer.document())
+    if out is not None:
+        typer.echo(f"wrote {answer.save(out)}", err=True)

@@ -1,0 +1,1 @@
+"""Certified models with an answer key, and scores for attribution methods."""

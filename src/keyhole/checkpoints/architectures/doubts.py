@@ -1,0 +1,86 @@
+"""Doubts: why a family's own code may load another function than the one that was read.
+
+A reading is a guess where a file holds something that we do not know of. For maps and norms that does little harm, so
+they are given all the same; a proof about another model than the one that runs would be worthless, so none is given.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from keyhole.checkpoints.architectures.architecture import Architecture
+from keyhole.checkpoints.architectures.placing import Placed, agreed
+from keyhole.checkpoints.architectures.transformers_settings import MASK, TASK_HEAD
+from keyhole.checkpoints.weight_files import WEIGHTS, StoredTensor
+
+HIDDEN = -1e4  # the largest number that stands for −∞ in a stored mask
+
+
+def doubts(placed: Placed) -> Iterator[str]:
+    """Each reason as a clause that follows "…, and"; none for an architecture without a closed list of settings."""
+    how = placed.architecture
+    if how.settings is None:
+        return
+    yield from _of_settings(placed, how)
+    yield from _of_parts(placed, how)
+    yield from _of_names(placed, how)
+    yield from _of_formats(placed, how)
+
+
+def _of_settings(placed: Placed, how: Architecture) -> Iterator[str]:
+    """Fields that are not known to change nothing, and what was saved as another class."""
+    known, config = how.settings or {}, placed.files.config
+    for name in sorted(set(config) - how.read_settings):
+        fits = known.get(name) if name in known else ()
+        if fits is not None and config[name] not in fits:
+            value = f"{name[:60]} = {repr(config[name])[:40]}"
+            yield f"its configuration has {value}, of which it is not known that it changes nothing; take it out if so"
+    if agreed(config, how.layers) is None:
+        yield f"its configuration does not say how many layers it has; give {how.layers[0]}"
+    saved = config.get("architectures") or ()
+    if how.classes and (not isinstance(saved, list | tuple) or any(name not in how.classes for name in saved)):
+        yield f"it was saved as {repr(saved)[:60]}; save it as {' or '.join(how.classes)}"
+
+
+def _of_parts(placed: Placed, how: Architecture) -> Iterator[str]:
+    """Parts that are missing or too many, heads of other tasks, and masks that hide other keys."""
+    if how.parts is not None:
+        wanted = set(how.parts(placed.files.config))
+        there = set(placed.layers[0]) | set(placed.model)
+        for role in sorted(wanted - there - ({"unembedding"} if how.tied else set())):
+            yield f"the file lacks {how.names(role)[0]}; fetch the model again"
+        for role in sorted(there - wanted - ({"unembedding"} if how.tied else set())):
+            yield f"the file has {how.names(role)[0]}, which its configuration has no place for; correct one of them"
+    for each in placed.unused:
+        if each.reason == TASK_HEAD:
+            yield f"the file has {each.name}, {TASK_HEAD}, which would not be judged; save the model without it"
+        if each.reason == MASK and not _is_causal(placed.files.tensors[each.name]):
+            yield f"{each.name} is not the mask that hides later keys; take it out"
+
+
+def _is_causal(mask: StoredTensor) -> bool:
+    """Whether a stored mask is the lower triangle, or a number that stands for −∞."""
+    numbers = mask.stored()
+    if numbers.ndim < 2:
+        return bool((numbers <= HIDDEN).all())
+    return bool((numbers == np.tri(*numbers.shape[-2:])).all())
+
+
+def _of_names(placed: Placed, how: Architecture) -> Iterator[str]:
+    """Names under which the family's own code would not look for a tensor."""
+    for name, tensor in sorted(placed.files.tensors.items()):
+        if tensor.name != name:
+            yield f"the file calls {name} {tensor.name}, where it would not be found; rename it"
+    if placed.prefix not in how.prefixes:
+        yield f"its names begin with {placed.prefix[:60]!r}, where they would not be found; rename them"
+
+
+def _of_formats(placed: Placed, how: Architecture) -> Iterator[str]:
+    """Number formats that the family's own code rounds to another one, without a field that says so."""
+    if any(placed.files.config.get(name) is not None for name in how.formats):
+        return
+    formats = sorted({tensor.number_format for tensor in placed.files.tensors.values()} & set(WEIGHTS))
+    if how.default_format is None and len(formats) > 1:
+        yield f"the file mixes {' and '.join(formats)}, all of which become one; give {how.formats[0]} in config.json"
+    if how.default_format == "float32" and "float64" in formats:
+        yield f"the file has float64 weights, which are rounded to float32; give {how.formats[0]} in config.json"

@@ -1,0 +1,261 @@
+"""Every tensor of a file finds its place in an architecture, or is named as not used."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from keyhole.checkpoints.architectures.architecture import MODEL_ROLES, Architecture, registered
+from keyhole.checkpoints.checkpoint import Unused
+from keyhole.checkpoints.weight_files import WEIGHTS, StoredTensor, WeightFiles
+from keyhole.errors import CheckpointError
+
+WRAPPERS = ("module.", "_orig_mod.")  # what wrapping a model for several devices, or compiling it, puts before names
+RUNNING = ("running_mean", "running_var")
+LONGEST_NAME = 500  # letters
+NO_PLACE = "has no place in this architecture"
+BUFFERS = {
+    r"position_ids$|token_type_ids$": "a list of whole numbers, and no weight",
+    r"rotary_emb|inv_freq$|rotary_(sin|cos)$": "angles that the configuration gives too",
+    r"num_batches_tracked$": "a count, and no weight",
+}
+CROSS = re.compile(r"cross_?attn|crossattention|multihead_attn|encoder_attn|EncDecAttention")
+
+
+@dataclass(frozen=True)
+class Place:
+    """The tensors of one role: weight and bias, and for a batch norm its mean and variance."""
+
+    weight: StoredTensor
+    bias: StoredTensor | None = None
+    mean: StoredTensor | None = None
+    variance: StoredTensor | None = None
+
+    @property
+    def all(self) -> Iterator[StoredTensor]:
+        """Those that are there."""
+        return (each for each in (self.weight, self.bias, self.mean, self.variance) if each is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """An architecture with the tensors of a file in their places."""
+
+    architecture: Architecture
+    files: WeightFiles
+    layers: tuple[Mapping[str, Place], ...]  # one for each set of weights
+    model: Mapping[str, Place]
+    unused: tuple[Unused, ...]
+    prefix: str  # what stands before the names
+
+
+def place_tensors(files: WeightFiles, architecture: Architecture | str | None) -> Placed:
+    """The places of all tensors: in the architecture that is given, or that the configuration or the names tell."""
+    files = replace(files, tensors=_plain_names(files.tensors))
+    placed, several = None, ""
+    for candidate in _candidates(files, architecture):
+        prefixes = _prefixes(candidate, files.tensors)
+        if len(prefixes) == 1:
+            tried = _place(candidate, files, prefixes[0])
+            if placed is None or _left(tried) < _left(placed):
+                placed = tried
+        elif prefixes:
+            several = several or _several(candidate, prefixes, files)
+    if placed is None:
+        raise CheckpointError(several or _unrecognised(files, architecture))
+    return placed
+
+
+def _left(placed: Placed) -> int:
+    """How many tensors have no known place."""
+    return sum(not each.known for each in placed.unused)
+
+
+def _plain_names(tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
+    """The tensors without a wrapper's prefix, and with gamma and beta called weight and bias."""
+    for name in tensors:
+        if not name.isprintable() or len(name) > LONGEST_NAME:
+            raise CheckpointError(f"A tensor is called {name[:40]!r}, which is no name of a weight; save it again.")
+    names = {name: name for name in tensors}
+    for wrapper in WRAPPERS:
+        if names and all(name.startswith(wrapper) for name in names.values()):
+            names = {name: short.removeprefix(wrapper) for name, short in names.items()}
+    plain: dict[str, StoredTensor] = {}
+    for name, short in names.items():
+        modern = re.sub(r"\.gamma$", ".weight", re.sub(r"\.beta$", ".bias", short))
+        if modern in plain:
+            raise CheckpointError(
+                f"The file has {plain[modern].name} and {name}, two names of one tensor; take one of them out."
+            )
+        plain[modern] = tensors[name]
+    return plain
+
+
+def _candidates(files: WeightFiles, architecture: Architecture | str | None) -> tuple[Architecture, ...]:
+    """The architectures that may be meant."""
+    known = registered()
+    if isinstance(architecture, Architecture):
+        return (architecture,)
+    if architecture is not None:
+        candidates = tuple(each for each in known if each.name == architecture)
+        if not candidates:
+            names = ", ".join(each.name for each in known)
+            raise CheckpointError(f"There is no architecture {architecture!r}; the names are {names}.")
+        return candidates
+    kind = files.config.get("model_type")
+    if kind is None:
+        return known
+    candidates = tuple(each for each in known if kind in each.model_types)
+    if not candidates:
+        types = ", ".join(sorted({each for family in known for each in family.model_types}))
+        raise CheckpointError(
+            f"{files.source!r} is of the model type {str(kind)[:60]!r}, which is not known; known are {types}. If "
+            "it is built as one of the known architectures, name that; otherwise describe its own "
+            "(keyhole.checkpoints.Architecture)."
+        )
+    return candidates
+
+
+def _several(architecture: Architecture, prefixes: tuple[str, ...], files: WeightFiles) -> str:
+    """Why one of several stacks of layers is not chosen."""
+    return (
+        f"{files.source!r} holds {len(prefixes)} stacks of attention layers, under "
+        f"{', '.join(map(repr, sorted(prefixes)[:4]))}, and {architecture.name} fits each; save one alone, or describe "
+        "it with its whole names (keyhole.checkpoints.Architecture)."
+    )
+
+
+def _unrecognised(files: WeightFiles, architecture: Architecture | str | None) -> str:
+    """Why no architecture fits."""
+    asked = architecture.name if isinstance(architecture, Architecture) else architecture
+    asked = asked or files.config.get("model_type")
+    what = f"{asked} has" if asked else "any known architecture has"
+    names = ", ".join(sorted(files.tensors)[:6]) or "no tensor"
+    return (
+        f"{files.source!r} does not hold the attention that {what}; its tensors are {names}, …. Describe its "
+        "architecture (keyhole.checkpoints.Architecture)."
+    )
+
+
+def _prefixes(architecture: Architecture, tensors: Mapping[str, StoredTensor]) -> tuple[str, ...]:
+    """What may stand before the names: with each of these all attention weights of the first layer are there."""
+    roles = [role for role in ("query", "key", "value", "qkv", "output") if role in architecture.tensors]
+    firsts = [architecture.names(role)[0] for role in roles]
+    prefixes = [name.removesuffix(firsts[0]) for name in tensors if name.endswith(firsts[0])]
+    fits = [
+        each for each in prefixes if (not each or each.endswith(".")) and all(each + name in tensors for name in firsts)
+    ]
+    return tuple(fits)
+
+
+def _place(architecture: Architecture, files: WeightFiles, prefix: str) -> Placed:
+    tensors = _as_loaded(files, architecture)
+    depth = _depth(architecture, tensors, prefix, files)
+    layers = tuple(_layer_places(architecture, tensors, prefix, index) for index in range(depth))
+    for index, layer in enumerate(layers):
+        lacking = set(layers[0]) ^ set(layer)
+        if lacking:
+            raise CheckpointError(
+                f"{files.source!r}: layer {index + 1} and layer 1 differ in whether they have {min(lacking)}; a "
+                "part of the file is missing. Fetch the model again."
+            )
+    model = {}
+    for role in MODEL_ROLES:
+        if role in architecture.tensors:
+            place = _find(architecture, tensors, role, 0, (prefix, ""))
+            if place is not None:
+                model[role] = place
+    taken = {
+        each.name for place in (*model.values(), *(p for layer in layers for p in layer.values())) for each in place.all
+    }
+    unused = tuple(_unused(architecture, name) for name, tensor in sorted(tensors.items()) if tensor.name not in taken)
+    return Placed(architecture, files, layers, model, unused, prefix)
+
+
+def _as_loaded(files: WeightFiles, architecture: Architecture) -> Mapping[str, StoredTensor]:
+    """The tensors in the number format that the configuration asks for, to which the family's own code rounds them."""
+    stated = next((files.config[name] for name in architecture.formats if files.config.get(name) is not None), None)
+    if stated is None:
+        return files.tensors
+    number_format = str(stated).removeprefix("torch.")
+    if number_format not in WEIGHTS:
+        raise CheckpointError(
+            f"{files.source!r} asks for weights in the format {number_format[:40]!r}; they are read as "
+            f"{', '.join(WEIGHTS)}."
+        )
+    return {name: tensor.loaded_as(number_format) for name, tensor in files.tensors.items()}
+
+
+def _unused(architecture: Architecture, name: str) -> Unused:
+    for pattern, reason in (*architecture.unused.items(), *BUFFERS.items()):
+        if re.search(pattern, name):
+            return Unused(name, reason, known=True)
+    if CROSS.search(name):
+        return Unused(name, "cross-attention, whose keys are another sequence's", known=False)
+    return Unused(name, NO_PLACE, known=False)
+
+
+def _depth(architecture: Architecture, tensors: Mapping[str, StoredTensor], prefix: str, files: WeightFiles) -> int:
+    """How many layers, or sets of weights, there are; a gap in their numbers is refused."""
+    if not architecture.numbered:
+        return 1
+    anchor = "qkv" if "qkv" in architecture.tensors else "query"
+    depth = 0
+    while prefix + architecture.names(anchor, depth)[0] in tensors:
+        depth += 1
+    for role in architecture.layer_roles:
+        later = prefix + architecture.names(role, depth)[0]
+        if later in tensors:
+            raise CheckpointError(f"{files.source!r} has {later} and no queries in its layer; fetch the model again.")
+    stated = whole_number(
+        files.config, architecture.shared_layers[1:] if architecture.shared_layers else architecture.layers
+    )
+    if stated is not None and stated != depth:
+        raise CheckpointError(
+            f"{files.source!r} has {depth} layers of attention, and its configuration says {stated}; fetch it again."
+        )
+    return depth
+
+
+def _layer_places(
+    architecture: Architecture, tensors: Mapping[str, StoredTensor], prefix: str, index: int
+) -> dict[str, Place]:
+    places = {role: _find(architecture, tensors, role, index, (prefix,)) for role in architecture.layer_roles}
+    return {role: place for role, place in places.items() if place is not None}
+
+
+def _find(
+    architecture: Architecture, tensors: Mapping[str, StoredTensor], role: str, index: int, prefixes: tuple[str, ...]
+) -> Place | None:
+    """The tensors of a role under the first prefix that has its weight."""
+    weight, bias = architecture.names(role, index)
+    for prefix in prefixes:
+        if prefix + weight in tensors:
+            beside = None if bias is None else tensors.get(prefix + bias)
+            named = architecture.tensors[role]
+            if not role.endswith("norm") or isinstance(named, tuple) or bias is None:
+                return Place(tensors[prefix + weight], beside)
+            running = [tensors.get(prefix + weight.removesuffix("weight") + each) for each in RUNNING]
+            return Place(tensors[prefix + weight], beside, *running)
+    return None
+
+
+def whole_number(config: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    """A whole number of the configuration, under any of these names."""
+    value = agreed(config, names)
+    if value is not None and (type(value) is not int or value < 1):
+        name = next(name for name in names if config.get(name) is not None)
+        raise CheckpointError(f"The configuration's {name} is {repr(value)[:40]}; it must be a whole number ≥ 1.")
+    return value
+
+
+def agreed(config: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """The value that the configuration has under these names, None where it has none; two that differ are refused."""
+    there = [name for name in names if config.get(name) is not None]
+    for name in there[1:]:
+        if config[name] != config[there[0]]:
+            raise CheckpointError(
+                f"The configuration has {there[0]} = {repr(config[there[0]])[:40]} and {name} = "
+                f"{repr(config[name])[:40]}, two names of one setting; take one of them out."
+            )
+    return config[there[0]] if there else None

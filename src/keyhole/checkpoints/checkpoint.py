@@ -1,0 +1,288 @@
+"""A checkpoint: the weights of a transformer in one form, whatever its family calls them.
+
+Every matrix acts on rows from the right, as everywhere in this library: a row x of width d has the query x W_Q, and
+columns are outputs. Layers and heads count from 0 in arrays; in prose they count from 1. Numbers are read from the disk
+when a part is first asked for, in double precision; names and shapes were checked when the checkpoint was opened.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.attention import Affine
+from keyhole.errors import CheckpointError
+
+Vector = Float[np.ndarray, "side"]
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionHead:
+    """One head: the score of a key row x for a query row z is scale · (z W_Q + b_Q) · (x W_K + b_K)."""
+
+    query: Float[np.ndarray, "d k"]  # W_Q
+    key: Float[np.ndarray, "d k"]  # W_K
+    value: Float[np.ndarray, "d v"]  # W_V
+    output: Float[np.ndarray, "v out"]  # W_O: this head's rows of the output matrix
+    query_bias: Float[np.ndarray, "k"] | None
+    key_bias: Float[np.ndarray, "k"] | None
+    value_bias: Float[np.ndarray, "v"] | None
+    scale: float  # 1/√k
+
+    @property
+    def score_factors(self) -> tuple[Float[np.ndarray, "d k"], Float[np.ndarray, "d k"]]:
+        """L and R with M = L Rᵀ = scale · W_K W_Qᵀ, so that scores without biases are X M z; W_QK is Mᵀ."""
+        return self.scale * self.key, self.query
+
+    @property
+    def value_factors(self) -> tuple[Float[np.ndarray, "d v"], Float[np.ndarray, "out v"]]:
+        """L and R with W_OV = L Rᵀ = W_V W_O, which takes a row to what the head writes of it."""
+        return self.value, np.ascontiguousarray(self.output.T)
+
+
+@dataclass(frozen=True, eq=False)
+class RowNorm:
+    """What normalises a row: "layer" divides by the deviation about the mean, "rms" by the root mean square,
+
+    "centred" only takes the mean away, and "batch" uses a stored mean and variance; then gain and bias.
+    """
+
+    kind: str
+    gain: Vector | None
+    bias: Vector | None
+    eps: float
+    mean: Vector | None = None
+    variance: Vector | None = None
+
+    def __call__(self, rows: Float[np.ndarray, "... d"]) -> Float[np.ndarray, "... d"]:
+        """Every row normalised."""
+        out: np.ndarray
+        if self.kind == "batch" and self.mean is not None and self.variance is not None:
+            out = (rows - self.mean) / np.sqrt(self.variance + self.eps)
+        elif self.kind == "rms":
+            out = rows / np.sqrt((rows**2).mean(axis=-1, keepdims=True) + self.eps)
+        else:
+            centred = rows - rows.mean(axis=-1, keepdims=True)
+            deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + self.eps)
+            out = centred if self.kind == "centred" else centred / deviation
+        out = out if self.gain is None else out * self.gain
+        return out if self.bias is None else out + self.bias
+
+
+@dataclass(frozen=True, eq=False)
+class FeedForwardPart:
+    """x ↦ outer(σ(inner(x))), or with a gate outer(σ(gate(x)) · inner(x)); σ by name, None where the file is silent."""
+
+    inner: Affine
+    outer: Affine
+    activation: str | None
+    gate: Affine | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingPart:
+    """What becomes of the input: tables of token, position and segment vectors, or a map of features; then a norm.
+
+    A token table of another width than the model's goes through `widen`. Row `offset` of the position table belongs to
+    the first token.
+    """
+
+    tokens: Float[np.ndarray, "symbols e"] | None = None
+    positions: Float[np.ndarray, "places e"] | None = None
+    offset: int = 0
+    segments: Float[np.ndarray, "segments e"] | None = None
+    features: Affine | None = None  # of coordinates, or of patches of an image, flattened by channel, row and column
+    cls: Float[np.ndarray, "first d"] | None = None  # rows that stand before every input
+    norm: RowNorm | None = None
+    widen: Affine | None = None
+
+
+@dataclass(frozen=True)
+class PositionCode:
+    """How a model knows positions: "learned" (a table), "rotary" (queries and keys are turned), "none", "unknown"."""
+
+    kind: str
+    base: float | None = None  # rotary: angles are t · base^(−2i/k)
+    share: float = 1.0  # rotary: the share of a head's coordinates that is turned
+    scaled: bool = False  # rotary: angles are changed for long inputs
+
+
+@dataclass(frozen=True)
+class Unused:
+    """A tensor that has no part in what was read, and why; `known` where the family is known to have it."""
+
+    name: str
+    reason: str
+    known: bool
+
+
+@dataclass(frozen=True)
+class NotCovered:
+    """A part of the model that norms of W_QK and W_OV do not speak of, and why."""
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The numbers that a checkpoint is described by."""
+
+    layers: int
+    heads: int
+    key_value_heads: int
+    width: int  # d
+    head_width: int  # k
+    value_width: int  # of one head's values
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One layer; its parts are read when they are asked for."""
+
+    index: int  # from 0
+    read: Callable[[str], Any] = field(repr=False)
+
+    @cached_property
+    def heads(self) -> tuple[AttentionHead, ...]:
+        """The heads in order; where keys and values are shared, each has its group's."""
+        heads: tuple[AttentionHead, ...] = self.read("heads")
+        return heads
+
+    @cached_property
+    def output_bias(self) -> Vector | None:
+        """The bias that is added after all heads' outputs."""
+        bias: Vector | None = self.read("output_bias")
+        return bias
+
+    @cached_property
+    def query_norm(self) -> RowNorm | None:
+        """What normalises each head's queries, where anything does."""
+        norm: RowNorm | None = self.read("query_norm")
+        return norm
+
+    @cached_property
+    def key_norm(self) -> RowNorm | None:
+        """What normalises each head's keys, where anything does."""
+        norm: RowNorm | None = self.read("key_norm")
+        return norm
+
+    @cached_property
+    def attention_norm(self) -> RowNorm | None:
+        """The norm at attention: before it in a pre-norm model, after its addition in a post-norm one."""
+        norm: RowNorm | None = self.read("attention_norm")
+        return norm
+
+    @cached_property
+    def feedforward_norm(self) -> RowNorm | None:
+        """The norm at the feed-forward part."""
+        norm: RowNorm | None = self.read("feedforward_norm")
+        return norm
+
+    @cached_property
+    def feedforward(self) -> FeedForwardPart | None:
+        """The feed-forward part, where there is one."""
+        part: FeedForwardPart | None = self.read("feedforward")
+        return part
+
+
+@dataclass(frozen=True, eq=False)
+class Layers(Sequence[Layer]):
+    """The layers in order, each read when it is asked for and not kept, so that a large model fits into memory.
+
+    Where layers share weights, `stored` says which set of weights each layer has.
+    """
+
+    stored: tuple[int, ...]
+    read: Callable[[int, str], Any] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    @overload
+    def __getitem__(self, index: int) -> Layer: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Layer, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Layer | tuple[Layer, ...]:
+        """The layer of an index from 0, as any sequence has it."""
+        if isinstance(index, slice):
+            return tuple(self[each] for each in range(*index.indices(len(self))))
+        place = range(len(self))[index]
+        return Layer(place, lambda part: self.read(self.stored[place], part))
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A model that was read: its layers and what stands around them, and what was not used or is not covered.
+
+    `placement` is "pre" or "post", and None where neither the family nor the file says it; the same holds of `causal`.
+    """
+
+    source: str
+    architecture: str
+    config: Mapping[str, Any] = field(repr=False)
+    sizes: Sizes
+    layers: Layers = field(repr=False)
+    positions: PositionCode
+    placement: str | None
+    causal: bool | None
+    parallel: bool  # attention and feed-forward read the same row
+    unused: tuple[Unused, ...] = field(repr=False)
+    not_covered: tuple[NotCovered, ...] = field(repr=False)
+    read: Callable[[str], Any] = field(repr=False)
+    number_formats: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()  # why its own code may load another function than the one read
+
+    @cached_property
+    def embedding(self) -> EmbeddingPart:
+        """What becomes of the input."""
+        part: EmbeddingPart = self.read("embedding")
+        return part
+
+    @cached_property
+    def final_norm(self) -> RowNorm | None:
+        """The norm after the last layer, where there is one."""
+        norm: RowNorm | None = self.read("final_norm")
+        return norm
+
+    @cached_property
+    def unembedding(self) -> Affine | None:
+        """The map from the last rows to logits, or to classes; the token table turned round where the two are tied."""
+        part: Affine | None = self.read("unembedding")
+        return part
+
+    @property
+    def distinct_layers(self) -> tuple[int, ...]:
+        """The first layer, from 0, of each set of weights: all layers where none are shared."""
+        return tuple(sorted(self.layers.stored.index(each) for each in set(self.layers.stored)))
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Tensors of which the family knows nothing: what the model computes may depend on them."""
+        return tuple(each.name for each in self.unused if not each.known)
+
+    def require_complete(self) -> None:
+        """Refuse to go on where a tensor has no known place, or the file does not say how its parts are wired."""
+        if self.unknown:
+            raise CheckpointError(
+                f"{self.source}: {', '.join(self.unknown[:3])} has no place in {self.architecture}, so what the model "
+                "computes is not known; describe the architecture (keyhole.checkpoints.Architecture)."
+            )
+        silent = [name for name in ("placement", "causal") if getattr(self, name) is None]
+        if silent:
+            raise CheckpointError(
+                f"{self.source}: the file does not say its {' and '.join(silent)}; give it in a config.json beside it."
+            )
+
+    def require_own_function(self) -> None:
+        """Refuse to prove anything where the family's own code may load another function than the one read."""
+        if self.doubts:
+            raise CheckpointError(
+                f"{self.source} was to be proved as the model that {self.architecture}'s own code loads, and "
+                f"{self.doubts[0]}."
+            )

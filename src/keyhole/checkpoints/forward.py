@@ -1,0 +1,339 @@
+"""The forward pass of a checkpoint: its attention maps, layer by layer, and its last rows.
+
+Rows go through the layers in batches. The maps of one layer and one batch are shown to whoever asked and then dropped,
+so that no more than one array (batch, heads, T, T) is alive. Weights are kept once prepared, in double precision, or in
+single for long corpora.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from keyhole.attention import GELU, ReLU, TanhGELU
+from keyhole.checkpoints.checkpoint import Checkpoint, EmbeddingPart, FeedForwardPart, Layer, RowNorm
+from keyhole.errors import CheckpointError, DataError
+
+Rows = Float[np.ndarray, "batch T d"]
+Maps = Float[np.ndarray, "batch heads T T"]
+Look = Callable[[int, Maps], None]  # the layer, from 0, and its maps: row t is what position t attends to
+Heads = Float[np.ndarray, "batch heads T k"]
+LookInside = Callable[[int, Heads, Heads, Heads], None]  # the layer, and queries, keys and values as scores read them
+
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "gelu": GELU(),
+    "gelu_tanh": TanhGELU(),
+    "gelu_fast": TanhGELU(),
+    "relu": ReLU(),
+    "silu": lambda x: x / (1 + np.exp(-np.clip(x, -700, None))),
+    "tanh": np.tanh,
+}
+
+
+@runtime_checkable
+class Runs(Protocol):
+    """What heads are looked at in: a model that makes rows of tokens, and shows its maps when it is run."""
+
+    @property
+    def checkpoint(self) -> Any:
+        """What is known of the model: its source, sizes, embedding, and whether it is causal."""
+
+    def embed(self, tokens: np.ndarray) -> np.ndarray:
+        """The rows of tokens."""
+
+    def run(self, rows: np.ndarray, visible: np.ndarray | None = None, look: Look | None = None) -> np.ndarray:
+        """The last rows; `look` is shown each layer's maps."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedLayer:
+    """One layer with its heads side by side, as matrices that act on rows from the right."""
+
+    query: Float[np.ndarray, "d hk"]
+    key: Float[np.ndarray, "d gk"]
+    value: Float[np.ndarray, "d gv"]
+    output: Float[np.ndarray, "hv d"]
+    query_bias: Float[np.ndarray, "hk"] | None
+    key_bias: Float[np.ndarray, "gk"] | None
+    value_bias: Float[np.ndarray, "gv"] | None
+    output_bias: Float[np.ndarray, "d"] | None
+    scale: float
+    query_norm: RowNorm | None
+    key_norm: RowNorm | None
+    attention_norm: RowNorm | None
+    feedforward_norm: RowNorm | None
+    feedforward: FeedForwardPart | None
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A checkpoint that is ready to be run: every layer read once, however often it is used."""
+
+    checkpoint: Checkpoint
+    layers: tuple[PreparedLayer, ...]
+    final_norm: RowNorm | None
+    number_format: type[np.floating]  # of the rows and of all that is computed with them
+
+    def embed(self, tokens: Int[np.ndarray, "T"], positions: Int[np.ndarray, "T"] | None = None) -> np.ndarray:
+        """The rows of tokens at their places, (T, d); with `positions`, at those places instead (each from 0)."""
+        part = self.checkpoint.embedding
+        if part.tokens is None:
+            raise DataError(f"{self.checkpoint.source} reads no tokens: it has a map of features; give those.")
+        numbers = np.asarray(tokens)
+        if numbers.ndim != 1 or not len(numbers) or numbers.min() < 0 or numbers.max() >= len(part.tokens):
+            ends = f"from {numbers.min()} to {numbers.max()}" if numbers.size else "that are none"
+            raise DataError(
+                f"Tokens {ends} were given, and {self.checkpoint.source} knows those from 0 to {len(part.tokens) - 1}; "
+                "use its own tokenizer."
+            )
+        rows = part.tokens[numbers]
+        return self._placed(rows if part.segments is None else rows + part.segments[0], part, positions)
+
+    def embed_features(
+        self, features: Float[np.ndarray, "n f"], positions: Int[np.ndarray, "T"] | None = None
+    ) -> np.ndarray:
+        """The rows of patches of an image, of points, or (where there is no map of features) of the rows themselves."""
+        part = self.checkpoint.embedding
+        width = self.checkpoint.sizes.width if part.features is None else part.features.inputs
+        if part.tokens is not None or features.ndim != 2 or features.shape[1] != width:
+            raise DataError(
+                f"Features of shape {features.shape} were given, and {self.checkpoint.source} reads "
+                + ("tokens." if part.tokens is not None else f"rows of {width} numbers.")
+            )
+        rows = features if part.features is None else part.features(features)
+        return self._placed(rows if part.cls is None else np.concatenate([part.cls, rows]), part, positions)
+
+    def _placed(self, rows: np.ndarray, part: EmbeddingPart, positions: np.ndarray | None) -> np.ndarray:
+        """Rows with the vectors of their places, normed, and widened to the model's width."""
+        if part.positions is not None:
+            places = part.offset + (np.arange(len(rows)) if positions is None else np.asarray(positions))
+            if len(places) != len(rows) or places.min() < 0 or places.max() >= len(part.positions):
+                raise DataError(
+                    f"{self.checkpoint.source} has {len(part.positions) - part.offset} positions, and "
+                    f"{len(rows)} were asked for; cut the input into shorter parts."
+                )
+            rows = rows + part.positions[places]
+        rows = rows if part.norm is None else part.norm(rows)
+        return rows if part.widen is None else np.asarray(part.widen(rows))
+
+    def run(
+        self,
+        rows: Rows,
+        visible: Bool[np.ndarray, "batch T"] | None = None,
+        look: Look | None = None,
+        places: Int[np.ndarray, "T"] | None = None,
+        inside: LookInside | None = None,
+    ) -> Rows:
+        """The last rows, after the final norm; `look` sees each layer's maps, `inside` its queries, keys and values.
+
+        Keys that are not `visible` have no weight (rows that only fill up a batch). `places` are the positions of
+        rotary models, 0, 1, 2, … if not given. With a causal model row t attends to rows 0 … t.
+        """
+        window = self.checkpoint.config.get("sliding_window")
+        if isinstance(window, int) and rows.shape[1] > window:
+            raise DataError(
+                f"{rows.shape[1]} rows were given, and {self.checkpoint.source} hides keys beyond {window}, which our "
+                "forward pass does not know; cut the input into shorter parts."
+            )
+        hidden = None if visible is None else ~visible[:, None, None, :]
+        if self.checkpoint.causal:
+            later = ~np.tri(rows.shape[1], dtype=bool)[None, None]
+            hidden = later if hidden is None else hidden | later
+        rows = rows.astype(self.number_format, copy=False)
+        turn = _rotation(self.checkpoint, rows.shape[1], places, self.number_format)
+        pre = self.checkpoint.placement == "pre"
+        for index, stored in enumerate(self.checkpoint.layers.stored):
+            layer = self.layers[stored]
+            first, second = layer.attention_norm or _same, layer.feedforward_norm or _same
+            query, key, value = self._projected(layer, first(rows) if pre else rows, turn)
+            if inside is not None:
+                inside(index, query, key, value)
+            maps, written = self._attend(layer, query, key, value, hidden)
+            if look is not None:
+                look(index, maps)
+            del maps
+            rows = rows + written if pre else first(rows + written)
+            if layer.feedforward is not None:
+                fed = _fed(layer.feedforward, second(rows) if pre else rows)
+                rows = rows + fed if pre else second(rows + fed)
+        return rows if self.final_norm is None else self.final_norm(rows)
+
+    def _projected(
+        self, layer: PreparedLayer, rows: Rows, turn: tuple[np.ndarray, np.ndarray] | None
+    ) -> tuple[Heads, Heads, Heads]:
+        """Queries, keys and values of every head, biases, norms and turns included; shared ones repeated."""
+        sizes = self.checkpoint.sizes
+        query = _split(rows @ layer.query, layer.query_bias, sizes.heads)
+        key = _split(rows @ layer.key, layer.key_bias, sizes.key_value_heads)
+        value = _split(rows @ layer.value, layer.value_bias, sizes.key_value_heads)
+        query = query if layer.query_norm is None else layer.query_norm(query)
+        key = key if layer.key_norm is None else layer.key_norm(key)
+        if turn is not None:
+            query, key = _turned(query, turn), _turned(key, turn)
+        if sizes.key_value_heads < sizes.heads:
+            each = sizes.heads // sizes.key_value_heads
+            key, value = np.repeat(key, each, axis=1), np.repeat(value, each, axis=1)
+        return query, key, value
+
+    def _attend(
+        self, layer: PreparedLayer, query: Heads, key: Heads, value: Heads, hidden: np.ndarray | None
+    ) -> tuple[Maps, Rows]:
+        """One layer's maps and what its heads write together."""
+        batch, _, T, _ = query.shape
+        scores = query @ key.transpose(0, 1, 3, 2)
+        scores *= layer.scale
+        if hidden is not None:
+            np.copyto(scores, -np.inf, where=hidden)
+        scores -= scores.max(axis=-1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=-1, keepdims=True)
+        written = (scores @ value).transpose(0, 2, 1, 3).reshape(batch, T, -1) @ layer.output
+        return scores, written if layer.output_bias is None else written + layer.output_bias
+
+
+def prepare(checkpoint: Checkpoint, *, single: bool = False) -> Prepared:
+    """A checkpoint made ready to run; refused where something of it is unknown, so that no map is a guess.
+
+    It is the caller's word that rows have positions where the file says nothing of them (a stock
+    torch.nn.TransformerEncoder): such a model is given rows, not tokens. With `single` it computes in single precision,
+    in about half the time; maps then differ by about 1e-6.
+    """
+    checkpoint.require_complete()
+    code = checkpoint.positions
+    beyond = {
+        "angles that are changed for long inputs (rope_scaling)": code.kind == "rotary" and code.scaled,
+        "positions that turn a part of each head only": code.kind == "rotary" and code.share != 1,
+        "positions that turn neighbouring coordinates": bool(checkpoint.config.get("rotary_adjacent_pairs")),
+        "attention and feed-forward parts side by side": checkpoint.parallel,
+    }
+    for what, so in beyond.items():
+        if so:
+            raise CheckpointError(f"{checkpoint.source} has {what}; our forward pass does not know them.")
+    used = sorted(set(checkpoint.layers.stored))
+    layers = tuple(_prepared(checkpoint, checkpoint.layers[checkpoint.layers.stored.index(each)]) for each in used)
+    kind = np.float32 if single else np.float64
+    return Prepared(checkpoint, _cast(layers, kind), _cast(checkpoint.final_norm, kind), kind)
+
+
+def _cast(part: Any, kind: type[np.floating]) -> Any:
+    """A part of a model with all its arrays in one number format."""
+    if isinstance(part, np.ndarray):
+        return part.astype(kind, copy=False)
+    if isinstance(part, tuple):
+        return tuple(_cast(each, kind) for each in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{each.name: _cast(getattr(part, each.name), kind) for each in fields(part)})
+    return part
+
+
+def _prepared(checkpoint: Checkpoint, layer: Layer) -> PreparedLayer:
+    heads = layer.heads
+    groups = heads[:: checkpoint.sizes.heads // checkpoint.sizes.key_value_heads]
+    feed = layer.feedforward
+    if feed is not None and feed.activation not in ACTIVATIONS:
+        known = ", ".join(ACTIVATIONS)
+        raise CheckpointError(
+            f"{checkpoint.source} has the activation {feed.activation or 'of which no file speaks'}; our forward pass "
+            f"knows {known}: give it as hidden_act in a config.json beside the weights."
+        )
+    return PreparedLayer(
+        query=np.hstack([head.query for head in heads]),
+        key=np.hstack([head.key for head in groups]),
+        value=np.hstack([head.value for head in groups]),
+        output=np.vstack([head.output for head in heads]),
+        query_bias=_joined([head.query_bias for head in heads]),
+        key_bias=_joined([head.key_bias for head in groups]),
+        value_bias=_joined([head.value_bias for head in groups]),
+        output_bias=layer.output_bias,
+        scale=heads[0].scale,
+        query_norm=layer.query_norm,
+        key_norm=layer.key_norm,
+        attention_norm=layer.attention_norm,
+        feedforward_norm=layer.feedforward_norm,
+        feedforward=feed,
+    )
+
+
+def _joined(biases: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    there = [bias for bias in biases if bias is not None]
+    return np.concatenate(there) if there else None
+
+
+def _same(rows: np.ndarray) -> np.ndarray:
+    return rows
+
+
+def _split(rows: np.ndarray, bias: np.ndarray | None, heads: int) -> np.ndarray:
+    """(batch, T, heads · k) as (batch, heads, T, k)."""
+    rows = rows if bias is None else rows + bias
+    return rows.reshape(*rows.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+
+
+def _fed(part: FeedForwardPart, rows: np.ndarray) -> np.ndarray:
+    """The feed-forward part of rows."""
+    activate = ACTIVATIONS[str(part.activation)]
+    inner = part.inner(rows)
+    hidden = activate(inner) if part.gate is None else activate(part.gate(rows)) * inner
+    return np.asarray(part.outer(hidden))
+
+
+def _rotation(
+    checkpoint: Checkpoint, T: int, places: np.ndarray | None, kind: type[np.floating]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Cosines and sines by which rotary models turn queries and keys: t · base^(−2i/r), r the coordinates turned."""
+    code = checkpoint.positions
+    if code.kind != "rotary" or code.base is None:
+        return None
+    half = int(checkpoint.sizes.head_width * code.share) // 2
+    angles = np.outer(np.arange(T) if places is None else places, code.base ** (-np.arange(half) / half))
+    return np.cos(angles).astype(kind), np.sin(angles).astype(kind)
+
+
+def _turned(rows: np.ndarray, turn: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Coordinates i and i + r/2 of each row turned by its angle; those beyond r stay."""
+    cosines, sines = turn
+    half = cosines.shape[1]
+    one, two, rest = rows[..., :half], rows[..., half : 2 * half], rows[..., 2 * half :]
+    return np.concatenate([one * cosines - two * sines, two * cosines + one * sines, rest], axis=-1)
+
+
+def batches(lengths: Sequence[int], cells: int = 2**17) -> Iterator[list[int]]:
+    """Indices of inputs in batches of like lengths, (longest)² · inputs ≤ `cells`, so that maps stay small.
+
+    >>> list(batches([3, 10, 3, 2], cells=100))
+    [[3, 0, 2], [1]]
+    """
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda each: lengths[each]):
+        if batch and lengths[index] ** 2 * (len(batch) + 1) > cells:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def filled(parts: Sequence[np.ndarray]) -> tuple[Rows, Bool[np.ndarray, "batch T"]]:
+    """Rows of several inputs as one batch, filled up with zeros, and which rows are real."""
+    longest = max(len(part) for part in parts)
+    rows = np.zeros((len(parts), longest, parts[0].shape[1]))
+    visible = np.zeros((len(parts), longest), dtype=bool)
+    for number, part in enumerate(parts):
+        rows[number, : len(part)] = part
+        visible[number, : len(part)] = True
+    return rows, visible
+
+
+def patches(images: Float[np.ndarray, "n channels height width"], side: int) -> Float[np.ndarray, "n count f"]:
+    """Images cut into squares, row by row, each flattened by channel, row and column.
+
+    >>> patches(np.arange(16.0).reshape(1, 1, 4, 4), 2)[0, 1].tolist()
+    [2.0, 3.0, 6.0, 7.0]
+    """
+    n, channels, height, width = images.shape
+    if height % side or width % side:
+        raise DataError(f"Images of {height} × {width} cannot be cut into squares of side {side}.")
+    cut = images.reshape(n, channels, height // side, side, width // side, side)
+    return cut.transpose(0, 2, 4, 1, 3, 5).reshape(n, -1, channels * side * side)

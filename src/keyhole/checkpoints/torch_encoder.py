@@ -1,0 +1,348 @@
+"""Somebody else's one-layer Transformer, trained in PyTorch, as one of our models.
+
+The weights are the state dict of a module, saved with safetensors; beside them stands a small description, as
+`weights.json` next to `weights.safetensors` (or under the key "keyhole" of the file's own metadata)::
+
+    {
+      "architecture": "TransformerEncoderLayer",
+      "nhead": 4,
+      "activation": "relu",          or "gelu", exact
+      "norm_first": true,
+      "context": 50,                 T, the tokens besides [CLS]; compared with the position table
+      "layer_norm_eps": 1e-05,       may be left out
+      "cls_at": null,                "first" or "last": the row of [CLS] in a position table of T + 1 rows; left out or
+                                     null where the table has T rows and [CLS] none of them
+      "cls_token": null,             or the row of the token table that [CLS] is, if it has no vector of its own
+      "probes": null,                or {"inputs": [[0, 1, …], …], "outputs": [0.5, …]}: some inputs of T symbols, and
+                                     what the original model gave for them in evaluation mode; then they are compared
+                                     (four different inputs or more, whose outputs differ, test the description)
+      "names": {
+        "layer": "layer",            prefix of torch.nn.TransformerEncoderLayer (batch_first)
+        "tokens": "tokens.weight",   (A, d), or (A + 1, d) with [CLS] among them
+        "positions": "positions",    (T, d), or (T + 1, d) with one for [CLS], and cls_at saying which
+        "cls": "cls",                any shape with d entries; left out with cls_token
+        "readout": "readout",        prefix of torch.nn.Linear(d, 1), or (d, 2) read as second minus first
+        "final_norm": null           or the prefix of a LayerNorm before the read-out
+      }
+    }
+
+The model is x_t = tokens[b_t] + positions[t], one encoder layer over [CLS] and all tokens, the read-out of [CLS]; its
+answer is true where the read-out is above 0. Dropout is off, as in evaluation. Symbols count from 0, the row of [CLS]
+left out. Every tensor of the file must find its place, and the layer has all of its biases or none, as PyTorch's:
+what is not understood is refused, never guessed. The file cannot show whether heads, activation, norms, epsilon and
+[CLS] are as described; probes can, and the certificate says what was assumed, and whether it was tested.
+Probes test what moves outputs by more than their tolerance: an ε of 1e-3 for one of 1e-5 does not where the variances
+are much larger than both, and a certificate of the one is then one of a function that near to the other.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.attention import (
+    GELU,
+    AdditiveEmbedding,
+    Affine,
+    Block,
+    FactoredScore,
+    FeedForward,
+    Head,
+    LayerNorm,
+    LearnedPositions,
+    Model,
+    ReadOut,
+    ReLU,
+    Wiring,
+)
+from keyhole.checkpoints.probes import TOLERANCE, Agreement, require_agreement
+from keyhole.decimals import at_most
+from keyhole.errors import CheckpointError, ShapeError
+
+ARCHITECTURE = "TransformerEncoderLayer"
+ACTIVATIONS = {"relu": ReLU(), "gelu": GELU()}
+EPSILON = 1e-5  # PyTorch's own, where the description has none
+BIASES = (
+    "self_attn.in_proj_bias",
+    "self_attn.out_proj.bias",
+    "linear1.bias",
+    "linear2.bias",
+    "norm1.bias",
+    "norm2.bias",
+)
+NAMES = {
+    "layer": "layer",
+    "tokens": "tokens.weight",
+    "positions": "positions",
+    "cls": "cls",
+    "readout": "readout",
+    "final_norm": None,
+}
+FIELDS = {
+    "architecture",
+    "nhead",
+    "activation",
+    "norm_first",
+    "context",
+    "layer_norm_eps",
+    "cls_at",
+    "cls_token",
+    "probes",
+    "names",
+}
+
+
+class _Shelf:
+    """The tensors of a file, and which of them have been taken."""
+
+    def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:
+        self.tensors, self.left = tensors, set(tensors)
+
+    def take(self, name: str) -> np.ndarray:
+        if name not in self.tensors:
+            close = ", ".join(sorted(self.tensors)[:6])
+            raise CheckpointError(
+                f"The description speaks of {name}, which is not in the file ({close}, …); correct it."
+            )
+        self.left.discard(name)
+        return self.tensors[name]
+
+    def maybe(self, name: str) -> np.ndarray | None:
+        return self.take(name) if name in self.tensors else None
+
+    def affine(self, prefix: str) -> Affine:
+        """A linear map; torch keeps (outputs, inputs)."""
+        return Affine(np.ascontiguousarray(self.take(f"{prefix}.weight").T), self.maybe(f"{prefix}.bias"))
+
+    def norm(self, prefix: str, eps: float) -> LayerNorm:
+        return LayerNorm(self.take(f"{prefix}.weight"), self.maybe(f"{prefix}.bias"), eps)
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignModel:
+    """Somebody else's model, and all that was taken on the description's word to read it."""
+
+    model: Model
+    described: Mapping[str, Any]  # plain values, for JSON
+    assumed: tuple[str, ...]  # the same in sentences
+
+
+def foreign_model(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]) -> Model:
+    """The model that the tensors are, as the description says; refused where its probes say otherwise."""
+    return read_foreign(tensors, described).model
+
+
+def read_foreign(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]) -> ForeignModel:
+    """The model as described, compared with the probes where there are any, and what was assumed to read it."""
+    _require_description(tensors, described)
+    names = {**NAMES, **described.get("names", {})}
+    _require_biases(tensors, str(names["layer"]))
+    shelf = _Shelf(tensors)
+    try:
+        embedding = _embedding(shelf, described, names)
+        block = _block(shelf, described, str(names["layer"]), embedding.width)
+        readout, rows = _readout(shelf, names, float(described.get("layer_norm_eps", EPSILON)))
+        if shelf.left:
+            raise CheckpointError(
+                f"{', '.join(sorted(shelf.left)[:4])} in the file has no place in one {ARCHITECTURE} with a read-out; "
+                "name every tensor in the description, or leave out what the model does not use."
+            )
+        model = Model(embedding, (block,), readout)
+    except ShapeError as error:
+        raise CheckpointError(f"The tensors do not fit together: {error}.") from error
+    probes = described.get("probes")
+    agreed = None if probes is None else require_agreement(model, probes, rows)
+    echo = _echo(tensors, described, names) | {
+        "probes": 0 if agreed is None else agreed.inputs,
+        "probes_test": agreed is not None and not agreed.untested,
+        "probe_deviation": None if agreed is None else agreed.deviation,
+        "probe_tolerance": TOLERANCE,
+    }
+    return ForeignModel(model, echo, (_described_words(echo), _tested_words(agreed)))
+
+
+def _echo(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+    """What the description says and the numbers do not show, with the defaults that it left out."""
+    final = names["final_norm"]
+    return {
+        "architecture": ARCHITECTURE,
+        "context": described["context"],
+        "nhead": described["nhead"],
+        "activation": described["activation"],
+        "norm_first": described["norm_first"],
+        "layer_norm_eps": float(described.get("layer_norm_eps", EPSILON)),
+        "cls_at": described.get("cls_at"),
+        "cls_token": described.get("cls_token"),
+        "final_norm": final is not None,
+        "layer_biases": f"{names['layer']}.{BIASES[0]}" in tensors,
+        "readout_bias": f"{names['readout']}.bias" in tensors,
+        "final_norm_bias": None if final is None else f"{final}.bias" in tensors,
+    }
+
+
+def _described_words(echo: Mapping[str, Any]) -> str:
+    """The description in a sentence."""
+    heads, where, row = echo["nhead"], echo["cls_at"], echo["cls_token"]
+    parts = [
+        f"{echo['context']} tokens",
+        f"{heads} head{'' if heads == 1 else 's'}",
+        f"activation {echo['activation']}",
+        f"norms {'before' if echo['norm_first'] else 'after'} attention and feed-forward part",
+        f"epsilon {echo['layer_norm_eps']:g}",
+        "[CLS] a vector of its own" if row is None else f"[CLS] row {row} of the token table",
+        "without a position" if where is None else f"with the {where} row of the position table",
+        f"{'a' if echo['final_norm'] else 'no'} norm before the read-out",
+    ]
+    lacking = [
+        name
+        for name, present in (
+            ("layer", echo["layer_biases"]),
+            ("norm before the read-out", echo["final_norm_bias"]),
+            ("read-out", echo["readout_bias"]),
+        )
+        if present is False
+    ]
+    without = f"; the file has no bias for the {' and the '.join(lacking)}, and none is taken" if lacking else ""
+    return f"the weights are read as described: {', '.join(parts)}{without}"
+
+
+def _tested_words(agreed: Agreement | None) -> str:
+    """Whether the description was compared with the original model."""
+    if agreed is None:
+        return "the description was not tested: no outputs of the original model came with it (probes)"
+    inputs = "1 input" if agreed.inputs == 1 else f"{agreed.inputs} inputs"
+    if agreed.untested:
+        return f"the description was not tested, though outputs on {inputs} agree: {agreed.untested}"
+    what, terms = "outputs differ", "the terms that the read-out adds"
+    if agreed.outputs == 2:
+        what, terms = "logits' differences differ", "the terms that such a difference adds, with their rounding"
+    return (
+        f"the description was tested on {inputs}: the {what} from the original model's by at most "
+        f"{at_most(agreed.deviation, 2)} of {terms}, and {TOLERANCE:g} is allowed"
+    )
+
+
+def _require_biases(tensors: Mapping[str, np.ndarray], prefix: str) -> None:
+    """All biases of the layer or none, as PyTorch writes them: one that is missing is no zero."""
+    missing = [f"{prefix}.{name}" for name in BIASES if f"{prefix}.{name}" not in tensors]
+    if missing and len(missing) < len(BIASES):
+        raise CheckpointError(
+            f"{missing[0]} is not in the file, and {len(BIASES) - len(missing)} other biases of the layer are; "
+            "PyTorch's layer has all of them or none. Save the whole state dict."
+        )
+
+
+def _require_description(tensors: Mapping[str, np.ndarray], described: Mapping[str, Any]) -> None:
+    architecture = described.get("architecture")
+    if architecture != ARCHITECTURE:
+        raise CheckpointError(
+            f"The description names the architecture {architecture!r}, which is not known; only {ARCHITECTURE} is read."
+        )
+    names, eps, heads = described.get("names", {}), described.get("layer_norm_eps", EPSILON), described.get("nhead")
+    known, context = isinstance(names, Mapping), described.get("context")
+    unknown = sorted(set(described) - FIELDS) + sorted(set(names if known else ()) - set(NAMES))
+    if unknown:
+        raise CheckpointError(
+            f"The description has {unknown[0]!r}, which means nothing here; the fields are {_listed(FIELDS)}."
+        )
+    for field, fits, wanted in (
+        ("nhead", type(heads) is int and heads >= 1, "a whole number of heads"),
+        ("activation", described.get("activation") in tuple(ACTIVATIONS), "relu or gelu"),  # a list has no hash
+        ("norm_first", type(described.get("norm_first")) is bool, "true or false"),
+        ("context", type(context) is int and context >= 1, "T, the number of tokens besides [CLS]"),
+        ("layer_norm_eps", type(eps) in {int, float} and 0 < eps < 1e100, "a number above 0, or left out"),
+        ("names", known and all(_is_name(key, name) for key, name in names.items()), "an object of names of tensors"),
+    ):
+        if not fits:
+            raise CheckpointError(f"The description's {field} is {described.get(field)!r}; it must be {wanted}.")
+    layers = sum(name.endswith("self_attn.in_proj_weight") for name in tensors)
+    if layers > 1:
+        raise CheckpointError(
+            f"The file holds {layers} attention layers; after one layer tokens depend on each other, so only one-layer "
+            "models read at [CLS] are certified."
+        )
+
+
+def _is_name(key: str, name: Any) -> bool:
+    """Whether a name is text; what a model may lack may be null."""
+    return isinstance(name, str) or (key in ("final_norm", "cls") and name is None)
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _embedding(shelf: _Shelf, described: Mapping[str, Any], names: Mapping[str, Any]) -> AdditiveEmbedding:
+    tokens, positions = shelf.take(names["tokens"]), shelf.take(names["positions"])
+    if tokens.ndim != 2 or positions.size % tokens.shape[1]:
+        raise ShapeError(f"tokens have shape {tokens.shape} and positions {positions.shape}")
+    width, row = tokens.shape[1], described.get("cls_token")
+    positions = positions.reshape(-1, width)
+    if row is None:
+        cls = shelf.take(str(names["cls"])).reshape(-1)
+    elif type(row) is int and 0 <= row < len(tokens):
+        cls, tokens = tokens[row], np.delete(tokens, row, axis=0)
+    else:
+        raise CheckpointError(f"The description's cls_token is {row!r}; it must be a row of the token table.")
+    where = described.get("cls_at")
+    if where not in ("first", "last", None):
+        raise CheckpointError(f"The description's cls_at is {where!r}; it must be first, last or left out.")
+    if where is not None:  # [CLS] has a position of its own
+        own = 0 if where == "first" else len(positions) - 1
+        cls, positions = cls + positions[own], np.delete(positions, own, axis=0)
+    context = described.get("context")
+    if context != len(positions):
+        taken = "no row is taken for [CLS]" if where is None else f"the {where} row is taken for [CLS]"
+        raise CheckpointError(
+            f"The description's context is {context}, and the position table has {len(positions)} for tokens, since "
+            f"{taken} (cls_at); correct one of the two."
+        )
+    return AdditiveEmbedding(tokens, LearnedPositions(positions), cls)
+
+
+def _block(shelf: _Shelf, described: Mapping[str, Any], prefix: str, width: int) -> Block:
+    heads, eps = int(described["nhead"]), float(described.get("layer_norm_eps", EPSILON))
+    packed = shelf.take(f"{prefix}.self_attn.in_proj_weight")
+    biases = shelf.maybe(f"{prefix}.self_attn.in_proj_bias")
+    if packed.shape != (3 * width, width) or width % heads:
+        raise ShapeError(f"in_proj_weight has shape {packed.shape}, and {heads} heads share a width of {width}")
+
+    def part(which: int, head: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Queries, keys and values are packed in this order, the heads one after another in each."""
+        rows = slice(which * width + head * (width // heads), which * width + (head + 1) * (width // heads))
+        return np.ascontiguousarray(packed[rows].T), None if biases is None else biases[rows]
+
+    made = []
+    for index in range(heads):
+        (query, query_bias), (key, key_bias), (value, value_bias) = (part(which, index) for which in range(3))
+        made.append(Head(FactoredScore(query, key, query_bias, key_bias), Affine(value, value_bias)))
+    wiring = Wiring(
+        join="concatenate",
+        output=shelf.affine(f"{prefix}.self_attn.out_proj"),
+        feedforward=FeedForward(
+            shelf.affine(f"{prefix}.linear1"), ACTIVATIONS[described["activation"]], shelf.affine(f"{prefix}.linear2")
+        ),
+        residual="each",
+        placement="pre" if described["norm_first"] else "post",
+        attention_norm=shelf.norm(f"{prefix}.norm1", eps),
+        feedforward_norm=shelf.norm(f"{prefix}.norm2", eps),
+    )
+    return Block(tuple(made), wiring)
+
+
+def _readout(shelf: _Shelf, names: Mapping[str, Any], eps: float) -> tuple[ReadOut, Float[np.ndarray, "outputs d1"]]:
+    """The read-out, and its rows as they are in the file, the bias last."""
+    prefix = names["readout"]
+    weight, bias = shelf.take(f"{prefix}.weight"), shelf.maybe(f"{prefix}.bias")
+    if weight.ndim != 2 or weight.shape[0] not in {1, 2}:
+        raise ShapeError(f"the read-out has shape {weight.shape}; give Linear(d, 1) or Linear(d, 2)")
+    bias = np.zeros(len(weight)) if bias is None else bias.reshape(-1)
+    if len(bias) != len(weight):
+        raise ShapeError(f"the read-out has {len(weight)} outputs and a bias of {len(bias)} entries")
+    rows = np.concatenate([weight, bias[:, None]], axis=1)
+    if len(weight) == 2:  # true where the second logit is the larger
+        weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
+    norm = None if names["final_norm"] is None else shelf.norm(str(names["final_norm"]), eps)
+    return ReadOut(weight[0], bias[0], norm), rows

@@ -1,0 +1,25 @@
+"""Kernels and attention as kernel estimators: smoothing, conditional means, sinks."""
+
+from keyhole.latent.kernels.algebra import Kernel as Kernel
+from keyhole.latent.kernels.conditional_mean import MeanEmbedding as MeanEmbedding
+from keyhole.latent.kernels.conditional_mean import cme_attention as cme_attention
+from keyhole.latent.kernels.conditional_mean import embed_mean as embed_mean
+from keyhole.latent.kernels.conditional_mean import feature_attention as feature_attention
+from keyhole.latent.kernels.families import Constant as Constant
+from keyhole.latent.kernels.families import Exponential as Exponential
+from keyhole.latent.kernels.families import Features as Features
+from keyhole.latent.kernels.families import Gaussian as Gaussian
+from keyhole.latent.kernels.families import Given as Given
+from keyhole.latent.kernels.families import Matern as Matern
+from keyhole.latent.kernels.families import Polynomial as Polynomial
+from keyhole.latent.kernels.families import linear_kernel as linear_kernel
+from keyhole.latent.kernels.families import sphere_kernel as sphere_kernel
+from keyhole.latent.kernels.sinks import Sink as Sink
+from keyhole.latent.kernels.sinks import attend_with_sink as attend_with_sink
+from keyhole.latent.kernels.sinks import gaussian_sink as gaussian_sink
+from keyhole.latent.kernels.sinks import polya_sink as polya_sink
+from keyhole.latent.kernels.sinks import sink_weight as sink_weight
+from keyhole.latent.kernels.smoothing import in_blocks as in_blocks
+from keyhole.latent.kernels.smoothing import smooth as smooth
+from keyhole.latent.kernels.smoothing import smooth_left_out as smooth_left_out
+from keyhole.latent.kernels.smoothing import smoothing_weights as smoothing_weights

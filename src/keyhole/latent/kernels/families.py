@@ -1,0 +1,234 @@
+"""The kernels by which attention is read, each with its logarithm where it has one."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from array_api_compat import device
+from jaxtyping import Float
+
+from keyhole.attention import Array, require_positive
+from keyhole.errors import AssumptionError, ShapeError
+from keyhole.latent.kernels.algebra import Gram, Kernel, Left, Right
+
+
+class _ByLogarithm(Kernel):
+    """A kernel known by its logarithm."""
+
+    positive = True
+
+    def between(self, left: Left, right: Right, xp: Any) -> Gram:
+        return xp.exp(self.log_between(left, right, xp))
+
+    @abstractmethod
+    def log_between(self, left: Left, right: Right, xp: Any) -> Gram: ...
+
+
+@dataclass(frozen=True)
+class Gaussian(_ByLogarithm):
+    """exp(−‖a − b‖²/(2h²)), h the bandwidth.
+
+    >>> import numpy as np
+    >>> Gaussian(bandwidth=1.0)(np.zeros((1, 2)), np.ones((1, 2))).round(6).tolist()
+    [[0.367879]]
+    """
+
+    bandwidth: float
+
+    def __post_init__(self) -> None:
+        require_positive("a bandwidth", self.bandwidth)
+
+    def log_between(self, left: Left, right: Right, xp: Any) -> Gram:
+        """Half the squared distance, in bandwidths."""
+        return -_squared_distance(left, right, self.bandwidth, xp) / 2
+
+    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+        """One."""
+        return xp.ones_like(points[:, 0])
+
+
+@dataclass(frozen=True)
+class Matern(_ByLogarithm):
+    """Matérn's kernel of smoothness ½, 3/2 or 5/2: draws with 0, 1 or 2 derivatives; h the bandwidth.
+
+    Statement  With r = √(2ν)‖a − b‖/h it is e^(−r) times 1, 1 + r, or 1 + r + r²/3 for ν = ½, 3/2, 5/2.
+    Source     Standard.
+
+    >>> import numpy as np
+    >>> Matern(bandwidth=1.0, smoothness=0.5)(np.zeros((1, 1)), np.ones((1, 1))).round(6).tolist()
+    [[0.367879]]
+    """
+
+    bandwidth: float
+    smoothness: float = 1.5
+
+    def __post_init__(self) -> None:
+        require_positive("a bandwidth", self.bandwidth)
+        if self.smoothness not in (0.5, 1.5, 2.5):
+            raise AssumptionError(f"a Matérn kernel here has smoothness 0.5, 1.5 or 2.5; got {self.smoothness}")
+
+    def log_between(self, left: Left, right: Right, xp: Any) -> Gram:
+        """The distance decides; its root is not differentiated where two points are one."""
+        square = 2 * self.smoothness * _squared_distance(left, right, self.bandwidth, xp)
+        apart = square > 0
+        distance = xp.where(apart, xp.sqrt(xp.where(apart, square, xp.ones_like(square))), xp.zeros_like(square))
+        if self.smoothness == 0.5:
+            return -distance
+        if self.smoothness == 1.5:
+            return xp.log1p(distance) - distance
+        return xp.log1p(distance + square / 3) - distance
+
+    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+        """One."""
+        return xp.ones_like(points[:, 0])
+
+
+@dataclass(frozen=True)
+class Exponential(_ByLogarithm):
+    """exp((aᵀb − c)/γ): the kernel of softmax attention at temperature γ, whatever c.
+
+    >>> import numpy as np
+    >>> Exponential(temperature=0.5, offset=1.0)(np.eye(2), np.eye(2)).round(6).tolist()
+    [[1.0, 0.135335], [0.135335, 1.0]]
+    """
+
+    temperature: float
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_positive("a temperature", self.temperature)
+
+    def log_between(self, left: Left, right: Right, xp: Any) -> Gram:  # noqa: ARG002  (operators suffice)
+        """Logits."""
+        return (left @ right.T - self.offset) / self.temperature
+
+    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+        """exp((‖a‖² − c)/γ)."""
+        return xp.exp((xp.sum(points * points, axis=-1) - self.offset) / self.temperature)
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """(aᵀb + c)^degree, c ≥ 0.
+
+    >>> import numpy as np
+    >>> Polynomial(degree=2, offset=1.0)(np.ones((1, 2)), np.ones((1, 2))).tolist()
+    [[9.0]]
+    """
+
+    degree: int = 1
+    offset: float = 0.0
+    positive = False
+
+    def __post_init__(self) -> None:
+        if self.degree < 1 or not 0 <= self.offset < inf:
+            raise AssumptionError(
+                f"(aᵀb + c)^degree is a kernel for degree ≥ 1 and c ≥ 0; got degree {self.degree} and c = {self.offset}"
+            )
+
+    def between(self, left: Left, right: Right, xp: Any) -> Gram:  # noqa: ARG002  (operators suffice)
+        """Powers of products."""
+        return (left @ right.T + self.offset) ** self.degree
+
+    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+        """Powers of squared norms."""
+        return (xp.sum(points * points, axis=-1) + self.offset) ** self.degree
+
+
+@dataclass(frozen=True)
+class Constant(Kernel):
+    """The same positive number for every pair."""
+
+    value: float = 1.0
+    positive = True
+
+    def __post_init__(self) -> None:
+        require_positive("a constant kernel", self.value)
+
+    def between(self, left: Left, right: Right, xp: Any) -> Gram:
+        """The number everywhere."""
+        return _filled(self.value, left, right, xp)
+
+    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+        """The number."""
+        return xp.full_like(points[:, 0], self.value)
+
+
+@dataclass(frozen=True)
+class Features(Kernel):
+    """φ(a)ᵀφ(b) for a map φ of rows to rows; say `positive` only of features whose products are all positive.
+
+    >>> import numpy as np
+    >>> Features(lambda points: points**2)(np.ones((1, 2)), np.ones((1, 2))).tolist()
+    [[2.0]]
+    """
+
+    features: Callable[[Array], Array]
+    positive: bool = False
+
+    def between(self, left: Left, right: Right, xp: Any) -> Gram:  # noqa: ARG002  (operators suffice)
+        """Products of features."""
+        return self.features(left) @ self.features(right).T
+
+    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+        """Squared norms of features."""
+        image = self.features(points)
+        return xp.sum(image * image, axis=-1)
+
+
+@dataclass(frozen=True)
+class Given(Kernel):
+    """A kernel of the user's own: a function of two arrays of rows that returns k(a, b) for all pairs.
+
+    That it is symmetric and positive semi-definite is the user's word; say `positive` only if all values are.
+
+    >>> import numpy as np
+    >>> Given(lambda left, right: np.minimum(left, right.T))(np.array([[1.0], [2.0]]), np.array([[3.0]])).tolist()
+    [[1.0], [2.0]]
+    """
+
+    function: Callable[[Array, Array], Array]
+    positive: bool = False
+
+    def between(self, left: Left, right: Right, xp: Any) -> Gram:  # noqa: ARG002  (the user's function has its own)
+        """The function's matrix, of the shape it must have."""
+        gram = self.function(left, right)
+        wanted = (left.shape[0], right.shape[0])
+        if tuple(gram.shape) != wanted:
+            raise ShapeError(
+                f"a kernel of {wanted[0]} and {wanted[1]} points is a matrix of shape {wanted}; the given one returned "
+                f"{tuple(gram.shape)}"
+            )
+        return gram
+
+    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+        """The diagonal, from small square blocks."""
+        starts = range(0, max(points.shape[0], 1), 64)
+        blocks = [points[start : start + 64, :] for start in starts]
+        return xp.concat([xp.linalg.diagonal(self.between(block, block, xp)) for block in blocks])
+
+
+def sphere_kernel(temperature: float) -> Exponential:
+    """exp((aᵀb − 1)/γ): on the unit sphere, where ‖a − b‖² = 2 − 2aᵀb, the Gaussian of bandwidth h² = γ."""
+    return Exponential(temperature, offset=1.0)
+
+
+def linear_kernel() -> Polynomial:
+    """The product aᵀb."""
+    return Polynomial(degree=1, offset=0.0)
+
+
+def _squared_distance(left: Left, right: Right, bandwidth: float, xp: Any) -> Gram:
+    """‖a − b‖²/h², coordinate by coordinate: expanding the square would lose the distance of near points."""
+    square = _filled(0.0, left, right, xp)
+    for column in range(left.shape[1]):
+        gap = (left[:, column][:, None] - right[:, column][None, :]) / bandwidth
+        square = square + gap * gap
+    return square
+
+
+def _filled(number: float, left: Left, right: Right, xp: Any) -> Gram:
+    shape = (left.shape[0], right.shape[0])
+    return xp.full(shape, number, dtype=xp.result_type(left, right), device=device(left))

@@ -1,0 +1,196 @@
+"""How well a pretext task conditions a downstream task: κ_T, κ, the ratio of singular values, and the linear head.
+
+Pretraining predicts a target whose mean under latent value z is column z of A: the law of a masked block (log loss), or
+its mean vector (squared error). A downstream task asks for Tπ(X). Differences of posteriors lie in the space of vectors
+of sum 0, which has the orthonormal basis U, so only AU and TU matter.
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.errors import ArgumentError
+from keyhole.latent.masking.masked import require_few_counts
+from keyhole.latent.models.finite import FiniteModel, count_vectors, log_multinomials
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class ConditionNumbers:
+    """The condition numbers of a pretext task, and of a downstream task given it.
+
+    Singular values are known to within `rounding`; those that it cannot tell from 0 are given as 0. So "infinite"
+    says: infinite, or too large for double precision to tell, which begins at 1/rounding.
+    """
+
+    singular: tuple[float, ...]  # of AU, largest first
+    downstream: float  # κ_T = ‖TU(AU)⁺‖; infinite where no linear head serves the task
+    column: float  # the largest column norm of W = TU(AU)⁺, which may stand for κ_T under a bound on ‖·‖₁
+    rounding: float  # τ
+
+    @property
+    def least(self) -> float:
+        """κ = 1/σ_min(AU); infinite where AU is rank deficient."""
+        return 1 / self.singular[-1] if self.singular[-1] else inf
+
+    @property
+    def ratio(self) -> float:
+        """cond = σ_max(AU)/σ_min(AU)."""
+        return self.singular[0] / self.singular[-1] if self.singular[-1] else inf
+
+
+@dataclass(frozen=True)
+class Head:
+    """A linear head: from the pretext prediction g to Wg + b."""
+
+    weights: Float[Any, "k rows"]
+    bias: Float[Any, "k"]
+
+    def __call__(self, predictions: Float[Any, "n rows"]) -> Float[Any, "n k"]:
+        """The downstream answer for each prediction."""
+        return predictions @ self.weights.T + self.bias
+
+
+def block_law(model: FiniteModel, block: int) -> Float[Any, "K m"]:
+    """The law of a masked block of letters under each latent value, in coordinates of the same length.
+
+    Statement  Row c is √(number of orders of c) · P(one order of c | z), for every count vector c of `block` letters.
+               Its Gram matrix is that of the full table over all V^block sequences, so κ_T, κ and cond are too.
+    Proof      Sequences of the same counts have the same row. k equal rows a are an isometric image of one row √k a.
+    Source     keyhole.
+
+    >>> A = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.2], [0.1, 0.2, 0.6]])
+    >>> model = FiniteModel(A, np.ones(3) / 3)
+    >>> np.allclose(block_law(model, 3).T @ block_law(model, 3), (model.emission.T @ model.emission) ** 3)
+    True
+    """
+    require_few_counts(model.letters, block)
+    counts = np.concatenate(list(count_vectors(model.letters, block)))
+    with np.errstate(divide="ignore"):
+        logs = np.log(model.emission)
+    terms = np.where(counts[:, :, None] > 0, counts[:, :, None] * logs, 0.0).sum(axis=1)
+    return np.asarray(np.exp(terms + log_multinomials(counts)[:, None] / 2))
+
+
+def rounding(matrix: Float[Any, "rows columns"]) -> float:
+    """τ: how far rounding may move the singular values of a matrix, ε times its larger side times the largest of them.
+
+    Statement  Singular values computed in doubles are within τ of those of the matrix before its entries were rounded.
+    Proof      Rounding entries moves the matrix by ε‖A‖_F/2 at most, which is ε√(smaller side) σ_max/2; a product with
+               orthonormal columns and the decomposition, which are backward stable, by small multiples of ε σ_max; and
+               singular values move by no more than the matrix does (Weyl).
+    Source     Textbook; with the multiples that the larger side stands for it is the usual rule for a numerical rank.
+    """
+    return float(EPSILON * max(matrix.shape) * np.linalg.norm(matrix, 2))
+
+
+def sum_zero_basis(m: int) -> Float[Any, "m m_less"]:
+    """An orthonormal basis of the vectors of m entries that sum to 0."""
+    return np.asarray(np.linalg.svd(np.ones((1, m)))[2][1:].T)
+
+
+def condition_numbers(
+    pretext: Float[Any, "rows m"], downstream: Float[Any, "k m_task"] | None = None
+) -> ConditionNumbers:
+    """κ_T, κ and cond of a pretext mean map A and a downstream task T (all latent values, where none is given).
+
+    Statement  κ_T = ‖TU(AU)⁺‖_op, κ = 1/σ_min(AU), cond = σ_max(AU)/σ_min(AU), and κ_T ≤ ‖TU‖ κ. Where TU is not in
+               the row space of AU, κ_T is infinite: no linear head of the prediction solves the task, however small
+               the pretext error, if the posterior varies in that direction. In doubles, with τ of `rounding`, a
+               singular value of τ or less counts as 0, and TU is in the row space if no more than τ/σ + mε of it is
+               outside, σ the least singular value above τ.
+    Proof      Of the last sentence: the space of the rows with singular values from σ on turns by an angle of sine τ/σ
+               at most when the matrix moves by τ (Wedin); the product with TU rounds by mε.
+    Source     keyhole's definition, in the spirit of Zhang et al. (2022), whose own is not known to us.
+
+    >>> A = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.2], [0.1, 0.2, 0.6]])
+    >>> found = condition_numbers(A, np.array([[1.0, 0.0, 0.0]]))
+    >>> round(found.least, 6), round(found.ratio, 6), round(found.downstream, 6)
+    (5.959415, 3.068815, 3.273268)
+    """
+    m = pretext.shape[1]
+    if m < 2:
+        raise ArgumentError(
+            "The latent has one value, so there is nothing to learn of it; use a model with two or more."
+        )
+    task = np.eye(m) if downstream is None else downstream
+    require_downstream(task, m)
+    basis = sum_zero_basis(m)
+    left, singular, right = np.linalg.svd(pretext @ basis, full_matrices=False)
+    lost = rounding(pretext)
+    kept = singular > lost
+    padded = np.zeros(m - 1)
+    padded[: len(singular)] = np.where(kept, singular, 0.0)
+    known, target = tuple(map(float, padded)), task @ basis
+    rest = target - target @ right[kept].T @ right[kept]
+    turned = lost / singular[kept][-1] if kept.any() else 0.0
+    if np.linalg.norm(rest, 2) > (turned + m * EPSILON) * np.linalg.norm(target, 2):
+        return ConditionNumbers(known, inf, inf, lost)
+    head = target @ right[kept].T @ np.diag(1 / singular[kept]) @ left[:, kept].T
+    columns = float(np.linalg.norm(head, axis=0).max())
+    return ConditionNumbers(known, float(np.linalg.norm(head, 2)), columns, lost)
+
+
+def linear_head(pretext: Float[Any, "rows m"], downstream: Float[Any, "k m"]) -> Head:
+    """The head W = TU(AU)⁺, b = (T − WA)π₀ with π₀ uniform, which takes Aπ to Tπ for every posterior π.
+
+    Statement  If TU(I − (AU)⁺AU) = 0, then WAπ + b = Tπ for every π of sum 1; and E‖Wĝ + b − Tπ‖² ≤ κ_T² E‖ĝ − Aπ‖².
+    Proof      π − π₀ = Uu for some u, so WAπ + b = Tπ₀ + TU(AU)⁺AUu = Tπ; subtract.
+    Source     keyhole.
+
+    >>> A = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.2], [0.1, 0.2, 0.6]])
+    >>> head = linear_head(A, np.array([[1.0, 0.0, 0.0]]))
+    >>> head.weights.round(6).tolist(), head.bias.round(6).tolist()
+    ([[2.5, -1.785714, -1.071429, 0.357143]], [-0.071429])
+    """
+    if condition_numbers(pretext, downstream).downstream == inf:
+        raise ArgumentError(
+            "No linear head of this pretext prediction solves the downstream task: latent values that the task tells "
+            "apart have predictions that are linearly dependent, as far as double precision tells. "
+            "Mask more tokens, or predict by log loss."
+        )
+    basis = sum_zero_basis(pretext.shape[1])
+    seen = pretext @ basis
+    weights = downstream @ basis @ np.linalg.pinv(seen, rcond=rounding(pretext) / np.linalg.norm(seen, 2))
+    return Head(weights, (downstream - weights @ pretext) @ np.full(pretext.shape[1], 1 / pretext.shape[1]))
+
+
+def transfer_bound(condition: float, pretext_error: float) -> float:
+    """What downstream excess a pretext error allows: E‖Wĝ + b − Tπ‖² ≤ κ_T² ε², where ε² = E‖ĝ − Aπ‖² in total.
+
+    Proof      `linear_head`. A head that is fitted to n labels adds about σ_y²(dim + 1)/n.
+    Source     keyhole.
+
+    >>> transfer_bound(3.0, 0.01)
+    0.09
+    """
+    return condition**2 * pretext_error if pretext_error else 0.0
+
+
+def log_loss_bound(condition: float, divergence: float) -> float:
+    """The same from the excess log loss of pretraining: 2κ² E KL(Aπ ‖ ĝ), where κ may be `ConditionNumbers.column`.
+
+    Proof      ‖ĝ − Aπ‖₂ ≤ ‖ĝ − Aπ‖₁ ≤ √(2 KL), Pinsker's inequality; ‖We‖ ≤ max column norm · ‖e‖₁.
+    Source     Pinsker's inequality is textbook.
+    """
+    return 2 * condition**2 * divergence if divergence else 0.0
+
+
+def require_downstream(task: Float[Any, "..."], m: int) -> None:
+    """Refuse a downstream task of another number of latent values, and one that no posterior moves."""
+    if task.ndim != 2 or task.shape[1] != m or not bool(np.all(np.isfinite(task))):
+        raise ArgumentError(
+            f"A downstream task was given as an array of shape {task.shape}; give finite numbers, a column for each of "
+            f"the {m} latent values."
+        )
+    if float(np.abs(task - task.mean(axis=1, keepdims=True)).max(initial=0.0)) <= 1e-12 * max(
+        1.0, float(np.abs(task).max(initial=0.0))
+    ):
+        raise ArgumentError(
+            "The downstream task is constant: it has the same answer for every latent value, so nothing can be learned "
+            "for it. Give a task that tells latent values apart."
+        )

@@ -1,8 +1,0 @@
-"""Weights on disk, read and never run: safetensors, torch's archives and its older files, whole folders of them."""
-
-from keyhole.pretrained.weight_files.folder import ENDINGS as ENDINGS
-from keyhole.pretrained.weight_files.folder import WeightFiles as WeightFiles
-from keyhole.pretrained.weight_files.folder import open_weights as open_weights
-from keyhole.pretrained.weight_files.stored_tensor import WEIGHTS as WEIGHTS
-from keyhole.pretrained.weight_files.stored_tensor import StoredTensor as StoredTensor
-from keyhole.pretrained.weight_files.stored_tensor import in_memory as in_memory

@@ -1,0 +1,509 @@
+"""How far f, computed in a float format, can be from the exact f on any word of some classes: a bound before computing.
+
+The pass is the plain dense one: rows, norms in two passes, queries, keys and values by matrix products, softmax less
+its largest score, the rest row by row. Before attention there are finitely many rows, so sizes are those of the numbers
+themselves; after it they are the ranges over all words that a proof needs anyway.
+
+Every sum of n terms, in any order, is off by γ_n = n u/(1 − n u) of its absolute terms, u the format's unit. Sizes are
+taken from double precision: what that is off, by the same count of roundings, is 2^−29 of the error bounded here at
+most. All roundings are taken at their worst and together, so that the bound is often 10³ times what is measured. What
+follows attention is taken by its derivative in the middle of a part, with its signs, and by how far that can change
+over the part; parts where that is much are cut.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from time import perf_counter
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.attention import (
+    Activation,
+    Affine,
+    FactoredScore,
+    Identity,
+    LayerNorm,
+    Model,
+    PairEmbedding,
+    ReLU,
+    RMSNorm,
+    Softmax,
+    Tabulated,
+    numbers_of,
+)
+from keyhole.errors import AssumptionError
+from keyhole.languages import WordClasses
+from keyhole.prover.proof.after_attention import tail_of
+from keyhole.prover.proof.curves import Curves, require_known, slopes
+from keyhole.prover.proof.half_spaces import HalfSpaces
+from keyhole.prover.proof.lower_bound import Ranges, ranges_over
+from keyhole.prover.proof.region import Region
+from keyhole.prover.proof.relaxation import Box
+from keyhole.prover.proof.tables import Drift, Tables, tables_of
+from keyhole.prover.proof.words import WordRegion
+from keyhole.rigorous import gamma
+
+FLOAT_UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8}  # formats whose exponents reach to 2^−126
+SMALLEST = 2.0**-126
+EXP_PLACES, UNITS_OF_ONE = 3.5, 5.0  # units in the last place: of exp itself; of 1, for tanh and erf
+EXPONENTIAL = 7.1  # u, of the logarithm of a computed exponential (`Arithmetic.mean`)
+GELU_UNITS = 7.6  # u |x|, of a computed GELU (`Arithmetic.activation`)
+DOUBLE = 2.0**-50  # what double precision adds to a product of matrices, of its absolute terms, for each term
+PAD = 1 + 2.0**-10
+PARTS, BATCH = 128, 32  # parts of the classes, and those that are gone through together
+MOST_PARTS, MOST_CUTS = 400, 12  # parts looked at in all, and half-spaces of one
+FLOAT_ASSUMED = (
+    "the float error is that of a plain forward pass: every operation rounds to nearest, sums go in any order, norms "
+    f"take the mean first, softmax all scores at once; exp is within {EXP_PLACES:g} units in the last place, tanh and "
+    f"erf within {UNITS_OF_ONE:g} units in the last place of 1; nothing over- or underflows"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """Bounds of exact absolute values, and how far the computed numbers are from the exact ones.
+
+    An error is a sum of vectors, each known entry by entry and then mapped by a matrix: Σ_i ε_i A_i + ρ x, |ε_i| ≤ b_i,
+    where ρ x lies along the exact numbers. Maps that follow multiply the matrices, so that what cancels in them does,
+    and two ways of one error that meet again add theirs.
+    """
+
+    size: Float[np.ndarray, "*shape"]
+    sources: tuple[tuple[np.ndarray, np.ndarray], ...]  # b_i of shape (…, n) and A_i of shape (…, n, d)
+    along: Float[np.ndarray, "*parts"] | float = 0.0  # a bound of |ρ|
+
+    @property
+    def error(self) -> Float[np.ndarray, "*shape"]:
+        """A bound of every entry of the error."""
+        total = np.asarray(self.along)[..., None] * self.size
+        return np.asarray(sum((_times(bound, np.abs(matrix)) for bound, matrix in self.sources), total))
+
+    @property
+    def reach(self) -> Float[np.ndarray, "*shape"]:
+        """A bound of the computed absolute values."""
+        return np.asarray(self.size + self.error)
+
+    def mapped(self, weight: Float[np.ndarray, "d k"], size: np.ndarray, bias: np.ndarray) -> "Computed":
+        """The image of the error by a matrix; `size` is that of x W + b, so that |x W| ≤ size + |b|."""
+        sources = tuple((bound, matrix @ weight) for bound, matrix in self.sources)
+        sources += _source(np.asarray(self.along)[..., None] * (size + bias))
+        return Computed(size, sources).added(DOUBLE * len(weight) * _times(self.error, np.abs(weight)))
+
+    def added(self, *more: np.ndarray) -> "Computed":
+        """With further errors, entry by entry."""
+        return replace(self, sources=self.sources + tuple(pair for error in more for pair in _source(error)))
+
+
+def _times(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Each row times the matrix, which may be another one for each."""
+    return np.asarray((rows[..., None, :] @ matrix)[..., 0, :])
+
+
+def _merged(
+    one: tuple[tuple[np.ndarray, np.ndarray], ...], other: tuple[tuple[np.ndarray, np.ndarray], ...]
+) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """The sources of a sum: an error that reaches it in two ways adds its matrices."""
+    merged = list(one)
+    for bound, matrix in other:
+        same = [index for index, (known, _) in enumerate(merged) if known is bound]
+        if same:
+            merged[same[0]] = (bound, merged[same[0]][1] + matrix)
+        else:
+            merged.append((bound, matrix))
+    return tuple(merged)
+
+
+def _source(bound: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    return ((bound, np.eye(bound.shape[-1])),) if np.any(bound != 0) else ()
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """A float format by its unit u, half the distance from 1 to the next number."""
+
+    unit: float
+
+    def gamma(self, terms: int) -> float:
+        """γ_n of the format."""
+        return gamma(terms, unit=self.unit)
+
+    def stored(self, exact: np.ndarray) -> Computed:
+        """Numbers rounded once."""
+        return Computed(np.abs(exact), _source(self.unit * np.abs(exact)))
+
+    def total(self, one: Computed, other: Computed) -> Computed:
+        """A sum of two."""
+        size = one.size + other.size
+        both = Computed(size, _merged(one.sources, other.sources))
+        both = both.added(*(np.asarray(x.along)[..., None] * x.size for x in (one, other)))
+        return both.added(self.unit * both.reach)
+
+    def affine(self, x: Computed, map_: Affine, size: np.ndarray | None = None) -> Computed:
+        """The image x W + b: γ_(n+1) of the absolute terms, and what x is off."""
+        weight = numbers_of(map_.weight)
+        bias = np.zeros(weight.shape[1]) if map_.bias is None else np.abs(numbers_of(map_.bias))
+        size = x.size @ np.abs(weight) + bias if size is None else size
+        return x.mapped(weight, size, bias).added(self.gamma(len(weight) + 1) * (x.reach @ np.abs(weight) + bias))
+
+    def norm(
+        self, x: Computed, norm: LayerNorm, centred: np.ndarray, least: np.ndarray, size: np.ndarray | None = None
+    ) -> Computed:
+        """A norm of rows whose centred entries are at most `centred` and whose spread is at least `least`.
+
+        Statement  With e the error of centred entries and r = rms(e)/least, the computed spread is off by a relative
+                   ρ = r + γ_(d/2+4) (1 + r) at most; a quotient z is off by e/(least (1 − ρ)), by ρ/(1 − ρ) z along
+                   itself, and by its own rounding.
+        Proof      √(variance + ε) is the Euclidean norm of (centred/√d, √ε), so that moving entries by e moves it by
+                   rms(e). Squares, sum, mean: d + 4 roundings of positive terms, which the root halves.
+                   ĉ/ŝ − c/s = (ĉ − c)/ŝ + (s/ŝ − 1) z.
+        Source     Ours.
+        """
+        d, gain = x.size.shape[-1], numbers_of(norm.gain)
+        bias = np.zeros(d) if norm.bias is None else np.abs(numbers_of(norm.bias))
+        rows = self._centred(x, norm, centred)
+        error = rows.error
+        moved = np.sqrt((error * error).mean(axis=-1)) / least
+        lost = moved + self.gamma(d // 2 + 4) * (1 + moved)
+        lost = np.where(lost < 0.5, lost, np.nan)  # half of the spread may be lost: nothing is known
+        ratio, below = lost / (1 - lost), 1 / (least * (1 - lost))
+        quotient = np.minimum(centred / least[..., None], sqrt(d))
+        sources = tuple((bound * below[..., None], matrix * gain) for bound, matrix in rows.sources)
+        size = quotient * np.abs(gain) + bias if size is None else size
+        # along z · gain = y − bias: along y, and what that adds of the bias
+        computed = Computed(size, sources, ratio).added(ratio[..., None] * bias)
+        return computed.added(self.gamma(4) * (computed.reach + 2 * bias))
+
+    def norm_over(self, x: Computed, norm: LayerNorm, box: Box) -> Computed:
+        """A norm of rows anywhere in a box.
+
+        Statement  With e the error of centred entries, the normed rows are off by e J(ξ), column by column for some ξ
+                   within e of the box, J(ξ) = (I − z zᵀ/d) diag(gain)/s, z = ξ/s, s = √(mean ξ² + ε); by γ/(1 − γ),
+                   γ = γ_(d/2+4), of z gain; and by their own rounding.
+        Proof      J is the derivative of ξ ↦ gain ξ/s, since ds = ⟨z, dξ⟩/d: the mean value theorem. The computed s is
+                   off by γ, as in `norm`. With z and 1/s within radii of a middle, J is within what is added here of
+                   its middle, whose sign is kept.
+        Source     Ours.
+        """
+        d, gain = x.size.shape[-1], numbers_of(norm.gain)
+        bias = np.zeros(d) if norm.bias is None else np.abs(numbers_of(norm.bias))
+        rows = self._centred(x, norm, np.maximum(-box.low, box.high))
+        error = rows.error
+        moved = np.sqrt((error * error).mean(axis=-1))
+        least = np.where(moved < box.least / 2, box.least - moved, np.nan)  # more may be lost: nothing is known
+        inverse = np.stack([1 / (box.most + moved), 1 / least])
+        ends = np.stack([(box.low - error) * inverse[..., None], (box.high + error) * inverse[..., None]])
+        low, high = (np.clip(end, -sqrt(d), sqrt(d)) for end in (ends.min(axis=(0, 1)), ends.max(axis=(0, 1))))
+        z, about = (low + high) / 2, (high - low) / 2
+        q, width = inverse.mean(axis=0)[..., None, None], (inverse[1] - inverse[0])[..., None, None] / 2
+        column, row = (np.abs(z)[..., :, None], about[..., :, None]), (np.abs(z)[..., None, :], about[..., None, :])
+        project = np.eye(d) - z[..., :, None] * z[..., None, :] / d
+        loose = width * np.abs(project) + (q + width) / d * (
+            column[0] * row[1] + column[1] * row[0] + column[1] * row[1]
+        )
+        sources = tuple((bound, matrix @ (q * project * gain)) for bound, matrix in rows.sources)
+        sources += _source(_times(error, (loose + 2 * d * DOUBLE * (q + width)) * np.abs(gain)))
+        lost = self.gamma(d // 2 + 4) / (1 - self.gamma(d // 2 + 4))
+        sources += ((np.full((*z.shape[:-1], 1), lost), (z * gain)[..., None, :]),)
+        sources += _source(lost * about * np.abs(gain))
+        computed = Computed((np.abs(z) + about) * np.abs(gain) + bias, sources)
+        return computed.added(self.gamma(4) * (computed.reach + 2 * bias))
+
+    def _centred(self, x: Computed, norm: LayerNorm, size: np.ndarray) -> Computed:
+        """Rows less their mean, where the norm takes it off; `size` is that of the exact ones."""
+        d = x.size.shape[-1]
+        rows = Computed(size, x.added(np.asarray(x.along)[..., None] * x.size).sources)
+        if isinstance(norm, RMSNorm):
+            return rows
+        rows = rows.mapped(np.eye(d) - 1 / d, size, np.zeros(d))
+        mean = self.gamma(d + 1) * x.reach.mean(axis=-1)[..., None] * np.ones(d)
+        return rows.added(mean, self.unit * (rows.reach + mean))
+
+    def activation(self, x: Computed, kind: Activation, lines: Curves) -> Computed:
+        """σ of every entry, whose exact arguments are within the range of the lines.
+
+        Statement  Off by a slope times what the argument is off, and by its own rounding: 7.6u of |x| for GELUs.
+        Assumes    tanh and erf are off by 10u at most, u ≤ 2^−8; x³ by 4u of itself.
+        Proof      The slope is one between the ends of the range widened by the error (`slopes`). In x(1 + tanh t)/2
+                   the argument t = c(x + kx³) is off by (3 + 6s)u of itself, s the share of kx³: k, x³ by 4u and a
+                   product in that; a sum, c and a product in all. That moves tanh by (3 + 6s)u t/cosh² t. With the
+                   roundings of the sum and of the product it is |x|/2 ((3 + 6s) t/cosh² t + 10 + 2(1 + tanh t))u, at
+                   most 7.48u |x|, near x = 1.29; terms in u² make it 7.52u |x| at u = 2^−8. In x(1 + erf t)/2 the
+                   argument t = x/√2 is off by 2u, and the whole by 7.31u |x| at most.
+        Source     Ours. The tests set GELUs of numpy, scipy, torch and transformers beside it. The erf in torch's own
+                   is formula 7.1.26 of Abramowitz and Stegun, and its GELU off by more than 5u |x|.
+        """
+        require_known(kind)
+        error = x.error
+        middle, radius = slopes(kind, lines.grid[0] - error, lines.grid[-1] + error)
+        reached = x.sources + _source(np.asarray(x.along)[..., None] * x.size)
+        sources = tuple((bound, matrix * middle[..., None, :]) for bound, matrix in reached)
+        computed = Computed(lines.size, sources).added(radius * error)
+        return computed if isinstance(kind, ReLU | Identity) else computed.added(GELU_UNITS * self.unit * x.reach)
+
+    def mean(self, off: float, spread: float, values: Computed, half: np.ndarray, tokens: int) -> Computed:
+        """A mean of values by softmax weights, over any choice of a symbol at each position.
+
+        Statement  Off by a mean of the values' errors, ε h and γ_(2n+2) max|v| at most, for scores off by δ and with
+                   range R, ε = δ + u (R + 2δ) + 7.1u, h half the range of the values.
+        Assumes    exp is within 3.5 units in the last place, u ≤ 2^−8: numpy's is, and torch's, plain and fused.
+        Proof      The shift by the largest score cancels. A unit in the last place is 2u of a number at most, and
+                   −ln(1 − 7u) ≤ 7.1u. So a mass is off by a factor within e^±ε, and masses moved so
+                   move a mean by ε h: its rate is a covariance, at most the product of the standard deviations. Sum of
+                   masses, quotient, sum of products: 2n + 2 roundings. What underflows is below n · 2^−126 of the mass.
+        Source     Ours.
+        """
+        masses = off + self.unit * (spread + 2 * off) + EXPONENTIAL * self.unit
+        sources = tuple((bound.max(axis=0), matrix) for bound, matrix in values.sources)
+        lost = self.gamma(2 * tokens + 2) + 2 * tokens * SMALLEST
+        return Computed(values.size.max(axis=0), sources).added(masses * half, lost * values.reach.max(axis=0))
+
+
+def float_error(
+    model: Model,
+    tabulated: Tabulated,
+    reads: tuple[int, ...],
+    classes: Sequence[tuple[bool, WordClasses]],
+    gross: tuple[Float[np.ndarray, "d"], float],
+    *,
+    unit: float,
+    drifts: Sequence[Drift] | None = None,
+    enough: float = 0.0,
+    time_limit: float = np.inf,
+    clock: Callable[[], float] = perf_counter,
+) -> float:
+    """A bound of |computed f − f| over all words of the classes, for a pass in the format with the unit.
+
+    Words on which it is more than `enough` are looked at in parts, until it is not, there are too many, or the seconds
+    of the time limit are over: then the bound is what is known by then, infinite if some words were not looked at.
+
+    `gross` has the absolute numbers of the read-out: for a difference of two logits, those of both, since each is a sum
+    of its own and only then compared.
+
+    Statement  No input whose symbols at `reads` are a word of a class has a computed f further than this from f.
+    Assumes    `FLOAT_ASSUMED`; rows are one rounded sum of two stored vectors; the wiring of `pretrained.one_layer`.
+    Proof      Each operation adds its own rounding to what its arguments are off (`Arithmetic`).
+    Source     Ours; the calculus is Higham's.
+    """
+    started = clock()
+    block, format_ = model.blocks[0], Arithmetic(unit)
+    wiring = block.wiring
+    if not isinstance(model.embedding, PairEmbedding) or wiring.residual != "each" or wiring.join != "concatenate":
+        raise AssumptionError(
+            "The float error is known for checkpoints whose rows are sums and whose heads are joined."
+        )
+    table = numbers_of(model.embedding.table)
+    exact = np.concatenate([table.reshape(-1, table.shape[-1]), numbers_of(model.embedding.cls)[None]])
+    rows = format_.stored(exact)
+    entering, seen = exact, rows
+    if wiring.placement == "pre" and wiring.attention_norm is not None:
+        entering, seen = _normed(format_, exact, rows, wiring.attention_norm)
+    means = [_head(format_, head, entering, seen, table.shape[0] + 1) for head in block.heads]
+    outputs = _side_by_side(means)
+    tail, tables = tail_of(tabulated), tables_of(tabulated, reads, drifts)
+    places = tuple(tables.row(position) for position in reads)
+    weight = numbers_of(model.readout.weight)
+
+    def off(some: Sequence[_Part]) -> tuple[np.ndarray, Ranges]:
+        """What a pass is off over each of some parts; nothing over one whose ranges are empty."""
+        region = _region(tables, places, some)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            ranges = ranges_over(tables, tail, region)
+            y = _after_attention(format_, model, outputs, _row(rows), ranges)
+            size = (y.size @ np.abs(weight))[..., None]
+            error = y.mapped(weight[:, None], size, np.zeros(1)).error[..., 0]
+            error = error + format_.gamma(len(weight) + 2) * (y.reach @ gross[0] + gross[1])
+        error = np.nan_to_num(error, nan=np.inf) * PAD
+        return np.where(_empty(ranges), 0.0, error), ranges
+
+    width = sum(len(mean.size) for mean in means)
+    whole = _cut([words.take([part]) for _, words in classes for part in range(words.count)])
+    parts = [_Part(words, np.zeros((0, width)), np.zeros(0)) for words in whole]
+    return _worst(parts, off, enough, lambda: clock() - started > time_limit)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some words, cut by half-spaces of the heads' outputs; what a pass is off on them, and where they are cut next."""
+
+    words: WordClasses
+    normals: np.ndarray
+    levels: np.ndarray
+    off: float = np.inf
+    normal: np.ndarray | None = None
+    level: float = 0.0
+
+    def halves(self) -> list["_Part"]:
+        """The part cut in two; itself if it is not to be cut."""
+        if self.normal is None or len(self.levels) >= MOST_CUTS:
+            return [self]
+        return [
+            replace(
+                self,
+                normals=np.concatenate([self.normals, sign * self.normal[None]]),
+                levels=np.append(self.levels, sign * self.level),
+            )
+            for sign in (1.0, -1.0)
+        ]
+
+
+def _worst(
+    waiting: list[_Part],
+    off: Callable[[Sequence[_Part]], tuple[np.ndarray, Ranges]],
+    enough: float,
+    late: Callable[[], bool],
+) -> float:
+    """The largest error over all parts; those with the largest are cut while it is more than enough.
+
+    A part is where its unit with the widest range, times what it writes, is in the middle of that range. Once it is
+    late, a part that was not looked at has the error of the part it was cut off.
+    """
+    settled, asked = list[_Part](), 0
+    while waiting:
+        for start in range(0, len(waiting), BATCH):
+            if late():
+                return max(part.off for part in [*settled, *waiting[start:]])
+            some = waiting[start : start + BATCH]
+            errors, ranges = off(some)
+            normals, levels = _cuts(ranges)
+            settled += [
+                replace(
+                    part, off=min(part.off, float(errors[index])), normal=normals[index], level=float(levels[index])
+                )
+                for index, part in enumerate(some)
+            ]
+        asked += len(waiting)
+        settled.sort(key=lambda part: part.off)
+        waiting = []
+        while settled and settled[-1].off > enough and len(waiting) < BATCH and asked < MOST_PARTS:
+            halves = settled[-1].halves()
+            if len(halves) == 1:
+                break
+            settled.pop()
+            waiting += halves
+    return settled[-1].off
+
+
+def _cuts(ranges: Ranges) -> tuple[list[np.ndarray | None], np.ndarray]:
+    """For each part the half-space ⟨normal, outputs⟩ ≥ level that halves the range of one unit."""
+    units, box = ranges.tail.units, ranges.box
+    low, high = ranges.lines.grid[0], ranges.lines.grid[-1]
+    if not low.shape[1]:
+        return [None] * len(low), np.zeros(len(low))
+    reach = (high - low) * np.abs(units.outer.mid).sum(axis=1)
+    which = np.nan_to_num(reach, nan=0.0, posinf=0.0).argmax(axis=1)
+    index = np.arange(len(which))
+    spread = 1.0 if box is None else (box.least + box.most) / 2
+    place = (low + high)[index, which] / 2
+    level = (place - units.bias.mid[which]) * spread - units.shift.mid[which]
+    return list(np.ascontiguousarray(units.matrix.mid[:, which].T)), np.asarray(level)
+
+
+def _empty(ranges: Ranges) -> np.ndarray:
+    """The parts of which the ranges show that they hold no word."""
+    boxes = [*([] if ranges.box is None else [ranges.box]), *ranges.later]
+    empty = (ranges.lines.grid[0] > ranges.lines.grid[-1]).any(axis=-1)
+    for box in boxes:
+        empty = empty | (box.low > box.high).any(axis=-1) | (box.least > box.most)
+    return np.asarray(empty)
+
+
+def _region(tables: Tables, places: tuple[int, ...], some: Sequence[_Part]) -> Region:
+    """Some parts as one region."""
+    base = WordRegion(tables, places, some[0].words.joined([part.words for part in some[1:]]))
+    most = max(len(part.levels) for part in some)
+    if not most:
+        return base
+    normals = np.stack([np.pad(part.normals, ((0, most - len(part.levels)), (0, 0))) for part in some])
+    levels = np.stack([np.pad(part.levels, (0, most - len(part.levels))) for part in some])
+    return HalfSpaces(base, normals, levels)
+
+
+def _cut(parts: list[WordClasses]) -> list[WordClasses]:
+    """Parts with the same union, cut where they can be until there are enough: their ranges are narrower."""
+    whole: list[WordClasses] = []
+    while parts and len(parts) + len(whole) < PARTS:
+        halves = [part.halves(0) for part in parts]
+        whole += [part for part, cut in zip(parts, halves, strict=True) if cut is None]
+        parts = [cut.take([index]) for cut in halves if cut is not None for index in range(cut.count)]
+    return whole + parts
+
+
+def _row(rows: Computed) -> Computed:
+    """The row that asks, which is the last."""
+    along = np.asarray(rows.along)
+    return Computed(
+        rows.size[-1], tuple((bound[-1], matrix) for bound, matrix in rows.sources), along[-1] if along.ndim else along
+    )
+
+
+def _side_by_side(means: Sequence[Computed]) -> Computed:
+    """Outputs of all heads in one row."""
+    widths = [len(mean.size) for mean in means]
+    sources = []
+    for index, mean in enumerate(means):
+        before, after = sum(widths[:index]), sum(widths[index + 1 :])
+        sources += [(bound, np.pad(matrix, ((0, 0), (before, after)))) for bound, matrix in mean.sources]
+    return Computed(np.concatenate([mean.size for mean in means]), tuple(sources))
+
+
+def _normed(
+    format_: Arithmetic, exact: np.ndarray, rows: Computed, norm: LayerNorm
+) -> tuple[Float[np.ndarray, "n d"], Computed]:
+    """Rows after a norm, exactly and as computed."""
+    centred = exact if isinstance(norm, RMSNorm) else exact - exact.mean(axis=-1, keepdims=True)
+    spread = np.sqrt((centred * centred).mean(axis=-1) + norm.eps)
+    normed = np.asarray(norm(exact))
+    return normed, format_.norm(rows, norm, np.abs(centred), spread, np.abs(normed))
+
+
+def _head(format_: Arithmetic, head: object, exact: np.ndarray, rows: Computed, tokens: int) -> Computed:
+    """One head's output over all words; the last row asks."""
+    score, value = getattr(head, "score", None), getattr(head, "value", None)
+    normaliser = getattr(head, "normaliser", None)
+    if (
+        not isinstance(score, FactoredScore)
+        or not isinstance(value, Affine)
+        or not isinstance(normaliser, Softmax)
+        or normaliser.temperature != 1.0
+    ):
+        raise AssumptionError("The float error is known for heads with queries, keys, affine values and softmax.")
+    asked, keys = Affine(score.query, score.query_bias), Affine(score.key, score.key_bias)
+    query, key, values = (np.asarray(map_(exact)) for map_ in (asked, keys, value))
+    width = query.shape[1]
+    asking = format_.affine(_row(rows), asked, np.abs(query[-1]))
+    keyed = format_.affine(rows, keys, np.abs(key))
+    scores = key @ query[-1] / sqrt(width)
+    off = keyed.error @ asking.reach + keyed.size @ asking.error
+    off = (off + format_.gamma(width + 3) * (keyed.reach @ asking.reach)) / sqrt(width)
+    valued = format_.affine(rows, value, np.abs(values))
+    half = np.ptp(values, axis=0) / 2
+    return format_.mean(float(off.max()), float(np.ptp(scores)), valued, half, tokens)
+
+
+def _after_attention(
+    format_: Arithmetic, model: Model, outputs: Computed, stream: Computed, ranges: Ranges
+) -> Computed:
+    """The row that is read out, over each part, from the outputs of the heads and the row that asks."""
+    wiring = model.blocks[0].wiring
+    boxes = iter([*([] if ranges.box is None else [ranges.box]), *ranges.later])
+
+    def normed(x: Computed, norm: LayerNorm | None) -> Computed:
+        if norm is None:
+            return x
+        return format_.norm_over(x, norm, next(boxes))
+
+    x = outputs if wiring.output is None else format_.affine(outputs, wiring.output)
+    x = format_.total(x, stream)
+    pre, feed = wiring.placement == "pre", wiring.feedforward
+    x = x if pre else normed(x, wiring.attention_norm)
+    if feed is not None:
+        before = normed(x, wiring.feedforward_norm) if pre else x
+        units = np.maximum(-ranges.lines.grid[0], ranges.lines.grid[-1])
+        before = before if feed.inner is None else format_.affine(before, feed.inner, units)
+        after = format_.activation(before, feed.activation, ranges.lines)
+        after = after if feed.outer is None else format_.affine(after, feed.outer)
+        x = format_.total(x, after)
+        x = x if pre else normed(x, wiring.feedforward_norm)
+    return normed(x, model.readout.norm)

@@ -1,0 +1,84 @@
+"""Parts of a region cut by half-spaces of the heads' outputs: ⟨w, o⟩ ≥ τ.
+
+A unit's pre-activation is linear in the outputs o of all heads, so a cut at a bend of the unit is such a half-space.
+No new minimisation is needed: a multiple of the cut's normal is taken off the functional.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.prover.proof.region import Minimisers, Region
+from keyhole.rigorous import Ball, exact
+
+SCALES = (0.25, 0.5, 1.0, 2.0)  # of the multiple that makes a functional orthogonal to a cut
+
+
+@dataclass(frozen=True, eq=False)
+class HalfSpaces:
+    """A region whose parts are each cut by the same number of half-spaces; a cut with w = 0 and τ = 0 cuts nothing."""
+
+    base: Region
+    normals: Float[np.ndarray, "parts C K"]
+    levels: Float[np.ndarray, "parts C"]
+
+    @property
+    def count(self) -> int:
+        """How many parts there are."""
+        return self.base.count
+
+    def middle(self) -> Float[np.ndarray, "parts rows A"]:
+        """A typical point of the parts before they were cut."""
+        return self.base.middle()
+
+    def least(self, directions: Ball) -> Float[np.ndarray, "parts D"]:
+        """A certified lower bound of each functional over each part.
+
+        Statement  ⟨d, o⟩ ≥ min ⟨d − μw, o⟩ + μτ for every μ ≥ 0, where ⟨w, o⟩ ≥ τ.
+        Proof      ⟨d, o⟩ = ⟨d − μw, o⟩ + μ⟨w, o⟩.
+        Source     Standard (Lagrange).
+        """
+        low = self.base.least(directions)
+        for cut in range(self.normals.shape[1]):
+            tilted, more = self._tilted(directions, cut, 1.0)
+            low = np.fmax(low, _below(self.base.least(tilted), more))
+        return np.asarray(low)
+
+    def minimisers(self, directions: Ball) -> Minimisers:
+        """The same for one functional per part; each cut in turn takes the multiple that serves best."""
+        best, shift = self.base.minimisers(directions), exact(np.zeros((self.count, 1)))
+        for cut in range(self.normals.shape[1]):
+            kept, moved = directions, shift
+            for scale in SCALES:
+                tilted, more = self._tilted(directions, cut, scale)
+                minimisers = self.base.minimisers(tilted)
+                low = _below(minimisers.low[:, None], shift + more)[:, 0]
+                new = low > best.low
+                best = Minimisers(
+                    np.where(new, low, best.low),
+                    np.where(new[:, None, None], minimisers.shown, best.shown),
+                    np.where(new[:, None], minimisers.spread, best.spread),
+                )
+                kept, moved = _either(new, tilted, kept), _either(new, shift + more, moved)
+            directions, shift = kept, moved
+        return best
+
+    def _tilted(self, directions: Ball, cut: int, scale: float) -> tuple[Ball, Ball]:
+        """The functional d − μw and the number μτ, with μ = scale · ⟨d, w⟩/⟨w, w⟩ where that is positive, else 0."""
+        w = self.normals[:, cut]
+        square = (w * w).sum(axis=-1)
+        along = (directions.mid @ w[:, :, None])[:, :, 0] / np.where(square > 0, square, 1.0)[:, None]
+        multiple = exact(np.where(np.isfinite(along), np.maximum(scale * along, 0.0), 0.0))
+        tilted = directions - multiple[:, :, None] * exact(w[:, None, :])
+        return tilted, multiple * exact(self.levels[:, cut][:, None])
+
+
+def _below(low: np.ndarray, constant: Ball) -> np.ndarray:
+    return np.asarray(np.nextafter(low + constant.low, -np.inf))
+
+
+def _either(new: np.ndarray, one: Ball, other: Ball) -> Ball:
+    shape = (-1, *(1,) * (one.mid.ndim - 1))
+    pick = new.reshape(shape)
+    return replace(one, mid=np.where(pick, one.mid, other.mid), rad=np.where(pick, one.rad, other.rad))

@@ -1,0 +1,316 @@
+"""A lower bound of ±f over each part of the cube, with the point where the bound is least.
+
+Ranges go forward: the norm's spread, the units' pre-activations, the rows at later norms. One functional goes backward,
+from f to the heads; its least value over a part is Lemma F's. The lines and tangents are then moved to suit the
+minimiser, and the best bound of a few rounds is kept: each is sound.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from keyhole.attention import ReLU
+from keyhole.prover.proof.after_attention import Norm, Tail, Trace, trace
+from keyhole.prover.proof.curves import Curves, curve, curves
+from keyhole.prover.proof.region import Minimisers, Region
+from keyhole.prover.proof.relaxation import Box, Relaxed, relaxed, spread_below, through_norm
+from keyhole.prover.proof.tables import Tables, outputs
+from keyhole.rigorous import Ball, exact, inverse
+
+ROUNDS = 6
+STEP = 0.6  # of a slope, as a share of its range, in the first round
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """For each part: a certified lower bound of sign·f, the worst point met, f there, and how much each row moves."""
+
+    low: Float[np.ndarray, "parts"]
+    worst: Shaped[np.ndarray, "parts rows A"]  # a point of each part, or an average of points
+    output: Ball
+    spread: Float[np.ndarray, "parts rows"]
+    normal: Float[np.ndarray, "parts K"]  # where the lines lose most: the half-space ⟨normal, outputs⟩ ≥ level
+    level: Float[np.ndarray, "parts"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """What is known before any functional is minimised, going forward from the heads, and holds in every round."""
+
+    seen: Region
+    tail: Tail
+    box: Box | None  # of the rows that enter the first norm
+    lines: Curves  # of the units' pre-activations
+    later: tuple[Box, ...]  # of the rows that enter each later norm
+
+
+def bound(
+    tables: Tables, tail: Tail, seen: Region, signs: Float[np.ndarray, "parts"], *, target: float = 0.0
+) -> Bounds:
+    """Lower bounds of signs·f over all points of each part of a region, improved until all are above a number."""
+    reference = trace(tail, outputs(tables, seen.middle()))
+    ranges = ranges_over(tables, tail, seen, reference)
+    lines = ranges.lines
+    low = np.full(seen.count, -np.inf)
+    below, above = lines.chord(), lines.chord()
+    best: Bounds | None = None
+    for index in range(ROUNDS):
+        minimum, coefficient = _relaxed_minimum(ranges, signs, (below, above), reference)
+        low = np.fmax(low, minimum.low)
+        reference = trace(tail, outputs(tables, minimum.shown))
+        cut = _cut(ranges, below, above, coefficient, reference)
+        best = _with_lower_output(best, Bounds(low, minimum.shown, reference.output, minimum.spread, *cut), signs)
+        if (low > target).all() and index > 0:
+            break
+        below, above = _stepped_slopes(lines, below, above, coefficient, reference.units.mid, STEP / (index + 1))
+    assert best is not None  # noqa: S101  (at least one round was made)
+    return replace(best, low=low)
+
+
+def ranges_over(tables: Tables, tail: Tail, seen: Region, reference: Trace | None = None) -> Ranges:
+    """What the norms, the units and the rows that enter later norms can be over each part."""
+    reference = trace(tail, outputs(tables, seen.middle())) if reference is None else reference
+    box = None if tail.norm is None else _norm_box(seen, tail, tail.norm, reference)
+    lines = curves(tail.units.activation, *_unit_ranges(seen, tail, box))
+    return Ranges(seen, tail, box, lines, _later_boxes(seen, tail, lines, box))
+
+
+def _with_lower_output(best: Bounds | None, found: Bounds, signs: np.ndarray) -> Bounds:
+    """The points with the smaller sign·f, and the newest spread."""
+    if best is None:
+        return found
+    new = signs * found.output.mid < signs * best.output.mid
+    output = Ball(np.where(new, found.output.mid, best.output.mid), np.where(new, found.output.rad, best.output.rad))
+    return replace(found, worst=np.where(new[:, None, None], found.worst, best.worst), output=output)
+
+
+def _cut(
+    ranges: Ranges, below: np.ndarray, above: np.ndarray, coefficient: np.ndarray, reference: Trace
+) -> tuple[Float[np.ndarray, "parts K"], Float[np.ndarray, "parts"]]:
+    """The half-space of outputs whose boundary is where the unit that loses most by its line is best cut.
+
+    A unit with a bend is cut at it, any other where it stands, at least a tenth of its range from both ends.
+    """
+    units, lines, at = ranges.tail.units, ranges.lines, reference.units.mid
+    if not at.shape[1]:
+        return np.zeros((len(at), units.matrix.mid.shape[0])), np.zeros(len(at))
+    lower, upper = lines.below(below), lines.above(above)
+    value = curve(units.activation, exact(at)).mid
+    positive = coefficient >= 0
+    line = np.where(positive, lower.slope * at + lower.offset, upper.slope * at + upper.offset)
+    loss = np.abs(coefficient) * np.abs(value - line)
+    which = np.nan_to_num(loss, nan=0.0, posinf=0.0).argmax(axis=1)
+    index = np.arange(len(at))
+    low, high = lines.grid[0][index, which], lines.grid[-1][index, which]
+    inner = (high - low) / 10
+    place = 0.0 if isinstance(units.activation, ReLU) else at[index, which]
+    place = np.clip(place, low + inner, high - inner)
+    level = (place - units.bias.mid[which]) * reference.spread.mid - units.shift.mid[which]
+    return np.ascontiguousarray(units.matrix.mid[:, which].T), np.asarray(level)
+
+
+def _stepped_slopes(
+    lines: Curves, below: np.ndarray, above: np.ndarray, coefficient: np.ndarray, at: np.ndarray, step: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes after a supergradient step: the bound is concave in each, with supergradient c (x − touch)."""
+    width = lines.grid[-1] - lines.grid[0]
+    width = np.where(width > 0, width, np.inf)
+    up = (at - lines.below(below).touch) / width
+    down = (at - lines.above(above).touch) / width
+    positive = coefficient >= 0
+    below = np.where(positive, np.clip(below + step * up, -0.2, 1.2), below)
+    above = np.where(positive, above, np.clip(above - step * down, -0.2, 1.2))
+    return below, above
+
+
+def _relaxed_minimum(
+    ranges: Ranges, signs: np.ndarray, slopes: tuple[np.ndarray, np.ndarray], reference: Trace
+) -> tuple[Minimisers, Float[np.ndarray, "parts h"]]:
+    """The least value of signs·f with units between lines of these slopes; and the coefficient of each unit.
+
+    The functional goes backward from f to the heads; norms are replaced by lines near the reference.
+    """
+    tail, lines = ranges.tail, ranges.lines
+    weight = exact(signs)[:, None] * tail.weight
+    shift = exact(signs) * tail.bias
+    later = list(zip(ranges.later, reference.stages, strict=True))
+    for stage in reversed(tail.after):
+        if isinstance(stage, Norm):
+            around, (rows, width) = later.pop()
+            weight, shift = through_norm(stage, weight, shift, around, rows.mid, width.mid)
+        else:
+            shift = shift + weight @ exact(stage)
+    found = relaxed(tail, lines.below(slopes[0]), lines.above(slopes[1]), lines.size, weight[:, None], shift[:, None])
+    least_value = _minimum(ranges, found, reference)
+    low = least_value.low
+    for around in ranges.later:
+        low = _quotient_below(low, around)
+    return replace(least_value, low=low), np.asarray(weight.mid @ tail.units.outer.mid.T)
+
+
+def _minimum(ranges: Ranges, found: Relaxed, reference: Trace) -> Minimisers:
+    """The least value of one relaxed functional per part."""
+    seen, tail, box = ranges.seen, ranges.tail, ranges.box
+    if tail.norm is None or box is None:
+        total = found.inner if found.raw is None else found.raw + found.inner
+        least = seen.minimisers(total)
+        return replace(least, low=_sum_below(least.low, (found.rest + found.inner_shift)[:, 0]))
+    if found.raw is None:
+        return _minimum_before_norm(seen, tail, tail.norm, found, box, reference)
+    ends = []
+    for q in _inverse_spread_ends(box):
+        factor = exact(q)[:, None]
+        least = seen.minimisers(found.raw + factor[:, None] * found.inner)
+        ends.append(replace(least, low=_sum_below(least.low, (found.rest + factor * found.inner_shift)[:, 0])))
+    one, other = ends
+    first = one.low <= other.low
+    return Minimisers(
+        np.where(first, one.low, other.low),
+        np.where(first[:, None, None], one.shown, other.shown),
+        np.where(first[:, None], one.spread, other.spread),
+    )
+
+
+def _minimum_before_norm(
+    seen: Region, tail: Tail, norm: Norm, found: Relaxed, box: Box, reference: Trace
+) -> Minimisers:
+    """The functional q (B(o) + κ · spread), the spread between lines; or q B + κ with q at an end of its range."""
+    kappa = found.rest[:, 0]
+    coefficient, constant = spread_below(norm, kappa, box, reference.middle.mid, reference.spread.mid)
+    matrix, centre = tail.centred
+    least = seen.minimisers(found.inner + (coefficient @ matrix.T)[:, None])
+    low = _quotient_below(_sum_below(least.low, found.inner_shift[:, 0] + coefficient @ centre + constant), box)
+    ends = _sum_below(seen.least(found.inner)[:, 0], found.inner_shift[:, 0])
+    return replace(least, low=np.fmax(low, _sum_below(_quotient_below(ends, box), kappa)))
+
+
+def _norm_box(seen: Region, tail: Tail, norm: Norm, reference: Trace) -> Box:
+    """Ranges of the centred rows that enter the first norm, and of their spread.
+
+    The spread is at least the part of the rows along any unit vector, and at most what a quadratic about the middle
+    of the box says; both are functionals of the heads.
+    """
+    matrix, centre = tail.centred
+    rows = matrix.T
+    low = _sum_below(seen.least(rows[None]), centre)
+    high = -_sum_below(seen.least(-rows[None]), -centre)
+    lowest, highest = _squares(low, high)
+    along = reference.middle.mid
+    largest = np.abs(along).max(axis=-1, keepdims=True, initial=0.0)
+    along = along / np.where(largest > 0, largest, 1.0)  # so that no square of use underflows
+    length = np.sqrt((along * along).sum(axis=-1))
+    unit = exact(along * ((1 - 2.0**-36) / np.where(length > 0, length, 1.0))[:, None])
+    ahead = _sum_below(seen.least((unit @ rows)[:, None])[:, 0], unit @ centre)
+    lowest = np.fmax(lowest, np.nextafter(np.maximum(ahead, 0.0) ** 2, 0.0))
+    middle = exact(low / 2 + high / 2)
+    ahead = _sum_below(seen.least(-(middle @ rows)[:, None])[:, 0], -(middle @ centre))
+    far = exact(np.nextafter(np.maximum(high - middle.mid, middle.mid - low), np.inf))
+    quadratic = ((far * far).total() - (middle * middle).total() + exact(-2.0 * ahead)).high
+    return _box_of_squares(norm, low, high, lowest, np.fmin(highest, quadratic))
+
+
+def _squares(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of Σ x_i² from those of each coordinate."""
+    near = exact(np.maximum(0.0, np.maximum(low, -high)))
+    far = exact(np.maximum(np.abs(low), np.abs(high)))
+    return (near * near).total().low, (far * far).total().high
+
+
+def _box_of_squares(norm: Norm, low: np.ndarray, high: np.ndarray, lowest: np.ndarray, highest: np.ndarray) -> Box:
+    """The box of centred rows between two ends, whose squares sum to a number between two others."""
+    d = len(norm.gain)
+    # a quotient that underflows may be off by as much as a small ε
+    least_square = np.nextafter(np.maximum(lowest, 0.0) / d, 0.0) + norm.eps
+    most_square = np.nextafter(highest / d, np.inf) + norm.eps
+    return Box(low, high, np.sqrt(least_square) * (1 - 2.0**-50), np.sqrt(most_square) * (1 + 2.0**-50))
+
+
+def _unit_ranges(
+    seen: Region, tail: Tail, box: Box | None
+) -> tuple[Float[np.ndarray, "parts h"], Float[np.ndarray, "parts h"]]:
+    """The range of each pre-activation q (L o + l) + b over each part."""
+    units = tail.units
+    if units.matrix.mid.shape[1] == 0:
+        return np.zeros((seen.count, 0)), np.zeros((seen.count, 0))
+    rows = units.matrix.T[None]
+    low = _sum_below(seen.least(rows), units.shift)
+    high = -_sum_below(seen.least(-rows), -units.shift)
+    if box is not None:
+        low, high = _quotient_below(low, box), -_quotient_below(-high, box)
+    return _sum_below(low, units.bias), -_sum_below(-high, -units.bias)
+
+
+def _later_boxes(seen: Region, tail: Tail, lines: Curves, box: Box | None) -> tuple[Box, ...]:
+    """The ranges of centred rows at every later norm."""
+    stages = list(tail.after)
+    norms = [stage for stage in stages if isinstance(stage, Norm)]
+    if not norms:
+        return ()
+    chord = lines.chord()
+    identity = norms[0].centred(exact(np.eye(len(tail.weight.mid))))
+    both = Ball(np.concatenate([identity.mid, -identity.mid])[None], np.concatenate([identity.rad] * 2)[None])
+    zeros = exact(np.zeros(both.mid.shape[:2]))
+    relaxation = relaxed(tail, lines.below(chord), lines.above(chord), lines.size, both, zeros)
+    lows = _least_relaxed(seen, tail, relaxation, box)
+    d = len(tail.weight.mid)
+    low, high = lows[:, :d], -lows[:, d:]
+    shift = exact(np.zeros(d))
+    boxes: list[Box] = []
+    for stage in stages:
+        if not isinstance(stage, Norm):
+            shift = shift + exact(stage)
+            continue
+        if boxes:  # rows of a later norm, coordinate by coordinate
+            low, high = _sum_below(low, shift), -_sum_below(-high, -shift)
+            low, high = _centred_ranges(low, high) if stage.centres else (low, high)
+        else:
+            middle = stage.centred(shift)
+            low, high = _sum_below(low, middle), -_sum_below(-high, -middle)
+        around = _box_of_squares(stage, low, high, *_squares(low, high))
+        boxes.append(around)
+        ends = [_quotient_below(low, around), -_quotient_below(-high, around)]
+        scaled = [exact(end) * exact(stage.gain) + exact(stage.bias) for end in ends]
+        low = np.minimum(scaled[0].low, scaled[1].low)
+        high = np.maximum(scaled[0].high, scaled[1].high)
+        shift = exact(np.zeros(d))
+    return tuple(boxes)
+
+
+def _centred_ranges(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The ranges of rows less their mean, from those of each coordinate."""
+    mean = [exact(end).total() * inverse(exact(float(low.shape[1]))) for end in (low, high)]
+    return (exact(low) - mean[1][:, None]).low, (exact(high) - mean[0][:, None]).high
+
+
+def _least_relaxed(seen: Region, tail: Tail, found: Relaxed, box: Box | None) -> np.ndarray:
+    """Lower bounds of many relaxed functionals."""
+    if tail.norm is None or box is None:
+        total = found.inner if found.raw is None else found.raw + found.inner
+        return _sum_below(seen.least(total), found.rest + found.inner_shift)
+    if found.raw is None:
+        low = _sum_below(seen.least(found.inner), found.inner_shift)
+        return _sum_below(_quotient_below(low, box), found.rest)
+    ends = []
+    for q in _inverse_spread_ends(box):
+        factor = exact(q)[:, None]
+        low = seen.least(found.raw + factor[:, None] * found.inner)
+        ends.append(_sum_below(low, found.rest + factor * found.inner_shift))
+    return np.asarray(np.minimum(*ends))
+
+
+def _sum_below(low: np.ndarray, constant: Ball) -> np.ndarray:
+    """A lower bound with a constant added, rounded down."""
+    return np.asarray(np.nextafter(low + constant.low, -np.inf))
+
+
+def _quotient_below(low: np.ndarray, box: Box) -> np.ndarray:
+    """A lower bound divided by a spread somewhere in its range, rounded down."""
+    shape = (-1, *(1,) * (low.ndim - 1))
+    spread = np.where(low > 0, box.most.reshape(shape), box.least.reshape(shape))
+    return np.asarray(np.nextafter(low / spread, -np.inf))
+
+
+def _inverse_spread_ends(box: Box) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of 1/spread, rounded outwards."""
+    return np.nextafter(1 / box.most, 0.0), np.nextafter(1 / box.least, np.inf)

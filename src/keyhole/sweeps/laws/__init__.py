@@ -1,0 +1,35 @@
+"""Growth laws: how m* rises with the context length, fitted, compared and drawn."""
+
+from keyhole.sweeps.laws.decision import BENT_ODDS as BENT_ODDS
+from keyhole.sweeps.laws.decision import FLAT as FLAT
+from keyhole.sweeps.laws.decision import MISFIT as MISFIT
+from keyhole.sweeps.laws.decision import ODDS as ODDS
+from keyhole.sweeps.laws.decision import PRICE as PRICE
+from keyhole.sweeps.laws.decision import WIDE as WIDE
+from keyhole.sweeps.laws.decision import Decision as Decision
+from keyhole.sweeps.laws.decision import decide as decide
+from keyhole.sweeps.laws.decision import naming_rates as naming_rates
+from keyhole.sweeps.laws.exponent import exponent_rates as exponent_rates
+from keyhole.sweeps.laws.exponent import growth_exponent as growth_exponent
+from keyhole.sweeps.laws.figures import course_figure as course_figure
+from keyhole.sweeps.laws.figures import grokking_figure as grokking_figure
+from keyhole.sweeps.laws.figures import learners_figure as learners_figure
+from keyhole.sweeps.laws.figures import steps_figure as steps_figure
+from keyhole.sweeps.laws.figures import success_figure as success_figure
+from keyhole.sweeps.laws.fit import Points as Points
+from keyhole.sweeps.laws.fit import fit_law as fit_law
+from keyhole.sweeps.laws.fit import read_points as read_points
+from keyhole.sweeps.laws.floors import task_floor as task_floor
+from keyhole.sweeps.laws.floors import trivial_accuracy as trivial_accuracy
+from keyhole.sweeps.laws.growth_laws import LAWS as LAWS
+from keyhole.sweeps.laws.growth_laws import AffineLaw as AffineLaw
+from keyhole.sweeps.laws.growth_laws import Array as Array
+from keyhole.sweeps.laws.growth_laws import Ends as Ends
+from keyhole.sweeps.laws.growth_laws import GrowthLaw as GrowthLaw
+from keyhole.sweeps.laws.growth_laws import read_laws as read_laws
+from keyhole.sweeps.laws.growth_laws import register_law as register_law
+from keyhole.sweeps.laws.growth_laws import registered_laws as registered_laws
+from keyhole.sweeps.laws.selection import comparable as comparable
+from keyhole.sweeps.laws.selection import compare_laws as compare_laws
+from keyhole.sweeps.laws.verdict import LawVerdict as LawVerdict
+from keyhole.sweeps.laws.verdict import slope_beside_floor as slope_beside_floor

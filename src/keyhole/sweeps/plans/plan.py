@@ -1,0 +1,253 @@
+"""A plan: sweeps with every setting spelled out, the laws they are judged by, and the numbers of the decision rule.
+
+As a TOML file it repeats a sweep exactly. Its hash names what was planned: it is that of the values, so that spacing
+and comments do not count.
+"""
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from keyhole.errors import ArgumentError, KeyholeError
+from keyhole.sweeps.laws import BENT_ODDS, FLAT, LAWS, MISFIT, ODDS, PRICE, WIDE, read_laws
+from keyhole.sweeps.runs import SUCCESS, numerics_of
+from keyhole.sweeps.thresholds import SweepPlan, schedule_from_record
+from keyhole.training import task_from_record
+from keyhole.training.learners import learner_from_record
+
+FORMAT = 1  # raised when the fields of a plan change
+PLAIN = re.compile(r"[ !#-\[\]-~\n]*")  # text that a literal block of TOML needs no escapes for
+RULE = {  # when a growth law is named; `keyhole.sweeps.laws.decide` states it
+    "odds": ODDS,
+    "price": PRICE,
+    "misfit": MISFIT,
+    "bent_odds": BENT_ODDS,
+    "wide": WIDE,
+    "flat": FLAT,
+    "success": SUCCESS,
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Sweeps by name, and how they are judged."""
+
+    sweeps: Mapping[str, SweepPlan]
+    laws: tuple[str, ...] = tuple(law.name for law in LAWS)
+    title: str = ""
+    notes: str = ""  # what was fixed beforehand besides, in words
+
+    def record(self) -> dict[str, Any]:
+        """Every value, defaults included."""
+        return {
+            "plan": FORMAT,
+            "numerics": self.numerics,
+            "title": self.title,
+            "notes": self.notes,
+            "laws": list(self.laws),
+            "rule": RULE,
+            "sweep": [_sweep_record(name, sweep) for name, sweep in self.sweeps.items()],
+        }
+
+    @property
+    def numerics(self) -> int:
+        """The highest of its learners."""
+        return max((numerics_of(sweep.learner) for sweep in self.sweeps.values()), default=1)
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the canonical JSON of the record."""
+        canonical = json.dumps(self.record(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    @property
+    def contexts(self) -> tuple[int, ...]:
+        """The contexts of all sweeps, in order."""
+        return tuple(sorted({context for sweep in self.sweeps.values() for context in sweep.contexts}))
+
+
+def write_plan(plan: Plan) -> str:
+    """The plan as TOML, every default spelled out."""
+    record = plan.record()
+    sweeps = record.pop("sweep")
+    lines = [*_table({name: value for name, value in record.items() if name != "rule"}, ""), "[rule]"]
+    lines += [*_table(record["rule"], ""), ""]
+    for sweep in sweeps:
+        parts = {name: value for name, value in sweep.items() if isinstance(value, dict)}
+        lines += ["[[sweep]]", *_table({name: sweep[name] for name in sweep if name not in parts}, ""), ""]
+        for name, part in parts.items():
+            lines += [f"[sweep.{name}]", *_table(part, f"sweep.{name}"), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def read_plan(path: str | Path) -> Plan:
+    """The plan of a TOML file; refused where it was fixed with other numerics or another rule than this version has."""
+    path = Path(path)
+    try:
+        record = tomllib.loads(path.read_text("utf8"))
+    except OSError as error:
+        raise ArgumentError(f"The plan {str(path)!r} cannot be read: {error.strerror}. Name a plan file.") from error
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"The plan {str(path)!r} is no text; name a TOML file.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ArgumentError(f"The plan {str(path)!r} is no TOML: {error}. Save one anew, or mend it.") from error
+    return plan_from_record(record, str(path))
+
+
+def plan_from_record(record: Mapping[str, Any], path: str = "plan") -> Plan:
+    """The plan that a record was made of."""
+    _require_present(record, path)
+    try:
+        named = _without_unset(dict(record))
+        sweeps = {str(sweep["name"]): _sweep(sweep) for sweep in record["sweep"]}
+        plan = Plan(sweeps, tuple(record["laws"]), str(record["title"]), str(record["notes"]))
+        read_laws(plan.laws)
+        spelt = json.loads(json.dumps(plan.record()))
+    except KeyholeError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        said = f"lacks {error}" if isinstance(error, KeyError) else f"has a value of another kind ({error})"
+        raise ArgumentError(
+            f"The plan {path!r} {said}. Save one with `SampleComplexity.save_plan` to see every field."
+        ) from error
+    if not sweeps:
+        raise ArgumentError(f"The plan {path!r} has no sweep; give at least one.")
+    if strange := sorted(_mistyped(list(sweeps.values()), "sweep")):
+        raise ArgumentError(
+            f"The plan {path!r} has values of another kind: {', '.join(strange)}. Give numbers, texts and truths as "
+            "`SampleComplexity.save_plan` spells them."
+        )
+    if record.get("numerics") != plan.numerics:
+        raise ArgumentError(
+            f"The plan {path!r} was fixed with numerics {record.get('numerics')}, and this version has {plan.numerics} "
+            "for its learners: its runs would come out otherwise. Use the version it was fixed with."
+        )
+    if not all(name and name.isprintable() for name in sweeps) or not plan.title.isprintable():
+        raise ArgumentError(
+            f"The plan {path!r} has a name or a title that cannot be printed; give each a line of text."
+        )
+    if len(sweeps) < len(record["sweep"]):
+        raise ArgumentError(f"The plan {path!r} has two sweeps of one name; give each its own.")
+    if strange := sorted(_differences(_without_apart(named), spelt)):
+        raise ArgumentError(
+            f"The plan {path!r} has fields or kinds of values that are not those of a plan: {', '.join(strange)}. "
+            "Save one with `SampleComplexity.save_plan` to see every field."
+        )
+    return plan
+
+
+def _require_present(record: Mapping[str, Any], path: str) -> None:
+    """Refuse a plan of another format, or with another rule."""
+    if record.get("plan") != FORMAT:
+        raise ArgumentError(
+            f"The file {path!r} is no plan of format {FORMAT}; save one with `SampleComplexity.save_plan`."
+        )
+    rule = record.get("rule")
+    if rule != RULE:
+        raise ArgumentError(
+            f"The plan {path!r} was fixed with the rule {rule}, and this version decides by {RULE}. Use the version it "
+            "was fixed with, or fix a new plan."
+        )
+
+
+def _sweep_record(name: str, one: SweepPlan) -> dict[str, Any]:
+    return {
+        "name": name,
+        "contexts": list(one.contexts),
+        "quantile": one.quantile,
+        "confidence": one.confidence,
+        "first_seed": one.first_seed,
+        "task": one.task.record(),
+        "learner": one.learner.record(),
+        "schedule": json.loads(json.dumps(one.schedule.record())),
+    }
+
+
+def _sweep(record: Mapping[str, Any]) -> SweepPlan:
+    task, learner = (_without_unset(dict(record[name])) for name in ("task", "learner"))
+    return SweepPlan(
+        task_from_record(task),
+        learner_from_record(learner),
+        tuple(int(context) for context in record["contexts"]),
+        schedule_from_record(record["schedule"]),
+        float(record["quantile"]),
+        float(record["confidence"]),
+        int(record["first_seed"]),
+    )
+
+
+def _table(values: Mapping[str, Any], place: str) -> Iterator[str]:
+    """The lines of a table; what is None is listed as unset, since TOML has no word for it; tables within come last."""
+    unset = [name for name, value in values.items() if value is None]
+    for name, value in values.items():
+        if value is not None and not isinstance(value, Mapping):
+            yield f"{name} = {_spelt(value)}"
+    if unset:
+        yield f"unset = {json.dumps(unset)}"
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from ("", f"[{place}.{name}]", *_table(value, f"{place}.{name}"))
+
+
+def _spelt(value: Any) -> str:
+    """A value as TOML has it, which for these values is as JSON has it; plain paragraphs are written as such."""
+    if isinstance(value, str) and "\n" in value and PLAIN.fullmatch(value):
+        return f'"""\n{value}"""'
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _without_unset(values: Any) -> Any:
+    """The values with None for each name that is listed as unset, at every depth."""
+    if isinstance(values, list):
+        return [_without_unset(value) for value in values]
+    if not isinstance(values, dict):
+        return values
+    kept = {name: _without_unset(value) for name, value in values.items() if name != "unset"}
+    return kept | dict.fromkeys(values.get("unset", ()))
+
+
+def _without_apart(record: dict[str, Any]) -> dict[str, Any]:
+    """The record as plans were written before contexts shared widths: a schedule that keeps them apart names none."""
+    for sweep in record["sweep"]:
+        if sweep["schedule"].get("widths") == "apart":
+            del sweep["schedule"]["widths"]
+    return record
+
+
+def _differences(given: Any, spelt: Any, place: str = "") -> Iterator[str]:
+    """Where what was given is not what the plan spells."""
+    if isinstance(given, dict) and isinstance(spelt, dict):
+        for name in given.keys() | spelt.keys():
+            yield from _differences(given.get(name), spelt.get(name), f"{place}.{name}".lstrip("."))
+    elif isinstance(given, list) and isinstance(spelt, list) and len(given) == len(spelt):
+        for one, other in zip(given, spelt, strict=True):
+            yield from _differences(one, other, place)
+    elif given != spelt or not (type(given) is type(spelt) or (type(given), type(spelt)) == (int, float)):
+        yield place
+
+
+def _mistyped(value: Any, place: str, kind: Any = None) -> Iterator[str]:
+    """Where a plain value is not of its field's kind; a whole number counts as a number, a truth as neither."""
+    if is_dataclass(value):
+        kinds = get_type_hints(type(value))
+        for field in fields(value):
+            yield from _mistyped(getattr(value, field.name), f"{place}.{field.name}", kinds[field.name])
+    elif not _is_of(value, kind):
+        yield place
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _mistyped(part, place, int if kind == tuple[int, ...] else None)
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    if kind in (bool, int, str):
+        return type(value) is kind
+    if kind in (float, float | None):
+        return (value is None and kind is not float) or (type(value) in {int, float} and isfinite(value))
+    return True

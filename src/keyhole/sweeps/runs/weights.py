@@ -1,0 +1,64 @@
+"""The weights of a run: as they were kept, or made again from its configuration."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import wait
+from pathlib import Path
+
+import numpy as np
+
+from keyhole.errors import StoreError
+from keyhole.files.looking import is_there
+from keyhole.files.model import read_model
+from keyhole.sweeps.runs.dispatch import raise_failure
+from keyhole.sweeps.runs.engine import start_processes
+from keyhole.sweeps.runs.run import RunResult, digest, run
+from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.store import Store
+from keyhole.sweeps.runs.worker import is_alone
+
+
+def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda _: None) -> Mapping[str, np.ndarray]:
+    """The arrays of the run that this beginning of an identity names; trained again where they were not kept.
+
+    That may take a while, and `tell` is told before it begins.
+    """
+    stored = store.run(name)
+    path, known = store.weights_path(stored.row.identity), stored.result.weights_digest
+    if is_there(path, StoreError):
+        kept = read_model(path)
+        if kept.damage is not None:
+            raise StoreError(f"The weights {str(path)!r} are damaged: {kept.damage}. Remove the file to train again.")
+        if known is not None and digest(kept.tensors) != known:
+            raise StoreError(f"The weights {str(path)!r} are not those of their run. Remove the file to train again.")
+        return kept.tensors
+    tell(f"The weights of run {stored.row.identity[:10]} were not kept; training it again.")
+    again = remake(RunSpec.from_record(stored.configuration), store.folder)
+    if again.accuracy != stored.row.accuracy:
+        raise StoreError(
+            f"The run {stored.row.identity[:10]} was made again and came out otherwise ({again.accuracy} right, not "
+            f"{stored.row.accuracy}). Use the versions that `keyhole.show_run` names."
+        )
+    if again.weights is None:
+        raise StoreError(f"The run {stored.row.identity[:10]} is of {stored.row.learner}, which has no weights.")
+    if known is not None and digest(again.weights) != known:
+        raise StoreError(
+            f"The run {stored.row.identity[:10]} was made again and came out otherwise (as often right, with other "
+            "weights). Use the versions and the processor that `keyhole.show_run` names."
+        )
+    return again.weights
+
+
+def remake(spec: RunSpec, folder: Path) -> RunResult:
+    """The run as a worker made it: on one thread, so in a worker again unless this process has one thread itself."""
+    if is_alone():
+        return run(spec)
+    (lane,) = start_processes(1, folder)
+    try:
+        lane.submit(spec, keep_weights=True)
+        wait(lane.in_flight)
+        raise_failure(lane)
+        ((future, _),) = lane.in_flight.items()
+        del lane.in_flight[future]  # completed: the worker may end in its own time
+        return future.result()
+    finally:  # Ctrl-C too: what is under way is given up with its process
+        lane.close()

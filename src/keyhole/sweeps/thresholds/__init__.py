@@ -1,0 +1,19 @@
+"""Thresholds: m*(T) estimated from successes and failures, and the next sample sizes to try."""
+
+from keyhole.sweeps.thresholds.design import BUDGET as BUDGET
+from keyhole.sweeps.thresholds.design import LARGEST as LARGEST
+from keyhole.sweeps.thresholds.design import Design as Design
+from keyhole.sweeps.thresholds.schedule import Adaptive as Adaptive
+from keyhole.sweeps.thresholds.schedule import Grid as Grid
+from keyhole.sweeps.thresholds.schedule import Online as Online
+from keyhole.sweeps.thresholds.schedule import Schedule as Schedule
+from keyhole.sweeps.thresholds.schedule import is_shared as is_shared
+from keyhole.sweeps.thresholds.schedule import schedule_from_record as schedule_from_record
+from keyhole.sweeps.thresholds.step_budgets import Attempt as Attempt
+from keyhole.sweeps.thresholds.step_budgets import sweep_by_steps as sweep_by_steps
+from keyhole.sweeps.thresholds.sweeps import Sweep as Sweep
+from keyhole.sweeps.thresholds.sweeps import SweepPlan as SweepPlan
+from keyhole.sweeps.thresholds.sweeps import replay as replay
+from keyhole.sweeps.thresholds.sweeps import sweep as sweep
+from keyhole.sweeps.thresholds.threshold import Threshold as Threshold
+from keyhole.sweeps.thresholds.threshold import estimate_threshold as estimate_threshold

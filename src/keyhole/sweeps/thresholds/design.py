@@ -1,0 +1,252 @@
+"""The design of a sweep at one context: which sample sizes to train at next, so that few runs suffice to know m*(T).
+
+Runs are chosen in synchronous rounds. A round is a pure function of the counts of finished runs: after a kill, or on
+another engine, the same counts ask for the same runs.
+"""
+
+from dataclasses import dataclass
+from math import ceil, exp, log, log1p
+from statistics import NormalDist
+
+import numpy as np
+from jaxtyping import Float
+
+from keyhole.errors import ArgumentError
+from keyhole.sweeps.thresholds.psychometric import (
+    USUAL,
+    Counts,
+    Fit,
+    WidthPrior,
+    check_confidence,
+    check_quantile,
+    fit_curves,
+)
+from keyhole.sweeps.thresholds.stopping import enough_runs
+from keyhole.sweeps.thresholds.threshold import (
+    SEEDS,
+    censored_side,
+    estimate,
+    likelihood_interval,
+    threshold_interval,
+    widen,
+)
+
+START = 32  # the first round tries 16, 32, 64, 128
+LARGEST = 1 << 16  # a threshold beyond it is censored above
+BATCH = 12  # runs in a round of one context: three at each size of the first round
+BUDGET = 400  # runs at one context, at most
+FEWEST = 6  # runs in a round where the others tell the width, unless the budget has less
+LOOK = 3  # runs at a size, at least, before its success rate counts as low or high
+FAINT = 1e-3  # curves a thousand times less likely than the best do not influence where to run
+BOOTSTRAP_SEED = 0
+TOLD = "the contexts tell each other how steeply success rises with m"
+ALONE = "what is known of one context is not used at another"
+WIDER = "rounds that stop once an interval looks narrow favour those that are too narrow, so it is made wider then"
+COVERAGE = {  # contexts → intervals that cover, of how many; of the third that stops first; least per cent of a curve
+    1: (641, 660, 208, 220, 91),  # as `bench/coverage.py` prints
+    2: (620, 660, 202, 220, 91),
+    6: (619, 660, 208, 220, 90),
+}
+
+
+@dataclass(frozen=True)
+class Design:
+    """How the sample sizes at one context are chosen: what is estimated, how precisely, and within which limits.
+
+    The rounds end once there are enough runs and the interval of m* lies within m*(1 ± precision), or with the budget.
+    `stopping` says how many are enough, and by how much the interval is widened, since the rounds end when it looks
+    narrow. With shared widths both depend on what the other contexts of the sweep tell of the curve's width, the
+    `prior` here. `bench/coverage.py` prints how often intervals cover, in all and of those that end first.
+
+    >>> Design(start=24, batch=12).next_round({24: (0, 6), 48: (0, 6)})
+    {96: 6, 192: 6}
+    """
+
+    quantile: float = 0.5  # the success probability at m*
+    precision: float = 0.2  # relative
+    confidence: float = 0.9
+    start: int = START
+    largest: int = LARGEST
+    batch: int = BATCH
+    budget: int = BUDGET
+    widths: str = "shared"  # or "apart": whether the contexts of a sweep tell each other how wide their curves are
+
+    def __post_init__(self) -> None:
+        check_quantile(self.quantile)
+        check_confidence(self.confidence)
+        if not 0 < self.precision < 1:
+            raise ArgumentError(
+                f"A precision of {self.precision} was asked for; it is relative, so use 0 to 1, such as 0.2."
+            )
+        if not 1 <= self.start <= self.largest:
+            raise ArgumentError(
+                f"Sizes from {self.start} up to {self.largest} were asked for; use 1 ≤ start ≤ largest."
+            )
+        if self.batch < 1:
+            raise ArgumentError(f"Rounds of {self.batch} runs were asked for; use at least 1.")
+        if self.budget < 1:
+            raise ArgumentError(f"A budget of {self.budget} runs was asked for; use at least 1.")
+        if self.widths not in ("shared", "apart"):
+            raise ArgumentError(f"Widths that are {self.widths!r} were asked for; they are shared or apart.")
+
+    def coverage(self, contexts: int) -> str:
+        """What intervals of so many contexts rest on, and how often they cover m* where that was measured.
+
+        It was measured at the default settings, for the numbers of contexts in `COVERAGE`; of others the next smaller
+        one is told. Where the first size and the largest lie does not count: the rounds find the threshold first.
+        """
+        shared = self.widths == "shared"
+        said = [TOLD if shared else ALONE] * (contexts > 1) + [WIDER]
+        names = {
+            "quantile": "a quantile of {:g} (here {:g})",
+            "precision": "a precision of {:g} (here {:g})",
+            "confidence": "a confidence of {:g} (here {:g})",
+            "budget": "at most {:,} runs at a context (here {:,})",
+            "batch": "rounds of {:,} runs (here {:,})",
+        }
+        pairs = {words: (getattr(Design(), name), getattr(self, name)) for name, words in names.items()}
+        if other := ", ".join(words.format(*pair) for words, pair in pairs.items() if pair[0] != pair[1]):
+            said.append(f"how often such intervals cover m* is not known: it was measured with {other}")
+        else:
+            measured = max(number for number in COVERAGE if number <= (contexts if shared else 1))
+            covering, intervals, early, first, least = COVERAGE[measured]
+            here = f" (here {contexts})" if shared and contexts != measured else ""
+            said.append(
+                f"in simulated sweeps of {measured} context{'s' * (measured > 1)}{here} {covering} of {intervals} "
+                f"intervals cover m* ({100 * covering // intervals} %, {least} % or more by the kind of curve), and "
+                f"{early} of {first} ({100 * early // first} %) of the third that stops first"
+            )
+        return f"{'; '.join(said)} (python bench/coverage.py)"
+
+    def next_round(self, counts: Counts, prior: WidthPrior = USUAL) -> dict[int, int]:
+        """Which sizes to run next and with how many new seeds each; empty when no more runs are needed.
+
+        First the sizes double or halve until the success rate passes from below q/2 to above (1 + q)/2 (¼ and ¾ at the
+        median) or the ends of the range are met. Then each round goes where it shrinks the variance of ln m* most.
+        """
+        unspent = self.budget - sum(trials for _, trials in counts.values())
+        if unspent <= 0:
+            return {}
+        batch = min(self.batch, unspent)
+        bracketing = self._bracketing_round(counts, batch)
+        if bracketing:
+            return bracketing
+        fit = fit_curves(counts, self.quantile, prior)
+        if self._is_settled(fit):
+            return {}
+        if prior != USUAL:  # the last rounds have no more runs than are wanted
+            wanted = max(self._wanted_by_width(fit), enough_runs(prior) - fit.trials.sum(), FEWEST)
+            batch = min(batch, ceil(wanted))
+        return dict(sorted(_most_informative(fit, self._candidates(fit), batch).items()))
+
+    def remaining(self, counts: Counts, prior: WidthPrior = USUAL) -> int:
+        """A forecast of how many more runs the precision takes, without regard to the budget.
+
+        There are two forecasts, and the smaller one is given. Intervals shrink like one over the root of the runs that
+        carry information, a run at success probability p counting 4p(1 − p): right near the end, far too many at
+        first, when the interval is wide because the curve's width is unknown. And with the curve as fitted, runs at m*
+        have to bring the standard error of ln m* to the precision, twice over, since width and plateau are learned
+        from the same runs. Before the threshold is bracketed only the next round and the least number of seeds are
+        certain.
+        """
+        bracketing = self._bracketing_round(counts, self.batch)
+        trials = sum(n for _, n in counts.values())
+        if bracketing:
+            return max(SEEDS - trials, 0) + sum(bracketing.values())
+        fit = fit_curves(counts, self.quantile, prior)
+        if self._is_settled(fit):
+            return 0
+        width, plateau = fit.shapes[fit.best[1]]
+        q = self.quantile
+        one_run = q * (1 - q) * (width / (q * (1 - q / plateau))) ** 2  # variance of ln m*
+        target = log1p(self.precision) / NormalDist().inv_cdf((1 + self.confidence) / 2)
+        by_curve = max(2 * one_run / target**2 - _informative(fit), self.batch)
+        return ceil(float(max(min(self._wanted_by_width(fit), by_curve), enough_runs(prior) - trials, 1)))
+
+    def _wanted_by_width(self, fit: Fit) -> float:
+        """How many more informative runs make the interval narrow enough: it shrinks like one over their root."""
+        return _informative(fit) * (self._relative_width(fit) ** 2 - 1)
+
+    def _bracketing_round(self, counts: Counts, batch: int) -> dict[int, int]:
+        """Larger sizes while none succeeds often, smaller ones while none fails often; empty once m* is bracketed."""
+        rates = {m: wins / trials for m, (wins, trials) in counts.items() if trials >= min(LOOK, batch)}
+        if not rates:
+            ladder = [self.start, self.start * 2, self.start // 2, self.start * 4]
+            return _spread({min(max(m, 1), self.largest) for m in ladder[: max(1, batch // LOOK)]}, batch)
+        low, high = min(counts), max(counts)
+        sizes = set()
+        if min(rates.values()) > self.quantile / 2 and low > 1:
+            sizes |= {max(low // 2, 1), max(low // 4, 1)}
+        if max(rates.values()) < (1 + self.quantile) / 2 and high < self.largest:
+            sizes |= {min(high * 2, self.largest), min(high * 4, self.largest)}
+        return _spread(sizes, batch)
+
+    def _is_settled(self, fit: Fit) -> bool:
+        """Whether more runs are not worth making: the interval is narrow, or m* lies beyond the range."""
+        side = censored_side(fit)
+        if side == "above":
+            return bool(fit.sizes[-1] >= self.largest and fit.trials[-1] >= SEEDS)
+        if side == "below":
+            return bool(fit.sizes[0] <= 1 and fit.trials[0] >= SEEDS)
+        if fit.trials.sum() < enough_runs(fit.prior):
+            return False
+        cheaper = likelihood_interval(fit, self.confidence)  # lies inside the other, and takes no bootstrap
+        return self._relative_width(fit, cheaper) <= 1 and self._relative_width(fit) <= 1
+
+    def _relative_width(self, fit: Fit, ends: tuple[float | None, float | None] | None = None) -> float:
+        """How many times wider than the precision the interval is, on its worse side; at least 2 if an end is open."""
+        ends = threshold_interval(fit, self.confidence, BOOTSTRAP_SEED) if ends is None else ends
+        ends = widen(ends, fit)
+        low, high = (fit.places[i] if end is None else end for i, end in zip((0, -1), ends, strict=True))
+        middle = estimate(fit, ends)
+        width = max(1 - exp(low - middle), exp(high - middle) - 1) / self.precision
+        return float(width if None not in ends else max(width, 2.0))
+
+    def _candidates(self, fit: Fit) -> Float[np.ndarray, "c"]:
+        """Sizes a precision apart, so that runs gather at few of them, around where m* may lie."""
+        steps = max(1, ceil(log(2) / self.precision))
+        low, high = fit.places[0] - 1, min(fit.places[-1] + 1, log(fit.sizes[-1]) + log(2))
+        first, last = (int(np.floor(steps * (end - log(self.start)) / log(2))) for end in (low, high))
+        sizes = np.round(self.start * 2 ** (np.arange(first, last + 2) / steps))
+        return np.unique(np.clip(sizes, 1, self.largest))
+
+
+def _informative(fit: Fit) -> float:
+    """How many runs carry information: one at success probability p counts 4p(1 − p)."""
+    place, shape = fit.best
+    chance = fit.chances(fit.sizes)[:, place, shape]
+    return float(fit.trials @ (4 * chance * (1 - chance)))
+
+
+def _spread(sizes: set[int], batch: int) -> dict[int, int]:
+    """The batch spread evenly over as many of the sizes as get enough runs each."""
+    few = sorted(sizes)[: max(1, batch // LOOK)]
+    return {m: ceil((batch - i) / len(few)) for i, m in enumerate(few)}
+
+
+def _most_informative(fit: Fit, sizes: Float[np.ndarray, "c"], batch: int) -> dict[int, int]:
+    """Where a batch of runs shrinks the variance of ln m* most: sizes, and how many runs at each.
+
+    Statement  Let p_j = P(success | m_j) and θ be random by the likelihood's weights. The best linear guess of θ from
+               one more run at m_j explains Cov(θ, p_j)² / (Var p_j + E p_j(1 − p_j)) of its variance.
+    Proof      The outcome y_j has Cov(θ, y_j) = Cov(θ, p_j) and Var y_j = Var p_j + E p_j(1 − p_j).
+    Source     Ours; a run at a time, each conditioning the covariances (a Kalman filter over the sizes).
+    """
+    weights = np.exp(fit.likelihood - fit.likelihood.max()).ravel()
+    likely = weights > FAINT
+    weights = weights[likely] / weights[likely].sum()
+    chance = fit.chances(sizes).reshape(len(sizes), -1)[:, likely]
+    place = np.repeat(fit.places, len(fit.shapes))[likely]
+    centred = chance - (chance @ weights)[:, None]
+    noise = (chance * (1 - chance)) @ weights
+    within = (centred * weights) @ centred.T  # Cov(p_i, p_j)
+    across = centred @ (weights * (place - place @ weights))  # Cov(θ, p_j)
+    chosen: dict[int, int] = {}
+    for _ in range(batch):
+        total = np.diag(within) + noise
+        best = int(np.argmax(across**2 / total))
+        column = within[:, best].copy()
+        across = across - column * across[best] / total[best]
+        within = within - np.outer(column, column) / total[best]
+        chosen[int(sizes[best])] = chosen.get(int(sizes[best]), 0) + 1
+    return chosen

@@ -1,0 +1,185 @@
+"""scikit-learn's classifiers as learners, by name; nothing is called before it is known to be one."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from inspect import signature
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, UInt8
+
+from keyhole.errors import ArgumentError
+from keyhole.training.learners.base import Fitted
+from keyhole.training.learners.registry import register_family, register_learner
+from keyhole.training.task import Examples, ProblemSize
+
+CLASSES = {
+    "tree": "tree.DecisionTreeClassifier",
+    "logistic": "linear_model.LogisticRegression",
+    "forest": "ensemble.RandomForestClassifier",
+    "lasso": "linear_model.LogisticRegression",
+    "mlp": "neural_network.MLPClassifier",
+}
+SETTINGS: dict[str, tuple[tuple[str, str | int | float | bool | None], ...]] = {  # of a name that stands for them too
+    "lasso": (("C", 1.0), ("l1_ratio", 1.0), ("solver", "liblinear")),
+    "mlp": (("max_iter", 1000),),
+}
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A classifier of scikit-learn: a short name of CLASSES, or a class such as `neighbors.KNeighborsClassifier`.
+
+    It sees bits as 0 and 1, and larger alphabets one-hot. Settings are those of the class.
+    """
+
+    kind: str
+    settings: tuple[tuple[str, str | int | float | bool | None], ...] = ()
+
+    def __post_init__(self) -> None:
+        path = CLASSES.get(self.kind, self.kind)
+        if path.count(".") != 1 or not all(part.isidentifier() for part in path.split(".")):
+            raise ArgumentError(
+                f"There is no estimator sklearn:{self.kind}; use {', '.join(CLASSES)}, or a module and class such as "
+                "sklearn:neighbors.KNeighborsClassifier."
+            )
+        usual = SETTINGS.get(self.kind, ())
+        if not self.settings:
+            object.__setattr__(self, "settings", usual)
+        if self.kind not in CLASSES or self.settings != usual:  # the short names alone need no import of scikit-learn
+            classifier(self.kind, dict(self.settings))
+
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "scipy", "scikit-learn")
+
+    @property
+    def name(self) -> str:
+        """How a person names it."""
+        return f"sklearn:{self.kind}"
+
+    def record(self) -> dict[str, Any]:
+        """Its name and settings."""
+        return {"name": self.name, "settings": dict(self.settings)}
+
+    def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
+        """Fit the estimator; from labels that are all alike it learns that label."""
+        inputs, labels = examples.inputs, examples.labels
+        if labels.all() or not labels.any():
+            return Fitted(_Always(bool(labels[0])))
+        with _telling(self.name):
+            model = self._make(int(seed.generate_state(1)[0]))
+            model.fit(_features(inputs, size.symbols), labels)
+        return Fitted(_Trained(self.name, model, size.symbols))
+
+    def predictions(
+        self,
+        features: Float[np.ndarray, "n d"],
+        labels: Bool[np.ndarray, "n"],
+        others: Float[np.ndarray, "k d"],
+        seed: np.random.SeedSequence,
+    ) -> Bool[np.ndarray, "k"]:
+        """The labels of other rows of numbers, having learned from these; columns are scaled over these rows."""
+        if labels.all() or not labels.any():
+            return np.full(len(others), labels[0])
+        middle, spread = features.mean(axis=0), features.std(axis=0)
+        spread = np.where(spread > 0, spread, 1.0)
+        with _telling(self.name):
+            model = self._make(int(seed.generate_state(1)[0]))
+            model.fit((features - middle) / spread, labels)
+            return np.asarray(model.predict((others - middle) / spread), dtype=bool)
+
+    def _make(self, seed: int) -> Any:
+        model = classifier(self.kind, dict(self.settings))(**dict(self.settings))
+        return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
+
+
+def classifier(kind: str, settings: Mapping[str, Any]) -> Callable[..., Any]:
+    """The class of this name, known to be a classifier that takes these settings; nothing is called to find out.
+
+    >>> classifier("tree", {"max_depth": 2}).__name__
+    'DecisionTreeClassifier'
+    """
+    import sklearn  # noqa: PLC0415  (imported by its learners only)
+    from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: PLC0415
+
+    module, name = CLASSES.get(kind, kind).split(".")
+    made = None
+    if module in sklearn.__all__ and not name.startswith("_"):  # its public modules
+        with suppress(ImportError, AttributeError):  # some names of the listing are functions
+            made = getattr(import_module(f"sklearn.{module}"), name)
+    if not (isinstance(made, type) and issubclass(made, BaseEstimator) and issubclass(made, ClassifierMixin)):
+        raise ArgumentError(
+            f"sklearn:{kind} is no classifier of scikit-learn; use {', '.join(CLASSES)}, or a module and class such as "
+            "sklearn:neighbors.KNeighborsClassifier."
+        )
+    try:
+        signature(made).bind(**settings)
+    except TypeError as error:
+        raise ArgumentError(f"scikit-learn makes no {kind} with these settings: {error}.") from error
+    return made
+
+
+@contextmanager
+def _telling(name: str) -> Iterator[None]:
+    """What a classifier says against its settings or its data, as a sentence; one cut short by its limit is used."""
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415  (imported by its learners only)
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ArgumentError(f"{name} cannot learn here: {reason.rstrip('.')}.") from error
+
+
+@dataclass(frozen=True)
+class _Always:
+    label: bool
+
+    def __call__(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
+        return np.full(len(inputs), self.label)
+
+
+@dataclass(frozen=True)
+class _Trained:
+    name: str
+    model: Any
+    symbols: int
+
+    def __call__(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
+        with _telling(self.name):
+            return np.asarray(self.model.predict(_features(inputs, self.symbols)), dtype=bool)
+
+
+def _features(inputs: UInt8[np.ndarray, "n T"], symbols: int) -> Float32[np.ndarray, "n features"]:
+    if symbols == 2:
+        return inputs.astype(np.float32)
+    hot = inputs[:, :, None] == np.arange(symbols, dtype=np.uint8)
+    return np.asarray(hot.reshape(len(inputs), -1), dtype=np.float32)
+
+
+def _from_record(record: Mapping[str, Any]) -> Estimator:
+    """The classifier of a record, its settings in order."""
+    name = str(record["name"])
+    return Estimator(name.removeprefix("sklearn:"), _settings_of(name, record.get("settings")))
+
+
+def _settings_of(name: str, settings: object) -> tuple[tuple[str, str | int | float | bool | None], ...]:
+    """The settings in order: names with numbers, texts or nothing, wherever they come from."""
+    if settings is None:
+        return ()
+    plain = str | int | float | bool | None
+    if not isinstance(settings, Mapping) or not all(isinstance(key, str) for key in settings):
+        raise ArgumentError(f"The settings of {name} are {settings!r}; they must be names with a value each.")
+    if not all(isinstance(value, plain) for value in settings.values()):
+        raise ArgumentError(f"The settings of {name} are {settings!r}; values must be numbers, texts or nothing.")
+    return tuple(sorted(settings.items()))
+
+
+for _kind in CLASSES:
+    register_learner(f"sklearn:{_kind}", partial(Estimator, _kind), _from_record)
+register_family("sklearn", Estimator, _from_record)

@@ -1,0 +1,261 @@
+"""Several layers of attention read at [CLS], on the general path: every token of a layer asks every other.
+
+Nothing is tabulated, since what a token holds behind the first layer depends on all others; a step costs as much as
+layers × batch × T². The last layer is asked by [CLS] alone. `model_of` gives the same weights as a general `Model`,
+which is the oracle of this file. Steps, batches and stopping rules are those of the one-layer network.
+"""
+
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, UInt8
+
+from keyhole.attention import Model
+from keyhole.training.learners.base import Fitted, Predictor
+from keyhole.training.learners.deep_memory import block_rows
+from keyhole.training.learners.settings import TransformerSettings
+from keyhole.training.network.attend import Parameters, cls_vector, norm_rows
+from keyhole.training.network.compiling import Program
+from keyhole.training.network.dropping import dropped, kept_weights
+from keyhole.training.network.loop import Outset, arrays_of, on_a_set, on_fresh_samples, resting_moments
+from keyhole.training.network.network import block_of, gelu, initial, model_of_blocks
+from keyhole.training.network.own_settings import own_settings, random_key
+from keyhole.training.network.predict import has_diverged, shape_of
+from keyhole.training.network.prepare import TrainingSet
+from keyhole.training.network.readings import Row, as_numbers, read_probe, read_set, weight_norm
+from keyhole.training.network.step import Data, Rates, Source, State, advance, optimizer_of, rates_of
+from keyhole.training.observation import Observation, Observer, SampleSource
+from keyhole.training.task import Examples, ProblemSize
+
+SHARED = ("tokens", "positions", "cls", "cls_position", "readout", "readout_bias", "final_norm_gain", "final_norm_bias")
+
+
+def train_deep(
+    layers: int,
+    settings: TransformerSettings,
+    size: ProblemSize,
+    examples: Examples,
+    seed: np.random.SeedSequence,
+    observer: Observer | None = None,
+) -> Fitted:
+    """Train so many layers on a training set."""
+    return _trained(layers, settings, size, on_a_set(settings, examples, seed, observer), observer)
+
+
+def train_deep_online(
+    layers: int,
+    settings: TransformerSettings,
+    size: ProblemSize,
+    source: SampleSource,
+    seed: np.random.SeedSequence,
+    observer: Observer | None = None,
+) -> Fitted:
+    """Train so many layers on fresh samples, until the probe is answered without error."""
+    return _trained(layers, settings, size, on_fresh_samples(source, seed, observer), observer)
+
+
+@own_settings()
+def _trained(
+    layers: int,
+    settings: TransformerSettings,
+    size: ProblemSize,
+    outset: Outset,
+    observer: Observer | None,
+) -> Fitted:
+    """Steps in stretches of `every`, a reading after each."""
+    form, data, probe, key, left_out = outset
+    shape, rates = shape_of(settings), rates_of(settings)
+    start, walk = jax.random.split(random_key(key))
+    parameters = _compiled_start(layers, shape, size.symbols, size.context)(start)
+    state = State(parameters, resting_moments(shape, parameters), jnp.int32(0))
+    stretch = _compiled_stretch(form.source, layers, shape, size.context)
+    rows: list[Row] = []
+    while len(rows) * settings.every < settings.steps:
+        state, losses = stretch(data, rates, state, walk)
+        rows.append(_read(layers, shape, data, probe, state, losses))
+        if observer is not None and observer.notice is not None:
+            observer.notice(as_numbers(rows[-1], left_out), arrays_of(state.parameters))
+        if form.is_done(settings.tolerance, rows[-1]) or not np.isfinite(rows[-1]["norm"]):
+            break
+    weights = arrays_of(state.parameters)
+    readings = tuple(as_numbers(row, left_out) for row in rows)
+    return Fitted(
+        predict=_predictor(layers, shape, state.parameters, weights),
+        steps=int(state.step),
+        numbers={**readings[-1], "diverged": float(has_diverged(weights))},
+        readings=readings,
+        weights=weights,
+    )
+
+
+def _read(
+    layers: int, settings: TransformerSettings, data: Data, probe: Observation | None, state: State, losses: Array
+) -> Row:
+    """A reading: the fit to the training set (of fresh samples, the last losses), the probe, and the weights' norm."""
+    outputs = partial(outputs_of, layers, settings, state.parameters)
+    with np.errstate(all="ignore"):  # of a network that diverged
+        row = {"step": float(state.step), "norm": weight_norm(arrays_of(state.parameters))}
+        row |= {} if probe is None else read_probe(probe, outputs(probe.inputs))
+        if not isinstance(data, TrainingSet):
+            return row | {"loss": float(np.asarray(losses).mean())}
+        size = int(data.size)
+        return row | read_set(np.asarray(data.labels)[:size], outputs(np.asarray(data.inputs)[:size]))
+
+
+def _predictor(
+    layers: int, settings: TransformerSettings, parameters: Parameters, weights: Mapping[str, np.ndarray]
+) -> Predictor:
+    """The network's answers; one that diverged answers 0 to everything."""
+
+    def predict(inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
+        if has_diverged(dict(weights)):
+            return np.zeros(len(inputs), dtype=bool)
+        return outputs_of(layers, settings, parameters, inputs) > 0
+
+    return predict
+
+
+@own_settings()
+def outputs_of(
+    layers: int, settings: TransformerSettings, parameters: Parameters, inputs: UInt8[np.ndarray, "n T"]
+) -> Float[np.ndarray, "n"]:
+    """The network's number for each input, in blocks of one shape that fit into memory."""
+    rows = block_rows(settings, inputs.shape[1])
+    padded = np.pad(inputs, ((0, -len(inputs) % rows), (0, 0)))
+    applied = _compiled_outputs(layers, settings)
+    parts = [np.asarray(applied(parameters, part)) for part in np.split(padded, len(padded) // rows)]
+    return np.concatenate(parts)[: len(inputs)]
+
+
+def apply_layers(
+    layers: int,
+    settings: TransformerSettings,
+    parameters: Parameters,
+    sequences: UInt8[Array, "n T"],
+    key: Array | None = None,
+) -> Float[Array, "n"]:
+    """The network's number for each sequence; with a key, entries and weights of attention are dropped at random."""
+    p = parameters
+    hot = jax.nn.one_hot(sequences, p["tokens"].shape[0])  # a product with it has the quicker gradient
+    cls = jnp.broadcast_to(cls_vector(settings, p), (len(sequences), 1, settings.width))
+    stream = jnp.concatenate([hot @ p["tokens"] + p["positions"], cls], axis=1)
+    for layer in range(layers):
+        drawn = None if key is None else jax.random.fold_in(key, layer)
+        stream = _layer(settings, layer_of(p, layer), stream, drawn, last=layer == layers - 1)
+    row = stream[:, -1]
+    row = norm_rows(settings, p, "final_norm", row) if settings.final_norm else row
+    return row @ p["readout"] + p["readout_bias"]
+
+
+def _layer(
+    settings: TransformerSettings, p: Parameters, stream: Float[Array, "n T d"], key: Array | None, *, last: bool
+) -> Float[Array, "n Q d"]:
+    """One encoder layer at every row, or (the last) at [CLS] alone."""
+    pre, post = settings.norm == "pre", settings.norm == "post"
+    seen = norm_rows(settings, p, "attention_norm", stream) if pre else stream
+    kept = (None, None, None) if key is None else tuple(jax.random.split(key, 3))
+    asking, stream = (seen[:, -1:], stream[:, -1:]) if last else (seen, stream)
+    read = _attend(settings, p, seen, asking, kept[0]) @ p["output"] + p["output_bias"]
+    read = dropped(settings, read, _mask(kept[1], settings.dropout, read.shape))
+    stream = stream + read if settings.residual else read
+    stream = norm_rows(settings, p, "attention_norm", stream) if post else stream
+    if settings.hidden:
+        entering = norm_rows(settings, p, "feedforward_norm", stream) if pre else stream
+        active = jax.nn.relu if settings.activation == "relu" else gelu
+        fed = active(entering @ p["inner"] + p["inner_bias"]) @ p["outer"] + p["outer_bias"]
+        fed = dropped(settings, fed, _mask(kept[2], settings.dropout, fed.shape))
+        stream = stream + fed if settings.residual else fed
+        stream = norm_rows(settings, p, "feedforward_norm", stream) if post else stream
+    return stream
+
+
+def _attend(
+    settings: TransformerSettings,
+    p: Parameters,
+    seen: Float[Array, "n T d"],
+    asking: Float[Array, "n Q d"],
+    key: Array | None,
+) -> Float[Array, "n Q d"]:
+    """What the heads read at each asking row, side by side; with a key, weights of attention are dropped."""
+    n, heads = len(seen), (settings.heads, settings.width // settings.heads)
+    query = (asking @ p["query"] + p["query_bias"]).reshape(n, -1, *heads)
+    keys = (seen @ p["key"]).reshape(n, -1, *heads)
+    values = (seen @ p["value"] + p["value_bias"]).reshape(n, -1, *heads)
+    weights = jax.nn.softmax(jnp.einsum("nqhk,nthk->nhqt", query, keys) / np.sqrt(heads[1]), axis=-1)
+    if key is not None and settings.attention_dropout:
+        weights = weights * kept_weights(settings, key, weights.shape)
+    return jnp.einsum("nhqt,nthk->nqhk", weights, values).reshape(asking.shape)
+
+
+def _mask(key: Array | None, chance: float, shape: tuple[int, ...]) -> Array | None:
+    """Which entries are kept; None: all."""
+    return None if key is None or not chance else jax.random.bernoulli(key, 1 - chance, shape)
+
+
+def initial_layers(layers: int, settings: TransformerSettings, symbols: int, context: int, key: Array) -> Parameters:
+    """Parameters at the start: of the first layer those of the one-layer network, of each other drawn the same way."""
+    first = initial(settings, symbols, context, key)
+    drawn = {name: array for name, array in first.items() if name in SHARED}
+    for layer in range(layers):
+        one = first if not layer else initial(settings, symbols, 1, jax.random.fold_in(key, layer))
+        drawn |= {f"layer{layer}.{name}": array for name, array in one.items() if name not in SHARED}
+    return drawn
+
+
+def layer_of(parameters: Mapping[str, Any], layer: int) -> dict[str, Any]:
+    """The parameters of one layer, by their names in the one-layer network."""
+    prefix = f"layer{layer}."
+    return {name.removeprefix(prefix): array for name, array in parameters.items() if name.startswith(prefix)}
+
+
+def model_of_layers(layers: int, settings: TransformerSettings, weights: Mapping[str, Any]) -> Model:
+    """The same weights as a general model, in double precision."""
+    w = {name: np.asarray(array, dtype=np.float64) for name, array in weights.items()}
+    return model_of_blocks(settings, w, tuple(block_of(settings, layer_of(w, layer)) for layer in range(layers)))
+
+
+def _run_stretch(
+    source: Source,
+    layers: int,
+    settings: TransformerSettings,
+    context: int,
+    data: Data,
+    rates: Rates,
+    state: State,
+    walk: Array,
+) -> tuple[State, Float[Array, "steps"]]:
+    """`every` steps; their losses are the reading."""
+    optimizer = optimizer_of(settings)
+    size = data.size if isinstance(data, TrainingSet) else jnp.int32(0)
+
+    def network(settings: TransformerSettings, parameters: Parameters, inputs: Array, key: Array | None) -> Array:
+        return apply_layers(layers, settings, parameters, inputs, key)
+
+    def step(state: State, _: None) -> tuple[State, Array]:
+        ahead, drop = jax.random.split(jax.random.fold_in(walk, state.step))
+        batch = source.batch(settings, data, context, source.draw(settings, size, ahead))
+        key = drop if settings.dropout or settings.attention_dropout else None
+        return advance(settings, optimizer, rates, state, batch, key, network)
+
+    return jax.lax.scan(step, state, length=settings.every)
+
+
+@cache
+def _compiled_stretch(source: Source, layers: int, settings: TransformerSettings, context: int) -> Program:
+    name = f"deep stretch {layers} {settings} {context}"
+    return Program(partial(_run_stretch, source, layers, settings, context), name)
+
+
+@cache
+def _compiled_start(layers: int, settings: TransformerSettings, symbols: int, context: int) -> Program:
+    name = f"deep start {layers} {settings} {symbols} {context}"
+    return Program(partial(initial_layers, layers, settings, symbols, context), name, usual=True)
+
+
+@cache
+def _compiled_outputs(layers: int, settings: TransformerSettings) -> Program:
+    return Program(partial(apply_layers, layers, settings), f"deep outputs {layers} {settings}")

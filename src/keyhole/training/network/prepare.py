@@ -1,0 +1,81 @@
+"""What a training run looks at: a padded training set or tables of fresh samples, as arrays of jax, and a probe."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, UInt8
+
+from keyhole.training.learners.settings import TransformerSettings
+from keyhole.training.learners.training_memory import padded_size
+from keyhole.training.network.attend import PADDING, adds_rows
+from keyhole.training.observation import PROBE, SET_PROBE, Observation, Observer, SampleSource
+from keyhole.training.task import Examples
+
+SHORT = 128  # contexts below it are padded to it
+
+
+class TrainingSet(NamedTuple):
+    """A training set, padded: rows beyond its size, and positions beyond its context."""
+
+    inputs: UInt8[Array, "M T"]
+    labels: Float[Array, "M"]
+    size: Int[Array, ""]  # without the padding
+
+
+class FreshSamples(NamedTuple):
+    """What is needed to draw fresh samples."""
+
+    ends: Float[Array, "A"]  # cumulative probabilities of the symbols
+    letters: Int[Array, "A"]
+    positions: Int[Array, "s"]
+    weights: Int[Array, "s"]
+    offset: Int[Array, ""]
+    table: Float[Array, "entries"]
+    noise: Float[Array, ""]
+
+
+def padded_context(settings: TransformerSettings, context: int) -> int:
+    """The context that training sets are padded to: one for all that are short, so that one program serves them.
+
+    Only where padding changes nothing: attention over plain sums leaves it out, and a path norm looks at all positions.
+    """
+    pads = adds_rows(settings) and not settings.attention_dropout and not settings.path_penalty
+    return SHORT if pads and context < SHORT else context
+
+
+def prepare_set(examples: Examples, *, whole: bool, context: int | None = None) -> TrainingSet:
+    """A training set padded to a standard size and this context, so that one compiled program serves many sizes."""
+    inputs, labels = examples.inputs, examples.labels
+    spare = padded_size(len(labels), whole=whole) - len(labels)
+    beyond = 0 if context is None else context - inputs.shape[1]
+    rows = np.pad(inputs, ((0, spare), (0, 0)))  # with symbols: a sequence of padding alone would have no mass
+    return TrainingSet(
+        inputs=jnp.asarray(np.pad(rows, ((0, 0), (0, beyond)), constant_values=PADDING)),
+        labels=jnp.asarray(np.pad(labels, (0, spare)), dtype=jnp.float32),
+        size=jnp.int32(len(labels)),
+    )
+
+
+def prepare_source(source: SampleSource) -> FreshSamples:
+    """The distribution of fresh samples."""
+    tables = source.tables()
+    return FreshSamples(
+        ends=jnp.asarray(tables.ends, dtype=jnp.float32),
+        letters=jnp.asarray(tables.letters, dtype=jnp.int32),
+        positions=jnp.asarray(tables.positions),
+        weights=jnp.asarray(tables.weights),
+        offset=jnp.int32(tables.offset),
+        table=jnp.asarray(tables.table, dtype=jnp.float32),
+        noise=jnp.float32(tables.noise),
+    )
+
+
+def draw_probe(observer: Observer | None, source: SampleSource | None, rng: np.random.Generator) -> Observation | None:
+    """The inputs of readings: the observer's; else samples of the source, with nothing that is hidden; else none."""
+    if observer is not None:
+        return observer.observe(SET_PROBE if source is None else PROBE, rng)
+    if source is None:
+        return None
+    examples = source.draw(PROBE, rng)
+    return Observation(examples.inputs, examples.labels, np.zeros(0, dtype=np.int32), np.zeros((PROBE, 1)))

@@ -1,0 +1,203 @@
+"""Steps of gradient descent: what is random in them is drawn ahead, and a stretch of them is one compiled program.
+
+Draws do not depend on the context length (but for fresh inputs and dropped weights of attention, whose keys are drawn
+ahead). So their program is compiled once, and the program of a stretch, compiled for every long context, is smaller.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int
+
+from keyhole.training.learners.settings import TransformerSettings
+from keyhole.training.network.attend import Parameters
+from keyhole.training.network.dropping import Dropout, draw_dropout
+from keyhole.training.network.network import apply, path_norm
+from keyhole.training.network.prepare import FreshSamples, TrainingSet
+
+Data = Any  # a TrainingSet or FreshSamples, as the form of the loop wants it
+Network = Callable[[TransformerSettings, Parameters, Array, Any], Array]
+Batch = tuple[Array, Array, Array]  # inputs, labels, and the weight of each in the loss
+
+
+class Rates(NamedTuple):
+    """The settings that are traced."""
+
+    rate: Array
+    decay: Array
+    warmup: Array
+    steps: Array
+    tolerance: Array
+    path_penalty: Array
+
+
+class State(NamedTuple):
+    """Where training stands."""
+
+    parameters: Parameters
+    moments: Any
+    step: Int[Array, ""]
+
+
+class Draw(NamedTuple):
+    """What is random in one step, or in each of several."""
+
+    batch: Array  # rows of the training set, or the key of fresh samples
+    dropout: Dropout
+
+
+class Source(NamedTuple):
+    """Where batches come from: what is drawn ahead for one, and the batch that it decides."""
+
+    draw: Callable[[TransformerSettings, Array, Array], Array]
+    batch: Callable[[TransformerSettings, Data, int, Array], Batch]
+
+
+def draw_stretch(
+    source: Source, settings: TransformerSettings, count: int, size: Int[Array, ""], walk: Array, first: Int[Array, ""]
+) -> Draw:
+    """What is random in the `every` steps from the first, of a training set of this size in batches of `count`."""
+
+    def draw(step: Array) -> Draw:
+        ahead, drop = jax.random.split(jax.random.fold_in(walk, step))
+        return Draw(source.draw(settings, size, ahead), draw_dropout(settings, count, drop))
+
+    return jax.vmap(draw)(first + jnp.arange(settings.every, dtype=jnp.int32))
+
+
+def run_stretch(
+    source: Source, settings: TransformerSettings, context: int, data: Data, rates: Rates, state: State, draws: Draw
+) -> tuple[State, Float[Array, "steps"]]:
+    """A step for each of the draws; their losses are the reading.
+
+    Between the first step and the last, positions are held turned, as `attend` reads them.
+    """
+    optimizer = optimizer_of(settings)
+
+    def step(state: State, draw: Draw) -> tuple[State, Array]:
+        batch = source.batch(settings, data, context, draw.batch)
+        return advance(settings, optimizer, rates, state, batch, draw.dropout, view=turn_positions)
+
+    last, losses = jax.lax.scan(step, _turn_state(state), draws)
+    return _turn_state(last), losses
+
+
+def turn_positions(parameters: Parameters) -> Parameters:
+    """The same parameters, or moments of them, with positions as columns instead of rows, or back."""
+    return {**parameters, "positions": parameters["positions"].T}
+
+
+def _turn_state(state: State) -> State:
+    def turn(part: Any) -> Any:
+        return turn_positions(part) if isinstance(part, dict) else part
+
+    moments = jax.tree.map(turn, state.moments, is_leaf=lambda part: isinstance(part, dict))
+    return State(turn_positions(state.parameters), moments, state.step)
+
+
+def advance(
+    settings: TransformerSettings,
+    optimizer: optax.GradientTransformation,
+    rates: Rates,
+    state: State,
+    batch: Batch,
+    dropout: Any,
+    network: Network = apply,
+    view: Callable[[Parameters], Parameters] = dict,
+) -> tuple[State, Float[Array, ""]]:
+    """One step of gradient descent on a batch; its loss is the reading. `dropout` is what the network takes for it.
+
+    `view` gives the network's parameters, of those that the state holds.
+    """
+    inputs, labels, weights = batch
+
+    def loss(held: Parameters) -> Array:
+        parameters = view(held)
+        outputs = network(settings, parameters, inputs, dropout)
+        fit = (weights * cross_entropy(outputs, labels)).sum()
+        return fit + rates.path_penalty * path_norm(settings, parameters) if settings.path_penalty else fit
+
+    value, gradient = jax.value_and_grad(loss)(state.parameters)
+    if settings.positions == "fixed":
+        gradient = {**gradient, "positions": jnp.zeros_like(gradient["positions"])}
+    coupled = settings.decay_kind == "coupled"
+    if coupled:
+        gradient = {name: g + rates.decay * state.parameters[name] for name, g in gradient.items()}
+    updates, moments = optimizer.update(gradient, state.moments, state.parameters)
+    rate = rates.rate * _schedule(settings, rates, state.step)
+    frozen = {"positions"} if settings.positions == "fixed" else set()
+    parameters = {
+        name: old if name in frozen else old - rate * (updates[name] + (0.0 if coupled else rates.decay * old))
+        for name, old in state.parameters.items()
+    }
+    return State(parameters, moments, state.step + 1), value
+
+
+def cross_entropy(outputs: Float[Array, "n"], labels: Float[Array, "n"]) -> Float[Array, "n"]:
+    """−log P(label) when P(1) = sigmoid(output)."""
+    return jax.nn.softplus(outputs) - labels * outputs
+
+
+def rates_of(settings: TransformerSettings) -> Rates:
+    """The traced settings, as arrays."""
+    return Rates(**{name: jnp.float32(getattr(settings, name)) for name in Rates._fields})
+
+
+def optimizer_of(settings: TransformerSettings) -> optax.GradientTransformation:
+    """The direction of a step, before rate and decay."""
+    if settings.optimizer == "adam":
+        return optax.scale_by_adam(b1=settings.momentum, b2=settings.second_moment)
+    return optax.trace(decay=settings.momentum)
+
+
+def _schedule(settings: TransformerSettings, rates: Rates, step: Array) -> Array:
+    """The rate's factor: a linear rise over the warm-up, then constant or a cosine down to 0 at the last step."""
+    rise = jnp.minimum(1.0, (step + 1) / jnp.maximum(rates.warmup, 1.0))
+    if settings.schedule == "constant":
+        return rise
+    return rise * (1 + jnp.cos(jnp.pi * jnp.minimum(1.0, step / rates.steps))) / 2
+
+
+def draw_rows(settings: TransformerSettings, size: Int[Array, ""], key: Array) -> Array:
+    """Which rows of the training set make the batch; of the whole set nothing is drawn."""
+    return jax.random.randint(key, (settings.batch,), 0, size) if settings.batch else key
+
+
+def batch_of_rows(settings: TransformerSettings, data: TrainingSet, _context: int, rows: Array) -> Batch:
+    """Inputs, labels and weights of one step: some rows of the training set, or all of it."""
+    if not settings.batch:
+        return data.inputs, data.labels, present_rows(len(data.labels), data.size) / data.size
+    return data.inputs[rows], data.labels[rows], jnp.full(settings.batch, 1 / settings.batch)
+
+
+def draw_key(_settings: TransformerSettings, _size: Int[Array, ""], key: Array) -> Array:
+    """The key itself: fresh inputs are as long as the context, and drawn when the step is made."""
+    return key
+
+
+def fresh_batch(settings: TransformerSettings, data: FreshSamples, context: int, key: Array) -> Batch:
+    """Inputs, labels and weights of one step: fresh inputs, their labels with noise."""
+    symbols, noise = jax.random.split(key)
+    count = settings.batch
+    if len(data.ends) == 2:  # sixteen random bits decide a bit; its probability is within 2⁻¹⁷ of the one asked for
+        drawn = jax.random.bits(symbols, (count, context), jnp.uint16).astype(jnp.float32)
+        inputs = (drawn >= jnp.round(data.ends[0] * 2**16)).astype(jnp.uint8)
+    else:
+        drawn = jax.random.uniform(symbols, (count, context))
+        inputs = (drawn[:, :, None] >= data.ends[:-1]).sum(-1).astype(jnp.uint8)
+    bits = data.letters[inputs[:, data.positions]]
+    labels = data.table[data.offset + bits @ data.weights]
+    flipped = jax.random.bernoulli(noise, data.noise, (count,))
+    return inputs, jnp.where(flipped, 1 - labels, labels), jnp.full(count, 1 / count)
+
+
+def present_rows(count: int, size: Array) -> Float[Array, "M"]:
+    """1 for each row of the training set, 0 for each of its padding."""
+    return (jnp.arange(count) < size).astype(jnp.float32)
+
+
+FROM_A_SET = Source(draw_rows, batch_of_rows)
+FRESH = Source(draw_key, fresh_batch)

@@ -1,0 +1,177 @@
+"""`keyhole norms DIR` shows a checkpoint's norms in words, JSON and figures, and refuses bad files in a sentence."""
+
+import json
+import pickle
+
+import pytest
+from safetensors.numpy import save_file
+from typer.testing import CliRunner
+
+from keyhole.apps.heads.checkpoint_norms import checkpoint_norms
+from keyhole.apps.heads.norms import STATISTICS
+from keyhole.apps.heads.stand_in import stand_in_profile
+from keyhole.bounds import DEEP, guarantee
+from keyhole.cli.app import app
+from keyhole.errors import ArgumentError
+
+from helpers import tiny_checkpoints as tiny
+from helpers.torch_files import heads_of, state_of, zip_file
+
+KEYS = [  # golden: fields are only ever added
+    "keyhole", "schema", "source", "architecture", "sizes", "number_formats", "counting", "distinct_layers",
+    "statistics", "random_deviation", "seed", "heads", "stand_in", "stand_in_is", "not_covered", "unused", "series",
+]  # fmt: skip
+
+
+def run(*arguments):
+    """The command run in this process."""
+    return CliRunner().invoke(app, ["norms", *(str(argument) for argument in arguments)])
+
+
+def write(folder, family, **options):
+    """A folder with a checkpoint."""
+    arrays, config = family(**options)
+    folder.mkdir()
+    save_file(arrays, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def test_json_alone_on_stdout(tmp_path):
+    """--json prints one object with the promised keys, heads counting from 0, and both controls for each."""
+    answer = run(write(tmp_path / "gpt2", tiny.gpt2), "--json")
+    assert answer.exit_code == 0
+    facts = json.loads(answer.stdout)
+    assert list(facts) == KEYS
+    assert facts["schema"] == "checkpoint-norms/1"
+    assert [(head["layer"], head["head"]) for head in facts["heads"]] == [(a, b) for a in range(2) for b in range(3)]
+    assert all(
+        set(head[kind]) == set(STATISTICS) for head in facts["heads"] for kind in ("trained", "random", "shuffled")
+    )
+    assert "from 0 in arrays" in facts["counting"]
+
+
+def test_text(tmp_path):
+    """The words say vacuous by a power of ten, that it is no bound for the network, and what is not covered."""
+    answer = run(write(tmp_path / "llama", tiny.llama))
+    assert answer.exit_code == 0
+    told = " ".join(answer.stdout.split())
+    for part in ("vacuous by 10^", "Not a bound for this network", "rotary positions:", "4 heads on 2 keys and values"):
+        assert part in told
+    assert "share of each layer" in told
+
+
+def test_by_how_much_it_is_vacuous():
+    """With 10^orders times the samples, and a little more, the bound says something; with a little less it does not."""
+    arrays, _ = tiny.bert()
+    answer = checkpoint_norms(arrays, heads=3, samples=1e4, context=50)
+    profile = stand_in_profile(answer.checkpoint, answer.heads.trained, 51)
+    needed = 1e4 * 10**answer.bound.orders
+    assert guarantee(DEEP, profile, needed * 0.999).vacuous
+    assert not guarantee(DEEP, profile, needed * 1.03).vacuous
+    assert 0 < 1 - sum(answer.bound.shares) < 0.5  # the read-out has the rest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["heads.svg", "heads.png", "heads.csv", "heads.html", "heads.json", "heads.txt"])
+def test_files(tmp_path, name):
+    """Every format is written; the table of the figure has each head three times."""
+    answer = run(write(tmp_path / "bert", tiny.bert), "--out", tmp_path / name, "--statistic", "ov-rank")
+    assert answer.exit_code == 0
+    content = (tmp_path / name).read_bytes()
+    assert content
+    if name.endswith(".csv"):
+        lines = content.decode().splitlines()
+        assert lines[0] == "layer,head,weights,ov-rank"
+        assert len(lines) == 1 + 3 * 6
+
+
+def test_a_series(tmp_path):
+    """Several folders are one model at several times: the first has not moved, and the figure has a line per layer."""
+    folders = [write(tmp_path / f"step-{seed}", tiny.bert, seed=seed) for seed in range(3)]
+    answer = run(*folders, "--out", tmp_path / "drift.csv", "--json")
+    series = json.loads(answer.stdout)["series"]
+    assert [moment["source"] for moment in series] == [str(folder) for folder in folders]
+    assert max(series[0]["moved_score"]) < 1e-7
+    assert min(series[1]["moved_score"]) > 0.1
+    assert len((tmp_path / "drift.csv").read_text().splitlines()) == 1 + 3 * 2
+    text = run(*folders).stdout
+    assert "W_QK moved" in text
+
+
+class Payload:
+    """Would print when it is unpickled."""
+
+    def __reduce__(self):
+        return print, ("it ran",)
+
+
+def hostile(folder):
+    """Files that must be refused, by what is wrong with them."""
+    arrays = heads_of()
+    save_file(arrays, folder / "cut.safetensors")
+    (folder / "cut.safetensors").write_bytes((folder / "cut.safetensors").read_bytes()[:-7])
+    (folder / "long.safetensors").write_bytes((10 * 2**30).to_bytes(8, "little") + b"{}")
+    (folder / "payload.pt").write_bytes(pickle.dumps(Payload()))
+    program, storages = state_of(arrays)
+    zip_file(folder / "bomb.pt", program, storages | {"x": bytes(10**6)}, compression=8)
+    save_file(arrays | {"blocks.0.attn.W_Q": arrays["blocks.0.attn.W_Q"] * float("nan")}, folder / "nan.safetensors")
+    save_file({"w": arrays["blocks.0.attn.W_Q"]}, folder / "unknown.safetensors")
+    save_file(tiny.bert()[0], folder / "heads.safetensors")
+    (folder / "loop").symlink_to(folder / "loop")
+    return {
+        "cut.safetensors": "is not a whole safetensors file",
+        "long.safetensors": "is not a whole safetensors file",
+        "payload.pt": "Nothing of it was run",
+        "bomb.pt": "torch compresses nothing",
+        "nan.safetensors": "W_Q holds NaN or infinity",
+        "unknown.safetensors": "does not hold the attention",
+        "heads.safetensors": "does not say how many heads",
+        "loop": "cannot be read",
+        "nowhere": "cannot be read",
+    }
+
+
+def test_hostile_files_are_refused(tmp_path):
+    """Each is refused in one sentence on stderr with exit code 2, and nothing on stdout."""
+    for name, sentence in hostile(tmp_path).items():
+        answer = run(tmp_path / name)
+        assert (answer.exit_code, answer.stdout) == (2, ""), name
+        assert sentence in answer.stderr
+        assert answer.stderr.strip().count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ({"statistic": "norm"}, "There is no statistic 'norm'; the names are qk-spectral"),
+        ({"context": 0}, "A context has at least one position"),
+        ({"seed": -1}, "a seed is at least 0"),
+        ({"heads": 0}, "A model has at least one head"),
+    ],
+)
+def test_options_are_refused(option, sentence):
+    """What cannot be asked is refused before a file is opened."""
+    with pytest.raises(ArgumentError, match=sentence):
+        checkpoint_norms("nowhere", **option)
+
+
+def test_an_ending_is_refused_before_anything_is_read():
+    """A name that says no format is refused first."""
+    answer = run("./nowhere", "--out", "heads.gif")
+    assert answer.exit_code == 2
+    assert "its name must end in" in answer.stderr
+
+
+def test_functions_and_checkpoints_have_options_of_their_own(tmp_path):
+    """An option of the other kind is refused, and so are two functions."""
+    save_file(heads_of(), tmp_path / "model.safetensors")
+    for words, sentence in (
+        (["x0 & x1", "--heads", "3"], "are of a checkpoint's norms"),
+        (["x0 & x1", "--statistic", "ov-rank"], "are of a checkpoint's norms"),
+        ([tmp_path / "model.safetensors", "--output", "bits"], "is of a function's norms"),
+        (["x0 & x1", "x2"], "are no checkpoints"),
+    ):
+        answer = run(*words)
+        assert answer.exit_code == 2
+        assert sentence in answer.stderr

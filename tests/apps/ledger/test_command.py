@@ -1,0 +1,126 @@
+"""The ledger at the keyboard."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from keyhole.apps.ledger.ledger import LIBRARY, NOT_COVERED
+from keyhole.cli.app import app
+
+
+def run(*arguments: str):
+    """The command run in this process."""
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_claims_lists_the_ledger_without_running():
+    """Every claim with its prediction, and what is not covered; nothing is written."""
+    answer = run("claims")
+    assert answer.exit_code == 0
+    for experiment in LIBRARY:
+        assert experiment.claim.id in answer.stdout
+    assert all(name in answer.stdout for name, _ in NOT_COVERED)
+
+
+def test_claims_as_json():
+    """The golden keys of claims/1."""
+    facts = json.loads(run("claims", "--json").stdout)
+    assert list(facts) == ["keyhole", "schema", "claims", "not_covered"]
+    assert list(facts["claims"][0]) == [
+        "id", "title", "statement", "formula", "kind", "source", "prediction", "could_fail", "papers", "shipped",
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_reproduce_writes_a_page_and_a_table(tmp_path):
+    """The table shows each verdict, the last line the page's path; the second run says the same."""
+    arguments = ("reproduce", "--only", "sharpness,bound-shape", "--out", str(tmp_path), "--workers", "1")
+    answer = run(*arguments)
+    assert answer.exit_code == 0, answer.output
+    assert answer.stdout.count("holds") == 2
+    assert answer.stdout.splitlines()[-1] == f"page: {tmp_path / 'index.html'}"
+    told = [line.partition(", about ")[0] for line in answer.stderr.splitlines() if "claims" in line]
+    assert told == [
+        "keyhole: claims (to be measured: 2, processes: 1): 0 of 2",
+        "keyhole: claims (sharpness: holds): 1 of 2",
+        "keyhole: claims (bound-shape: holds): 2 of 2",
+    ]
+    again = run(*arguments)
+    assert (again.stdout, again.stderr) == (answer.stdout, "")
+
+
+@pytest.mark.slow
+def test_reproduce_as_json(tmp_path):
+    """--json prints findings.json and nothing else."""
+    answer = run("reproduce", "--only", "sharpness", "--out", str(tmp_path), "--json")
+    facts = json.loads(answer.stdout)
+    assert facts["schema"] == "findings/1"
+    assert facts == json.loads((tmp_path / "findings.json").read_text())
+    assert list(facts["findings"][0]) == [  # golden: fields are only ever added
+        "claim", "outcome", "run", "scale", "seed", "seconds", "versions", "command", "proved",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--only", "nothing"], "There is no claim 'nothing'"),
+        (["--out", "FILE/inside"], "cannot be written"),
+    ],
+)
+def test_bad_questions_get_a_sentence(tmp_path, arguments, complaint):
+    """An unknown claim or an impossible folder is refused with exit code 2."""
+    (tmp_path / "file").write_text("")
+    arguments = [argument.replace("FILE", str(tmp_path / "file")) for argument in arguments]
+    answer = run("reproduce", "--only", "sharpness", "--workers", "1", *arguments)
+    assert answer.exit_code == 2
+    assert complaint in answer.stderr
+    assert "Traceback" not in answer.output
+
+
+@pytest.mark.slow
+def test_a_forged_finding_is_told_and_put_right(tmp_path):
+    """A verdict edited in the folder appears neither in the table nor on the page; one line on stderr says so."""
+    arguments = ("reproduce", "--only", "sharpness", "--out", str(tmp_path), "--workers", "1")
+    assert run(*arguments).exit_code == 0
+    (path,) = (tmp_path / "findings").iterdir()
+    path.write_text(
+        path.read_text().replace('"holds"', '"fails here"').replace('"measurement": "', '"measurement": "Forged: ')
+    )
+    answer = run(*arguments)
+    assert answer.exit_code == 0, answer.output
+    assert "fails here" not in answer.stdout
+    assert "Forged" not in (tmp_path / "index.html").read_text() + path.read_text()
+    (line,) = (line for line in answer.stderr.splitlines() if "finding" in line)
+    assert line.startswith("keyhole: The finding of sharpness in ")
+    assert line.endswith(" is not as it was written; the claim is looked at again.")
+    assert "finding" not in run(*arguments).stderr
+
+
+@pytest.mark.slow
+def test_a_finding_nested_without_end_is_told(tmp_path):
+    """A file that no reader of JSON can follow is a line, not a crash."""
+    arguments = ("reproduce", "--only", "sharpness", "--out", str(tmp_path), "--workers", "1")
+    assert run(*arguments).exit_code == 0
+    (path,) = (tmp_path / "findings").iterdir()
+    path.write_text("[" * 200_000)
+    answer = run(*arguments)
+    assert answer.exit_code == 0, answer.output
+    assert "looked at again" in answer.stderr
+
+
+@pytest.mark.slow
+def test_a_finding_that_names_another_place_writes_nothing_there(tmp_path):
+    """A claim's id in a file that leads out of the folder is not read, so nothing is written outside it."""
+    out = tmp_path / "deep" / "report"
+    arguments = ("reproduce", "--only", "sharpness", "--out", str(out), "--workers", "1")
+    assert run(*arguments).exit_code == 0
+    (path,) = (out / "findings").iterdir()
+    record = json.loads(path.read_text())
+    claim = json.loads((out / "findings.json").read_text())["findings"][0]["claim"]
+    path.write_text(json.dumps({**record, "claim": {**claim, "id": "../../ESCAPED", "title": "Forged: P = NP"}}))
+    answer = run(*arguments)
+    assert answer.exit_code == 0, answer.output
+    assert not list(tmp_path.rglob("ESCAPED*"))
+    assert "Forged" not in answer.stdout + (out / "index.html").read_text()

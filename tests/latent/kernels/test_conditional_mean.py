@@ -1,0 +1,231 @@
+"""Laws of conditional-mean-embedding attention: the exact Bayesian answer of a linear-Gaussian model."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from keyhole.errors import AssumptionError, ShapeError
+from keyhole.latent.kernels.conditional_mean import cme_attention, embed_mean, feature_attention
+from keyhole.latent.kernels.families import Exponential, Features, Gaussian, Polynomial, linear_kernel, sphere_kernel
+
+KERNELS = [
+    Gaussian(0.5),
+    Exponential(0.7),
+    linear_kernel(),
+    Polynomial(2, 1.0),
+    Gaussian(1.0) + linear_kernel(),
+]
+each = pytest.mark.parametrize("kernel", KERNELS, ids=str)
+ridges = st.floats(0.1, 10)
+
+# Kernel values are below e^4 and ridges above 0.1, so condition numbers are below 1e4 and errors below 1e-11.
+SOLVED = 1e-10
+
+
+@st.composite
+def contexts(draw, least=1):
+    """Keys, values and queries that fit together."""
+    tokens, queries = draw(st.integers(least, 6)), draw(st.integers(1, 5))
+    shapes = [(tokens, 2), (tokens, 2), (queries, 2)]
+    return [draw(arrays(np.float64, shape, elements=st.floats(-1, 1))) for shape in shapes]
+
+
+def lifted(points):
+    """Six features of a point of the plane, with any array."""
+    x, y = points[:, :1], points[:, 1:]
+    return np.concatenate([x, y, x * y, x**2, y**2, x**0], axis=-1)
+
+
+def posterior(keys, values, query, prior, noise):
+    """Mean and variance of a value at the query, for v = zφ(k) + ξ, one token after the other.
+
+    Each row of z starts as N(0, prior · I); each value updates it as one scalar measurement does.
+    """
+    width = lifted(query).shape[1]
+    means, covariance = np.zeros((values.shape[1], width)), prior * np.eye(width)
+    for feature, value in zip(lifted(keys), values, strict=True):
+        spread = covariance @ feature
+        gain = spread / (feature @ spread + noise)
+        means = means + np.outer(value - means @ feature, gain)
+        covariance = covariance - np.outer(gain, spread)
+    feature = lifted(query)[0]
+    return means @ feature, feature @ covariance @ feature + noise
+
+
+@given(contexts(), st.floats(0.1, 3), st.floats(0.3, 3))
+def test_it_is_the_posterior_of_the_linear_gaussian_model(context, prior, noise):
+    """With λ = σ²/τ² the mean is E[v | q, K, V] and the variance Var(v_j | q, K, V)."""
+    keys, values, queries = context
+    answered = embed_mean(Features(lifted), keys, values, ridge=noise / prior)
+    means, variances = answered.mean(queries), answered.variance(queries, noise=noise)
+    for query, mean, variance in zip(queries, means, variances, strict=True):
+        expected_mean, expected_variance = posterior(keys, values, query[None, :], prior, noise)
+        np.testing.assert_allclose(mean, expected_mean, rtol=0, atol=SOLVED)
+        assert variance == pytest.approx(expected_variance, abs=SOLVED)
+
+
+@each
+@given(context=contexts(), ridge=ridges)
+def test_it_is_the_formula(kernel, context, ridge):
+    """Vᵀ(𝔎(K, K) + λI)⁻¹𝔎(K, q), with the inverse written out."""
+    keys, values, queries = context
+    inverse = np.linalg.inv(kernel(keys, keys) + ridge * np.eye(len(keys)))
+    expected = kernel(queries, keys) @ inverse @ values
+    np.testing.assert_allclose(cme_attention(kernel, keys, values, queries, ridge=ridge), expected, rtol=0, atol=SOLVED)
+
+
+@given(contexts(), ridges)
+def test_features_give_the_same_without_a_square_of_tokens(context, ridge):
+    """Ĉ_VK(Ĉ_KK + (λ/T)I)⁻¹φ(q) is the same estimator, and so is its unnormalised form in the code."""
+    keys, values, queries = context
+    by_kernel = cme_attention(Features(lifted), keys, values, queries, ridge=ridge)
+    by_features = feature_attention(lifted, keys, values, queries, ridge=ridge)
+    np.testing.assert_allclose(by_features, by_kernel, rtol=0, atol=SOLVED)
+    image, tokens = lifted(keys), len(keys)
+    cross, square = values.T @ image / tokens, image.T @ image / tokens
+    covariances = cross @ np.linalg.inv(square + ridge / tokens * np.eye(image.shape[1])) @ lifted(queries).T
+    np.testing.assert_allclose(by_features, covariances.T, rtol=0, atol=SOLVED)
+
+
+@each
+@given(context=contexts(least=2), ridge=ridges)
+def test_leaving_out_is_leaving_out(kernel, context, ridge):
+    """The closed form equals solving again without each token, at the same ridge."""
+    keys, values, _ = context
+    expected = [
+        cme_attention(kernel, np.delete(keys, t, axis=0), np.delete(values, t, axis=0), keys[t : t + 1], ridge=ridge)[0]
+        for t in range(len(keys))
+    ]
+    np.testing.assert_allclose(embed_mean(kernel, keys, values, ridge=ridge).left_out(), expected, rtol=0, atol=SOLVED)
+
+
+@each
+@given(context=contexts(), ridge=ridges, block=st.integers(1, 6))
+def test_blocks_do_not_matter(kernel, context, ridge, block):
+    """Any number of queries at a time gives the same means and variances."""
+    keys, values, queries = context
+    answered = embed_mean(kernel, keys, values, ridge=ridge)
+    np.testing.assert_allclose(answered.mean(queries, block=block), answered.mean(queries), rtol=0, atol=SOLVED)
+    whole = answered.variance(queries, noise=1.0)
+    np.testing.assert_allclose(answered.variance(queries, noise=1.0, block=block), whole, rtol=0, atol=SOLVED)
+
+
+@each
+@given(context=contexts(), ridge=ridges)
+def test_seeing_a_token_never_widens_the_answer(kernel, context, ridge):
+    """The variance lies between the noise and the prior's, and one more token does not raise it."""
+    keys, values, queries = context
+    noise, prior = 0.5, 0.5 / ridge
+    before = embed_mean(kernel, keys, values, ridge=ridge).variance(queries, noise=noise)
+    more = np.concatenate([keys, queries[:1]]), np.concatenate([values, values[:1]])
+    after = embed_mean(kernel, *more, ridge=ridge).variance(queries, noise=noise)
+    tolerance = SOLVED * (1 + prior)
+    assert (after <= before + tolerance).all()
+    assert (after >= noise - tolerance).all()
+    assert (before <= noise + prior * kernel.diagonal(queries) + tolerance).all()
+
+
+@pytest.mark.slow
+@each
+def test_jax_traces_the_embedding(kernel):
+    """Compiled means, variances and left-out means agree with numpy, and gradients with differences."""
+    generator = np.random.default_rng(0)
+    keys, values, queries = (generator.uniform(-1, 1, size=shape) for shape in [(5, 2), (5, 1), (3, 2)])
+
+    def readings(*context):
+        answered = embed_mean(kernel, *context[:2], ridge=0.5)
+        return answered.mean(context[2]), answered.variance(context[2], noise=0.3), answered.left_out()
+
+    with jax.enable_x64(new_val=True):
+        context = [jnp.asarray(array) for array in (keys, values, queries)]
+        compiled = jax.jit(readings)(*context)
+        slope = np.asarray(jax.grad(lambda k: readings(k, *context[1:])[0].sum())(context[0]))
+    for traced, plain in zip(compiled, readings(keys, values, queries), strict=True):
+        np.testing.assert_allclose(traced, plain, rtol=0, atol=SOLVED)
+    step = np.zeros_like(keys)
+    step[1, 0] = 1e-5
+    up, down = (readings(keys + sign * step, values, queries)[0].sum() for sign in (1, -1))
+    assert slope[1, 0] == pytest.approx((up - down) / 2e-5, abs=1e-6)  # h² × third derivatives below 1e4
+
+
+@pytest.mark.extra("torch")
+@each
+def test_torch_agrees_on_the_embedding(kernel):
+    """The same means, variances and left-out means from torch tensors."""
+    import torch
+
+    generator = np.random.default_rng(1)
+    keys, values, queries = (generator.uniform(-1, 1, size=shape) for shape in [(5, 2), (5, 1), (3, 2)])
+    plain = embed_mean(kernel, keys, values, ridge=0.5)
+    tensors = embed_mean(kernel, torch.tensor(keys), torch.tensor(values), ridge=0.5)
+    asked = torch.tensor(queries)
+    np.testing.assert_allclose(tensors.mean(asked).numpy(), plain.mean(queries), rtol=0, atol=SOLVED)
+    variance = tensors.variance(asked, noise=0.3).numpy()
+    np.testing.assert_allclose(variance, plain.variance(queries, noise=0.3), rtol=0, atol=SOLVED)
+    np.testing.assert_allclose(tensors.left_out().numpy(), plain.left_out(), rtol=0, atol=SOLVED)
+
+
+@pytest.mark.parametrize("number", [0.0, -1.0, np.nan])
+def test_ridge_and_noise_are_positive(number):
+    """Without a ridge the system may have no solution."""
+    keys = np.ones((2, 1))
+    with pytest.raises(AssumptionError, match="a ridge must be positive"):
+        embed_mean(linear_kernel(), keys, keys, ridge=number)
+    with pytest.raises(AssumptionError, match="a ridge must be positive"):
+        feature_attention(np.asarray, keys, keys, keys, ridge=number)
+    with pytest.raises(AssumptionError, match="a noise variance must be positive"):
+        embed_mean(linear_kernel(), keys, keys, ridge=1.0).variance(keys, noise=number)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "sentence"),
+    [
+        ([(3, 2), (4, 1), (1, 2)], "3 keys came with 4 values"),
+        ([(3, 2), (3, 1), (1, 5)], "queries have width 5 and keys width 2"),
+        ([(0, 2), (0, 1), (1, 2)], "the context is empty"),
+    ],
+)
+def test_contexts_that_do_not_fit_are_refused(shapes, sentence):
+    """Each mismatch has its sentence."""
+    context = [np.zeros(shape) for shape in shapes]
+    with pytest.raises(ShapeError, match=sentence):
+        cme_attention(linear_kernel(), *context, ridge=1.0)
+    with pytest.raises(ShapeError, match=sentence):
+        feature_attention(np.asarray, *context, ridge=1.0)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_undefined_entries_are_refused(which):
+    """NaN in keys, values or queries is named."""
+    context = [np.ones((2, 1)) for _ in range(3)]
+    context[which][0, 0] = np.nan
+    with pytest.raises(ShapeError, match=f"{['keys', 'values', 'queries'][which]} holds NaN"):
+        cme_attention(linear_kernel(), *context, ridge=1.0)
+
+
+def test_nothing_is_left_of_one_token():
+    """One token cannot be left out."""
+    with pytest.raises(ShapeError, match="leaves nothing when it is left out"):
+        embed_mean(linear_kernel(), np.ones((1, 1)), np.ones((1, 1)), ridge=1.0).left_out()
+
+
+def test_vector_of_the_linear_kernel():
+    """Keys 1, 2, 3, values 1, 2, 2, λ = ½, q = 2: mean 22/14.5, variance 0.6379310 at σ² = ½."""
+    keys, values, query = (np.array(column)[:, None] for column in ([1.0, 2.0, 3.0], [1.0, 2.0, 2.0], [2.0]))
+    answered = embed_mean(linear_kernel(), keys, values, ridge=0.5)
+    assert answered.mean(query)[0, 0] == pytest.approx(22 / 14.5, rel=1e-13)
+    assert answered.variance(query, noise=0.5)[0] == pytest.approx(0.6379310, abs=5e-8)
+
+
+@pytest.mark.parametrize(("ridge", "answer"), [(0.1, 0.4842130), (1.0, 0.2643033)])
+def test_vectors_on_the_circle(ridge, answer):
+    """Keys at 0°, 90°, 180° with values 1, 0, −1, kernel exp((aᵀb − 1)/γ) at γ = ½, asked at 45°."""
+    angles = np.radians([0, 90, 180, 45])
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    values = np.array([[1.0], [0.0], [-1.0]])
+    mean = cme_attention(sphere_kernel(0.5), points[:3], values, points[3:], ridge=ridge)
+    assert mean[0, 0] == pytest.approx(answer, abs=5e-8)
