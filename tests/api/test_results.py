@@ -11,7 +11,7 @@ import keyhole
 from keyhole.api.describe import Description
 from keyhole.api.exchangeable import Exchangeability
 from keyhole.api.infer import Inference
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.api.runs import RunInFull, Runs
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.apps.heads.checkpoint_norms import CheckpointNorms, checkpoint_norms

@@ -23,7 +23,9 @@ RENAMED_SCHEMAS: dict[str, str] = {}
 
 # A field that was renamed or dropped with its schema, or a number that changed: case, golden path, and why. Every line
 # here is listed in the changelog, too.
-CHANGED: dict[str, dict[str, str]] = {}
+CHANGED: dict[str, dict[str, str]] = {
+    "reproduce": {"findings[].run": "names the code that measured, which moved"},
+}
 
 LEARN = "learn --engine here"
 GRID = "learn and:2 --context 6 --samples 24 --seeds 1 --engine here --store store --json --learner"

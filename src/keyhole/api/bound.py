@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from keyhole.api.bound_growth import GROWTH_GAP, Growth, growths, require_few
 from keyhole.api.margin_bound import MarginBound, margin_bound
 from keyhole.api.norm_sources import Source, Subject, name_of, read_subject, veto_norms
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.bounds import (
     ROUTES,
     Guarantee,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from keyhole.api.bound import bound
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.bounds import Real
 from keyhole.errors import KeyholeError, StoreError
 from keyhole.files.looking import is_there

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from keyhole.api.decision_lists import lists_figure, lists_record
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.api.stored_run import names_run, read_run
 from keyhole.api.target_verdict import TargetVerdict, against_target
 from keyhole.attention import Model, Tabulated

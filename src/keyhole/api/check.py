@@ -1,53 +1,40 @@
-"""Check: whether a model file is what it says, from the file alone."""
+"""Is a model file what it says?"""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from keyhole.api.result import Result
 from keyhole.checkpoints import is_tabulated
 from keyhole.compiler import Inspection, inspect
 from keyhole.errors import CheckpointError
 from keyhole.files.model import read_model
-from keyhole.show.check import check_document
-from keyhole.show.document import Document
+from keyhole.show.answer import Show
 
 
 @dataclass(frozen=True, repr=False)
 class Checked(Result):
-    """What was looked at in a file, and whether all of it is as claimed."""
+    """The outcome of every check of a file."""
 
     schema: ClassVar[str] = "check/1"
 
-    path: str
-    described: Mapping[str, Any]  # function, context, construction, as the file has them
+    file: str
+    holds: bool
+    function: str | None  # this and the next two as the file has them
+    context: int | None
+    construction: str | None
     inspections: tuple[Inspection, ...]
+    failures: tuple[str, ...]
 
-    @property
-    def holds(self) -> bool:
-        """Whether everything is as claimed."""
-        return all(look.holds for look in self.inspections)
-
-    def record(self) -> dict[str, Any]:
-        """The outcome as plain values, for JSON."""
-        return {
-            "file": self.path,
-            "holds": self.holds,
-            **self.described,
-            "inspections": [vars(look) for look in self.inspections],
-            "failures": [f"{look.name}: {look.says}" for look in self.inspections if not look.holds],
-        }
-
-    @property
-    def summary(self) -> str:
-        """Whether the file is as claimed, and if not, which looks at it fail."""
-        failing = ", ".join(look.name for look in self.inspections if not look.holds)
-        return f"{Path(self.path).name} is {'as claimed' if self.holds else f'NOT as claimed: {failing}'}"
-
-    def document(self) -> Document:
-        """Whether the file is as claimed, then every look at it."""
-        return check_document(self.record())
+    def lines(self, show: Show) -> None:
+        """Say whether the file is as claimed; then what failed, or every check."""
+        count = len(self.inspections)
+        if self.holds:
+            show.line(f"{self.file} is as claimed: it passed all {count} checks")
+        else:
+            show.line(f"NOT as claimed: {self.file} failed {len(self.failures)} of {count} checks")
+        shown = [check for check in self.inspections if show.verbose or not check.holds]
+        show.facts((check.name, f"{'passed' if check.holds else 'FAILED'}: {check.says}") for check in shown)
 
 
 def check(path: str | Path) -> Checked:
@@ -58,5 +45,13 @@ def check(path: str | Path) -> Checked:
             f"{str(path)!r} holds the tables of a model, not a compiled function: nothing to check against; "
             f"`keyhole.certify({str(path)!r})` says what it computes."
         )
-    shown = {name: stored.description.get(name) for name in ("function", "context", "construction")}
-    return Checked(str(path), shown, tuple(inspect(stored)))
+    inspections = tuple(inspect(stored))
+    return Checked(
+        file=str(path),
+        holds=all(each.holds for each in inspections),
+        function=stored.description.get("function"),
+        context=stored.description.get("context"),
+        construction=stored.description.get("construction"),
+        inspections=inspections,
+        failures=tuple(f"{each.name}: {each.says}" for each in inspections if not each.holds),
+    )

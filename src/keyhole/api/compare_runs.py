@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.errors import ArgumentError
 from keyhole.files.paths import home
 from keyhole.show.document import Document

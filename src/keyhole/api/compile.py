@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar
 
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.boolean import SparseFunction, read_function
 from keyhole.bounds.covers import scalar_model_cover
 from keyhole.compiler import Charge, cheapest, choose, compile_choice, compiled, path_inf, product_law

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from keyhole.api.decision_lists import lists_figure, lists_record
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.boolean import (
     Certificate,
     Levels,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.decimals import counted
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.data import read_sequences

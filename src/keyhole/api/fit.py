@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.boolean import Junta, uniform_law
 from keyhole.boolean.fitting import FittingJuntas, Sample, juntas_that_fit
 from keyhole.errors import ArgumentError, DataError

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.boolean import SparseFunction, from_table, read_function
 from keyhole.compiler import choose, least_norm
 from keyhole.errors import ArgumentError, CompileError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from keyhole.api.learn import answer_of, lanes_of
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.errors import ArgumentError, OutputError
 from keyhole.figure import Figure

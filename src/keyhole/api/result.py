@@ -1,70 +1,80 @@
-"""What every answer of the public functions can do: display itself, become a record, be saved."""
+"""The form of an answer: typed fields, which JSON shows as they are, and text that reads them."""
 
-from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
 
 from keyhole.errors import OutputError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
-from keyhole.files.record import to_json
-from keyhole.show.document import Document
-from keyhole.show.html import to_html
+from keyhole.files.record import record_of, to_json
+from keyhole.show.answer import Show
+from keyhole.show.folding import COLUMNS
+from keyhole.show.markup import to_html
 from keyhole.show.site import FORMATS, save_figure
-from keyhole.show.text import to_text
-
-LONGEST = 150  # letters of a summary in one line
+from keyhole.show.terminal import to_text
 
 
-class Result(ABC):
-    """An answer. `record()` has plain values, as `--json` prints them; `document()` has what is shown."""
+class Result:
+    """An answer: a frozen dataclass with `schema`, whose fields are the keys of its JSON, and with `lines`.
+
+    A field made with `files.record.hidden` stays out of the JSON; `properties` names properties that are in it.
+    """
 
     schema: ClassVar[str]  # name and version of the record, such as "compile/1"
-    has_figure: ClassVar[bool] = False  # whether there is a figure
+    properties: ClassVar[tuple[str, ...]] = ()
+    has_figure: ClassVar[bool] = False
 
-    @property
-    @abstractmethod
-    def summary(self) -> str:
-        """The answer in one line."""
-
-    @abstractmethod
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values."""
-
-    @abstractmethod
-    def document(self) -> Document:
-        """The facts and tables that a person is shown."""
+    def lines(self, show: Show) -> None:
+        """Say the answer: at most a screen, and the rest where `show.verbose` is true."""
+        raise NotImplementedError
 
     def figure(self) -> Figure:
-        """What can be drawn of it."""
+        """Draw the answer."""
         raise OutputError(f"A {type(self).__name__} has no figure.")
 
+    def record(self) -> dict[str, Any]:
+        """Return the fields as plain values."""
+        record: dict[str, Any] = record_of(self)
+        return record
+
     def to_json(self) -> str:
-        """The record in its envelope, as the command line prints it."""
+        """Return the record in its envelope, as the command line prints it."""
         return to_json(self.schema, self.record())
 
-    def __repr__(self) -> str:
-        line = " ".join(self.summary.split())
-        return f"<{type(self).__name__}: {line if len(line) <= LONGEST else f'{line[: LONGEST - 1]}…'}>"
+    def text(self, width: int = COLUMNS, *, verbose: bool = False, styled: bool = False) -> str:
+        """Return the answer as it is printed."""
+        return to_text(self._said(verbose=verbose), width, styled=styled)
 
     def __str__(self) -> str:
-        return to_text(self.document())
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.text(150).partition(chr(10))[0]}>"
 
     def _repr_html_(self) -> str:
-        return to_html(self.document())
+        return to_html(self._said())
+
+    def _said(self, *, verbose: bool = False) -> Show:
+        show = Show(verbose=verbose)
+        self.lines(show)
+        return show
 
     def save(self, path: str | Path) -> Path:
         """Write the answer in the format of the path's ending, and return the path.
 
-        .json has the record, .txt the answer as it is shown. Where there is a figure, .svg, .pdf, .png, .csv and .html
-        have it; where there is none, .html has what is shown.
+        .json has the record and .txt the whole text; .svg, .pdf, .png, .csv and .html have the figure, if there is one.
         """
         path = Path(path)
         self.require_ending(path)
         ending = path.suffix.lower()
         if self.has_figure and ending in FORMATS:
             return save_figure(self.figure(), path)
-        text = {".json": self.to_json, ".txt": self.__str__, ".html": self._page}[ending]()
+        if ending == ".json":
+            text = self.to_json()
+        elif ending == ".txt":
+            text = self.text(verbose=True)
+        else:
+            text = f"<!doctype html><meta charset='utf-8'><title>keyhole</title>{to_html(self._said(verbose=True))}"
         return write_file(path, f"{text}\n".encode())
 
     @classmethod
@@ -72,9 +82,4 @@ class Result(ABC):
         """Refuse a name that says no format, before anything is computed for it."""
         endings = list(dict.fromkeys([".json", ".txt", ".html", *(FORMATS if cls.has_figure else ())]))
         if path.suffix.lower() not in endings:
-            raise OutputError(
-                f"The answer was to be written as {path.name!r}; its name must end in {', '.join(endings)}."
-            )
-
-    def _page(self) -> str:
-        return f"<!doctype html><meta charset='utf-8'><title>keyhole</title>{self._repr_html_()}"
+            raise OutputError(f"{path.name!r} must end in {', '.join(endings)}.")

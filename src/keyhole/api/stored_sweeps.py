@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.decimals import percent
 from keyhole.errors import OutputError
 from keyhole.figure import Axis, Figure, Row

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from keyhole.api.compiled_start import CompiledStart
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.attention import Model, dense, tabulate
 from keyhole.decimals import percent
 from keyhole.errors import ArgumentError

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from keyhole.api.certify import read_source
 from keyhole.api.length_verdict import Effort, LengthVerdict, at_length, of_tables
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.api.stated_claim import read_alphabet, stated_property
 from keyhole.api.word_question import WordQuestion, answer_pairs
 from keyhole.checkpoints import (

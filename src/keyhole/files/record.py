@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import field, fields, is_dataclass
+from enum import Enum
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 from keyhole import __version__
@@ -40,3 +43,29 @@ def _value(value: Any) -> Any:
     if isinstance(value, float):
         return value if isfinite(value) else None
     return value
+
+
+def hidden(**options: Any) -> Any:
+    """A field of a dataclass that records leave out."""
+    return field(**options, metadata={"hidden": True})
+
+
+def record_of(value: Any) -> Any:
+    """A value as JSON has it: dataclasses as their fields, and the `properties` that they name.
+
+    >>> from dataclasses import make_dataclass
+    >>> record_of(make_dataclass("Range", ["low", "high"])(1, (2.5, None)))
+    {'low': 1, 'high': [2.5, None]}
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [each.name for each in fields(value) if "hidden" not in each.metadata]
+        return {name: record_of(getattr(value, name)) for name in (*names, *getattr(value, "properties", ()))}
+    if isinstance(value, Mapping):
+        return {str(name): record_of(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [record_of(inner) for inner in value]
+    if hasattr(value, "tolist"):  # numbers and arrays of numpy
+        return value.tolist()
+    if isinstance(value, Enum):
+        return value.value
+    return str(value) if isinstance(value, Path) else value

@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar
 
+from keyhole.api.old_result import OldResult as Result
 from keyhole.api.opening import open_checkpoint, settings_of
-from keyhole.api.result import Result
 from keyhole.apps.heads.norms import STATISTICS, HeadNormSet, distances, head_norms
 from keyhole.apps.heads.show_checkpoint_norms import checkpoint_norms_document
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.old_result import OldResult as Result
 from keyhole.api.opening import array_of, open_checkpoint
-from keyhole.api.result import Result
 from keyhole.apps.heads.annotation import (
     DIRECTIONS,
     OFFSETS,

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.old_result import OldResult as Result
 from keyhole.api.opening import open_checkpoint
-from keyhole.api.result import Result
 from keyhole.apps.heads.annotation import word_maps
 from keyhole.apps.heads.controls import CONTROLS, Control, controlled
 from keyhole.apps.heads.head_data import HeadData, head_data, require_one_kind, text_data

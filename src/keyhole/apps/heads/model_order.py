@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from keyhole.api.old_result import OldResult as Result
 from keyhole.api.opening import Source, array_of, open_checkpoint, tokens_of_bits
-from keyhole.api.result import Result
 from keyhole.apps.heads.head_data import image_rows, require_one_kind, text_pieces
 from keyhole.apps.heads.order import OrderReport, order_of_rows, order_of_tokens
 from keyhole.apps.heads.show_model_order import model_order_document

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.apps.ledger.finding import Claim, Finding, Scale
 from keyhole.apps.ledger.ledger import NOT_COVERED, choose, experiments
 from keyhole.apps.ledger.page import write_report

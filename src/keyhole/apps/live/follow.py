@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.latent.inference import Problem, Settings, make_attention, parse_schedule, require_problem, require_used

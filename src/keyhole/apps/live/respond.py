@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from keyhole.api.compile import Compiled
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.attention import dense, evaluate
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row

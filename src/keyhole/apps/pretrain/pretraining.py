@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any, ClassVar
 
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.apps.pretrain.show_pretraining import pretraining_document
 from keyhole.estimate import Estimate
 from keyhole.figure import Axis, Figure

@@ -10,7 +10,7 @@ import numpy as np
 
 from keyhole.api.certify import Certified
 from keyhole.api.certify import certify as certify_model
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.apps.tables.figures import curves_figure
 from keyhole.apps.tables.learning_curve import LearningCurve, learning_curve
 from keyhole.apps.tables.show_curve import curve_document

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.apps.tables.show_scores import MEASURES, scores_document
 from keyhole.apps.tables.suite.attribution import AttributionScore, score_attribution
 from keyhole.apps.tables.suite.key import read_attributions, read_key

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
-from keyhole.api.result import Result
+from keyhole.api.old_result import OldResult as Result
 from keyhole.apps.tables.show_suite import suite_document
 from keyhole.apps.tables.suite.members import KEY, Member, make_members
 from keyhole.compiler import assess_plan
