@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 # takes twice as long, in each worker.
 QUIET  := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
+TESTS := $(if $(PKG),src/keyhole/$(PKG) $(wildcard tests/$(PKG)),)  # make test PKG=bounds
 SIMULATIONS := bench/laws.py bench/coverage.py
 
 OF_VERSIONS := tests/training/learners/test_baselines.py tests/training/learners/test_sets.py tests/training/network tests/sweeps/plans/test_plan.py tests/sweeps/runs/test_engine.py
@@ -45,14 +46,14 @@ format: install  ## rewrite the sources as `make check` wants them
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: install  ## the core suite: no torch, no cluster, no browser
-	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long"
+test: install  ## the core suite, or PKG=bounds alone: no torch, no cluster, no browser
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long" $(TESTS)
 
 test-long: install  ## the few simulations and trainings of the core suite that take longest
 	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m long
 
 test-fast: install  ## without the tests that take longest, and with few random examples: about a minute
-	$(QUIET) HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not long"
+	$(QUIET) HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not long" $(TESTS)
 
 test-thorough: install  ## the core suite with many more random examples
 	$(QUIET) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -63,7 +64,7 @@ test-lowest test-newest: test-%: .venv-%/.installed  ## some tests with the lowe
 .venv-%/.installed: pyproject.toml .ci/constraints.py
 	$(PYTHON) -m venv $(@D)
 	$(PYTHON) .ci/constraints.py $* > $(@D)/constraints.txt
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint $(@D)/constraints.txt --editable . beartype hypothesis pytest
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --constraint $(@D)/constraints.txt --editable '.[train,draw,live]' beartype hypothesis jaxtyping pytest
 	@touch $@
 
 test-extras: $(VENV)/.extras  ## the rest: torch, and a browser where there is one

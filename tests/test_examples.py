@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import re
 import runpy
 import shutil
@@ -235,3 +236,24 @@ def test_your_table(capsys):
     cost = [float(line.split("irrelevant columns: ")[1].split()[0].replace("more", "inf")) for line in (ridge, lasso)]
     assert cost[0] > 2 * cost[1]
     assert "labels = 8: 1,797 rows of 64 columns" in said
+
+
+def test_own_command(tmp_path):
+    """A package with an entry point adds its command to the command line, and to its help."""
+    shutil.copy(EXAMPLES / "own_command.py", tmp_path)
+    (tmp_path / "own_command-1.dist-info").mkdir()
+    (tmp_path / "own_command-1.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: own-command\nVersion: 1\n"
+    )
+    (tmp_path / "own_command-1.dist-info" / "entry_points.txt").write_text(
+        "[keyhole.commands]\ndepths = own_command:depths_command\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+
+    def typed(*words):
+        program = [sys.executable, "-m", "keyhole", *words]
+        return subprocess.run(program, capture_output=True, text=True, check=True, env=environment).stdout
+
+    assert "The path norms that compiling takes." in typed("--help")
+    own = subprocess.run([sys.executable, EXAMPLES / "own_command.py"], capture_output=True, text=True, check=True)
+    assert typed("depths", "x1 & x2", "x1 & (x2 | x3)", "x1 ^ x2") == own.stdout

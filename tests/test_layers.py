@@ -25,7 +25,7 @@ LAYERS = [  # a package imports only from layers below its own; packages of one 
     {"attention", "boolean", "languages"},
     {"rigorous"},
     {"files"},
-    {"figure", "decimals", "estimate", "norm_profile", "papers", "progress", "verdicts"},
+    {"arrays", "figure", "decimals", "estimate", "norm_profile", "papers", "progress", "verdicts"},
     {"errors"},
     {"__init__"},
 ]

@@ -54,10 +54,10 @@ def test_a_growth_law_touches_one_file(library):
     """The law of the example in the list of laws: every sweep of enough contexts compares it."""
     law = 'AffineLaw("saturating", "a − b e^(−T/300)", lambda contexts: -np.exp(-contexts / 300))'
     assert law in (EXAMPLES / "own_growth_law.py").read_text("utf8")
-    edit(library / "lab" / "laws" / "growth_laws.py", "    PowerLaw(),\n)\n", f"    PowerLaw(),\n    {law},\n)\n")
+    edit(library / "sweeps" / "laws" / "growth_laws.py", "    PowerLaw(),\n)\n", f"    PowerLaw(),\n    {law},\n)\n")
     words = ["learn", "and:2", "--context", "8,16,32,64", "--learner", "elimination", "--samples", "8,16,32", "--seeds"]
     assert "a − b e^(−T/300)" in ask(library, *words, "8", "--workers", "1")
-    assert touched(library) == {"lab/laws/growth_laws.py"}
+    assert touched(library) == {"sweeps/laws/growth_laws.py"}
 
 
 def test_a_construction_touches_two_files(library):
