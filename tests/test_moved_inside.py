@@ -95,10 +95,15 @@ def test_a_claim_touches_two_files(library):
         "from keyhole.apps.ledger import Claim, Experiment, Outcome, Scale, register, reproduce\n",
         "from keyhole.apps.ledger.finding import Outcome, Scale\n",
     )
-    (library / "claims" / "representation" / "softmax_pairs.py").write_text(measured.replace("import tempfile\n", ""))
+    (library / "apps" / "ledger" / "representation" / "softmax_pairs.py").write_text(
+        measured.replace("import tempfile\n", "")
+    )
     experiment = f'Experiment({stated}, NamedFunction("keyhole.apps.ledger.representation.softmax_pairs")),'
     marker = "EXPERIMENTS: tuple[Experiment, ...] = ("
-    edit(library / "claims" / "representation" / "statements.py", marker, f"{marker}\n    {experiment}")
+    edit(library / "apps" / "ledger" / "representation" / "statements.py", marker, f"{marker}\n    {experiment}")
     assert "holds" in ask(library, "reproduce", "--only", "softmax-pairs", "--out", "report", "--workers", "1")
     assert "For small moves of two opposite scores" in (library.parent / "report" / "index.html").read_text("utf8")
-    assert touched(library) == {"claims/representation/softmax_pairs.py", "claims/representation/statements.py"}
+    assert touched(library) == {
+        "apps/ledger/representation/softmax_pairs.py",
+        "apps/ledger/representation/statements.py",
+    }

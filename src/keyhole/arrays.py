@@ -3,14 +3,10 @@
 They are those of jaxtyping. A plain install does not have it; there they stand for any object.
 """
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-try:
-    import jaxtyping
-except ModuleNotFoundError:
-    jaxtyping = None
-
-if TYPE_CHECKING or jaxtyping is not None:
+if TYPE_CHECKING or find_spec("jaxtyping"):
     from jaxtyping import Bool as Bool
     from jaxtyping import Float as Float
     from jaxtyping import Float32 as Float32
