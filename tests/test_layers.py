@@ -40,10 +40,8 @@ COMMAND_LINE = {"cli", "api", "show", "files", "progress", "errors", "__init__"}
 BORROWED = {
     "api/trained_attention.py",
     "cli/arguments.py",
-    "cli/bound.py",
     "cli/compile.py",
     "cli/exchangeable.py",
-    "cli/norms.py",
 }
 
 FRAMEWORKS = {"jax", "optax", "torch", "transformers", "transformer_lens", "ray"}

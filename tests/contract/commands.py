@@ -91,7 +91,7 @@ CASES: dict[str, Case] = {
     "check-as-claimed": Case(("check and.safetensors --json",)),
     "check-not-as-claimed": Case(("check spoiled.safetensors --json",), exit_code=1),
     "norms-function": Case(('norms "x0 & (x1 | x2)" --output bits --json',)),
-    "norms-checkpoint": Case(("norms model --json",)),
+    "norms-checkpoint": Case(("checkpoint norms model --json",)),
     "bound-formula": Case(("bound and:3 --samples 1e6 --context 1000 --explain --json",)),
     "bound-uniform": Case(("bound majority:5 --samples 1e6 --context 100 --law uniform --json",)),
     "bound-norms": Case(("bound norms.json --samples 1e6 --gap 0.1 --json",)),

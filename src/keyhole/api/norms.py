@@ -1,17 +1,19 @@
 """Norms: how small a path norm can represent a function, beside what the constructions have."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import permutations, product
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.result import Result
 from keyhole.boolean import SparseFunction, from_table, read_function
 from keyhole.compiler import choose, least_norm
+from keyhole.decimals import at_least, at_most
 from keyhole.errors import ArgumentError, CompileError
-from keyhole.show.document import Document
-from keyhole.show.norms import norms_document
+from keyhole.show.answer import Show
+from keyhole.show.folding import shorten
 
 BITS = 3  # of the functions that are all listed
 GAMMA = 0.5  # at which constructions are measured; a power of two, so that 1 − γ divides out exactly
@@ -44,18 +46,55 @@ class Norms(Result):
     functions: tuple[FunctionNorms, ...]
 
     @property
-    def summary(self) -> str:
-        """How many functions, and of how many the least norm is reached and proved least of all."""
-        closed = sum(row.least is not None and row.least <= row.any_bound * (1 + 1e-9) for row in self.functions)
-        return f"{len(self.functions)} functions; of {closed} one head reaches the least P_∞ of every layer with R = 0"
+    def closed(self) -> int:
+        """The number of functions for which one head reaches the least norm of every layer with R = 0."""
+        return sum(row.least is not None and row.least <= row.any_bound * (1 + 1e-9) for row in self.functions)
 
-    def document(self) -> Document:
-        """A line per function."""
-        return norms_document(self.record())
+    def lines(self, show: Show) -> None:
+        """Set a row per function; name the columns."""
+        signs = self.output == "signs"
+        count = len(self.functions)
+        show.line(f"Path norms P_∞. One head reaches the least of every layer with R = 0 in {self.closed} of {count}.")
+        names = ("function", "built", "least", "bound", "layer", *(("sign",) if signs else ()), "veto")
+        show.table(
+            dict.fromkeys(names, "<"),
+            [
+                (
+                    shorten(row.function, 40),
+                    f"{_shown(row.built, at_most)} {row.construction or ''}".strip(),
+                    _shown(row.least, at_most),
+                    _shown(row.least_bound, at_least),
+                    _shown(row.any_bound, at_least),
+                    *((_shown(row.margin_bound, at_least),) if signs else ()),
+                    _shown(row.veto, at_most),
+                )
+                for row in self.functions
+            ],
+        )
+        if show.verbose:
+            show.line(ABOUT)
+            show.facts((name, COLUMNS[name]) for name in names[1:])
+            priced = max(row.priced for row in self.functions)
+            show.line(f"The bounds are proved by checking every hidden unit that can matter, at most {priced} here.")
 
-    def record(self) -> dict[str, Any]:
-        """The norms as plain values, for JSON."""
-        return {"output": self.output, "functions": [asdict(row) for row in self.functions]}
+
+ABOUT = (
+    "P_∞ is the sum over hidden units of |read-out weight| times the unit's largest |value| of a token. The leak γ is "
+    "the share of attention off the relevant bits: built, least and bound are times 1 − γ, so that they hold for every "
+    "leak. R is the largest difference between the scores of two symbols at one position."
+)
+COLUMNS = {
+    "built": "the cheapest construction with R = 0, and its name",
+    "least": "the least for one head with R = 0 and equal attention; the construction `least` reaches it",
+    "bound": "a proved lower bound for such heads",
+    "layer": "a proved lower bound for every ReLU layer with R = 0, any heads and any attention",
+    "sign": "the same, where the output needs only the right sign and a size of at least 1",
+    "veto": "the veto, whose scores read the symbol (R > 0), so that the bounds do not apply to it",
+}
+
+
+def _shown(norm: float | None, side: Callable[[float, int], str]) -> str:
+    return "–" if norm is None else side(norm, 6)
 
 
 def norms(function: str | SparseFunction | None = None, *, output: str = "signs", seed: int = 0) -> Norms:
@@ -68,7 +107,7 @@ def norms(function: str | SparseFunction | None = None, *, output: str = "signs"
     >>> round(row.least, 6), row.any_bound
     (16.0, 16.0)
     """
-    if output not in ("signs", "bits"):
+    if output not in get_args(Output):
         raise ArgumentError(f"There is no output {output!r}; choose signs (1 and −1) or bits (1 and 0).")
     kind: Output = "bits" if output == "bits" else "signs"
     if function is None:

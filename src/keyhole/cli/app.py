@@ -98,7 +98,7 @@ app = typer.Typer(
 )
 app.command("describe", short_help="What a function is, and how hard to learn.")(describe_command)
 app.command("compile", short_help="Exact weights for a function, with a proof.")(compile_command)
-app.command("norms", short_help="Least path norms of functions; norms of a checkpoint.")(norms_command)
+app.command("norms", short_help="Least path norms of functions.")(norms_command)
 app.command("check", short_help="Whether a model file is what it claims.")(check_command)
 app.command("certify", short_help="What a model computes, on every input.")(certify_command)
 app.command("verify", short_help="Whether a claim about a model holds at every length.")(verify_command)
@@ -113,7 +113,10 @@ app.command("infer", short_help="How far attention is from the exact posterior."
 
 for point in sorted(entry_points(group="keyhole.commands"), key=lambda point: point.name):  # commands of applications
     command = point.load()
-    app.command(point.name, short_help=(command.__doc__ or "").partition("\n")[0])(command)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=point.name)
+    else:
+        app.command(point.name, short_help=(command.__doc__ or "").partition("\n")[0])(command)
 
 
 def show_version(wanted: bool) -> bool:

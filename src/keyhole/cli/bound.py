@@ -1,7 +1,7 @@
 """`keyhole bound`: what norms guarantee, with every step of the derivation."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,7 +11,7 @@ from keyhole.errors import ArgumentError
 SOURCE = (
     "A run of `keyhole learn`, by the beginning of its name, or the word runs for every trained run of the store; a "
     "model that keyhole compile wrote; a JSON of norms (see --template); and:3, signed-and:3, parity:3, junta:3; or "
-    "any function, such as majority:5 or 'x1 & x2'; or a checkpoint: a folder, a file of weights, minilm, rxnmapper."
+    "any function, such as majority:5 or 'x1 & x2'."
 )
 LAW = "How inputs are drawn: any; uniform; or 0.2, say, the least probability of a symbol, symbols being independent."
 OUT = "Write the answer to a file: .txt, .json, .html for a page; .svg, .pdf, .png or .csv for the growth of --vary."
@@ -25,12 +25,6 @@ def bound_command(
         str, typer.Option(help="Number of training samples, m, such as 1e6; a run has its own.", metavar="M")
     ] = "",
     context: Annotated[str, typer.Option(help="Number of positions, T; [CLS] is one more.", metavar="T")] = "",
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            help="Checkpoint: a JSON file of settings that its own files lack, such as heads.", metavar="FILE"
-        ),
-    ] = None,
     delta: Annotated[float, typer.Option(help="Probability with which the bound may fail.")] = 0.01,
     gap: Annotated[float | None, typer.Option(help="Also: the samples needed for this gap.")] = None,
     measured: Annotated[
@@ -76,16 +70,11 @@ def bound_command(
 
       keyhole bound norms.json --samples 1e6 --gap 0.1
 
-      keyhole bound minilm --samples 1e9 --context 128
-
-      keyhole bound vit.pt --config vit.json --samples 60000
-
       keyhole bound and:3 --samples 1e6 --context 1000 --vary context 1e2..1e8
     """
     from keyhole.api.bound import DRAWN, Bound, norms_template
     from keyhole.api.bound import bound as ask
     from keyhole.api.stored_run import names_run
-    from keyhole.apps.heads.checkpoint_bound import checkpoint_bound, is_checkpoint
     from keyhole.cli.printing import print_document
     from keyhole.show.progress_view import view_progress
 
@@ -102,12 +91,8 @@ def bound_command(
         raise ArgumentError(f"Only the context can be varied; got {vary[0]!r}. Write --vary context 1e2..1e8.")
     if out is not None:
         Bound.require_ending(out)
-    of_checkpoint = not names_run(source) and is_checkpoint(source)
-    if config is not None and not of_checkpoint:
-        raise ArgumentError(f"--config is of a checkpoint, and {source} is none; leave it out.")
-    options: dict[str, Any] = {"config": config} if of_checkpoint else {}
     with view_progress("bounding"):
-        answer = (checkpoint_bound if of_checkpoint else ask)(
+        answer = ask(
             source,
             float(count(samples)) if samples else None,
             count(context) if context else None,
@@ -119,7 +104,6 @@ def bound_command(
             accepted=accepted,
             store=store,
             tell=lambda said: typer.echo(said, err=True),
-            **options,
         )
     if out is not None:
         typer.echo(f"wrote {answer.save(out, explained=explain)}", err=True)

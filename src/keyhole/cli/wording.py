@@ -7,7 +7,7 @@ COMMANDS = (  # what the library writes between backquotes, and what is typed in
     (r"keyhole\.compile\(\.\.\.\)\.save", "keyhole compile --out"),
     (r"keyhole\.(check|certify)\((['\"])([^`]*)\2\)", r"keyhole \1 \3"),
     (r"keyhole\.(check|certify|compile|heads|learn)", r"keyhole \1"),
-    (r"keyhole\.checkpoint_norms", "keyhole norms"),
+    (r"keyhole\.checkpoint_norms", "keyhole checkpoint norms"),
     (r"keyhole\.show_run", "keyhole runs show"),
     (r"keyhole\.runs\(\)", "keyhole runs list"),
     (r"keyhole\.forget_runs", "keyhole runs prune"),

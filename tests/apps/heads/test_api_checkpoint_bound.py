@@ -6,19 +6,24 @@ from dataclasses import replace
 from math import log, sqrt
 
 import pytest
+import typer
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 from keyhole.api.fixed_query_bound import fixed_query_bound
-from keyhole.apps.heads.checkpoint_bound import checkpoint_bound, is_checkpoint
+from keyhole.apps.heads.checkpoint_bound import checkpoint_bound
+from keyhole.apps.heads.command_checkpoint import checkpoint_app
 from keyhole.apps.heads.stand_in import STAND_IN
 from keyhole.bounds import PATH, guarantee
 from keyhole.checkpoints import fixed_query_layer, fixed_query_profile, load_checkpoint
-from keyhole.cli.app import app
+from keyhole.cli.app import Courteous
 from keyhole.errors import AssumptionError
 
 from helpers import tiny_checkpoints as tiny
 from helpers.torch_files import heads_of
+
+app = typer.Typer(cls=Courteous)
+app.add_typer(checkpoint_app, name="checkpoint")
 
 
 @pytest.fixture
@@ -45,8 +50,8 @@ def test_it_is_the_bound_of_a_stand_in(folder):
 
 @pytest.mark.slow
 def test_on_the_command_line(folder):
-    """`keyhole bound DIR` prints it, as JSON too, and a model without norms is refused in a sentence."""
-    words = ["bound", str(folder), "--samples", "1e6", "--context", "50"]
+    """`keyhole checkpoint bound DIR` prints it, as JSON too, and a model without norms is refused in a sentence."""
+    words = ["checkpoint", "bound", str(folder), "--samples", "1e6", "--context", "50"]
     answer = CliRunner().invoke(app, words)
     assert answer.exit_code == 0
     assert "Not a bound for this network" in answer.stdout
@@ -66,7 +71,15 @@ def test_one_layer_that_reads_images(tmp_path):
     arrays, config = tiny.vit()
     save_file(arrays, tmp_path / "vit.safetensors")
     (tmp_path / "vit.json").write_text(json.dumps({**config, "image_mean": 0.5, "image_std": [0.25]}))
-    words = ["bound", str(tmp_path / "vit.safetensors"), "--config", str(tmp_path / "vit.json"), "--samples", "60000"]
+    words = [
+        "checkpoint",
+        "bound",
+        str(tmp_path / "vit.safetensors"),
+        "--config",
+        str(tmp_path / "vit.json"),
+        "--samples",
+        "60000",
+    ]
     told = " ".join(CliRunner().invoke(app, words).stdout.split())
     for part in ("A bound for this network", "Theorem P", "pixels are continuous", "would have to shrink", "Occam"):
         assert part in told
@@ -113,15 +126,11 @@ def test_redrawn_sets_are_paid_for_beside_a_stand_in(folder):
 
 
 def test_pixels_that_nothing_bounds(tmp_path):
-    """Without the scaling of pixels the bound is refused, and a setting for what is no checkpoint too."""
+    """Without the scaling of pixels the bound is refused."""
     arrays, config = tiny.vit()
     save_file(arrays, tmp_path / "vit.safetensors")
     with pytest.raises(AssumptionError, match="image_mean and image_std"):
         checkpoint_bound(tmp_path / "vit.safetensors", 1000, config=config)
-    (tmp_path / "vit.json").write_text("{}")
-    refused = CliRunner().invoke(app, ["bound", "and:3", "--config", str(tmp_path / "vit.json"), "--samples", "1e6"])
-    assert refused.exit_code == 2
-    assert "--config is of a checkpoint" in refused.stderr
 
 
 def test_what_would_have_to_shrink():
@@ -135,10 +144,7 @@ def test_what_would_have_to_shrink():
     assert guarantee(PATH, replace(profile, path=1.02 * told), 1000).vacuous
 
 
-def test_what_is_a_checkpoint(folder):
-    """Folders, foreign files and packaged names are; names of functions, JSON and files that are not there are not."""
-    assert is_checkpoint(str(folder / "model.safetensors"))
-    assert not is_checkpoint(str(folder / "config.json"))
-    assert not is_checkpoint(str(folder / "nowhere.safetensors"))
+def test_a_context_without_positions_is_refused(folder):
+    """A context has at least one position."""
     with pytest.raises(AssumptionError, match="at least one position"):
         checkpoint_bound(folder, 1e6, 0)

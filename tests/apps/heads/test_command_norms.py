@@ -1,17 +1,19 @@
-"""`keyhole norms DIR` shows a checkpoint's norms in words, JSON and figures, and refuses bad files in a sentence."""
+"""`keyhole checkpoint norms` shows norms in words, JSON and figures, and refuses bad files in a sentence."""
 
 import json
 import pickle
 
 import pytest
+import typer
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 from keyhole.apps.heads.checkpoint_norms import checkpoint_norms
+from keyhole.apps.heads.command_checkpoint import checkpoint_app
 from keyhole.apps.heads.norms import STATISTICS
 from keyhole.apps.heads.stand_in import stand_in_profile
 from keyhole.bounds import DEEP, guarantee
-from keyhole.cli.app import app
+from keyhole.cli.app import Courteous
 from keyhole.errors import ArgumentError
 
 from helpers import tiny_checkpoints as tiny
@@ -23,9 +25,13 @@ KEYS = [  # golden: fields are only ever added
 ]  # fmt: skip
 
 
+app = typer.Typer(cls=Courteous)
+app.add_typer(checkpoint_app, name="checkpoint")
+
+
 def run(*arguments):
     """The command run in this process."""
-    return CliRunner().invoke(app, ["norms", *(str(argument) for argument in arguments)])
+    return CliRunner().invoke(app, ["checkpoint", "norms", *(str(argument) for argument in arguments)])
 
 
 def write(folder, family, **options):
@@ -161,17 +167,3 @@ def test_an_ending_is_refused_before_anything_is_read():
     answer = run("./nowhere", "--out", "heads.gif")
     assert answer.exit_code == 2
     assert "its name must end in" in answer.stderr
-
-
-def test_functions_and_checkpoints_have_options_of_their_own(tmp_path):
-    """An option of the other kind is refused, and so are two functions."""
-    save_file(heads_of(), tmp_path / "model.safetensors")
-    for words, sentence in (
-        (["x0 & x1", "--heads", "3"], "are of a checkpoint's norms"),
-        (["x0 & x1", "--statistic", "ov-rank"], "are of a checkpoint's norms"),
-        ([tmp_path / "model.safetensors", "--output", "bits"], "is of a function's norms"),
-        (["x0 & x1", "x2"], "are no checkpoints"),
-    ):
-        answer = run(*words)
-        assert answer.exit_code == 2
-        assert sentence in answer.stderr

@@ -12,18 +12,8 @@ from keyhole.apps.heads.checkpoint_norms import HEAD_NAMES, StandInBound, stand_
 from keyhole.apps.heads.norms import head_norms
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import Real
-from keyhole.checkpoints import (
-    ENDINGS,
-    PACKAGED,
-    Architecture,
-    Checkpoint,
-    FixedQueryLayer,
-    fixed_query_layer,
-    load_checkpoint,
-)
-from keyhole.errors import ArgumentError, AssumptionError, DataError
-from keyhole.files.looking import is_folder, is_there
-from keyhole.files.safetensors_in import is_ours
+from keyhole.checkpoints import Architecture, Checkpoint, FixedQueryLayer, fixed_query_layer, load_checkpoint
+from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.show.document import Document, Gap, Lines
 
 CONTEXT = 128  # where none is given
@@ -57,18 +47,6 @@ class CheckpointBound(Bound):
     def _plain(self) -> dict[str, Any]:
         stand_in = None if self.stand_in is None else {**asdict(self.stand_in), "sentence": self.stand_in.sentence}
         return {**super()._plain(), "stand_in_is": STAND_IN, "stand_in": stand_in, "not_covered": list(self.uncovered)}
-
-
-def is_checkpoint(source: str) -> bool:
-    """Whether a source of norms is a checkpoint of somebody else's: a packaged model, a folder, a file not of ours.
-
-    >>> is_checkpoint("minilm"), is_checkpoint("and:3")
-    (True, False)
-    """
-    path = Path(source)
-    if source in PACKAGED or is_folder(path, DataError):
-        return True
-    return path.suffix.lower() in ENDINGS and is_there(path, DataError) and not is_ours(path)
 
 
 def checkpoint_bound(

@@ -1,6 +1,5 @@
 """What are the norms of a checkpoint's heads? Every head beside two controls, shares in a bound, drift in a series."""
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,11 +14,10 @@ from keyhole.apps.heads.norms import STATISTICS, HeadNormSet, distances, head_no
 from keyhole.apps.heads.show_checkpoint_norms import checkpoint_norms_document
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import DEEP, Real, failure, guarantee, kept_share, sample_size
-from keyhole.checkpoints import ENDINGS, PACKAGED, Architecture, Checkpoint
+from keyhole.checkpoints import Architecture, Checkpoint
 from keyhole.decimals import at_most, brief
-from keyhole.errors import ArgumentError, AssumptionError, DataError
+from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.files.looking import is_there
 from keyhole.progress import Watch, ignore
 from keyhole.show.document import Document
 
@@ -164,16 +162,6 @@ class CheckpointNorms(Result):
             "unused": [asdict(each) for each in checkpoint.unused],
             "series": [asdict(moment) for moment in self.series],
         }
-
-
-def names_checkpoint(source: str) -> bool:
-    """Whether a word means a checkpoint: a packaged model, what is there on disk, or what has the form of a place.
-
-    >>> names_checkpoint("minilm"), names_checkpoint("./my-model"), names_checkpoint("x3 & x5")
-    (True, True, False)
-    """
-    path = Path(source)
-    return source in PACKAGED or path.suffix.lower() in ENDINGS or os.sep in source or is_there(path, DataError)
 
 
 def checkpoint_norms(
