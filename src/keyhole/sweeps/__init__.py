@@ -1,1 +1,4 @@
-"""Sweeps: runs, thresholds m*(T), the laws of their growth, and plans of several."""
+"""Sweeps: runs and their store, thresholds m*, laws of growth, plans."""
+
+from keyhole.sweeps.execution import Execution as Execution
+from keyhole.sweeps.schedule import Schedule as Schedule
