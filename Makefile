@@ -14,7 +14,7 @@ OF_VERSIONS := tests/training/learners/test_baselines.py tests/training/learners
 PLAN ?= data/registered-12800
 REGISTERED = --plan $(PLAN)/plan.toml --data $(PLAN)
 
-.PHONY: help install registered registered-analysis reproduce check format test test-fast test-long test-thorough test-lowest test-newest test-extras bench tune simulate clean
+.PHONY: help install registered registered-analysis reproduce check format test test-fast test-types test-long test-thorough test-lowest test-newest test-extras bench tune simulate clean
 
 help:  ## show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -54,6 +54,9 @@ test-long: install  ## the few simulations and trainings of the core suite that 
 
 test-fast: install  ## without the tests that take longest, and with few random examples: about a minute
 	$(QUIET) HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not long" $(TESTS)
+
+test-types: install  ## the tests of the fast suite, with the arguments of every function checked against its signature
+	$(QUIET) KEYHOLE_TYPES=1 HYPOTHESIS_PROFILE=fast $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not long" $(TESTS)
 
 test-thorough: install  ## the core suite with many more random examples
 	$(QUIET) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

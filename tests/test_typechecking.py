@@ -1,5 +1,6 @@
-"""The suite checks types at every edge, with shapes and without."""
+"""`make test-types` checks types at every edge, with shapes and without."""
 
+import os
 import random
 
 import numpy as np
@@ -14,7 +15,7 @@ from keyhole.rigorous.interval import Enclosure
 
 from helpers.typechecking import NUMBERS, SOURCE, packages_with_arrays, switched_off
 
-pytestmark = pytest.mark.slow  # as types are not checked where the suite is to be fast
+pytestmark = pytest.mark.skipif(os.environ.get("KEYHOLE_TYPES") != "1", reason="run by `make test-types`")
 
 
 @pytest.mark.parametrize(
