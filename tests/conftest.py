@@ -24,8 +24,8 @@ COMPILED = {
 OURS = "JAX_COMPILATION_CACHE_DIR" not in os.environ  # else it is that of the session around this process
 os.environ.update(COMPILED)
 
-# Checking every value that crosses an edge of a function against its signature, arrays with their shapes, doubles the time
-# of the suite. `make test-types` does it.
+# Checking every value that crosses an edge of a function against its signature, arrays with their shapes, doubles the
+# time of the suite. `make test-types` does it.
 if os.environ.get("KEYHOLE_TYPES") == "1":
     typechecking.install()
 
