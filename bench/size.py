@@ -3,7 +3,7 @@
 Definitions. Core: src without `apps`. Parameters: of any function, `self` and `cls` left out; a public one has no
 underscore in its name and stands outside `cli`. Options: those of every command and sub-command, `--help` left out.
 String keys: distinct constant strings k in `x["k"]` that is read and in `.get("k")`, in files under `show` or named
-`*report*`, `render*` or `text*`. Referenced once: module-level functions whose name stands in one place
+`*report*`, `render*`, `text*` or `show*`. Referenced once: module-level functions whose name stands in one place
 besides the definition, as a name or an attribute. Prose: test functions of which an assertion or a decorator has a
 literal of more than twenty letters with a blank; `match=` in the body is left out. Touched: files of which a function
 runs when the command is given a second time, so that imports are left out.
@@ -107,7 +107,7 @@ def keys(tree: ast.Module) -> Iterator[str]:
 
 def renders(path: Path) -> bool:
     """The file prints or draws for a reader."""
-    return "show" in path.parts or bool(re.search(r"report|^render|^text", path.stem))
+    return "show" in path.parts or bool(re.search(r"report|^render|^text|^show", path.stem))
 
 
 def once(sources: dict[Path, ast.Module]) -> int:
