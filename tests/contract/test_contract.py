@@ -28,6 +28,7 @@ from contract.commands import (
     README,
     REFUSED,
     RENAMED_SCHEMAS,
+    ROUNDING,
     STORED,
     TRAINED_RUN,
 )
@@ -38,6 +39,7 @@ WRITE = os.environ.get("KEYHOLE_WRITE_CONTRACT") == "1"
 
 RELATIVE = 1e-9
 NOISE = 1e-16
+LARGEST_ROUNDING = 1e-9  # of the numbers in ROUNDING
 LONGEST = 24  # numbers at one path that are written out; of more, the count, the first and the sums
 UNSTABLE = re.compile(
     r"(^|[._])(seconds|time|times|elapsed|created|version|versions|keyhole|memory|store|digest|packages)$"
@@ -114,14 +116,21 @@ def same(one, other):
     return one == other or math.isclose(one, other, rel_tol=RELATIVE, abs_tol=NOISE)
 
 
-def differences(golden, now, listed=()):
+def same_rounding(one, other):
+    """Both are rounding errors of the same size."""
+    low, high = sorted((one, other))
+    return low >= 0 and high <= min(2 * low, LARGEST_ROUNDING)
+
+
+def differences(golden, now, listed=(), rounding=()):
     """What is missing or changed; added keys are allowed."""
     for path, kinds in golden["keys"].items():
         if path not in listed and now["keys"].get(path) != kinds:
             yield f"{path}: {kinds} before, {now['keys'].get(path, 'missing')} now"
     for path, values in golden["values"].items():
         here = now["values"].get(path, [])
-        if path not in listed and not (len(values) == len(here) and all(map(same, values, here))):
+        alike = same_rounding if path in rounding else same
+        if path not in listed and not (len(values) == len(here) and all(map(alike, values, here))):
             yield f"{path}: {values} before, {here} now"
 
 
@@ -136,7 +145,8 @@ def require_golden(name, now):
     schema = golden.get("schema")
     assert now.get("schema") == RENAMED_SCHEMAS.get(schema, schema)
     assert now.get("exit") == golden.get("exit")
-    assert list(differences(golden, json.loads(json.dumps(now)), CHANGED.get(name, {}))) == []
+    listed, rounding = CHANGED.get(name, {}), ROUNDING.get(name, {})
+    assert list(differences(golden, json.loads(json.dumps(now)), listed, rounding)) == []
 
 
 def answer_of(case):
