@@ -53,4 +53,4 @@ def test_no_package_is_left_out():
     """Every package is checked in one way, and the one without shapes names none."""
     packages = {f"keyhole.{path.stem}" for path in SOURCE.glob("[a-z]*") if path.suffix in {"", ".py"}}
     assert {*packages_with_arrays(), NUMBERS} == packages
-    assert not [path for path in (SOURCE / "bounds").glob("*.py") if "jaxtyping" in path.read_text("utf8")]
+    assert not [path for path in (SOURCE / "bounds").glob("*.py") if "keyhole.arrays" in path.read_text("utf8")]

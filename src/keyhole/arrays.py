@@ -1,12 +1,13 @@
 """Types of arrays in signatures, such as `Float[np.ndarray, "T d"]`, for type checkers and for the tests.
 
-They are those of jaxtyping. A plain install does not have it; there they stand for any object.
+They are those of jaxtyping where a program has imported it, as the type checker of the tests does. Elsewhere they stand
+for any object, so that keyhole does not depend on it.
 """
 
-from importlib.util import find_spec
+import sys
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING or find_spec("jaxtyping"):
+if TYPE_CHECKING or "jaxtyping" in sys.modules:
     from jaxtyping import Bool as Bool
     from jaxtyping import Float as Float
     from jaxtyping import Float32 as Float32

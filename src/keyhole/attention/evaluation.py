@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from array_api_compat import array_namespace
-from jaxtyping import Float, Shaped
 
+from keyhole.arrays import Float, Shaped
 from keyhole.attention.normalisers import Softmax
 from keyhole.attention.tables import Tabulated, TabulatedHead, dense
 from keyhole.attention.tokens import require_symbols

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from jaxtyping import Float, Shaped
-
+from keyhole.arrays import Float, Shaped
 from keyhole.attention.tokens import embed_tokens
 from keyhole.attention.types import Array
 from keyhole.attention.weights import Block, Head, Model

@@ -7,8 +7,7 @@ here.
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from jaxtyping import Float
-
+from keyhole.arrays import Float
 from keyhole.attention.activations import Activation, ReLU
 from keyhole.attention.layers import Affine, FeedForward
 from keyhole.attention.score import DenseScore, FactoredScore

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
-from jaxtyping import Float, UInt64
 
+from keyhole.arrays import Float, UInt64
 from keyhole.attention.checks import require_weights
 from keyhole.attention.types import Array
 from keyhole.errors import ShapeError

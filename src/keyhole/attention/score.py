@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from array_api_compat import array_namespace
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention.checks import optional, require_weights, side
 from keyhole.attention.types import Array
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from array_api_compat import array_namespace
-from jaxtyping import Float, Shaped
 
+from keyhole.arrays import Float, Shaped
 from keyhole.attention.checks import require_weights, side
 from keyhole.attention.positions import Positions, kind
 from keyhole.attention.types import Array

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
-from jaxtyping import Float, Shaped
 
+from keyhole.arrays import Float, Shaped
 from keyhole.errors import AssumptionError, ShapeError
 
 Array: TypeAlias = Shaped[Any, "..."]

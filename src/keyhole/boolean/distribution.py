@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool
 
+from keyhole.arrays import Bool
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.influence import check_bias, probability
 from keyhole.errors import AssumptionError

@@ -7,8 +7,8 @@ stands for the i-th position. Functions are 0/1-valued; the *sign form* of f is 
 from itertools import accumulate
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.rules import MAX_TABLE, Levels, halves, pattern_counts
 from keyhole.errors import AssumptionError, FormulaError

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Integer
 
+from keyhole.arrays import Bool, Integer
 from keyhole.boolean.canonical import canonical_levels, canonical_table
 from keyhole.boolean.printing import write
 from keyhole.boolean.rules import MAX_LEVELS, MAX_TABLE, Levels, Rule, Table, Values, tabulate

@@ -1,8 +1,8 @@
 """How much single bits matter: influences, sensitivity, and the probability of a 1."""
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.boolean.fourier import binomial_law
 from keyhole.boolean.function import SparseFunction
 from keyhole.boolean.rules import Levels, halves

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from jaxtyping import Bool, Int, Integer, Shaped
 
+from keyhole.arrays import Bool, Int, Integer, Shaped
 from keyhole.boolean.function import SparseFunction, from_table
 from keyhole.errors import ShapeError
 

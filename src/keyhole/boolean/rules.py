@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool
 
+from keyhole.arrays import Bool
 from keyhole.errors import FormulaError
 
 MAX_TABLE = 24  # positions of a table: 2^24 entries are 16 MB

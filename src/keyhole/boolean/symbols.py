@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from math import fsum, prod
 
 import numpy as np
-from jaxtyping import Int8
 
+from keyhole.arrays import Int8
 from keyhole.boolean.junta import Junta
 from keyhole.errors import AssumptionError
 

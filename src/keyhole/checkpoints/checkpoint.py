@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import Affine
 from keyhole.errors import CheckpointError
 

@@ -10,8 +10,8 @@ from math import hypot, sqrt
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import Affine, matrix_norms
 from keyhole.checkpoints.checkpoint import Checkpoint, Layer, RowNorm
 from keyhole.errors import AssumptionError

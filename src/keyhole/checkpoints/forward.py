@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from keyhole.arrays import Bool, Float, Int
 from keyhole.attention import GELU, ReLU, TanhGELU
 from keyhole.checkpoints.checkpoint import Checkpoint, EmbeddingPart, FeedForwardPart, Layer, RowNorm
 from keyhole.errors import CheckpointError, DataError

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.checkpoints.checkpoint import Checkpoint
 from keyhole.checkpoints.forward import prepare
 from keyhole.checkpoints.one_layer import Frame, require_one_layer

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Shaped
 
+from keyhole.arrays import Float, Shaped
 from keyhole.attention import Model, attend, embed_tokens
 from keyhole.errors import CheckpointError
 

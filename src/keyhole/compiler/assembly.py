@@ -1,8 +1,8 @@
 """A plan as weights: tables of logits and values, and the model they are tables of."""
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import (
     Affine,
     Block,

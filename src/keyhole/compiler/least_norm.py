@@ -14,8 +14,8 @@ from math import lcm
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.errors import CompileError
 
 MAX_BITS = 4  # relevant positions: 33,649 systems of five equations; five bits need 3.8 million of six

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+
+from keyhole.arrays import Bool, Float, Int
 
 
 @runtime_checkable

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from keyhole.arrays import Bool, Float, Int
 from keyhole.errors import ShapeError
 from keyhole.rigorous import GROW, UNDERFLOW, UNIT, gamma
 

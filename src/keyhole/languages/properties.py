@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Int
 
+from keyhole.arrays import Bool, Int
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.languages.automata import Automaton, AutomatonClasses, product
 from keyhole.languages.classes import WordClasses

@@ -11,8 +11,8 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool
 
+from keyhole.arrays import Bool
 from keyhole.attention import Evaluator, Tabulated
 from keyhole.boolean import Junta, SymbolLaw, uniform_law, without_ignored
 from keyhole.boolean.fitting import FittingJuntas, Sample, juntas_that_fit

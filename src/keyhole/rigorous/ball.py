@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.rigorous.interval import Enclosure
 from keyhole.rigorous.roundoff import GROW, UNDERFLOW_OF_RADIUS, UNIT, gamma
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.rigorous.roundoff import UNDERFLOW, gamma
 
 ENLARGED = 1.001  # the bound of a sum's error is itself a sum of k terms, off by γ_k: below 0.001 for k < 2^43

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int32, UInt8
 
+from keyhole.arrays import Bool, Float, Int32, UInt8
 from keyhole.boolean import UNIFORM, sign_spectrum
 from keyhole.training.task import Examples, Instance
 

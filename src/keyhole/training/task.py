@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int32, UInt8
 
+from keyhole.arrays import Bool, Float32, Int32, UInt8
 from keyhole.boolean import UNIFORM, Bernoulli, Levels, SparseFunction, balanced, move, read_function
 from keyhole.errors import ArgumentError, FormulaError
 

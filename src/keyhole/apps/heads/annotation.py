@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from keyhole.arrays import Bool, Float, Int
 from keyhole.checkpoints import Maps, Prepared, batches, filled
 from keyhole.errors import DataError
 from keyhole.files.reading import read_text

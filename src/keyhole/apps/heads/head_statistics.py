@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
 
+from keyhole.arrays import Bool, Float
 from keyhole.checkpoints import Maps, Runs, batches, filled
 from keyhole.errors import DataError
 from keyhole.progress import Progress, Watch, ignore

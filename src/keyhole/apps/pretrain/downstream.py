@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from keyhole.apps.pretrain.latent_heads import minimise
+from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 from keyhole.latent.masking import (
     block_law,

@@ -10,10 +10,10 @@ from functools import cache
 from typing import Any, cast
 
 import numpy as np
-from jaxtyping import Float
 
 from keyhole.apps.pretrain.latent_heads import minimise
 from keyhole.apps.pretrain.tasks import result, samples_of
+from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 from keyhole.latent.models import SphereProcess
 from keyhole.sweeps.runs import RunResult, RunSpec

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from scipy.optimize import minimize
 
+from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 from keyhole.latent.masking import MaskedTable, masked_loss, sink_loss, unpack
 from keyhole.latent.models import FiniteModel

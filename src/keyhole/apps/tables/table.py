@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, UInt8
 
+from keyhole.arrays import Bool, Float, UInt8
 from keyhole.errors import DataError, KeyholeError
 from keyhole.files.data import is_heading, is_number, number
 from keyhole.files.reading import parse_arrays, read_bytes, read_text

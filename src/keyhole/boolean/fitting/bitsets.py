@@ -1,7 +1,8 @@
 """Bits packed into words of 64, so that whole rows or columns of a sample are compared at once."""
 
 import numpy as np
-from jaxtyping import Bool, UInt64
+
+from keyhole.arrays import Bool, UInt64
 
 Words = UInt64[np.ndarray, "..."]  # words last, unless said otherwise
 

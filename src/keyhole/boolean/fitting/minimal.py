@@ -12,8 +12,8 @@ from itertools import combinations
 from time import monotonic
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int, Shaped
 
+from keyhole.arrays import Bool, Float32, Int, Shaped
 from keyhole.boolean.fitting.bitsets import Words, pack, set_bits
 from keyhole.boolean.junta import Junta, cells_of, without_ignored
 

@@ -10,8 +10,8 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, UInt64
 
+from keyhole.arrays import Bool, Float, Int, UInt64
 from keyhole.boolean.fitting.bitsets import Words, pack
 
 AT_ONCE = 10_000  # sets of positions that are counted together; more are gone through block by block

@@ -1,8 +1,8 @@
 """Pictures of a compiled model: where [CLS] looks, what the query and the values hold, how the units respond."""
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.boolean import Levels, decide
 from keyhole.compiler.assembly import logits
 from keyhole.compiler.constructions.plan import HeadPlan, Plan

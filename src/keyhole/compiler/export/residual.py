@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
 
+from keyhole.arrays import Float, Int, Shaped
 from keyhole.attention import (
     AdditiveEmbedding,
     Affine,

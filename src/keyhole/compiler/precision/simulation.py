@@ -3,8 +3,8 @@
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Bool, Float
 
+from keyhole.arrays import Bool, Float
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.precision.formats import NumberFormat, repeated_sum
 

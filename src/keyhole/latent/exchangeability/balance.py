@@ -10,8 +10,8 @@ from math import exp, log, log1p, sqrt
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.bounds.finite import log_lower_tail
 from keyhole.errors import AssumptionError
 

@@ -5,8 +5,8 @@ from math import inf, log
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.errors import AssumptionError
 from keyhole.latent.models.base import Tokens, require_probabilities
 from keyhole.latent.models.finite import FiniteLatent, FiniteModel

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.errors import DataError
 from keyhole.latent.exchangeability.balance import balance_p_value, choose_balance, covariance_within
 from keyhole.latent.exchangeability.birthday import Birthday, birthday_test

@@ -3,8 +3,8 @@
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.latent.models.base import Letters
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Integer, Shaped
 
+from keyhole.arrays import Float, Int, Integer, Shaped
 from keyhole.errors import DataError
 from keyhole.latent.exchangeability.permutations import (
     BLOCK,

@@ -6,8 +6,8 @@ from math import exp
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from jaxtyping import Float, Shaped
 
+from keyhole.arrays import Float, Shaped
 from keyhole.bounds.finite import clopper_pearson, log_lower_tail
 from keyhole.errors import AssumptionError, DataError
 from keyhole.estimate import Estimate

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from jaxtyping import Float, Real
 
+from keyhole.arrays import Float, Real
 from keyhole.errors import DataError
 from keyhole.latent.models.base import Probabilities, Rng, require_probabilities
 

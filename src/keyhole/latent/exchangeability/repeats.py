@@ -9,7 +9,8 @@ from math import exp, log
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+
+from keyhole.arrays import Float, Int, Shaped
 
 LEVEL = 1e-6  # repeats that independent sequences show with at most this probability are no chance
 

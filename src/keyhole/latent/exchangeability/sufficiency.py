@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
 
+from keyhole.arrays import Float, Int, Shaped
 from keyhole.errors import AssumptionError
 from keyhole.latent.models.base import Letters
 from keyhole.latent.models.finite import FiniteModel, counts_of, entropies

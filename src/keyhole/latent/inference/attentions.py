@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import normalisers
 from keyhole.errors import ArgumentError
 from keyhole.latent.inference.problem import Chosen, Context, Pooling, Posterior, Problem, Prototypes, Regression

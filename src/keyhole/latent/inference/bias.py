@@ -6,8 +6,8 @@ A function is known here by its energies: E‖f_ℓ(k)‖² of its degree-ℓ pa
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.latent.inference.harmonics import multiplier, shrinkage
 
 Energies = Float[Any, "degrees"]

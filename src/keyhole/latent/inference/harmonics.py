@@ -9,8 +9,8 @@ from itertools import count
 from math import comb, exp, lgamma, log
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import require_positive
 from keyhole.errors import AssumptionError
 

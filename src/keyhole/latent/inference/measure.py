@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.latent.inference.attentions import Attention
 from keyhole.latent.inference.problem import Context, Problem

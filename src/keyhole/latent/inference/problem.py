@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Shaped
 
+from keyhole.arrays import Float, Shaped
 from keyhole.attention import require_context
 from keyhole.errors import ArgumentError, ShapeError
 from keyhole.latent.inference.schedules import PowerOfT

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Shaped
 
+from keyhole.arrays import Float, Shaped
 from keyhole.attention import Softmax
 from keyhole.errors import AssumptionError, DataError
 from keyhole.latent.kernels import Sink, attend_with_sink, sink_weight

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import Keys, Queries, Values, require_context, require_positive
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.latent.kernels import (

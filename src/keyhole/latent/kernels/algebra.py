@@ -10,8 +10,8 @@ from math import log
 from typing import Any
 
 from array_api_compat import array_namespace
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import require_positive
 from keyhole.errors import AssumptionError, ShapeError
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from array_api_compat import array_namespace, device
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import Answers, Array, Keys, Queries, Values, require_context, require_positive
 from keyhole.errors import ShapeError
 from keyhole.latent.kernels.algebra import Kernel

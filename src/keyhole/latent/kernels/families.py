@@ -7,8 +7,8 @@ from math import inf
 from typing import Any
 
 from array_api_compat import device
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import Array, require_positive
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.latent.kernels.algebra import Gram, Kernel, Left, Right

@@ -8,8 +8,8 @@ from math import inf, log
 from typing import Any
 
 from array_api_compat import array_namespace, device
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import Array, Scores, Softmax, require_numbers, require_positive
 from keyhole.errors import AssumptionError, ShapeError
 

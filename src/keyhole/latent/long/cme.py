@@ -10,8 +10,8 @@ from math import inf, sqrt
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import Keys, Queries, Values, require_context, require_positive
 from keyhole.errors import AssumptionError
 from keyhole.latent.kernels import Kernel, in_blocks

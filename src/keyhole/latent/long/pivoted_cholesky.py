@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.attention import require_context
 from keyhole.errors import AssumptionError
 from keyhole.latent.kernels import Kernel

@@ -7,8 +7,8 @@ along. Both are softmax attention exactly, up to rounding in the arrays' own pre
 from math import log
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import Keys, Queries, Values, require_context, require_positive
 from keyhole.latent.kernels import in_blocks
 

@@ -10,8 +10,8 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 from keyhole.latent.masking.masked import require_few_counts
 from keyhole.latent.models.finite import FiniteModel, count_vectors, log_multinomials

@@ -10,8 +10,8 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.errors import ArgumentError
 from keyhole.latent.models.base import Letters, letter_counts
 from keyhole.latent.models.finite import FiniteModel, count_vectors, log_multinomials

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 
 

@@ -9,8 +9,8 @@ from math import lgamma
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.latent.models.conjugate import GaussianLocation, Polya
 from keyhole.latent.models.finite import count_vectors, log_multinomials
 

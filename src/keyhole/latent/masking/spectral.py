@@ -9,8 +9,8 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
 from keyhole.latent.masking.condition import rounding

@@ -10,8 +10,8 @@ from math import isfinite
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Shaped
 
+from keyhole.arrays import Float, Shaped
 from keyhole.errors import AssumptionError, DataError
 
 Rng: TypeAlias = int | np.random.Generator  # a seed, or a stream to draw from

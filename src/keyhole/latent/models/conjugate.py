@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Real
 
+from keyhole.arrays import Float, Int, Real
 from keyhole.errors import AssumptionError
 from keyhole.latent.inference.problem import Pooling
 from keyhole.latent.models.base import (

@@ -12,8 +12,8 @@ from math import comb, lgamma
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
 
+from keyhole.arrays import Float, Int, Shaped
 from keyhole.attention import Softmax
 from keyhole.errors import AssumptionError
 from keyhole.latent.inference.problem import Pooling, Prototypes

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.latent.inference.predictions import is_constant, reached_rates, shrinking_rates
 from keyhole.latent.inference.problem import Chosen, Prediction, Regression
 from keyhole.latent.inference.schedules import PowerOfT

@@ -5,8 +5,8 @@ from math import log, pi
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.errors import AssumptionError
 from keyhole.latent.models.base import (
     Probabilities,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
+from keyhole.arrays import Int
 from keyhole.errors import AssumptionError
 from keyhole.latent.models.base import Draw, Letters, Probabilities, Rng, letter_counts, require_letters, require_sizes
 from keyhole.latent.models.registry import register_contrast

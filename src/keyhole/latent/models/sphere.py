@@ -9,8 +9,8 @@ from math import isclose
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError
 from keyhole.latent.inference.bias import Energies, ridge_bias, softmax_floor

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.errors import AssumptionError
 from keyhole.latent.inference.problem import Chosen, Context, Posterior, Prediction, Regression
 from keyhole.latent.inference.smoothers import prior_at

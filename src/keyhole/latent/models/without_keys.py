@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Shaped
 
+from keyhole.arrays import Float, Shaped
 from keyhole.latent.inference.predictions import predict_pooled
 from keyhole.latent.inference.problem import Chosen, Context, Pooling, Posterior, Prediction, Prototypes
 from keyhole.latent.models.base import Draw, Rng, Tokens

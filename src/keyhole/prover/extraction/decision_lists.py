@@ -10,8 +10,8 @@ from fractions import Fraction
 from math import ceil, exp, inf, log
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import Softmax, Tabulated, TabulatedHead, from_terms, numbers_of
 from keyhole.boolean import SymbolLaw
 from keyhole.errors import AssumptionError

@@ -8,8 +8,8 @@ nearly all the mass does not wipe out the others. What is found is a candidate; 
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Int8
 
+from keyhole.arrays import Bool, Float, Int, Int8
 from keyhole.attention import Evaluator, from_terms
 from keyhole.boolean import Junta, SymbolLaw, uniform_law, without_ignored
 from keyhole.decimals import percent

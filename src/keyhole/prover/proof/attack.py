@@ -1,8 +1,8 @@
 """Looking for an input on which model and junta differ: from a bad point downhill along f's own slope."""
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.prover.proof.after_attention import Tail, trace
 from keyhole.prover.proof.tables import Tables, outputs
 from keyhole.rigorous import Ball

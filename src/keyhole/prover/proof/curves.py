@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import GELU, Activation, Identity, ReLU, TanhGELU
 from keyhole.errors import AssumptionError
 from keyhole.rigorous import GROW, UNDERFLOW_OF_RADIUS, UNIT, Ball

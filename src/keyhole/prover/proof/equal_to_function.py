@@ -13,8 +13,8 @@ from itertools import count, product
 from time import perf_counter
 
 import numpy as np
-from jaxtyping import Int
 
+from keyhole.arrays import Int
 from keyhole.attention import Tabulated
 from keyhole.boolean import Junta
 from keyhole.decimals import at_least

@@ -17,8 +17,8 @@ from math import sqrt
 from time import perf_counter
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import (
     Activation,
     Affine,

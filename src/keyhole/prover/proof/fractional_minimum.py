@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.prover.proof.region import Minimisers
 from keyhole.prover.proof.tables import SPECK, HeadTable, Parts, Tables, points
 from keyhole.rigorous import GROW, Ball, gamma

@@ -7,8 +7,8 @@ No new minimisation is needed: a multiple of the cut's normal is taken off the f
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.prover.proof.region import Minimisers, Region
 from keyhole.rigorous import Ball, exact
 

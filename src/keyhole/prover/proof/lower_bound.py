@@ -8,8 +8,8 @@ minimiser, and the best bound of a few rounds is kept: each is sound.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float, Shaped
 
+from keyhole.arrays import Float, Shaped
 from keyhole.attention import ReLU
 from keyhole.prover.proof.after_attention import Norm, Tail, Trace, trace
 from keyhole.prover.proof.curves import Curves, curve, curves

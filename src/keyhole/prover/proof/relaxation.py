@@ -8,8 +8,8 @@ above each of its tangents and below a quadratic that touches it.
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.prover.proof.after_attention import Norm, Tail
 from keyhole.prover.proof.curves import Lines
 from keyhole.rigorous import GROW, UNDERFLOW_OF_RADIUS, Ball, exact, inverse

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
 
+from keyhole.arrays import Float, Int, Shaped
 from keyhole.attention import Softmax, Tabulated, TabulatedHead, is_safe, numbers_of, score_range, thinned
 from keyhole.errors import AssumptionError
 from keyhole.rigorous import GROW, UNIT, Ball, ball_of, exponentials, gamma

@@ -12,8 +12,8 @@ from itertools import count
 from time import perf_counter
 
 import numpy as np
-from jaxtyping import Int
 
+from keyhole.arrays import Int
 from keyhole.attention import Tabulated
 from keyhole.decimals import at_least
 from keyhole.errors import ShapeError

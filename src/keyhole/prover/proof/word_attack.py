@@ -5,8 +5,8 @@ first order; the best are tried, and the best of those that stay in the class is
 """
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.after_attention import Tail
 from keyhole.prover.proof.attack import signed_outputs, slope_at

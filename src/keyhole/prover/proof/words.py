@@ -10,8 +10,8 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.languages import WordClasses
 from keyhole.prover.proof.fractional_minimum import CHUNK, ITERATIONS
 from keyhole.prover.proof.region import Minimisers

@@ -12,8 +12,8 @@ product with a value. No standard promises how exact numpy's `exp` and `log` are
 from math import prod
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.attention import Evaluator, Tabulated
 from keyhole.boolean import Junta, SymbolLaw
 from keyhole.prover.proof.after_attention import Tail, tail_of, trace

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import exp, inf, lgamma, log
 
 import numpy as np
-from jaxtyping import Bool, Int, Shaped
 
+from keyhole.arrays import Bool, Int, Shaped
 from keyhole.boolean import SymbolLaw
 from keyhole.decimals import at_most
 

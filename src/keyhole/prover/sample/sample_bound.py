@@ -9,8 +9,8 @@ from math import log
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Bool, Float, Shaped
 
+from keyhole.arrays import Bool, Float, Shaped
 from keyhole.attention import Evaluator
 from keyhole.boolean import Junta, SymbolLaw, without_ignored
 from keyhole.boolean.fitting import FittingJuntas, Sample, every_cell_seen

@@ -7,8 +7,8 @@ any direction.
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.attention import Evaluator, from_terms
 from keyhole.boolean import SymbolLaw
 

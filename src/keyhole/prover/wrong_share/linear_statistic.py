@@ -5,8 +5,8 @@ from functools import cached_property
 from math import fsum
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.boolean import SymbolLaw
 from keyhole.rigorous import UNIT, gamma
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.prover.proof.region import Minimisers
 from keyhole.prover.proof.tables import SPECK, HeadTable, Parts, Tables
 from keyhole.prover.wrong_share.linear_statistic import LinearStatistic

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from jaxtyping import Int
 
+from keyhole.arrays import Int
 from keyhole.attention import Evaluator
 from keyhole.boolean import Junta, SymbolLaw
 from keyhole.bounds.finite import held_out_ceiling

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.sweeps.laws.growth_laws import LINEAR, LOG, SQUARE_ROOT, Array, Ends, GrowthLaw
 
 BENDING: tuple[GrowthLaw, ...] = (LOG, SQUARE_ROOT, LINEAR)  # with a free exponent as well a bend imitates every law

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from keyhole.arrays import Bool, Float, Int
 from keyhole.sweeps.laws.bent_laws import BentLaw, bent_laws
 from keyhole.sweeps.laws.fit import LawFit, Points, deviance_at, fit_law
 from keyhole.sweeps.laws.growth_laws import LAWS, GrowthLaw

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
 from keyhole.sweeps.laws.fit import Points, read_points

@@ -11,8 +11,8 @@ from math import log
 from statistics import NormalDist
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from keyhole.arrays import Float, Int
 from keyhole.errors import DataError
 from keyhole.sweeps.laws.growth_laws import GrowthLaw
 from keyhole.sweeps.thresholds.psychometric import check_confidence

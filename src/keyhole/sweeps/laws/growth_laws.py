@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 
 Array = Float[np.ndarray, "..."]

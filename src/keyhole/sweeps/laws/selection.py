@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from math import exp, log
 
 import numpy as np
-from jaxtyping import Int
 
+from keyhole.arrays import Int
 from keyhole.decimals import percent
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate

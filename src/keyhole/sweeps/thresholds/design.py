@@ -9,8 +9,8 @@ from math import ceil, exp, log, log1p
 from statistics import NormalDist
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 from keyhole.sweeps.thresholds.psychometric import (
     USUAL,

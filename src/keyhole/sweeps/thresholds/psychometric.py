@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.errors import ArgumentError, DataError
 
 Counts = Mapping[int, tuple[int, int]]  # m → successes, trials

@@ -9,8 +9,8 @@ from functools import lru_cache
 from math import exp, log, sqrt
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.sweeps.thresholds.psychometric import (
     NARROWEST,
     USUAL,

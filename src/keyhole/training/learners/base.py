@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, UInt8
 
+from keyhole.arrays import Bool, UInt8
 from keyhole.boolean import SparseFunction
 from keyhole.training.observation import Observer, SampleSource
 from keyhole.training.task import Examples, ProblemSize

@@ -1,8 +1,8 @@
 """Training inputs as bits, for learners that read nothing else."""
 
 import numpy as np
-from jaxtyping import Bool, UInt8
 
+from keyhole.arrays import Bool, UInt8
 from keyhole.errors import ArgumentError
 from keyhole.training.task import Examples, ProblemSize
 

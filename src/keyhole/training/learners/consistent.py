@@ -8,8 +8,8 @@ from math import comb
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from jaxtyping import Bool, Int, UInt8
 
+from keyhole.arrays import Bool, Int, UInt8
 from keyhole.boolean.fitting import ConjunctionSearch, JuntaSearch, Search, draw_fitting_set
 from keyhole.errors import ArgumentError
 from keyhole.training.learners.base import Fitted

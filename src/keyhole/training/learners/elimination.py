@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Int, UInt8
 
+from keyhole.arrays import Bool, Int, UInt8
 from keyhole.training.learners.base import Fitted
 from keyhole.training.learners.bit_inputs import as_bits, bits_of, require_bits
 from keyhole.training.learners.registry import register_learner

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Bool, UInt8
 
+from keyhole.arrays import Bool, UInt8
 from keyhole.boolean.fitting import Words, pack, unpack
 from keyhole.training.learners.base import Fitted
 from keyhole.training.learners.bit_inputs import as_bits, bits_of, require_bits

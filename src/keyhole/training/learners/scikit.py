@@ -10,8 +10,8 @@ from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, UInt8
 
+from keyhole.arrays import Bool, Float, Float32, UInt8
 from keyhole.errors import ArgumentError
 from keyhole.training.learners.base import Fitted
 from keyhole.training.learners.registry import register_family, register_learner

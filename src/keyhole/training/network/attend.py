@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, UInt8
+from jax import Array
 
+from keyhole.arrays import Float, UInt8
 from keyhole.attention import safe_width
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.dropping import kept_weights

@@ -12,8 +12,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, UInt8
+from jax import Array
 
+from keyhole.arrays import Bool, Float, UInt8
 from keyhole.attention import Model
 from keyhole.training.learners.base import Fitted, Predictor
 from keyhole.training.learners.deep_memory import block_rows

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.extend.random import threefry_2x32
-from jaxtyping import Array, Bool, Float, UInt32
 
+from keyhole.arrays import Bool, Float, UInt32
 from keyhole.training.learners.settings import TransformerSettings
 
 PARITY, ROTATIONS = 0x1BD11BDA, ((13, 15, 26, 6), (17, 29, 16, 24))  # of Threefry-2x32

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jax import Array
 
 from keyhole.training.learners.base import Fitted
 from keyhole.training.learners.settings import TransformerSettings

@@ -11,8 +11,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, UInt8
+from jax import Array
 
+from keyhole.arrays import Float, UInt8
 from keyhole.attention import (
     GELU,
     AdditiveEmbedding,

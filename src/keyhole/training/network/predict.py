@@ -4,8 +4,8 @@ from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
-from jaxtyping import Bool, Float, UInt8
 
+from keyhole.arrays import Bool, Float, UInt8
 from keyhole.attention import evaluate, tabulate
 from keyhole.errors import ArgumentError
 from keyhole.training.learners.base import Predictor

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, UInt8
+from jax import Array
 
+from keyhole.arrays import Float, Int, UInt8
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.training_memory import padded_size
 from keyhole.training.network.attend import PADDING, adds_rows

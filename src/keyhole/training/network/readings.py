@@ -8,8 +8,8 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
 
+from keyhole.arrays import Float
 from keyhole.training.learners.base import Reading
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import cls_vector, folded_query

@@ -14,8 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int
+from jax import Array
 
+from keyhole.arrays import Float, Int
 from keyhole.training.learners.set_settings import SetSettings
 from keyhole.training.network.compiling import Program
 from keyhole.training.network.own_settings import own_settings, random_key

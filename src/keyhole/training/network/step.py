@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int
+from jax import Array
 
+from keyhole.arrays import Float, Int
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import Parameters
 from keyhole.training.network.dropping import Dropout, draw_dropout

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.arrays import Float
 from keyhole.attention import Softmax
 from keyhole.bounds.theorems import one_position_rate
 from keyhole.decimals import at_least, at_most

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float, UInt8
 
 from keyhole.api.decision_lists import lists_figure
 from keyhole.api.stored_run import law_of
 from keyhole.apps.ledger.finding import Outcome, Scale
 from keyhole.apps.ledger.training.majority import Share
 from keyhole.apps.ledger.training.sweeps import FIRST_SEED
+from keyhole.arrays import Float, UInt8
 from keyhole.attention import Tabulated, numbers_of, tabulate
 from keyhole.boolean import SymbolLaw
 from keyhole.figure import Axis, Figure
