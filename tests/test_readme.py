@@ -15,15 +15,22 @@ SHOWN = re.findall(r"```\n\$ \.venv/bin/keyhole ([^\n]+)\n(.*?)\n```", README, r
 TRAINED = re.findall(r"```text\n((?:\$ keyhole [^\n]+\n)+)(.*?)\n```", README, re.DOTALL)
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 TIME = re.compile(r"(?<=in )[\d.]+(?= s$)|(?<=^time          )[\d.]+(?= s$)", re.MULTILINE)
+FACT = re.compile(r"[0-9][0-9.,e^-]*[0-9]|[0-9]|[A-Z]{5,}|is as claimed|passed")
 MARGIN = re.compile(r"(?<=margin )[\d.]+|(?<=within )[\d.]+")
 
 
 @pytest.mark.slow
-def test_examples_print_what_is_shown(tmp_path, monkeypatch):
-    """The README's commands, run again in their order in one folder, print the same text at 80 columns."""
+def test_examples_print_the_numbers_shown(tmp_path, monkeypatch):
+    """The README's commands, run again in their order in one folder, print the numbers and verdicts that it shows."""
     monkeypatch.chdir(tmp_path)
-    printed = [CliRunner().invoke(app, shlex.split(words), env={"COLUMNS": "80"}).stdout.rstrip() for words, _ in SHOWN]
-    assert printed == [output for _, output in SHOWN]
+    printed = [CliRunner().invoke(app, shlex.split(words), env={"COLUMNS": "80"}).stdout for words, _ in SHOWN]
+    for (words, shown), text in zip(SHOWN, printed, strict=True):
+        assert facts(shown) <= facts(text), words
+
+
+def facts(text):
+    """The numbers and the verdicts of a text."""
+    return set(FACT.findall(TIME.sub("", text)))
 
 
 @pytest.mark.long

@@ -24,7 +24,10 @@ RENAMED_SCHEMAS: dict[str, str] = {}
 # A field that was renamed or dropped with its schema, or a number that changed: case, golden path, and why. Every line
 # here is listed in the changelog, too.
 CHANGED: dict[str, dict[str, str]] = {
-    "reproduce": {"findings[].run": "names the code that measured, which moved"},
+    "reproduce": {
+        "findings[].run": "names the claim, the scale, the seed and the revision of the measurement",
+        "findings[].versions.jaxtyping": "findings state the packages that compute",
+    },
 }
 
 # Numbers of the size of rounding errors that depend on the processor: case, path, and why. Each may be at most 1e-9,

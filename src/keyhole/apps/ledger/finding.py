@@ -39,6 +39,7 @@ class Claim:
     could_fail: str
     papers: tuple[Paper, ...] = ()
     shipped: str = ""  # what its finding rests on, where that is shipped with the library and not made on this machine
+    revision: int = 1  # of the measurement: raise it when the code changes what is measured, and stored findings expire
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.id):
@@ -104,7 +105,7 @@ class Finding:
 
     claim: Claim
     outcome: Outcome
-    key: str  # its cache key; records and files call it the run
+    run: str  # what identifies it: claim, scale, seed and revision, as in floor-quick-0-1
     scale: Scale
     seed: int
     seconds: float
@@ -119,10 +120,11 @@ class Finding:
         return f"keyhole reproduce --only {self.claim.id} --scale {self.scale} --seed {self.seed}"
 
     def record(self) -> dict[str, Any]:
-        """The finding as plain values."""
-        plain = {name: value for name, value in self.stored().items() if name != "origin" or value}
+        """Return the finding as plain values, as findings.json has it."""
+        plain = {name: value for name, value in asdict(self).items() if name != "origin" or value}
         return {**plain, "command": self.command, "proved": self.claim.proved}
 
-    def stored(self) -> dict[str, Any]:
-        """Every field as plain values, under the names that files have."""
-        return {"run" if name == "key" else name: value for name, value in asdict(self).items()}
+
+def run_name(claim: Claim, scale: Scale, seed: int) -> str:
+    """Return the identity of a finding: its claim, the scale, the seed and the revision of the measurement."""
+    return f"{claim.id}-{scale}-{seed}-{claim.revision}"

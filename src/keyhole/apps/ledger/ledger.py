@@ -30,8 +30,8 @@ _registered: dict[str, Experiment] = {}  # of this process, by the id of the cla
 def register(experiment: Experiment) -> Experiment:
     """Add a claim of one's own to the ledger of this process, and return it; the same id again replaces it.
 
-    The claim is then measured, kept, listed and put on the page as the library's are. Its measurement is a function at
-    the top of a file: a finding is kept under what that file and its imports say.
+    The claim is then measured, stored, listed and put on the page as the library's are. A stored finding is read again
+    until the claim's `revision` is raised.
     """
     name = experiment.claim.id
     if any(own.claim.id == name for own in LIBRARY):

@@ -1,16 +1,17 @@
 """Running experiments: each once, kept as it finishes, so that a second run finds it done."""
 
 import platform
+import re
+import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
-from keyhole.apps.ledger.cache_key import cache_key, reachable
-from keyhole.apps.ledger.finding import Experiment, Finding, NamedFunction, Scale
-from keyhole.apps.ledger.ledger import choose, experiments
+from keyhole.apps.ledger.finding import Experiment, Finding, NamedFunction, Scale, run_name
+from keyhole.apps.ledger.ledger import choose, experiments, find
 from keyhole.apps.ledger.stored_finding import finding_bytes, read_finding
 from keyhole.errors import DataError, OutputError
 from keyhole.files.atomic import write_file
@@ -20,6 +21,16 @@ from keyhole.verdicts import ClaimVerdict
 
 ABSENT: ClaimVerdict = "not measured here"
 HEARTBEAT = 15.0  # seconds after which the experiments under way are named, where none has finished
+PACKAGES = (
+    "numpy",
+    "array_api_compat",
+    "scipy",
+    "jax",
+    "optax",
+    "scikit-learn",
+    "python-flint",
+)  # whose versions a finding states
+HASHED = re.compile(r"[a-z0-9-]+-[0-9a-f]{16}\.json")  # names of findings that were keyed by a hash of the code
 
 Warn = Callable[[str], None]
 ReportRunning = Callable[[Sequence[str]], None]
@@ -50,6 +61,7 @@ def run_experiments(
     a model, is not kept: it is looked at again each time. `workers` are processes, one per core where None is given.
     """
     chosen = [experiment.claim.id for experiment in choose(only)]
+    _warn_of_hashed(folder, warn)
     findings: dict[str, Finding] = {}
     for experiment in experiments():
         wanted = experiment.claim.id in chosen
@@ -74,7 +86,7 @@ def run_experiments(
         findings[name] = finding
         done.append(name)
         if finding.outcome.verdict != ABSENT:  # what is absent now may be there the next time
-            save(finding, folder)
+            write_file(path_of(find(name), scale, seed, folder), finding_bytes(finding))
         words = f"claims ({name}: {finding.outcome.verdict})"
         watch(Progress(len(done), len(chosen), words, detail=Step(name, fresh=True), milestone=True))
     return {name: findings[name] for experiment in experiments() if (name := experiment.claim.id) in findings}
@@ -84,15 +96,48 @@ def _warn_with(warn: Warn, rest: str, why: str) -> None:
     warn(f"{why}; {rest}.")
 
 
+def _warn_of_hashed(folder: Path, warn: Warn) -> None:
+    hashed = [path for path in (folder / "findings").glob("*.json") if HASHED.fullmatch(path.name)]
+    if hashed:
+        warn(
+            f"{len(hashed)} findings in {str(folder / 'findings')!r} are named by a hash of the code, as an earlier version "
+            f"did, and are not read; remove them."
+        )
+
+
 def run_experiment(experiment: Experiment, scale: Scale, seed: int) -> Finding:
     """Measure one claim now."""
-    reach, key = reachable(experiment.measure), cache_key(experiment, scale, seed)
-    measure = experiment.measure.load() if isinstance(experiment.measure, NamedFunction) else experiment.measure
+    claim, measure = experiment.claim, experiment.measure
+    measure = measure.load() if isinstance(measure, NamedFunction) else measure
     began = time.perf_counter()
     outcome = measure(scale, seed)
     seconds = time.perf_counter() - began
-    computed = {**versions(reach.versions), "machine": platform.machine()}
-    return Finding(experiment.claim, outcome, key, scale, seed, seconds, computed, reach.origin)
+    computed = {**versions(PACKAGES), **commit(), "machine": platform.machine()}
+    name = run_name(claim, scale, seed)
+    return Finding(claim, outcome, name, scale, seed, seconds, computed, origin_of(experiment))
+
+
+def origin_of(experiment: Experiment) -> str:
+    """Return the file that measures a claim, unless it is the library's own."""
+    measure = experiment.measure
+    while isinstance(measure, partial):
+        measure = measure.func
+    code = getattr(measure, "__code__", None)
+    return "" if isinstance(measure, NamedFunction) or code is None else str(Path(code.co_filename).resolve())
+
+
+@cache
+def commit() -> dict[str, str]:
+    """Return the commit of keyhole's checkout, with a + if files differ from it; nothing if it is not a checkout."""
+    root = Path(__file__).parents[4]
+    if not (root / ".git").exists():
+        return {}
+    command = ["git", "-C", str(root), "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    return {"commit": answer.stdout.strip()}
 
 
 def _run(
@@ -158,29 +203,20 @@ def require_cores(workers: int) -> int:
     return require(workers)
 
 
-def path_of(claim: str, key: str, folder: Path) -> Path:
-    """Where a finding is kept: named by its claim and its cache key."""
-    return folder / "findings" / f"{claim}-{key}.json"
-
-
-def save(finding: Finding, folder: Path) -> None:
-    """Keep a finding."""
-    write_file(path_of(finding.claim.id, finding.key, folder), finding_bytes(finding))
+def path_of(experiment: Experiment, scale: Scale, seed: int, folder: Path) -> Path:
+    """Return where a finding is stored: under its claim, scale, seed and revision."""
+    return folder / "findings" / f"{run_name(experiment.claim, scale, seed)}.json"
 
 
 def load(
     experiment: Experiment, scale: Scale, seed: int, folder: Path, *, warn: Warn = lambda _: None
 ) -> Finding | None:
-    """The kept finding of a claim, or None; one that cannot be read, or is not as it was written, gives a warning and is not taken.
-
-    The claim is the ledger's: a file has the outcome only.
-    """
-    claim, key = experiment.claim, cache_key(experiment, scale, seed)
-    path = path_of(claim.id, key, folder)
+    """Return the stored finding of a claim, or None; warn of one that cannot be read or is not as it was written."""
+    claim, path = experiment.claim, path_of(experiment, scale, seed, folder)
     try:
         if path.exists() and not path.is_file():
             raise OutputError(f"{str(path)!r} stands where a finding is kept and is no file; remove it.")
-        finding = read_finding(claim, path.read_bytes(), origin=reachable(experiment.measure).origin)
+        finding = read_finding(claim, path.read_bytes(), origin=origin_of(experiment))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -188,7 +224,7 @@ def load(
         return None
     except DataError:
         finding = None
-    if finding is None or (finding.key, finding.scale, finding.seed) != (key, scale, seed):
+    if finding is None or finding.run != run_name(claim, scale, seed):
         warn(f"The finding of {claim.id} in {str(path)!r} is not as it was written")
         return None
     return finding
