@@ -41,7 +41,6 @@ BORROWED = {
     "api/trained_attention.py",
     "cli/arguments.py",
     "cli/compile.py",
-    "cli/exchangeable.py",
 }
 
 FRAMEWORKS = {"jax", "optax", "torch", "transformers", "transformer_lens", "ray"}

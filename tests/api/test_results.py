@@ -9,7 +9,6 @@ import pytest
 
 import keyhole
 from keyhole.api.describe import Description
-from keyhole.api.exchangeable import Exchangeability
 from keyhole.api.infer import Inference
 from keyhole.api.old_result import OldResult as Result
 from keyhole.api.runs import RunInFull, Runs
@@ -27,9 +26,7 @@ from keyhole.apps.tables.show_scores import scores_document
 from keyhole.apps.tables.show_suite import suite_document
 from keyhole.apps.tables.suites import Suite, make_suite
 from keyhole.errors import OutputError
-from keyhole.latent import Polya
 from keyhole.show.description import description_document
-from keyhole.show.exchangeability import exchangeability_document
 from keyhole.show.inference import inference_document
 from keyhole.show.runs import run_document, runs_document
 from keyhole.show.sample_complexity import sample_complexity_document
@@ -40,7 +37,7 @@ from helpers.lab_fakes import Coin, Inline
 pytestmark = pytest.mark.slow
 
 KINDS = (
-    Description, Inference, Pretraining, Exchangeability, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims,
+    Description, Inference, Pretraining, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims,
     Findings, CheckpointNorms,
 )  # fmt: skip
 DRAWN = (Description, Inference, Pretraining, SampleComplexity, RunInFull, CheckpointNorms)
@@ -48,7 +45,6 @@ DOCUMENTS = {
     Description: description_document,
     Inference: inference_document,
     Pretraining: pretraining_document,
-    Exchangeability: exchangeability_document,
     Scores: scores_document,
     Suite: suite_document,
     SampleComplexity: sample_complexity_document,
@@ -75,7 +71,6 @@ def answers(tmp_path_factory):
         keyhole.describe("majority:2001", context=10**6),
         keyhole.infer("gaussian", [4, 16], repeats=4),
         pretrain("finite", [4], masks=[1, 2], repeats=0),
-        keyhole.exchangeable(Polya(np.ones(3)).sample(30, 6, 0).tokens),
         score(suite.save(folder / "key.json"), folder),
         suite,
         learned,
@@ -203,7 +198,6 @@ def test_no_answer_is_read_as_markup(answers):
         replace(answers[Description], formula=HOSTILE),
         replace(answers[Inference], model=HOSTILE),
         replace(answers[Pretraining], model=HOSTILE),
-        replace(answers[Exchangeability], kind=HOSTILE),
         Scores((replace(scored, file=f"{HOSTILE}.npy".replace("/", "")),)),
         Suite((replace(answers[Suite][0], family=HOSTILE),), 12, 0),
         replace(answers[SampleComplexity], what=HOSTILE),

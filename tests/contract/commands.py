@@ -150,7 +150,7 @@ CASES: dict[str, Case] = {
     ),
     "exchangeable": Case(("exchangeable sequences.npy --permutations 199 --json",)),
     "exchangeable-rejected": Case(("exchangeable ordered.npy --permutations 199 --json",), exit_code=1),
-    "exchangeable-model": Case(("exchangeable --model model --rows tokens.npy --json",), exit_code=1),
+    "exchangeable-model": Case(("checkpoint order model --rows tokens.npy --json",), exit_code=1),
     "runs-list": Case(("runs list --store store --json",)),
     "runs-show": Case((f"runs show {LEARNED} --store store --json",)),
     "runs-compare": Case(

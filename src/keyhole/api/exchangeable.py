@@ -1,17 +1,17 @@
-"""Exchangeable: whether the order of tokens matters, and whether a latent variable can explain them."""
+"""Could sequences come from a latent variable? Tests of their order, and of how evenly their tokens divide."""
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from keyhole.api.old_result import OldResult as Result
-from keyhole.decimals import counted
+from keyhole.api.result import Result
+from keyhole.decimals import at_most, chance, counted
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.data import read_sequences
 from keyhole.latent.exchangeability import (
+    Birthday,
     ExtendibilityTest,
     PermutationTest,
     extendibility_test,
@@ -23,28 +23,37 @@ from keyhole.latent.exchangeability import (
     require_sequences,
 )
 from keyhole.progress import Watch, ignore
-from keyhole.show.document import Document
-from keyhole.show.exchangeability import exchangeability_document
+from keyhole.show.answer import Show
 
 PERMUTATIONS = 999  # where the table is not too large for as many
 MOST_MOVED = 10**9  # tokens that are reordered unasked, over all permutations and tests: less than half a minute
 REALS = 4  # times as long as a letter takes one real number, whose ranks and products are computed
 MOST_PERMUTATIONS = 10**7  # they fix a p-value to less than a thousandth of itself at one in ten thousand
-TESTS = ("order", "extendible", "both")
-
-REJECTIONS = {
+TESTS = {  # the tests that each question needs, and how many sequences each of them needs
+    "order": {"neighbours": 1, "places": 2},
+    "extendible": {"extendible": 1},
+    "both": {"neighbours": 1, "places": 2, "extendible": 4},  # which divides the sequences into halves of two
+}
+REASONS = {
     "neighbours": "neighbouring tokens depend on each other, so the order matters",
     "places": "tokens have different distributions at different places, so the order matters",
     "extendible": "tokens of a sequence divide too evenly, which no latent variable allows",
     "birthday": "tokens of a sequence repeat too seldom, which no latent variable allows",
 }
+STATISTICS = {  # of a test, by whether tokens are letters
+    ("neighbours", True): "the number of neighbouring pairs that are equal",
+    ("neighbours", False): "the sum of products of neighbours, each less the mean of its sequence",
+    ("places", True): "how often two sequences agree at a place (ordered pairs, each with itself too)",
+    ("places", False): "the distance (Anderson and Darling) of the distributions at single places from that of all",
+}
 
 
 @dataclass(frozen=True, repr=False)
 class Exchangeability(Result):
-    """What the tests say of a table of sequences, at one level shared among them."""
+    """The tests of a table of sequences, at one level that they share."""
 
     schema: ClassVar[str] = "exchangeable/1"
+    properties: ClassVar[tuple[str, ...]] = ("answer", "rejected")
 
     sequences: int  # that count
     rows: int  # of the table; more than the sequences where rows repeat beyond chance, and each then counts once
@@ -57,48 +66,86 @@ class Exchangeability(Result):
     seed: int
 
     @property
-    def rejected(self) -> tuple[PermutationTest, ...]:
-        """The tests that reject: p at most the level divided by the number of tests."""
-        return tuple(test for test in self.tests if test.p_value * len(self.tests) <= self.level)
+    def rejected(self) -> bool:
+        """Return whether a test rejects."""
+        return any(test.rejects for test in self.tests)
 
     @property
     def answer(self) -> str:
-        """One sentence."""
+        """Say the answer in one sentence."""
         if self.rejected:
-            return f"rejected: {'; '.join(REJECTIONS[_reason(test)] for test in self.rejected)}."
-        names = {test.name for test in self.tests}
-        what = "exchangeability" if "neighbours" in names else "a latent variable"
+            return f"rejected: {'; '.join(_reason(test) for test in self.tests if test.rejects)}."
         if self.rows > self.sequences:
             return (
                 f"not rejected by the {self.sequences} sequences that count once; but the {self.rows} rows repeat "
                 "beyond chance: they are copies, or the order matters."
             )
-        return f"not rejected: nothing here speaks against {what}, which is not a proof of it."
+        subject = "exchangeability" if self.tests[0].name == "neighbours" else "a latent variable"
+        return f"not rejected: nothing here speaks against {subject}, which is not a proof of it."
 
-    @property
-    def summary(self) -> str:
-        """The answer, and of what."""
-        return f"{counted(self.sequences, 'sequence')} of {counted(self.length, 'token')}; {self.answer}"
+    def lines(self, show: Show) -> None:
+        """Say the answer, and set a row for each test."""
+        show.line(self.answer)
+        tokens = f"{self.letters} different tokens" if self.kind == "letters" else f"tokens are {self.kind}"
+        show.line(f"{counted(self.sequences, 'sequence')} of {counted(self.length, 'token')}; {tokens}")
+        show.table(
+            {"test": "<", "p": ">", "verdict": "<", "null hypothesis": "<"},
+            [
+                (test.name, _p_value(test), "rejected" if test.rejects else "not rejected", test.null)
+                for test in self.tests
+            ],
+        )
+        if self.rows > self.sequences:
+            show.line(
+                f"Of {self.rows} rows only {self.sequences} count, each once: independent sequences whose order does "
+                f"not matter repeat so often with probability at most {at_most(self.repeat_chance, 2)}."
+            )
+        if self.sequences < TESTS["both"]["extendible"]:
+            show.line("The test of a latent variable needs at least four sequences.")
+        count = len(self.tests)
+        show.line(
+            f"Independent sequences with a latent variable are rejected with probability at most {self.level:g}"
+            + (f": each test rejects at p ≤ {self.level:g}/{count}." if count > 1 else ".")
+        )
+        if show.verbose:
+            permutations = self.tests[0].permutations
+            show.line(f"{permutations} permutations, seed {self.seed}" if permutations else f"seed {self.seed}")
+            show.facts((test.name, f"{_statistic(test, self.length, self.kind)}.") for test in self.tests)
 
-    def document(self) -> Document:
-        """The answer, then a line per test."""
-        return exchangeability_document(self.record())
 
-    def record(self) -> dict[str, Any]:
-        """The facts as plain values, for JSON."""
-        return {
-            "answer": self.answer,
-            "rejected": bool(self.rejected),
-            "sequences": self.sequences,
-            "length": self.length,
-            "kind": self.kind,
-            "letters": self.letters,
-            "level": self.level,
-            "seed": self.seed,
-            "tests": [{**asdict(test), "rejects": test in self.rejected} for test in self.tests],
-            "rows": self.rows,
-            "repeat_chance": self.repeat_chance,
-        }
+def _reason(test: PermutationTest) -> str:
+    """Return why a test rejects."""
+    by_repeats = isinstance(test, ExtendibilityTest) and test.birthday and test.birthday.p_value < test.balance_p_value
+    return REASONS["birthday" if by_repeats else test.name]
+
+
+def _p_value(test: PermutationTest) -> str:
+    """A quotient of counts as the decimal it is near; a tail that was computed, rounded up."""
+    return chance(test.p_value, digits=4) if test.permutations else at_most(test.p_value, 4)
+
+
+def _statistic(test: PermutationTest, length: int, kind: str) -> str:
+    """Say what a test counted."""
+    if not isinstance(test, ExtendibilityTest):
+        value = f"{test.statistic:.4g}" if np.isfinite(test.statistic) else "infinite"
+        return f"Statistic: {value}, {STATISTICS[test.name, kind == 'letters']}"
+    if test.ceiling == 1:
+        return "Half of the sequences, from which two groups of tokens are chosen, hold one token only"
+    balance = (
+        f"Half of the sequences divided the possible tokens into two groups. Of the other {test.sequences} sequences "
+        f"{test.statistic:.0f} have {test.least} to {test.most} of their {length} tokens in the first group; whatever "
+        f"the latent variable, a sequence has so many with probability at most {at_most(test.ceiling, places=3)}"
+    )
+    return balance if test.birthday is None else f"{balance}; {_birthday(test, test.birthday)}"
+
+
+def _birthday(test: ExtendibilityTest, birthday: Birthday) -> str:
+    return (
+        f"in {birthday.distinct} of {test.sequences} none of {birthday.letters} different tokens occurs twice, and "
+        "whatever the latent variable, the mean probability of that is at most "
+        f"{at_most(birthday.ceiling, places=3)} (p = {at_most(test.balance_p_value, 4)} and "
+        f"{at_most(birthday.p_value, 4)}; each of the two has half of the level)"
+    )
 
 
 def exchangeable(
@@ -133,19 +180,20 @@ def exchangeable(
     require_sequences(tokens)
     rows, repeated = len(tokens), repeated_sequences(tokens)
     tokens = tokens[repeated.kept]
-    names = _tests_for(test, len(tokens))
-    # a look in either direction is two one-sided looks
-    looks = len(names) * 2 if "neighbours" in names else 0
+    names = [name for name, needed in TESTS[test].items() if len(tokens) >= needed]
+    # a test in either direction counts as two one-sided tests
+    sides = 2 * len(names) if "neighbours" in names else 0
     if permutations is None:
-        permutations = _affordable(tokens, sum(name in ORDER_TESTS for name in names), least_permutations(level, looks))
-    require_permutations(permutations, level, looks)
-    streams = np.random.default_rng(seed).spawn(len(names))
-    results = tuple(
-        extendibility_test(tokens, rng=stream)
-        if name == "extendible"
-        else ORDER_TESTS[name](tokens, permutations=permutations, rng=stream, watch=watch)
-        for name, stream in zip(names, streams, strict=True)
-    )
+        reordering = sum(name != "extendible" for name in names)
+        permutations = _affordable(tokens, reordering, least_permutations(level, sides))
+    require_permutations(permutations, level, sides)
+    results: list[PermutationTest] = []
+    for name, rng in zip(names, np.random.default_rng(seed).spawn(len(names)), strict=True):
+        if name == "extendible":
+            results.append(extendibility_test(tokens, rng=rng))
+        else:
+            permute = neighbours_test if name == "neighbours" else places_test
+            results.append(permute(tokens, permutations=permutations, rng=rng, watch=watch))
     whole = np.issubdtype(tokens.dtype, np.integer)
     return Exchangeability(
         sequences=tokens.shape[0],
@@ -154,24 +202,14 @@ def exchangeable(
         length=tokens.shape[1],
         kind="letters" if whole else "vectors" if tokens.ndim == 3 else "reals",
         letters=len(np.unique(tokens)) if whole else None,
-        tests=results,
+        tests=tuple(replace(result, rejects=result.p_value * len(names) <= level) for result in results),
         level=level,
         seed=seed,
     )
 
 
-def _reason(test: PermutationTest) -> str:
-    """Which sentence says why a test rejects."""
-    if isinstance(test, ExtendibilityTest) and test.birthday and test.birthday.p_value < test.balance_p_value:
-        return "birthday"
-    return test.name
-
-
-ORDER_TESTS: dict[str, Callable[..., PermutationTest]] = {"neighbours": neighbours_test, "places": places_test}
-
-
 def _affordable(tokens: np.ndarray, tests: int, least: int) -> int:
-    """The permutations of a table for which no number was named; a table too large for the fewest of use is refused."""
+    """Return the permutations for a table; refuse a table too large for the fewest that can reject."""
     most = MOST_MOVED if np.issubdtype(tokens.dtype, np.integer) else MOST_MOVED // REALS
     affordable = most // max(1, tests * tokens.size)
     if affordable < least:
@@ -181,9 +219,3 @@ def _affordable(tokens: np.ndarray, tests: int, least: int) -> int:
             f"{most:,} are. Give fewer sequences, or name a number of permutations, {least} or more, and wait."
         )
     return min(PERMUTATIONS, affordable)
-
-
-def _tests_for(test: str, sequences: int) -> tuple[str, ...]:
-    order = ("neighbours", "places") if sequences > 1 else ("neighbours",)
-    both = (*order, "extendible") if sequences > 3 else order  # halves of two
-    return {"order": order, "extendible": ("extendible",), "both": both}[test]

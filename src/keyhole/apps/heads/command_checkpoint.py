@@ -20,6 +20,8 @@ Examples:
   keyhole checkpoint bound minilm --samples 1e9 --context 128
 
   keyhole checkpoint bound vit.pt --config vit.json --samples 60000
+
+  keyhole checkpoint order tsp.pt --rows points.npy
 """
 checkpoint_app = typer.Typer(no_args_is_help=True, help=HELP)
 
@@ -122,3 +124,37 @@ def bound_command(
         typer.echo(answer.to_json())
     else:
         print_document(answer.document())
+
+
+@checkpoint_app.command("order", short_help="Whether it depends on the order of its rows.")
+def order_command(
+    source: Source,
+    *,
+    text: Annotated[Path | None, typer.Option(help="A file with a text on every line.", metavar="FILE")] = None,
+    images: Annotated[Path | None, typer.Option(help="A folder of images, or .npy, .npz.", metavar="PLACE")] = None,
+    rows: Annotated[
+        Path | None, typer.Option(help="Rows (inputs, T, features), or tokens, as .npy, .npz.", metavar="FILE")
+    ] = None,
+    config: Config = None,
+    context: Annotated[
+        int | None, typer.Option(help="Rows that later ones see, as in prior-fitted networks.", min=2)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Test whether CHECKPOINT is exchangeable: exit code 0 if it is, 1 if not.
+
+    Do its last rows move with its rows and their positions, how far do they change when rows move and positions stay,
+    and does a row change when those before it are reordered?
+    """
+    from keyhole.apps.heads.model_order import model_order
+    from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
+
+    with view_progress("moving rows"):
+        answer = model_order(source, text=text, images=images, rows=rows, config=config, context=context)
+    if json:
+        typer.echo(answer.to_json())
+    else:
+        print_document(answer.document())
+    if answer.exchangeable is False:
+        raise typer.Exit(1)

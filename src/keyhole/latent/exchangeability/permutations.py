@@ -1,7 +1,7 @@
 """A permutation test ranks a statistic among its values on reordered data; its p-value is exact."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp
 from typing import Any, Literal, TypeAlias
 
@@ -28,6 +28,7 @@ class PermutationTest:
     statistic: float
     p_value: float
     permutations: int  # 0 where the law of the statistic is known without
+    rejects: bool = field(default=False, kw_only=True)  # at the level that its caller gives it
 
 
 @dataclass(frozen=True)
