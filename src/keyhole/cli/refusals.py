@@ -28,6 +28,16 @@ TOO_MUCH = {
     RecursionError: "nests deeper than can be followed; write it flatter",
     OverflowError: "leads to a number larger than can be computed with; use smaller ones",
 }
+EXTRAS = {  # packages that a plain install lacks, and the extra that adds each
+    **dict.fromkeys(("jax", "jaxlib", "optax", "sklearn", "threadpoolctl"), "train"),
+    **dict.fromkeys(("altair", "vl_convert"), "draw"),
+    **dict.fromkeys(("jinja2", "latex2mathml", "starlette", "uvicorn"), "live"),
+    "tokenizers": "hf",
+    "PIL": "images",
+    "ray": "ray",
+    "transformer_lens": "lens",
+    **dict.fromkeys(("torch", "transformers"), "transformers"),
+}
 
 
 @contextmanager
@@ -59,6 +69,10 @@ def one_sentence() -> Iterator[None]:
         _trace(error)
         raise typer.Exit(INPUT) from error
     except Exception as error:
+        package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+        if package in EXTRAS:
+            _say(f"This command needs {package}, which is not installed; run: pip install 'keyhole[{EXTRAS[package]}]'")
+            raise typer.Exit(INPUT) from error
         _say(_fault(error))
         _trace(error)
         raise typer.Exit(FAULT) from error
