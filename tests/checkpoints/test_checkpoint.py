@@ -15,8 +15,7 @@ from keyhole.errors import AssumptionError, CheckpointError, MissingError
 
 from helpers import tiny_checkpoints as tiny
 from helpers.packaged import packaged
-from helpers.tiny_checkpoints import HEADS, D, K
-from helpers.torch_files import heads_of
+from helpers.tiny_checkpoints import HEADS, D, K, heads_of
 
 FAMILIES = [tiny.bert, tiny.gpt2, tiny.llama, tiny.encoder]
 

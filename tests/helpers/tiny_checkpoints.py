@@ -107,3 +107,10 @@ def vit(seed=0, patches=4, side=3, classes=5):
         arrays |= {f"{norm}.weight": (D,), f"{norm}.bias": (D,)}
     config = {"num_attention_heads": HEADS, "norm": "centred", "hidden_act": "relu"}
     return {name: rng.normal(size=shape).astype(np.float32) for name, shape in arrays.items()}, config
+
+
+def heads_of(seed=0, heads=2, width=6, k=3):
+    """Arrays of one layer under TransformerLens' names."""
+    rng = np.random.default_rng(seed)
+    shapes = dict.fromkeys("QKV", (heads, width, k)) | {"O": (heads, k, width)}
+    return {f"blocks.0.attn.W_{name}": rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}

@@ -20,7 +20,7 @@ from keyhole.cli.app import Courteous
 from keyhole.errors import AssumptionError
 
 from helpers import tiny_checkpoints as tiny
-from helpers.torch_files import heads_of
+from helpers.tiny_checkpoints import heads_of
 
 app = typer.Typer(cls=Courteous)
 app.add_typer(checkpoint_app, name="checkpoint")

@@ -18,7 +18,7 @@ from keyhole.errors import AssumptionError, CheckpointError
 
 from helpers import tiny_checkpoints as tiny
 from helpers.packaged import packaged
-from helpers.torch_files import heads_of
+from helpers.tiny_checkpoints import heads_of
 
 FAMILIES = [tiny.bert, tiny.gpt2, tiny.llama]
 

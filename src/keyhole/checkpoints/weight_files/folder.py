@@ -8,7 +8,7 @@ from typing import Any
 
 from keyhole.checkpoints.weight_files.safetensors_file import read_safetensors
 from keyhole.checkpoints.weight_files.stored_tensor import StoredTensor
-from keyhole.checkpoints.weight_files.torch_file import is_torch, read_torch
+from keyhole.checkpoints.weight_files.torch_file import read_torch
 from keyhole.errors import CheckpointError
 
 CONFIGURATION = "config.json"
@@ -97,15 +97,10 @@ def _read_shards(folder: Path, index: Path) -> dict[str, StoredTensor]:
 
 
 def _open_file(path: Path) -> tuple[dict[str, StoredTensor], Mapping[str, str]]:
-    with path.open("rb") as file:
-        head = file.read(8)
-    if path.suffix.lower() != ".safetensors" and is_torch(path, head):
-        return read_torch(path), {}
-    if path.suffix.lower() != ".safetensors":
-        raise CheckpointError(
-            f"{str(path)!r} is no file of weights that is read; its name should end in {', '.join(ENDINGS)}."
-        )
-    return read_safetensors(path)
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise CheckpointError(f"{str(path)!r} is not a file of weights: its name should end in {', '.join(ENDINGS)}.")
+    return read_safetensors(path) if ending == ".safetensors" else (read_torch(path), {})
 
 
 def _read_json(path: Path) -> dict[str, Any]:
