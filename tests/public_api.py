@@ -32,6 +32,7 @@ def use_functions_of_models(folder: Path) -> None:
     assert_type(model, keyhole.Compiled)
     margin: float = model.proof.margin
     file: Path = model.save(folder / "and.safetensors")
+    read: str = keyhole.describe_file(file).formula
     response = respond(model, [3])
     assert_type(response, Response)
     output: float = response.output
@@ -70,7 +71,7 @@ def use_functions_of_models(folder: Path) -> None:
     scores = score(key, folder / "suite")
     assert_type(scores, Scores)
     auc: float = scores.mean("auc")
-    print(degree, margin, holds, gap, rule, status, auc, largest, bound, proved, rule, order, output)  # noqa: T201  (so that every field is read)
+    print(degree, margin, read, holds, gap, rule, status, auc, largest, bound, proved, rule, order, output)  # noqa: T201  (so that every field is read)
 
 
 def use_functions_of_data(folder: Path) -> None:

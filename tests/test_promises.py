@@ -152,7 +152,7 @@ def test_floors():
     """What no learner goes below is rounded down."""
     floor = describe("and:3", context=30).information_floor
     shown = CliRunner().invoke(app, ["describe", "and:3", "--context", "30"]).stdout
-    assert read("information floor ", shown)[0] <= Fraction(floor)
+    assert read("at least ", shown)[0] <= Fraction(floor)
 
 
 def test_growth():

@@ -36,6 +36,7 @@ from keyhole.api.compile import Compiled as Compiled
 from keyhole.api.compile import compile as compile  # noqa: A004  (the name of the question)
 from keyhole.api.describe import Description as Description
 from keyhole.api.describe import describe as describe
+from keyhole.api.describe import describe_file as describe_file
 from keyhole.api.engine import engine as engine
 from keyhole.api.exchangeable import Exchangeability as Exchangeability
 from keyhole.api.exchangeable import exchangeable as exchangeable

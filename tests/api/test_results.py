@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import keyhole
-from keyhole.api.describe import Description
 from keyhole.api.infer import Inference
 from keyhole.api.old_result import OldResult as Result
 from keyhole.api.runs import RunInFull, Runs
@@ -26,7 +25,6 @@ from keyhole.apps.tables.show_scores import scores_document
 from keyhole.apps.tables.show_suite import suite_document
 from keyhole.apps.tables.suites import Suite, make_suite
 from keyhole.errors import OutputError
-from keyhole.show.description import description_document
 from keyhole.show.inference import inference_document
 from keyhole.show.runs import run_document, runs_document
 from keyhole.show.sample_complexity import sample_complexity_document
@@ -37,12 +35,11 @@ from helpers.lab_fakes import Coin, Inline
 pytestmark = pytest.mark.slow
 
 KINDS = (
-    Description, Inference, Pretraining, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims,
+    Inference, Pretraining, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims,
     Findings, CheckpointNorms,
 )  # fmt: skip
-DRAWN = (Description, Inference, Pretraining, SampleComplexity, RunInFull, CheckpointNorms)
+DRAWN = (Inference, Pretraining, SampleComplexity, RunInFull, CheckpointNorms)
 DOCUMENTS = {
-    Description: description_document,
     Inference: inference_document,
     Pretraining: pretraining_document,
     Scores: scores_document,
@@ -68,7 +65,6 @@ def answers(tmp_path_factory):
     )  # fmt: skip
     runs = keyhole.runs(store=folder / "store")
     found = [
-        keyhole.describe("majority:2001", context=10**6),
         keyhole.infer("gaussian", [4, 16], repeats=4),
         pretrain("finite", [4], masks=[1, 2], repeats=0),
         score(suite.save(folder / "key.json"), folder),
@@ -195,7 +191,6 @@ def test_no_answer_is_read_as_markup(answers):
     claim = replace(answers[Claims][0], title=HOSTILE)
     scored = answers[Scores].models[0]
     hostile = [
-        replace(answers[Description], formula=HOSTILE),
         replace(answers[Inference], model=HOSTILE),
         replace(answers[Pretraining], model=HOSTILE),
         Scores((replace(scored, file=f"{HOSTILE}.npy".replace("/", "")),)),

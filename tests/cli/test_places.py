@@ -72,7 +72,6 @@ def test_out_leaves_a_device_and_a_link(tmp_path):
     [
         ("describe", "and:3", "--out", "file/x.svg"),
         ("describe", "and:3", "--out", "folder.svg"),
-        ("describe", "and:3", "--picture", "file/x.svg"),
         ("compile", "and:3", "--context", "16", "--out", "file/x.safetensors"),
         ("compile", "and:3", "--context", "16", "--pictures", "file/x"),
         ("compile", "--suite", "1", "--context", "16", "--out", "file"),
@@ -112,9 +111,9 @@ def test_an_ending_in_capitals_is_that_ending(tmp_path):
     assert CliRunner().invoke(app, [*compile_and, str(module)]).exit_code == 0
     assert "torch" in module.read_text()
     assert CliRunner().invoke(app, [*compile_and, str(model)]).exit_code == 0
-    asked = [["check"], ["certify"], ["describe"], ["bound", "--samples", "1e6"]]
+    asked = [["check"], ["certify"], ["describe", "--file"], ["bound", "--samples", "1e6"]]
     for command, *more in asked:
-        answer = CliRunner().invoke(app, [command, str(model), *more])
+        answer = CliRunner().invoke(app, [command, *more, str(model)])
         assert answer.exit_code == 0, answer.output
 
 

@@ -87,7 +87,7 @@ VERIFY = "--before BOS --read-at SEP --samples 1000 --store verdicts --json"
 CASES: dict[str, Case] = {
     "describe": Case(('describe "x3 & ~x17 | maj(x1,x2,x5)" --context 1000 --json',)),
     "describe-large": Case(("describe majority:101 --context 1e9 --json",)),
-    "describe-file": Case(("describe and.safetensors --lists 3 --json",)),
+    "describe-file": Case(("describe --file and.safetensors --lists 3 --json",)),
     **{
         f"compile-{name}": Case((f'compile "{formula}" --context 32 --construction {name} --json',))
         for name, formula in {

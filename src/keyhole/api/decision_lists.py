@@ -1,15 +1,68 @@
-"""Heads read as decision lists, for the answers that show them: a record and a picture."""
+"""Heads read as decision lists: how answers print and draw them."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from keyhole.decimals import at_most, brief
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.prover.extraction import HeadReading
-from keyhole.show.decision_lists import spell_pair
+from keyhole.prover.extraction import HeadReading, Ring
+from keyhole.show.answer import Show
 
 TITLE = "What the head looks at, in the order in which it looks"
+STATED = (1, 8, 64)  # depths of cuts that are printed
+MEANING = (
+    "A head's value equals the average of a decision list over random orders of its lines: the first line that applies "
+    "gives the value. The lines with the most attention are shown, the highest score first. next: the chance that this "
+    "line, or one of the lines of this row, comes next in the order, after those above it. attention: the head's "
+    "attention on this line, averaged over {law}; it is computed in floating point, without a proved error. output: "
+    "that of the model if this line had all attention of this head, and other heads gave 0. R: the largest difference "
+    "between the scores of two symbols at one position. The errors of a cut list are proved for the head's tables of "
+    "scores and values."
+)
+
+
+def say_lists(show: Show, heads: Sequence[HeadReading], law: str) -> None:
+    """Set each head's first lines as a table, and what it loses if it is cut."""
+    for number, head in enumerate(heads, 1):
+        rows = [
+            (f"{'otherwise ' if i else ''}{_line(ring)}", f"{ring.following:.3g}", f"{ring.decides:.3g}")
+            for i, ring in enumerate(head.rings)
+        ]
+        if head.others_answer is not None:
+            low, high = map(brief, head.others_answer)
+            outputs = low if low == high else f"{low} to {high}"
+            rest = f"the {head.others} line{'s' * (head.others > 1)} not shown, of any score: outputs {outputs}"
+            rows.append((rest, "", f"{head.others_decide:.3g}"))
+        show.line()
+        show.table({f"head {number} as a decision list": "<", "next": ">", "attention": ">"}, rows)
+        small = "is not promised at any depth" if head.depth is None else f"is promised from {head.depth} lines on"
+        show.line(f"R = {at_most(head.spread, 4)}. If the list is cut, an error of at most 0.01 {small}.")
+        if show.verbose:
+            cuts = [cut for cut in head.cuts if cut.depth in STATED]
+            show.table(
+                {"cut after": ">", "error on every input": ">", "on average": ">"},
+                [(str(cut.depth), at_most(cut.every), at_most(cut.average)) for cut in cuts],
+            )
+    if show.verbose:
+        show.line(MEANING.format(law=law))
+
+
+def _line(ring: Ring) -> str:
+    output = f"output {brief(ring.answer)}"
+    if ring.symbol is None:
+        return f"{output} ([CLS], which always applies)"
+    if ring.position is None:
+        return f"{ring.count} lines, one per other position: if {ring.symbol}, {output}"
+    return f"look at x{ring.position}: if it is {ring.symbol}, {output}"
+
+
+def _pair(ring: Ring) -> str:
+    """A pair of position and symbol in a few characters."""
+    if ring.symbol is None:
+        return "[CLS]"
+    return f"others={ring.symbol}" if ring.position is None else f"x{ring.position}={ring.symbol}"
 
 
 def lists_record(heads: Sequence[HeadReading] | None) -> list[dict[str, Any]] | None:
@@ -18,18 +71,16 @@ def lists_record(heads: Sequence[HeadReading] | None) -> list[dict[str, Any]] | 
 
 
 def lists_figure(heads: Sequence[HeadReading] | None, title: str) -> Figure:
-    """How often each pair decides: bars in the order in which they ring; of several heads, a line of cells each."""
+    """Draw how often each pair decides, as bars in the order in which they ring; of several heads, as cells."""
     if heads is None:
         raise ArgumentError("The picture of decision lists was asked for, and none were read; ask for them too.")
     rows: list[Row] = []
-    for h, head in enumerate(heads):
-        for record in asdict(head)["rings"]:
-            answer = _sign(record["answer"])
-            rows.append(
-                {"pair": spell_pair(record), "decides": record["decides"], "answer": answer, "head": f"head {h + 1}"}
-            )
+    for number, head in enumerate(heads, 1):
+        for ring in head.rings:
+            answer = "above 0" if ring.answer > 0 else "below 0" if ring.answer < 0 else "0"
+            rows.append({"pair": _pair(ring), "decides": ring.decides, "answer": answer, "head": f"head {number}"})
         if head.others:
-            rows.append({"pair": "rest", "decides": head.others_decide, "answer": "several", "head": f"head {h + 1}"})
+            rows.append({"pair": "rest", "decides": head.others_decide, "answer": "several", "head": f"head {number}"})
     pair, share = Axis("pair", "pair, highest score first", "category"), Axis("decides", "mean attention of the head")
     if len(heads) == 1:
         answer_axis = Axis("answer", "answer", "category")
@@ -37,7 +88,3 @@ def lists_figure(heads: Sequence[HeadReading] | None, title: str) -> Figure:
     rows.sort(key=lambda row: row["pair"] == "rest")  # all else after the pairs that some head shows
     pairs, head_axis = Axis("pair", "pair that some head shows", "category"), Axis("head", "head", "category")
     return Figure("What each head looks at", "heatmap", tuple(rows), pairs, head_axis, share, subtitle=title)
-
-
-def _sign(answer: float) -> str:
-    return "above 0" if answer > 0 else "below 0" if answer < 0 else "0"

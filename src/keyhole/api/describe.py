@@ -1,16 +1,16 @@
-"""Describe: what a sparse function is, and what the theory says of learning it."""
+"""What is a sparse function, and what does the theory say of learning it?"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from keyhole.api.decision_lists import lists_figure, lists_record
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.decision_lists import say_lists
+from keyhole.api.result import Result
 from keyhole.boolean import (
-    Certificate,
     Levels,
     SparseFunction,
+    Threshold,
     average_sensitivity,
     check_context,
     counts_literals,
@@ -29,17 +29,19 @@ from keyhole.boolean import (
     uniform_law,
 )
 from keyhole.bounds.finite import information_floor
-from keyhole.errors import ArgumentError
+from keyhole.compiler import load_checked, to_tabulated
+from keyhole.decimals import at_least
 from keyhole.figure import Axis, Figure
 from keyhole.files.model import read_model
+from keyhole.files.record import hidden
 from keyhole.papers import ABBE_2023, EDELMAN_2022, Source
 from keyhole.prover.extraction import SHOWN, HeadReading, read_lists
-from keyhole.show.decision_lists import lists_document
-from keyhole.show.description import description_document
-from keyhole.show.document import Document
-from keyhole.show.folding import abbreviate
+from keyhole.show.answer import Show
+from keyhole.show.folding import shorten
 
-MODEL = ".safetensors"  # how the name of a compiled file ends
+MANY = 12  # bars of a long list
+ROUNDING = 1e-12  # Fourier weight below it is 0
+VERDICTS = {"proved": "yes", "refuted": "no", "undecided": "undecided"}
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Statement:
 
 @dataclass(frozen=True, repr=False)
 class Description(Result):
-    """What a function is: exact facts first, then what the theory says of them."""
+    """Exact facts about a function, and what the theory says of it."""
 
     schema: ClassVar[str] = "describe/1"
     has_figure: ClassVar[bool] = True
@@ -73,7 +75,7 @@ class Description(Result):
     symmetric: bool
     symmetric_up_to_negation: bool
     monotone: bool
-    threshold: Certificate
+    threshold: Threshold
     probability: float  # of a 1, under uniform bits
     trivial_error: float  # of the better constant answer
     representation: Statement
@@ -81,76 +83,99 @@ class Description(Result):
     context: int | None
     sensitivity_per_position: float | None  # sensitivity / T
     information_floor: float | None  # log₂ C(T, s) samples
-    function: SparseFunction = field(repr=False, compare=False)
-    lists: tuple[HeadReading, ...] | None = field(default=None, repr=False, compare=False)  # of a compiled file
+    function: SparseFunction = hidden(compare=False)
+    lists: tuple[HeadReading, ...] | None = field(default=None, compare=False)  # of a compiled file
 
-    @property
-    def summary(self) -> str:
-        """Formula, sparsity, degree and leap."""
-        at = "" if self.context is None else f", T = {self.context}"
-        return f"{abbreviate(self.formula, 80)}; s = {self.sparsity}, degree {self.degree}, leap {self.leap}{at}"
-
-    def document(self) -> Document:
-        """Facts, then weights and influences, then the heads of a file as decision lists."""
-        record = self.record()
-        lists = () if record["lists"] is None else lists_document(record["lists"], "uniform bits")
-        return (*description_document(record), *lists)
-
-    def record(self) -> dict[str, Any]:
-        """The facts as plain values, for JSON."""
-        plain = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "function"}
-        plain["threshold"] = {
-            "verdict": self.threshold.verdict,
-            "method": self.threshold.method,
-            **self.threshold.evidence,
+    def lines(self, show: Show) -> None:
+        """List the facts; then the Fourier weight by degree."""
+        show.line(shorten(self.formula, 120))
+        positions = shorten(", ".join(map(str, self.positions)) or "none: the function is constant", 120)
+        symmetric = "up to negated bits" if not self.symmetric and self.symmetric_up_to_negation else None
+        shape = {
+            "symmetric": symmetric or _yes(self.symmetric),
+            "monotone": _yes(self.monotone),
+            "threshold": VERDICTS[self.threshold.verdict],
         }
-        plain["representation"] = vars(self.representation)
-        plain["training"] = vars(self.training)
-        plain["lists"] = lists_record(self.lists)
-        return plain
+        rows = [
+            ("positions", f"{positions} (s = {self.sparsity})"),
+            ("Fourier degree", f"{self.degree}, leap {self.leap}"),
+            ("sensitivity", f"{self.sensitivity:.6g} on average, at most {self.largest_sensitivity}"),
+            ("shape", "; ".join(f"{name}: {answer}" for name, answer in shape.items())),
+            ("P(1)", f"{self.probability:.6g}; the better constant errs on {self.trivial_error:.6g}"),
+            ("representation", self.representation.says),
+            ("training", self.training.says),
+        ]
+        if self.information_floor is not None:
+            floor = at_least(self.information_floor, 4)
+            rows.append(("samples", f"at least {floor} to tell the positions apart (T = {self.context})"))
+        show.facts([*rows, *(self._more() if show.verbose else ())])
+        _bars(show, "Fourier weight by degree", {str(k): w for k, w in enumerate(self.fourier_weight) if w > ROUNDING})
+        if show.verbose:
+            _bars(show, "influence by position", {f"x{place}": value for place, value in self.influences.items()})
+        if self.lists is not None:
+            say_lists(show, self.lists, "uniform bits")
 
-    def lists_figure(self) -> Figure:
-        """What each head of a compiled file looks at, in the order in which it looks."""
-        return lists_figure(self.lists, f"{abbreviate(self.formula, 60)}, T = {self.context}; uniform bits")
+    def _more(self) -> list[tuple[str, str]]:
+        """The rule, the proof about thresholds, and the sources."""
+        if self.levels is None:
+            ends = f"; x{self.positions[0]} is the lowest bit, x{self.positions[-1]} the highest"
+            rule = f"{self.table} (answers for 0, 1, 2, … in binary{ends})"
+        else:
+            counted = ", ".join(self.literals or ())
+            rule = f"{self.levels}: the answers where 0 to {self.sparsity} of {counted} are true, in this order"
+        rows = [
+            (self.rule, shorten(rule)),
+            ("threshold", self.threshold.method),
+            ("sources", f"representation: {self.representation.source}; training: {self.training.source}"),
+            ("leap", "some order of the Fourier terms never brings in more new positions than that at once"),
+        ]
+        if self.sensitivity_per_position is not None:
+            chance = f"{self.sensitivity_per_position:.4g}"
+            rows.append(("sensitivity / T", f"{chance}: the chance that flipping one random bit changes the answer"))
+        return rows
 
     def figure(self) -> Figure:
-        """The Fourier weight by degree."""
-        rows = tuple({"degree": k, "weight": weight} for k, weight in enumerate(self.fourier_weight))
+        """Draw the Fourier weight by degree."""
         shown = self.formula if len(self.formula) <= 60 else f"a function of {self.sparsity} positions"
         return Figure(
             title="Fourier weight by degree",
             subtitle=f"{shown}; uniform bits, the weights of (−1)^f sum to 1",
             kind="bars",
-            rows=rows,
+            rows=tuple({"degree": k, "weight": weight} for k, weight in enumerate(self.fourier_weight)),
             x=Axis("degree", "degree k", "category" if self.sparsity <= 64 else "linear"),
             y=Axis("weight", "weight at degree k"),
         )
 
 
-def describe(
-    function: str | Path | SparseFunction, *, context: int | None = None, seed: int = 0, lists: int | None = None
-) -> Description:
-    """What this function is: positions, spectrum, influences, leap, shape, and what the theory says of it.
+def _yes(holds: bool) -> str:  # noqa: FBT001  (an answer)
+    return "yes" if holds else "no"
 
-    The function is a formula, a value, or a file that `compile` wrote. Of a file each head is read as decision lists
-    too, and `lists` says how many pairs of position and symbol are shown of each.
+
+def _bars(show: Show, title: str, values: Mapping[str, float]) -> None:
+    """A bar for each value; of a long list, the largest."""
+    if not values:
+        return
+    largest = sorted(values, key=lambda name: -values[name])[:MANY]
+    show.line()
+    show.line(f"{title} (the {MANY} largest of {len(values)})" if len(values) > MANY else title)
+    top = max(values.values()) or 1
+    show.bars((name, f"{value:.4g}", value / top) for name, value in values.items() if name in largest)
+
+
+def describe(function: str | SparseFunction, *, context: int | None = None, seed: int = 0) -> Description:
+    """Return the spectrum, influences, leap and shape of a function, and what the theory says of it.
+
+    `seed` draws the table of random:s.
 
     >>> describe("x3 & ~x17 | maj(x1, x2, x5)").positions
     (1, 2, 3, 5, 17)
     """
-    if isinstance(function, Path) or (isinstance(function, str) and function.lower().endswith(MODEL)):
-        return _describe_file(Path(function), context, SHOWN if lists is None else lists)
-    if lists is not None:
-        raise ArgumentError(
-            "Decision lists were asked for, and a formula has no heads; give a file of a compiled model."
-        )
     if isinstance(function, str):
         function = read_function(function, seed)
     if context is not None:
         check_context(function, context)
     counting = function.rule if isinstance(function.rule, Levels) else None
-    chance, sensitivity = probability(function), average_sensitivity(function)
-    steps = leap(function)
+    chance, sensitivity, steps = probability(function), average_sensitivity(function), leap(function)
     return Description(
         formula=str(function),
         positions=function.positions,
@@ -182,19 +207,19 @@ def describe(
     )
 
 
-def _describe_file(path: Path, context: int | None, shown: int) -> Description:
-    """The function of a compiled file, which must be as it was written, and its heads."""
-    from keyhole.compiler import load_checked, to_tabulated
+def describe_file(path: str | Path, *, lists: int | None = None) -> Description:
+    """Describe the function of a file that `compile` wrote, and read each of its heads as decision lists.
 
+    `lists` is the number of pairs of position and symbol shown of each head, 8 if not given.
+    """
+    path = Path(path)
     plan = load_checked(read_model(path), path)
-    if context not in (None, plan.context):
-        raise ArgumentError(f"A context of {context} was asked for, and {path} has {plan.context}; leave it out.")
-    heads = read_lists(to_tabulated(plan), uniform_law(2), shown)
+    heads = read_lists(to_tabulated(plan), uniform_law(2), SHOWN if lists is None else lists)
     return replace(describe(plan.function, context=plan.context), lists=heads)
 
 
 def representation(function: SparseFunction) -> Statement:
-    """Which regime of the representation theorem the function falls in."""
+    """Return the regime of the representation theorem that the function falls in."""
     source = str(Source("read", EDELMAN_2022))
     if not function.positions:
         return Statement("constant: no attention is needed", str(Source("ours")))
@@ -207,7 +232,7 @@ def representation(function: SparseFunction) -> Statement:
 
 
 def training(steps: int) -> Statement:
-    """What the leap suggests for gradient descent: a conjecture up to logarithms, proved in special cases."""
+    """Return what the leap suggests for gradient descent: a conjecture up to logarithms, proved in special cases."""
     source = str(Source("read", ABBE_2023, "abstract"))
     if steps == 0:
         return Statement("constant: nothing to learn", str(Source("ours")))

@@ -1,4 +1,4 @@
-"""Fit: which function of few positions explains a labelled table, and is it the only one? No network is trained."""
+"""Which function of few positions explains a labelled table, and is it the only one? No network is trained."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,16 +6,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.result import Result
 from keyhole.boolean import Junta, uniform_law
 from keyhole.boolean.fitting import FittingJuntas, Sample, juntas_that_fit
+from keyhole.decimals import at_most, counted, percent, surely
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.data import as_sample, column_names, read_labelled
+from keyhole.files.record import hidden
 from keyhole.prover import formula
-from keyhole.prover.sample import Judgement, occam_bound, repeats_of
-from keyhole.show.document import Document
-from keyhole.show.fit import fit_document
+from keyhole.prover.sample import occam_bound, repeats_of
+from keyhole.show.answer import Show
+from keyhole.show.folding import shorten
 
+FEW = 5  # rivals that are shown
 Data = str | Path | tuple[Any, Any]
 MOST_CELLS = 2**16  # of a table: symbols to the power of the positions
 MOST_ENTRIES = 2**27  # rows × positions × symbols
@@ -27,67 +30,96 @@ class Fit(Result):
     """The functions of the fewest positions that agree with every row, and what they promise for new rows."""
 
     schema: ClassVar[str] = "fit/1"
+    properties: ClassVar[tuple[str, ...]] = ("fits", "positions", "only", "searched", "reason")
 
     rows: int
-    distinct: int  # rows that are different from each other
+    rows_distinct: int
     context: int
     symbols: int
-    share: float  # of the labels that are 1
+    labels_true: float  # share of the labels that are 1
     sparsity: int  # functions of up to so many positions were tried
-    found: FittingJuntas
-    judged: Judgement | None  # of the first function found
+    function: str | None  # of the fewest positions that fits
+    columns: tuple[str, ...] | None  # names of its positions, where the table has a header
+    same_size: tuple[str, ...]  # all functions of its size that fit
+    error_bound: float | None
     delta: float
-    columns: tuple[str, ...] = ()  # names of the positions, where the table has a header
+    found: FittingJuntas = hidden()
 
     @property
-    def function(self) -> Junta | None:
+    def junta(self) -> Junta | None:
         """A function of the fewest positions that fits, or None."""
         return self.found.fitting[0] if self.found.fitting else None
 
     @property
+    def positions(self) -> tuple[int, ...] | None:
+        """The positions that it reads."""
+        return None if self.junta is None else self.junta.positions
+
+    @property
     def fits(self) -> bool | None:
-        """Whether some function fits; None where the search did not come to its end."""
+        """True if some function fits; None where the search did not come to its end."""
         return True if self.found.fitting else False if self.found.finished else None
 
     @property
-    def summary(self) -> str:
-        """The function, and how many of its size fit."""
-        none = f"nothing of at most {self.sparsity} positions fits" if self.found.finished else "undecided"
-        shown = none if self.function is None else formula(self.function)
-        return f"{shown}; {self.rows:,} rows of {self.context:,} positions"
+    def only(self) -> bool:
+        """True if exactly one function of at most so many positions fits."""
+        return self.found.only is not None
 
-    def document(self) -> Document:
-        """The function, its rivals, and what it promises."""
-        return fit_document(self.record())
+    @property
+    def searched(self) -> bool:
+        """True if the search came to its end."""
+        return self.found.finished
 
-    def record(self) -> dict[str, Any]:
-        """The answer as plain values, for JSON."""
-        return {
-            "rows": self.rows,
-            "rows_distinct": self.distinct,
-            "context": self.context,
-            "symbols": self.symbols,
-            "labels_true": self.share,
-            "sparsity": self.sparsity,
-            "fits": self.fits,
-            "function": None if self.function is None else formula(self.function),
-            "positions": None if self.function is None else list(self.function.positions),
-            "columns": None
-            if self.function is None
-            else [self.columns[i] for i in self.function.positions if self.columns],
-            "same_size": [formula(junta) for junta in self.found.fitting],
-            "only": self.found.only is not None,
-            "searched": self.found.finished,
-            "reason": self.found.reason,
-            "error_bound": None if self.judged is None else self.judged.error_bound,
-            "delta": self.delta,
-        }
+    @property
+    def reason(self) -> str:
+        """The reason why nothing fits, or why the search ended early."""
+        return self.found.reason
+
+    def lines(self, show: Show) -> None:
+        """Say the function, its rivals and its error on new rows, or why there is none."""
+        most = f"of at most {self.sparsity} position{'s' * (self.sparsity != 1)}"
+        if self.function is None:
+            if self.fits is None:
+                show.line(f"undecided: {self.reason}; give more time, or ask for fewer positions")
+            else:
+                show.line(f"No function {most} agrees with every row; ask for more positions, or look for wrong labels")
+        else:
+            show.line(shorten(self.function))
+        rows, positions = counted(self.rows, "row"), counted(self.context, "position")
+        repeated = self.rows - self.rows_distinct
+        repeats = f", {repeated:,} of them repeated" if repeated else ""
+        facts = [("data", f"{rows}{repeats}, {positions}, {self.symbols} symbols; {percent(self.labels_true)} are 1")]
+        if self.positions is not None and self.error_bound is not None:
+            names = self.columns or [""] * len(self.positions)
+            reads = ", ".join(
+                f"x{at}{f' ({name})' * bool(name)}" for at, name in zip(self.positions, names, strict=True)
+            )
+            facts += [
+                ("reads", reads or "no position"),
+                ("rivals", self._rivals(most)),
+                ("error", f"≤ {at_most(self.error_bound, 4)} on new rows, with probability ≥ {surely(self.delta)}"),
+                ("trivial", f"{min(self.labels_true, 1 - self.labels_true):.4g}, the better constant on these rows"),
+            ]
+            if not self.searched:
+                facts.append(("searched", f"not to the end: {self.reason}"))
+        show.facts(facts)
+        if show.verbose and self.function is not None:
+            show.line("The error is promised if rows are drawn independently and one function gives all labels.")
+
+    def _rivals(self, most: str) -> str:
+        if self.only:
+            return f"none: this is the only function {most} that fits"
+        others = self.same_size[1:]
+        if not others:
+            return f"none of its size; but other functions {most} may fit, or some pattern has no row"
+        shown = "; ".join(others[:FEW]) + ("; …" if len(others) > FEW else "")
+        return f"{len(others):,} other functions of its size fit as well: {shown}"
 
 
 def fit(
     data: Data, *, sparsity: int = 3, symbols: int | None = None, delta: float = 0.01, time_limit: float = 30.0
 ) -> Fit:
-    """The functions of the fewest positions that agree with every row of a labelled table, found by search.
+    """Search for the functions of the fewest positions that agree with every row of a labelled table.
 
     `data` is a .csv file with the label last, an .npz with `inputs` and `labels`, or a pair of arrays. Functions of up
     to `sparsity` positions are tried. If the rows are independent draws, labelled by one target, then with probability
@@ -97,31 +129,40 @@ def fit(
 
     >>> rows = np.random.default_rng(0).integers(0, 2, (200, 12))
     >>> answer = fit((rows, rows[:, 3] & rows[:, 7]))
-    >>> formula(answer.function), answer.found.only is not None
+    >>> answer.function, answer.only
     ('x3 & x7', True)
     """
-    sample, names = _read(data)
+    names: tuple[str, ...] = ()
+    if isinstance(data, str | Path):
+        sample = read_labelled(Path(data))
+        names = column_names(Path(data), sample[0].shape[1])
+    else:
+        sample = as_sample(*data)
     inputs, labels = sample
     size = max(2, int(inputs.max()) + 1) if symbols is None else symbols
     _require_searchable(sample, size, sparsity, delta, time_limit)
     search = juntas_that_fit(sample, size, sparsity, time_limit=time_limit)
     repeats = repeats_of(inputs, uniform_law(size))
-    judged = occam_bound(search.fitting[0], sample, delta, repeats) if search.fitting else None
+    first = search.fitting[0] if search.fitting else None
     rows, context = inputs.shape
-    distinct = len(np.unique(repeats.owners))
-    return Fit(rows, distinct, context, size, float(labels.mean()), sparsity, search, judged, delta, names)
-
-
-def _read(data: Data) -> tuple[Sample, tuple[str, ...]]:
-    """The sample, and the names of its columns where it has them."""
-    if not isinstance(data, str | Path):
-        return as_sample(*data), ()
-    sample = read_labelled(Path(data))
-    return sample, column_names(Path(data), sample[0].shape[1])
+    return Fit(
+        rows=rows,
+        rows_distinct=len(np.unique(repeats.owners)),
+        context=context,
+        symbols=size,
+        labels_true=float(labels.mean()),
+        sparsity=sparsity,
+        function=None if first is None else formula(first),
+        columns=None if first is None else tuple(names[place] for place in first.positions if names),
+        same_size=tuple(map(formula, search.fitting)),
+        error_bound=None if first is None else occam_bound(first, sample, delta, repeats).error_bound,
+        delta=delta,
+        found=search,
+    )
 
 
 def _require_searchable(sample: Sample, symbols: int, sparsity: int, delta: float, time_limit: float) -> None:
-    """Refuse what is no alphabet, no number of positions, or more than is searched."""
+    """Refuse symbols outside the alphabet, and searches that are too large."""
     inputs, _ = sample
     rows, context = inputs.shape
     if int(inputs.min()) < 0 or int(inputs.max()) >= symbols:

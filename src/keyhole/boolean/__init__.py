@@ -36,7 +36,7 @@ from keyhole.boolean.printing import table_bits as table_bits
 from keyhole.boolean.printing import table_digits as table_digits
 from keyhole.boolean.rules import Levels as Levels
 from keyhole.boolean.rules import tabulate as tabulate
-from keyhole.boolean.shape import Certificate as Certificate
+from keyhole.boolean.shape import Threshold as Threshold
 from keyhole.boolean.shape import counts_literals as counts_literals
 from keyhole.boolean.shape import is_monotone as is_monotone
 from keyhole.boolean.shape import is_symmetric as is_symmetric

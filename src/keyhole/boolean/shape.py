@@ -4,8 +4,7 @@ Symmetry and monotonicity are decided exactly. A threshold function is proved by
 every pattern, and refuted by a combination of patterns, in exact integers, that no weights can separate.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import gcd, lcm
@@ -17,44 +16,38 @@ from keyhole.boolean.rules import Levels, halves
 from keyhole.verdicts import ThresholdVerdict
 
 MAX_THRESHOLD = 14  # positions of a table whose threshold question is put to a linear program
-CLAIM = "a threshold of a weighted sum of its bits"
-Evidence = int | float | str | tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Certificate:
-    """A claim with its verdict; `evidence` is what anyone needs to check the verdict again."""
+class Threshold:
+    """A verdict on whether a function is a threshold of a weighted sum of its bits, with the weights that prove it."""
 
-    claim: str
     verdict: ThresholdVerdict
     method: str  # how it was settled, or why it was not
-    covers: str  # the inputs the verdict speaks of
-    evidence: Mapping[str, Evidence] = field(default_factory=dict, hash=False)
-
-    def __str__(self) -> str:
-        return f"{self.claim}: {self.verdict} ({self.method}; {self.covers})"
+    weights: tuple[int, ...] | None = None  # of the relevant positions
+    threshold: int | None = None
 
 
 def is_symmetric(function: SparseFunction) -> bool:
-    """Whether permuting the relevant positions never changes the value."""
+    """Return True if permuting the relevant positions never changes the value."""
     return isinstance(function.rule, Levels) and not any(function.rule.negated)
 
 
 def counts_literals(function: SparseFunction) -> bool:
-    """Whether the function is symmetric once some of its bits are negated."""
+    """Return True if the function is symmetric once some of its bits are negated."""
     return isinstance(function.rule, Levels)
 
 
 def is_monotone(function: SparseFunction) -> bool:
-    """Whether turning a 0 into a 1 never turns the value from 1 to 0."""
+    """Return True if turning a 0 into a 1 never turns the value from 1 to 0."""
     if isinstance(function.rule, Levels):
         return not any(function.rule.negated) and _rises(function.rule.levels)
     cofactors = (halves(function.rule.values, index) for index in range(function.sparsity))
     return all(bool(np.all(zero <= one)) for zero, one in cofactors)
 
 
-def threshold_certificate(function: SparseFunction) -> Certificate:
-    """Whether f(b) = 1[Σ w_i b_i ≥ θ] for some weights, with what proves or refutes it.
+def threshold_certificate(function: SparseFunction) -> Threshold:
+    """Decide whether f(b) = 1[Σ w_i b_i ≥ θ] for some weights, with what proves or refutes it.
 
     Statement  A function g of the number of true literals is a threshold function if and only if g is monotone.
                Any function is one if and only if no convex combination of its true patterns equals one of its false.
@@ -63,7 +56,7 @@ def threshold_certificate(function: SparseFunction) -> Certificate:
     Source     Standard.
 
     >>> from keyhole.boolean.families import majority, parity
-    >>> threshold_certificate(majority((0, 1, 2))).evidence["weights"], threshold_certificate(parity((0, 1))).verdict
+    >>> threshold_certificate(majority((0, 1, 2))).weights, threshold_certificate(parity((0, 1))).verdict
     ((1, 1, 1), 'refuted')
     """
     if isinstance(function.rule, Levels):
@@ -72,35 +65,30 @@ def threshold_certificate(function: SparseFunction) -> Certificate:
     for index in range(size):
         zero, one = halves(values, index)
         if np.any(zero & ~one) and np.any(one & ~zero):
-            return _settled(
+            return Threshold(
                 "refuted", f"raising x{function.positions[index]} raises the value here and lowers it there"
             )
     if size > MAX_THRESHOLD:
-        return _settled("undecided", f"not asked beyond {MAX_THRESHOLD} positions")
+        return Threshold("undecided", f"not asked beyond {MAX_THRESHOLD} positions")
     return _separate(values, size)
-
-
-def _settled(verdict: ThresholdVerdict, method: str, weights: tuple[int, ...] = (), threshold: int = 0) -> Certificate:
-    evidence: dict[str, Evidence] = {"weights": weights, "threshold": threshold} if verdict == "proved" else {}
-    return Certificate(CLAIM, verdict, method, "every pattern of the relevant bits", evidence)
 
 
 def _rises(levels: tuple[bool, ...]) -> bool:
     return all(here <= there for here, there in pairwise(levels))
 
 
-def _settle_counting(rule: Levels) -> Certificate:
+def _settle_counting(rule: Levels) -> Threshold:
     if rule.constant:
-        return _settled("proved", "constant", (), 0 if rule.levels[0] else 1)
+        return Threshold("proved", "constant", (), 0 if rule.levels[0] else 1)
     if _rises(rule.levels):
         needed, sign = rule.levels.index(True), 1
     elif _rises(rule.levels[::-1]):
         needed, sign = -(len(rule.levels) - 1 - rule.levels[::-1].index(True)), -1  # −count ≥ −(last true level)
     else:
-        return _settled("refuted", "the value both rises and falls with the number of true literals")
+        return Threshold("refuted", "the value both rises and falls with the number of true literals")
     # a negated literal counts 1 − b_i, so its weight changes sign and the threshold moves by one
     weights = tuple(-sign if flip else sign for flip in rule.negated)
-    return _settled(
+    return Threshold(
         "proved",
         "the value changes once as the number of true literals grows",
         weights,
@@ -108,7 +96,7 @@ def _settle_counting(rule: Levels) -> Certificate:
     )
 
 
-def _separate(values: np.ndarray, size: int) -> Certificate:
+def _separate(values: np.ndarray, size: int) -> Threshold:
     """Largest-margin separation by linear programming, its answer turned into exact integers and checked."""
     from scipy.optimize import linprog  # noqa: PLC0415  (scipy is imported for this question alone)
 
@@ -132,17 +120,17 @@ def _separate(values: np.ndarray, size: int) -> Certificate:
         if lowest_true > highest_false:  # checked on every pattern, in integers
             common = gcd(*(abs(int(w)) for w in weights))
             exact = tuple(int(w) // common for w in weights)
-            return _settled("proved", "weights checked on every pattern", exact, -(-lowest_true // common))
+            return Threshold("proved", "weights checked on every pattern", exact, -(-lowest_true // common))
     if answer.status == 0:
         chosen = np.flatnonzero(answer.ineqlin.marginals < -1e-12)
         if _cancels(rows[chosen]):
             means = "a weighted mean of true inputs equals one of false inputs"
-            return _settled("refuted", f"{means} ({len(chosen)} inputs in all), so no weights separate them")
-    return _settled("undecided", "the linear program gave no answer that exact arithmetic confirms")
+            return Threshold("refuted", f"{means} ({len(chosen)} inputs in all), so no weights separate them")
+    return Threshold("undecided", "the linear program gave no answer that exact arithmetic confirms")
 
 
 def _cancels(rows: np.ndarray) -> bool:
-    """Whether a non-negative combination of the rows, not all zero, vanishes: said only of a one-dimensional kernel."""
+    """Return True if a non-negative combination of the rows vanishes and their kernel has one dimension."""
     kernel = _kernel([[Fraction(int(entry)) for entry in column] for column in rows.T])
     return len(kernel) == 1 and (all(c >= 0 for c in kernel[0]) or all(c <= 0 for c in kernel[0]))
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from keyhole.cli.arguments import count, file_place
+from keyhole.errors import ArgumentError
 
 EXAMPLES = """
 Examples:
@@ -19,31 +20,32 @@ Examples:
 
   keyhole describe majority:101 --out weight.svg
 
-  keyhole describe and.safetensors --lists 6 --picture lists.svg
+  keyhole describe --file and.safetensors --lists 6
 """
 
 
 def describe_command(
     formula: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="FORMULA",
-            help="A formula such as 'x3 & ~x17', a family such as and:3, parity:4, majority:5, random:3, or a file "
-            "that `keyhole compile` wrote, whose heads are read as decision lists too.",
+            metavar="[FORMULA]",
+            show_default=False,
+            help="A formula such as 'x3 & ~x17', or a family such as and:3, parity:4, majority:5, random:3.",
         ),
-    ],
+    ] = None,
+    *,
     context: Annotated[
         int | None,
         typer.Option(help="Context length T, such as 512 or 1e9: adds what depends on it.", parser=count, metavar="T"),
     ] = None,
-    lists: Annotated[
-        int | None, typer.Option(help="How many lines of each head's list are shown; for a file.", metavar="N", min=1)
-    ] = None,
-    picture: Annotated[
+    file: Annotated[
         Path | None,
-        typer.Option(help="Draw a file's lists (.svg, .png, .html or .csv).", metavar="FILE", parser=file_place),
+        typer.Option(help="A model that `keyhole compile` wrote: its heads are read as decision lists too."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Draws the table of random:s.", min=0)] = 0,
+    lists: Annotated[
+        int | None, typer.Option(help="Lines shown of each head's list.", metavar="N", min=1, show_default="8")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Add influences, proofs and sources.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
@@ -54,31 +56,27 @@ def describe_command(
         ),
     ] = None,
 ) -> None:
-    """What FORMULA is: positions, Fourier weight, influences, leap, and what the theory says of it.
+    """Describe FORMULA: positions, Fourier weight, influences, leap, and what the theory says of learning it.
 
     Operators ~ & ^ | bind as in Python; positions count from 0.
 
     Functions: and(…), or(…), parity(…), maj(…), atleast(2; …), symmetric(0110; …), table(0110; x4, x9).
     """
-    from keyhole.api.describe import Description, describe
-    from keyhole.cli.printing import print_document
+    from keyhole.api.describe import Description, describe, describe_file
+    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
-    from keyhole.show.site import require_format, save_figure
 
+    if formula is None and file is None:
+        raise ArgumentError("Nothing was given to describe; give a FORMULA such as 'x3 & ~x17', or --file FILE.")
+    if file is not None and (formula or context) is not None:
+        raise ArgumentError("A file has its own formula and context; give --file alone.")
+    if file is None and lists is not None:
+        raise ArgumentError("A formula has no heads, so it has no decision lists; give --file, or leave out --lists.")
     if out is not None:
         Description.require_ending(out)
-    if picture is not None:
-        require_format(picture)
     with view_progress("describing"):
-        description = describe(formula, context=context, seed=seed, lists=lists)
-    if json:
-        typer.echo(description.to_json())
-    else:
-        print_document(description.document())
-    if out is not None:
-        typer.echo(f"wrote {description.save(out)}", err=True)
-    if picture is not None:
-        typer.echo(f"wrote {save_figure(description.lists_figure(), picture)}", err=True)
+        description = describe(formula or "", context=context) if file is None else describe_file(file, lists=lists)
+    print_answer(description, as_json=json, verbose=verbose, out=out)
 
 
 describe_command.__doc__ = f"{cleandoc(describe_command.__doc__ or '')}\n{EXAMPLES}"

@@ -13,11 +13,9 @@ DATA = "A .csv with a row per sample and the label (0 or 1) last, with or withou
 def fit_command(
     data: Annotated[Path, typer.Argument(metavar="DATA", help=DATA)],
     sparsity: Annotated[int, typer.Option(help="Try functions of up to S positions.", metavar="S", min=0)] = 3,
-    symbols: Annotated[
-        int | None, typer.Option(help="Size of the alphabet; 2, or as many as are seen, if not given.", min=2)
-    ] = None,
     delta: Annotated[float, typer.Option(help="Probability with which the error bound may fail.")] = 0.01,
     time_limit: Annotated[float, typer.Option(help="Seconds for the search.", metavar="S")] = 30.0,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what the error assumes.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Write the answer as .json, .txt or .html.", metavar="FILE", parser=file_place)
@@ -34,18 +32,13 @@ def fit_command(
       keyhole fit data.csv --sparsity 4 --json
     """
     from keyhole.api.fit import Fit, fit
-    from keyhole.cli.printing import print_document
+    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
         Fit.require_ending(out)
     with view_progress("searching"):
-        answer = fit(data, sparsity=sparsity, symbols=symbols, delta=delta, time_limit=time_limit)
-    if json:
-        typer.echo(answer.to_json())
-    else:
-        print_document(answer.document())
-    if out is not None:
-        typer.echo(f"wrote {answer.save(out)}", err=True)
+        answer = fit(data, sparsity=sparsity, delta=delta, time_limit=time_limit)
+    print_answer(answer, as_json=json, verbose=verbose, out=out)
     if answer.fits is False:
         raise typer.Exit(1)
