@@ -24,8 +24,8 @@ from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 
-from keyhole.api.certify_runs import certify_runs
 from keyhole.api.learn import learn
+from keyhole.api.prove_runs import prove_runs
 from keyhole.sweeps.runs.engine import core_count, worker_environment
 from keyhole.sweeps.runs.run import RunResult, run
 from keyhole.sweeps.runs.spec import RunSpec
@@ -123,7 +123,7 @@ def proved(
     learner = TransformerLearner(settings)
     learned = learn(CONJUNCTION, (PROOF_CONTEXT,), learner=learner, store=folder, **options)  # type: ignore[arg-type]
     clean = [row for row in learned.sweep.rows if row.accuracy == 1]
-    settled = certify_runs(clean, folder, workers=core_count())
+    settled = prove_runs(clean, folder, workers=core_count())
     return sum(one.status == "PROVED" for one in settled), len(clean)
 
 

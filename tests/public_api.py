@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import assert_type
 
@@ -24,7 +25,7 @@ ENCODER = {"in_proj_weight": (12, 4), "out_proj.weight": (4, 4)}
 
 
 def use_functions_of_models(folder: Path) -> None:
-    """Describe, compile, check, bound, certify, and a suite with scores."""
+    """Describe, compile, check, bound, prove, and a suite with scores."""
     facts = keyhole.describe("x3 & ~x5", context=16)
     assert_type(facts, keyhole.Description)
     degree: int = facts.degree
@@ -58,11 +59,11 @@ def use_functions_of_models(folder: Path) -> None:
     least = keyhole.norms("x3 & ~x5")
     assert_type(least, keyhole.Norms)
     bound: float = least.functions[0].any_bound
-    certificate = keyhole.certify(file)
-    assert_type(certificate, keyhole.Certified)
+    certificate = keyhole.prove(file)
+    assert_type(certificate, keyhole.Proof)
     status: str = certificate.certificate.status
-    verified = keyhole.verify(file, "x3 & ~x5", samples=100, store=folder / "store")
-    assert_type(verified, keyhole.Verified)
+    verified = keyhole.prove_claim(file, "x3 & ~x5", effort=keyhole.Effort(samples=100), store=folder / "store")
+    assert_type(verified, keyhole.ClaimProof)
     proved: float | None = verified.rows[0].margin
     suite = make_suite(1, 12)
     assert_type(suite, Suite)
@@ -90,6 +91,8 @@ def use_functions_of_data(folder: Path) -> None:
     assert_type(runs, keyhole.Runs)
     run = keyhole.show_run(runs[0].identity, store=folder / "store")
     assert_type(run, keyhole.RunInFull)
+    with suppress(keyhole.KeyholeError):  # the runs of a rule have no weights
+        assert_type(keyhole.read_run(runs[0].identity, folder / "store"), keyhole.TrainedRun)
     accuracy: float = run.run.result.accuracy
     bounds = keyhole.bound_runs(folder / "store")
     assert_type(bounds, keyhole.RunBounds)

@@ -171,9 +171,9 @@ def test_own_architecture():
 
 
 @pytest.mark.extra("torch")
-def test_certify_pytorch():
+def test_prove_pytorch():
     """A model trained in PyTorch (a smaller one) is proved to compute the hidden conjunction, and identified."""
-    words = [sys.executable, str(EXAMPLES / "certify_pytorch.py"), "20", "200", "150", "0"]
+    words = [sys.executable, str(EXAMPLES / "prove_pytorch.py"), "20", "200", "150", "0"]
     run = subprocess.run(words, capture_output=True, text=True, check=True)
     hidden = re.search(r"hidden: \[(\d+), (\d+), (\d+)\]", run.stdout)
     formula = " & ".join(f"x{place}" for place in hidden.groups())

@@ -75,4 +75,4 @@ def test_every_verb_is_shown():
     assert SHOWN
     assert PYTHON
     assert [commands.split()[2] for commands, _ in TRAINED] == ["learn", "learn"]
-    assert "$ keyhole certify" in TRAINED[-1][0]
+    assert "$ keyhole prove" in TRAINED[-1][0]

@@ -3,7 +3,7 @@
     python examples/zoo/train.py majority --out zoo/majority
     python examples/zoo/show_wrong.py zoo/majority --claim majority --length 75
 
-Random words of the length are put to the model in PyTorch; `keyhole verify` then looks for a wrong word, and
+Random words of the length are put to the model in PyTorch; `keyhole prove` then looks for a wrong word, and
 `transformers` reads the same folder and answers it. Nothing of keyhole takes part in that answer.
 """
 
@@ -28,7 +28,7 @@ def prefers_one(model: torch.nn.Module, words: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    """Sample, verify, and answer the wrong word."""
+    """Sample, prove, and answer the wrong word."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--claim", choices=("majority", "at least 3 of 1"), default="majority")
@@ -45,7 +45,13 @@ def main() -> None:
         words = (rng.random((count, asked.length)) < share[:, None]).astype(np.int64)
         errors += int((prefers_one(model, words) != (words.sum(axis=1) >= needed)).sum())
     print(f"transformers, {asked.samples:,} random words of length {asked.length}: {errors} are answered wrongly")
-    found = keyhole.verify(asked.folder, asked.claim, [asked.length], before=["BOS"], read_at="SEP", samples=0)
+    found = keyhole.prove_claim(
+        asked.folder,
+        asked.claim,
+        [asked.length],
+        words=keyhole.Words(before=["BOS"], read_at="SEP"),
+        effort=keyhole.Effort(samples=0),
+    )
     row = found.rows[0]
     print(f"keyhole: {row.name}")
     if row.wrong_numbers is not None:

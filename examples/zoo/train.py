@@ -1,4 +1,4 @@
-"""Train a small one-layer model in GPT-2's layout with plain PyTorch, to practise `keyhole verify` on.
+"""Train a small one-layer model in GPT-2's layout with plain PyTorch, to practise `keyhole prove` on.
 
     python examples/zoo/train.py majority --width 16 --heads 1 --longest 101 --out zoo/majority
 

@@ -26,8 +26,6 @@ from keyhole.api.bound import Bound as Bound
 from keyhole.api.bound import bound as bound
 from keyhole.api.bound_runs import RunBounds as RunBounds
 from keyhole.api.bound_runs import bound_runs as bound_runs
-from keyhole.api.certify import Certified as Certified
-from keyhole.api.certify import certify as certify
 from keyhole.api.check import Checked as Checked
 from keyhole.api.check import check as check
 from keyhole.api.compare_runs import RunComparison as RunComparison
@@ -49,18 +47,25 @@ from keyhole.api.norms import Norms as Norms
 from keyhole.api.norms import norms as norms
 from keyhole.api.plans import PlanResult as PlanResult
 from keyhole.api.plans import run_plan as run_plan
+from keyhole.api.prove import Effort as Effort
+from keyhole.api.prove import Proof as Proof
+from keyhole.api.prove import TrainingSet as TrainingSet
+from keyhole.api.prove import prove as prove
+from keyhole.api.prove_claim import ClaimProof as ClaimProof
+from keyhole.api.prove_claim import Words as Words
+from keyhole.api.prove_claim import prove_claim as prove_claim
 from keyhole.api.runs import RunInFull as RunInFull
 from keyhole.api.runs import Runs as Runs
 from keyhole.api.runs import forget_runs as forget_runs
 from keyhole.api.runs import runs as runs
 from keyhole.api.runs import show_run as show_run
 from keyhole.api.sample_complexity import SampleComplexity as SampleComplexity
+from keyhole.api.stored_run import TrainedRun as TrainedRun
+from keyhole.api.stored_run import read_run as read_run
 from keyhole.api.stored_sweeps import StoredSweeps as StoredSweeps
 from keyhole.api.stored_sweeps import stored_sweeps as stored_sweeps
 from keyhole.api.train import Trained as Trained
 from keyhole.api.train import train as train
-from keyhole.api.verify import Verified as Verified
-from keyhole.api.verify import verify as verify
 from keyhole.errors import KeyholeError as KeyholeError
 
 __version__: str

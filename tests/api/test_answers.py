@@ -25,11 +25,11 @@ def answers(tmp_path_factory):
         "compile/1": compiled,
         "check/1": keyhole.check(path),
         "bound/1": keyhole.bound("and:3", 1e5, 100),
-        "certify/1": keyhole.certify(planted(JUNTA, 30)),
+        "prove/1": keyhole.prove(planted(JUNTA, 30)),
     }
 
 
-SCHEMAS = ["compile/1", "check/1", "bound/1", "certify/1"]
+SCHEMAS = ["compile/1", "check/1", "bound/1", "prove/1"]
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
@@ -60,7 +60,7 @@ def test_long_functions_have_a_short_repr():
     """A function of a hundred positions is named by its number of positions or its beginning."""
     formula = " & ".join(f"x{place}" for place in range(40))
     assert len(repr(keyhole.compile(formula, 10**6))) < 200
-    certified = keyhole.certify(planted(junta_of("table(0110100110010111; x100, x101, x102, x103)"), 120))
+    certified = keyhole.prove(planted(junta_of("table(0110100110010111; x100, x101, x102, x103)"), 120))
     assert len(repr(certified)) < 200
 
 
@@ -76,8 +76,8 @@ def test_a_compiled_model_saves_its_weights_and_pictures(answers, tmp_path):
 
 def test_a_certified_model_is_saved_and_certified_again(answers, tmp_path):
     """.safetensors has the model that the certificate is about."""
-    certified = answers["certify/1"]
-    again = keyhole.certify(certified.save(tmp_path / "a.safetensors"))
+    certified = answers["prove/1"]
+    again = keyhole.prove(certified.save(tmp_path / "a.safetensors"))
     assert (again.status, again.function) == (certified.status, certified.function) == ("PROVED", "x3 & x7 & x11")
 
 
@@ -96,5 +96,5 @@ def test_a_bound_saves_growth_and_derivations(answers, tmp_path):
 
 def test_the_function_of_a_certificate_renders_no_record(answers, monkeypatch):
     """Asking for the formula builds nothing else."""
-    monkeypatch.setattr("keyhole.api.certify.certificate_record", None)
-    assert answers["certify/1"].function == "x3 & x7 & x11"
+    monkeypatch.setattr("keyhole.api.prove.certificate_record", None)
+    assert answers["prove/1"].function == "x3 & x7 & x11"

@@ -1,8 +1,5 @@
 """A run against its own counting target: proved where the model counts rightly, refuted with an input where not."""
 
-from importlib import import_module
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -15,7 +12,6 @@ from keyhole.prover.extraction import certifiable
 from keyhole.training import Instance
 
 BITS = np.array([False, True])
-certifying = import_module("keyhole.api.certify")
 
 
 def model_of(formula, context):
@@ -56,17 +52,15 @@ def test_what_does_not_only_count_has_no_such_verdict():
     assert against_target(model_of("x0 & (x1 | x2)", 10), instance, time_limit=1.0) is None
 
 
-def test_a_certificate_of_a_run_says_what_became_of_its_target(monkeypatch):
+def test_a_certificate_of_a_run_says_what_became_of_its_target():
     """Where no table can be read off, the target's verdict stands in text, summary and record."""
     function = read_function("majority:41")
     instance = Instance(41, function, UNIFORM, BITS)
     tables = model_of("majority:41", 41).tables
     sample = instance.examples(60, np.random.default_rng(0))
     data = sample.inputs, sample.labels
-    run = SimpleNamespace(model=tables, sample=data, law=uniform_law(2), conditioned=False, noise="", instance=instance)
-    monkeypatch.setattr(certifying, "names_run", lambda _name: True)
-    monkeypatch.setattr(certifying, "read_run", lambda *_names, **_options: run)
-    found = keyhole.certify("abab", fresh=1000)
+    run = keyhole.TrainedRun("abab", "abab", tables, data, uniform_law(2), False, "", instance)  # noqa: FBT003
+    found = keyhole.prove(run, effort=keyhole.Effort(samples=1000))
     assert found.record()["target"]["status"] == "PROVED"
     assert found.summary.startswith("PROVED against its target")
     assert "which counts 41 positions, on all 2^41 inputs, margin" in " ".join(str(found).split())

@@ -56,10 +56,10 @@ def arranged(folder, arrange=nothing, **more):
     return folder
 
 
-def asked(folder, **more):
+def asked(folder, samples=10):
     """A claim that the tiny model obeys on every word."""
-    quick = {"store": folder / "store", "samples": 10, "time_limit": 0.1, **more}
-    return keyhole.verify(folder, "at least 0 of 1", [3], read_at="SEP", **quick)
+    words, effort = keyhole.Words(read_at="SEP"), keyhole.Effort(0.1, samples)
+    return keyhole.prove_claim(folder, "at least 0 of 1", [3], words=words, effort=effort, store=folder / "store")
 
 
 @pytest.mark.parametrize("settings", [{}, VERSION_5, VERSION_4], ids=["bare", "version 5", "version 4"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from keyhole.api.certify import certify
+from keyhole.api.prove import Effort, prove
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward_pass import forward
 from keyhole.attention.tables import tabulate
@@ -428,7 +428,7 @@ def test_the_certificate_echoes_the_description(tmp_path):
     described = described_with_probes(embedded(0))
     for probes, tested in ((described["probes"], "was tested on 8 inputs"), (None, "was not tested")):
         (tmp_path / "w.json").write_text(json.dumps(described | {"probes": probes}))
-        found = certify(tmp_path / "w.safetensors", fresh=1000, time_limit=0.1)
+        found = prove(tmp_path / "w.safetensors", effort=Effort(0.1, samples=1000))
         words = " ".join(str(found).split())
         assert (
             "the weights are read as described: 7 tokens, 4 heads, activation relu, norms before attention and "

@@ -135,8 +135,8 @@ TEMPLATES = """
     learn FORMULA --context 8 --samples 0 --learner NAME
     learn and:2 --context 8 --samples x --law NUMBER --noise NUMBER --symbols NUMBER
     learn and:2 --context 8 --samples 8 --seeds NUMBER --set SETTING --learner elimination
-    certify NAME --store RIGHT/store
-    certify RIGHT/m.safetensors --delta NUMBER --bias NUMBER --fresh 10 --out PLACE
+    prove --run NAME --store RIGHT/store
+    prove RIGHT/m.safetensors --samples 10 --time-limit NUMBER --out PLACE
     check PLACE
     fit RIGHT/d.csv --sparsity NUMBER --symbols NUMBER --time-limit 2
     fit RIGHT/d.csv --delta NUMBER --out PLACE --time-limit 2
@@ -153,13 +153,13 @@ TEMPLATES = """
     describe --help NAME
     NAME --help
     check BAD.safetensors
-    certify BAD.safetensors --fresh 10
+    prove BAD.safetensors --samples 10
     bound BAD.safetensors --samples 1e6
-    certify FOREIGN.safetensors --fresh 10
+    prove FOREIGN.safetensors --samples 10
     fit BAD.csv --time-limit 2
     fit BAD.npz --time-limit 2
-    certify RIGHT/m.safetensors --data BAD.npz --fresh 10
-    certify RIGHT/m.safetensors --holdout BAD.csv --fresh 10
+    prove RIGHT/m.safetensors --data BAD.npz --samples 10
+    prove RIGHT/m.safetensors --data BAD.csv --samples 10
     exchangeable BAD.npy --permutations 199
     exchangeable BAD.csv --permutations 199
     bound BAD.json --samples 1e6

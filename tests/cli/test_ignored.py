@@ -64,7 +64,6 @@ ELIMINATION = ("--samples", "8", "--seeds", "1", "--learner", "elimination", "--
         (("bound", "junta:30", "--context", "100", "--samples", "1e6"), "known up to junta:20"),
         (("bound", "parity:100000", "--context", "1000000", "--samples", "1e6"), "known up to parity:500"),
         (("bound", "and:\uff13", "--context", "100", "--samples", "1e6"), "write it like and:3"),
-        (("certify", "zzzz"), "no name of a run, which has 4 to 64 of the letters 0-9 and a-f"),
     ],
 )
 def test_what_would_be_ignored_or_never_end_is_refused(words, sentence, tmp_path, monkeypatch):

@@ -308,7 +308,7 @@ def test_hints_name_the_options(tmp_path, monkeypatch):
 @pytest.mark.long
 @pytest.mark.slow
 def test_certify_settles_the_successes(tmp_path):
-    """With --certify every successful run is read back, proved and identified; `certify` says the same of each.
+    """With --certify every successful run is read back, proved and identified; `prove` says the same of each.
 
     A conjunction of two among eight bits, from 200 samples, is a task that the default learner is sure of: of the 150
     runs with seeds 777000 to 777149 all were right, proved and identified, so that a share below 98 % is ruled out at
@@ -323,13 +323,13 @@ def test_certify_settles_the_successes(tmp_path):
     assert [each["status"] for each in certificates] == ["PROVED"] * 3
     assert all(each["right"] and each["true_error"] == 0 < each["error_bound"] < 0.25 for each in certificates)
     name = certificates[0]["identity"][:12]
-    shown = CliRunner().invoke(app, ["certify", name, "--store", str(tmp_path), "--assume-junta", "2", "--json"])
+    shown = CliRunner().invoke(app, ["prove", "--run", name, "--store", str(tmp_path), "--assume-junta", "2", "--json"])
     assert (shown.exit_code, shown.stderr) == (0, "")
     found = json.loads(shown.stdout)
     assert (found["status"], found["samples"]) == ("PROVED", 200)
     assert found["error_bound"] == certificates[0]["error_bound"]
     next((tmp_path / "weights").glob(f"{name}*")).unlink()
-    again = CliRunner().invoke(app, ["certify", name, "--store", str(tmp_path), "--assume-junta", "2", "--json"])
+    again = CliRunner().invoke(app, ["prove", "--run", name, "--store", str(tmp_path), "--assume-junta", "2", "--json"])
     assert again.stderr.splitlines()[0] == f"The weights of run {name[:10]} were not kept; training it again."
     timeless = {key for key in found if "seconds" not in key}
     assert {key: json.loads(again.stdout)[key] for key in timeless} == {key: found[key] for key in timeless}

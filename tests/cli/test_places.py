@@ -28,7 +28,7 @@ BOUND = ("bound", "and:3", "--context", "100", "--samples", "1e6")
         ("runs", "--store", LONG),
         ("runs", "show", "abcd", "--store", LONG),
         ("runs", "export", "x.csv", "--store", LONG),
-        ("certify", "abcd", "--store", LONG),
+        ("prove", "--run", "abcd", "--store", LONG),
         ("reproduce", "--only", "sharpness", "--workers", "1", "--out", LONG),
         ("learn", "and:2", "--context", "8", "--samples", "8", "--learner", "elimination", "--store", LONG),
     ],
@@ -77,7 +77,7 @@ def test_out_leaves_a_device_and_a_link(tmp_path):
         ("compile", "--suite", "1", "--context", "16", "--out", "file"),
         (*BOUND, "--out", "file/x.txt"),
         (*BOUND, "--vary", "context", "100,200", "--out", "folder.svg"),
-        ("certify", "nothing.safetensors", "--out", "file/x.json"),
+        ("prove", "nothing.safetensors", "--out", "file/x.json"),
         ("check", "file/x"),
         ("fit", "nothing.csv", "--out", "file/x.json"),
         ("infer", "gaussian", "--size", "4", "--out", "file/x.svg"),
@@ -87,7 +87,7 @@ def test_out_leaves_a_device_and_a_link(tmp_path):
         ("runs", "show", "abcd", "--out", "file/x.svg"),
         ("runs", "export", "file/x.csv"),
         ("score", "nothing.json", "nothing.npy", "--out", "file/x.json"),
-        ("verify", "nothing", "--claim", "x", "--out", "file/x.json"),
+        ("prove", "nothing", "--claim", "x", "--out", "file/x.json"),
         ("reproduce", "--only", "sharpness", "--workers", "1", "--out", "file/x"),
     ],
     ids=" ".join,
@@ -111,7 +111,7 @@ def test_an_ending_in_capitals_is_that_ending(tmp_path):
     assert CliRunner().invoke(app, [*compile_and, str(module)]).exit_code == 0
     assert "torch" in module.read_text()
     assert CliRunner().invoke(app, [*compile_and, str(model)]).exit_code == 0
-    asked = [["check"], ["certify"], ["describe", "--file"], ["bound", "--samples", "1e6"]]
+    asked = [["check"], ["prove"], ["describe", "--file"], ["bound", "--samples", "1e6"]]
     for command, *more in asked:
         answer = CliRunner().invoke(app, [command, *more, str(model)])
         assert answer.exit_code == 0, answer.output

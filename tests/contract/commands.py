@@ -19,7 +19,7 @@ class Case:
 
 
 # A schema that was renamed with its command: the golden name, and today's.
-RENAMED_SCHEMAS: dict[str, str] = {}
+RENAMED_SCHEMAS: dict[str, str] = {"certify/1": "prove/1", "verify/1": "prove-claim/1"}
 
 # A field that was renamed or dropped with its schema, or a number that changed: case, golden path, and why. Every line
 # here is listed in the changelog, too.
@@ -132,12 +132,12 @@ CASES: dict[str, Case] = {
     "curve": Case(("curve table.csv --target label --accuracy 0.9 --splits 4 --irrelevant 5 --json",)),
     "fit": Case(("fit table.csv --json",)),
     "fit-nothing": Case(("fit noise.csv --sparsity 1 --json",), exit_code=1),
-    "certify-file": Case(("certify and.safetensors --lists 3 --json",)),
-    "certify-run": Case((f"certify {LEARNED} --store store --assume-junta 2 --json",)),
-    "certify-unlearned": Case((f"certify {UNLEARNED} --store store --fresh 1e4 --json",)),
-    "verify-checkpoint": Case((f"verify model --claim majority --lengths 3,4 {VERIFY}",), exit_code=1),
-    "verify-proved": Case((f'verify model --claim "at least 0 of 1" --lengths 2,5 {VERIFY}',)),
-    "verify-compiled": Case(('verify and.safetensors --claim "x3 & x9 & ~x14" --samples 1000 --json',)),
+    "certify-file": Case(("prove and.safetensors --lists 3 --json",)),
+    "certify-run": Case((f"prove --run {LEARNED} --store store --assume-junta 2 --json",)),
+    "certify-unlearned": Case((f"prove --run {UNLEARNED} --store store --samples 1e4 --json",)),
+    "verify-checkpoint": Case((f"prove model --claim majority --lengths 3,4 {VERIFY}",), exit_code=1),
+    "verify-proved": Case((f'prove model --claim "at least 0 of 1" --lengths 2,5 {VERIFY}',)),
+    "verify-compiled": Case(('prove and.safetensors --claim "x3 & x9 & ~x14" --samples 1000 --json',)),
     "heads": Case(("heads model --rows tokens.npy --seed 1 --json",)),
     "heads-estimator": Case(("heads model --rows long.npy --estimator --json",)),
     "infer": Case(("infer gaussian --size 8,16,32 --repeats 50 --json",)),
@@ -185,7 +185,7 @@ README = {
     "readme-certify": Case(
         (
             f"{LEARN} and:3 --context 400 --samples 300 --seeds 1 --seed 50000 --keep-weights --store readme",
-            "certify 890e74d36a --assume-junta 3 --store readme --json",
+            "prove --run 890e74d36a --assume-junta 3 --store readme --json",
         ),
         mark="long",
     ),
@@ -200,7 +200,7 @@ REFUSED = {
     "an option that is unknown": "describe and:3 --no-such-option",
     "a command that is unknown": "no-such-command",
     "a run that is unknown": "runs show ffffffff --store store",
-    "a claim that cannot be read": f'verify model --claim "some of 1" --lengths 3 {VERIFY}',
+    "a claim that cannot be read": f'prove model --claim "some of 1" --lengths 3 {VERIFY}',
     "a model that is unknown": "infer no-such-model",
     "a learner that is unknown": "learn and:3 --context 5 --learner no-such-learner --json",
 }

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from keyhole.api.certify import certify
+from keyhole.api.prove import Effort, prove
 from keyhole.boolean.symbols import LARGEST_ALPHABET
 from keyhole.show.certificate import DRAWN, SIGNS, certificate_document, draw_counterexample
 from keyhole.show.html import to_html
@@ -20,7 +20,7 @@ AND = junta_of("x3 & x7 & x11")
 def record():
     """The record of a proved model with its training set, as JSON gives it back."""
     inputs = np.random.default_rng(0).integers(0, 2, (200, 40))
-    return json.loads(certify(planted(AND, 40, noise=0.05), (inputs, AND(inputs)), assume_junta=3).to_json())
+    return json.loads(prove(planted(AND, 40, noise=0.05), (inputs, AND(inputs)), assume_junta=3).to_json())
 
 
 def test_the_certificate_in_full(record):
@@ -91,7 +91,7 @@ def test_the_others_of_a_long_input_are_counted():
 @pytest.mark.slow
 def test_marks_stand_below_their_positions():
     """A counterexample in the certificate: both rows begin in the same column."""
-    shown = str(certify(leaky(junta_of("x3 & x7"), 40), fresh=10_000)).splitlines()
+    shown = str(prove(leaky(junta_of("x3 & x7"), 40), effort=Effort(samples=10_000))).splitlines()
     (marks,) = [line for line in shown if set(line) == {" ", "^"}]
     row = shown[shown.index(marks) - 1]
     begins = len(row) - len(row.lstrip())
@@ -109,6 +109,6 @@ def test_no_name_is_read_as_markup(record):
 
 def test_delta_is_said_only_where_it_is_spent():
     """Without a sample nothing is promised with probability 1 − δ, and no line speaks of δ."""
-    alone = str(certify(planted(AND, 40, noise=0.05)))
+    alone = str(prove(planted(AND, 40, noise=0.05)))
     assert "δ" not in alone
     assert "give the data that the model was trained on" in " ".join(alone.split())

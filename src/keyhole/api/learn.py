@@ -130,7 +130,7 @@ def learn(
     for plan in plans:
         require_learnable(plan.learner, instance, online=isinstance(plan.schedule, Online))
     if certify:
-        from keyhole.api.certify_runs import certify_runs, require_certifiable  # imports the certifier
+        from keyhole.api.prove_runs import prove_runs, require_certifiable  # imports the certifier
 
         require_certifiable(task, plans[0].learner, lengths, assume_junta)
     workers = core_count() if workers is None else workers if executor else require_cores(workers)
@@ -162,7 +162,7 @@ def learn(
         won = [row for row in answer.sweep.rows if row.success]
         options = {"assume_junta": assume_junta, "workers": workers, "executor": executor}
         watch(Progress(0, len(won), "certifying runs", milestone=True))
-        certificates = certify_runs(won, folder, watch=watch, **options)  # type: ignore[arg-type]
+        certificates = prove_runs(won, folder, watch=watch, **options)  # type: ignore[arg-type]
     return replace(answer, settled=certificates, beside=tuple(others))
 
 

@@ -69,8 +69,8 @@ class LengthVerdict:
 
 
 @dataclass(frozen=True)
-class Effort:
-    """How much is done at each length, and where verdicts are kept."""
+class Search:
+    """How much is searched at each length, and where verdicts are kept."""
 
     samples: int
     time_limit: float
@@ -78,14 +78,14 @@ class Effort:
     kept: Path
 
 
-def at_length(question: WordQuestion, length: int, effort: Effort) -> LengthVerdict:
+def at_length(question: WordQuestion, length: int, search: Search) -> LengthVerdict:
     """The verdict for one length of a checkpoint's words, from the store or made now."""
     at = question.stated.at(length)
     made = list(cases(question, at))
     names, formats = question.vocabulary.numbers, question.checkpoint.number_formats
-    key = question_key(question.frame, sorted(names.items()), formats, made, effort.seed, effort.samples)
-    path = effort.kept / f"{key}.json"
-    row = _earlier(path, effort.time_limit)
+    key = question_key(question.frame, sorted(names.items()), formats, made, search.seed, search.samples)
+    path = search.kept / f"{key}.json"
+    row = _earlier(path, search.time_limit)
     if row is not None:
         return row
     if not made:
@@ -93,14 +93,14 @@ def at_length(question: WordQuestion, length: int, effort: Effort) -> LengthVerd
     read = [certifiable(case.model) for case in made]
     verdicts = []
     for case, model in zip(made, read, strict=True):
-        verdict = _searched(case, model, effort.time_limit / len(made))
+        verdict = _searched(case, model, search.time_limit / len(made))
         verdicts.append((case, verdict))
         if verdict.status == "COUNTEREXAMPLE":
             break
-    row = _joined(question, length, verdicts, effort.time_limit)
-    row = _with_float_error(row, question, made, read, effort.time_limit)
+    row = _joined(question, length, verdicts, search.time_limit)
+    row = _with_float_error(row, question, made, read, search.time_limit)
     pairs = [(model.tables, case) for case, model in zip(made, read, strict=True)]
-    sampled, wrong = _sampled(pairs, effort, length)
+    sampled, wrong = _sampled(pairs, search, length)
     row = replace(row, sampled=sampled, sampled_wrong=wrong)
     rounded = sum(case.rounded for case in made)
     if rounded:
@@ -162,22 +162,22 @@ def _searched(case: Case, model: CertifiableModel, time_limit: float, above: flo
     )
 
 
-def of_tables(read: CertifiableModel, at: AtLength, symbols: tuple[str, ...], effort: Effort) -> LengthVerdict:
+def of_tables(read: CertifiableModel, at: AtLength, symbols: tuple[str, ...], search: Search) -> LengthVerdict:
     """The verdict for a model of one length whose sign is the answer."""
-    key = question_key("tables", read.tables, read.drifts, at, symbols, effort.seed, effort.samples)
-    path = effort.kept / f"{key}.json"
-    row = _earlier(path, effort.time_limit)
+    key = question_key("tables", read.tables, read.drifts, at, symbols, search.seed, search.samples)
+    path = search.kept / f"{key}.json"
+    row = _earlier(path, search.time_limit)
     if row is not None:
         return row
     if not at.classes:
         return LengthVerdict(at.length, "VACUOUS", reason=f"no word of length {at.length} is asked about")
-    verdict = verify_words(read.tables, at.reads, at.classes, drifts=read.drifts, time_limit=effort.time_limit)
-    row = _row(at.length, verdict, effort.time_limit)
+    verdict = verify_words(read.tables, at.reads, at.classes, drifts=read.drifts, time_limit=search.time_limit)
+    row = _row(at.length, verdict, search.time_limit)
     if verdict.counterexample is not None:
         numbers = tuple(int(symbol) for symbol in verdict.counterexample)
         row = replace(row, wrong_tokens=tuple(symbols[symbol] for symbol in numbers), wrong_numbers=numbers)
-    wrong = _wrongly_answered([(read.tables, at, at.reads)], effort.samples, effort.seed)
-    row = replace(row, sampled=effort.samples, sampled_wrong=wrong)
+    wrong = _wrongly_answered([(read.tables, at, at.reads)], search.samples, search.seed)
+    row = replace(row, sampled=search.samples, sampled_wrong=wrong)
     save_verdict(path, row.record())
     return row
 
@@ -257,14 +257,14 @@ def in_format(value: Any, kind: Any) -> Any:
     return value
 
 
-def _sampled(pairs: Sequence[tuple[Tabulated, Case]], effort: Effort, length: int) -> tuple[int, int]:
+def _sampled(pairs: Sequence[tuple[Tabulated, Case]], search: Search, length: int) -> tuple[int, int]:
     """How many random words were tried, and how many are answered wrongly; every rival judges the same words."""
     ends = sorted({case.last for _, case in pairs}, key=lambda last: -1 if last is None else last)
-    each = effort.samples // len(ends)
+    each = search.samples // len(ends)
     wrong = 0
     for last in ends:
         judges = [(tables, case.at, case.reads) for tables, case in pairs if case.last == last]
-        wrong += _wrongly_answered(judges, each, [effort.seed, length, 0 if last is None else last])
+        wrong += _wrongly_answered(judges, each, [search.seed, length, 0 if last is None else last])
     return each * len(ends), wrong
 
 

@@ -114,7 +114,7 @@ def _model_norms(model: Model | Tabulated | Compiled) -> NormProfile:
 
 
 def _holds_tables(source: Source) -> bool:
-    """Whether a source is a file of tables, as `certify` writes them after a repair: those of a trained model."""
+    """Whether a source is a file of tables, as `prove` writes them after a repair: those of a trained model."""
     path = Path(source) if isinstance(source, str | Path) else Path()
     return path.suffix.lower() == ".safetensors" and is_tabulated(read_model(path))
 

@@ -24,6 +24,7 @@ NAME = re.compile(r"[0-9a-f]{4,64}")  # a beginning of an identity
 class TrainedRun:
     """What a certificate needs of a run."""
 
+    name: str  # as it was asked for: a beginning of the identity
     identity: str
     model: Model
     sample: tuple[np.ndarray, np.ndarray] | None  # None: it learned from fresh samples
@@ -54,6 +55,7 @@ def read_run(name: str, store: str | Path | None = None, *, tell: Callable[[str]
     instance, examples = data_of(spec)
     sample = None if examples is None else (examples.inputs, examples.labels)
     return TrainedRun(
+        name,
         stored.row.identity,
         model_of(learner.settings, weights),
         sample,

@@ -78,19 +78,19 @@ def answer_pairs(
     vocabulary: Vocabulary,
     alphabet: tuple[str, ...],
     answers: Sequence[str] | None,
-    among: Sequence[str],
 ) -> tuple[tuple[Pair, ...], str]:
     """Which logit must win against which, and the same in words; tokens between strokes share one answer."""
     out = checkpoint.unembedding
     if out is None:
         raise CheckpointError(f"{checkpoint.source} has no map to logits, so there is no answer to read.")
     if out.outputs == 1:
-        if answers or among:
+        if answers:
             raise ArgumentError("The model has a single output, whose sign is the answer; name no answers.")
         return ((None, (0,), None),), "true where the only output is above 0"
     table = checkpoint.embedding.tokens
     names = vocabulary if table is not None and out.outputs == len(table) else Vocabulary({})
-    chosen = tuple(answers) if answers else (alphabet[0], alphabet[-1]) if names is vocabulary else ("0", "1")
+    named = tuple(answers) if answers else (alphabet[0], alphabet[-1]) if names is vocabulary else ("0", "1")
+    chosen, among = named[:2], named[2:]
     if len(chosen) != 2 or chosen[0] == chosen[1]:
         raise ArgumentError(f"Two different answers are needed, the one for false first; got {', '.join(chosen)}.")
     false, true = (_numbers(names, name) for name in chosen)

@@ -12,7 +12,6 @@ from typer.core import TyperGroup
 
 from keyhole import __version__
 from keyhole.cli.bound import bound_command
-from keyhole.cli.certify import certify_command
 from keyhole.cli.check import check_command
 from keyhole.cli.compile import compile_command
 from keyhole.cli.describe import describe_command
@@ -21,10 +20,10 @@ from keyhole.cli.fit import fit_command
 from keyhole.cli.infer import infer_command
 from keyhole.cli.learn import learn_command
 from keyhole.cli.norms import norms_command
+from keyhole.cli.prove import prove_command
 from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, require_streams
 from keyhole.cli.runs import runs_app
 from keyhole.cli.train import train_command
-from keyhole.cli.verify import verify_command
 from keyhole.errors import ArgumentError, printable
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")  # those that can be taught our words
@@ -100,8 +99,9 @@ app.command("describe", short_help="What a function is, and how hard to learn.")
 app.command("compile", short_help="Exact weights for a function, with a proof.")(compile_command)
 app.command("norms", short_help="Least path norms of functions.")(norms_command)
 app.command("check", short_help="Whether a model file is what it claims.")(check_command)
-app.command("certify", short_help="What a model computes, on every input.")(certify_command)
-app.command("verify", short_help="Whether a claim about a model holds at every length.")(verify_command)
+app.command("prove", short_help="What a model computes on every input, or whether a claim about it is true.")(
+    prove_command
+)
 app.command("bound", short_help="What norms guarantee after M samples.")(bound_command)
 app.command("learn", short_help="How many samples training takes as the context grows.")(learn_command)
 app.command("train", short_help="One training run, watched.")(train_command)

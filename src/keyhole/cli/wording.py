@@ -5,8 +5,8 @@ import re
 COMMANDS = (  # what the library writes between backquotes, and what is typed instead
     (r"keyhole\.api\.bound\.norms_template\(\)", "keyhole bound --template"),
     (r"keyhole\.compile\(\.\.\.\)\.save", "keyhole compile --out"),
-    (r"keyhole\.(check|certify)\((['\"])([^`]*)\2\)", r"keyhole \1 \3"),
-    (r"keyhole\.(check|certify|compile|heads|learn)", r"keyhole \1"),
+    (r"keyhole\.(check|prove)\((['\"])([^`]*)\2\)", r"keyhole \1 \3"),
+    (r"keyhole\.(check|prove|compile|heads|learn)", r"keyhole \1"),
     (r"keyhole\.checkpoint_norms", "keyhole checkpoint norms"),
     (r"keyhole\.show_run", "keyhole runs show"),
     (r"keyhole\.runs\(\)", "keyhole runs list"),

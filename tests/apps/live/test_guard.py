@@ -18,7 +18,7 @@ PORT = 8437
 OWN = f"http://127.0.0.1:{PORT}"
 COOKIE = cookie_name(PORT)
 SAME_ORIGIN = {"Origin": OWN, "Sec-Fetch-Site": "same-origin"}
-CHANGING = ["/begin/sweeps/start", "/begin/model/verify", "/jobs/1/cancel", "/give/image"]
+CHANGING = ["/begin/sweeps/start", "/begin/model/prove", "/jobs/1/cancel", "/give/image"]
 
 
 @pytest.fixture

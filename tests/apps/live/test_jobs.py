@@ -122,9 +122,9 @@ def test_a_job_that_takes_too_much_memory_fails(limited):
 
 @pytest.mark.slow
 def test_an_answer_may_have_another_exit_code(jobs, tmp_path):
-    """A wrong word is an answer of `verify`: its job is done, and each length is a line of its log."""
+    """A wrong word is an answer of `prove`: its job is done, and each length is a line of its log."""
     write_gpt2(tmp_path / "model", seed=3, width=4, scale=0.05)
-    words = ["verify", "--claim=at least 0 of 1", "--lengths=3,4", "--read-at=SEP", "--samples=10", "--time-limit=0.2"]
+    words = ["prove", "--claim=at least 0 of 1", "--lengths=3,4", "--read-at=SEP", "--samples=10", "--time-limit=0.2"]
     words += ["--rows", "--store", str(tmp_path / "store"), "--", str(tmp_path / "model")]
     wrong = ended(jobs.add("wrong", words, answered=(0, 1)))
     assert wrong.state == "done"

@@ -22,7 +22,7 @@ from keyhole.apps.live.images import keep_image
 from keyhole.apps.live.limits import CONTEXT, SPARSITY
 from keyhole.apps.live.query import Query
 from keyhole.apps.live.respond import respond
-from keyhole.apps.live.screens.model import verify
+from keyhole.apps.live.screens.model import prove
 from keyhole.apps.live.screens.sweeps import start as start_sweep
 from keyhole.apps.live.screens.training import start as start_training
 from keyhole.apps.live.settings import Serving
@@ -177,13 +177,13 @@ def test_no_image_by_a_path(ask, name):
 def test_a_claim_names_no_file(serving, claim):
     """A claim that would be read from a file is refused: no path comes from the browser."""
     with pytest.raises(ArgumentError):
-        verify(Query({"model": "3", "claim": claim, "lengths": "3"}), serving)
+        prove(Query({"model": "3", "claim": claim, "lengths": "3"}), serving)
 
 
 def test_a_claim_is_words_of_its_own(serving):
     """What is typed reaches the command as values, never as options of its own; the model is the command line's."""
     typed = {"model": "3", "claim": "first is 1", "lengths": "1..3,9", "read-at": "--store=/x", "before": "-x"}
-    command = verify(Query(typed), serving)
+    command = prove(Query(typed), serving)
     assert "--lengths=1,2,3,9" in command.words
     assert "--read-at=--store=/x" in command.words
     assert command.words[-2:] == ("--", serving.models[2])

@@ -37,7 +37,7 @@ def test_trained_heads_and_the_store(tmp_path):
         assert one.exact_head <= one.bound
         assert one.oracle < one.blind
     with pytest.raises(ArgumentError, match="one of pretraining"):
-        keyhole.certify(runs[0].identity, store=tmp_path)
+        keyhole.prove(runs[0].identity, store=tmp_path)
 
 
 @pytest.mark.slow

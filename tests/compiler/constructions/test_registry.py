@@ -50,7 +50,7 @@ def test_own_construction(output, tmp_path):
     path = save_model(named, tmp_path / "a.safetensors")
     assert keyhole.check(path).record()["failures"] == []
     assert keyhole.bound(path, samples=1000).best.value > 0
-    assert keyhole.certify(path).record()["function"] == "x1 & ~x4"
+    assert keyhole.prove(path).record()["function"] == "x1 & ~x4"
 
 
 def test_own_construction_does_not_compete():

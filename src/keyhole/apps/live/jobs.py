@@ -61,7 +61,7 @@ class Jobs:
     def add(self, title: str, words: Sequence[str], *, answered: tuple[int, ...] = (0,)) -> Job:
         """Put a command of keyhole into the queue; its words go to the child process as they are.
 
-        `answered` are the exit codes of an answer: that of `verify` is 1 where a wrong word was found.
+        `answered` are the exit codes of an answer: that of `prove` is 1 where a wrong word was found.
         """
         with self._changed:
             if len(self._queue) >= WAITING:

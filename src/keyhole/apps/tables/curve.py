@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.certify import Certified
-from keyhole.api.certify import certify as certify_model
 from keyhole.api.old_result import OldResult as Result
+from keyhole.api.prove import Proof, prove
 from keyhole.apps.tables.figures import curves_figure
 from keyhole.apps.tables.learning_curve import LearningCurve, learning_curve
 from keyhole.apps.tables.show_curve import curve_document
@@ -38,7 +37,7 @@ class Curve(Result):
     curves: Mapping[str, Mapping[int, LearningCurve]]  # learner → irrelevant columns → curve
     accuracy: float | None  # the accuracy whose price is asked for
     confidence: float
-    certified: Certified | None = None  # what a transformer, trained on every row as bits, computes
+    certified: Proof | None = None  # what a transformer, trained on every row as bits, computes
 
     def rows_for(self, learner: str, irrelevant: int = 0) -> Estimate | None:
         """How many rows the accuracy that was asked for takes, with an interval; None where it is not reached."""
@@ -136,7 +135,7 @@ def curve(
     return Curve(table, curves, accuracy, confidence, certificate)
 
 
-def _certified(table: Table, learner: TransformerLearner, seed: int, watch: Watch) -> Certified:
+def _certified(table: Table, learner: TransformerLearner, seed: int, watch: Watch) -> Proof:
     """What the transformer computes that is trained on the bits of every row."""
     from keyhole.training.network.network import model_of  # imports jax
 
@@ -144,7 +143,7 @@ def _certified(table: Table, learner: TransformerLearner, seed: int, watch: Watc
     bits = table.bits(np.arange(len(table.labels)))
     size = ProblemSize(bits.shape[1], 2, min(3, bits.shape[1]))
     fitted = learner.fit(size, Examples(bits, table.labels), np.random.SeedSequence([seed]))
-    return certify_model(model_of(learner.settings, fitted.weights or {}), (bits, table.labels))
+    return prove(model_of(learner.settings, fitted.weights or {}), (bits, table.labels))
 
 
 def _ends(estimate: Estimate | None) -> dict[str, float | None] | None:

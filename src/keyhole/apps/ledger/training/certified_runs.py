@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from keyhole.api.certify_runs import certify_runs
+from keyhole.api.prove_runs import prove_runs
 from keyhole.api.run_certificate import RunCertificate
 from keyhole.apps.ledger.finding import Outcome, Scale
 from keyhole.apps.ledger.training.conjunctions import PRECISION
@@ -81,7 +81,7 @@ def certify_groups(scale: Scale, seed: int) -> tuple[Group, ...]:
     groups = []
     for why, context, samples, seeds in wanted:
         rows = train(TASK, (context,), seed, samples=(samples,), seeds=seeds, keep_weights=True).sweep.rows
-        settled = certify_runs(rows, home(), assume_junta=3, workers=worker_count())
+        settled = prove_runs(rows, home(), assume_junta=3, workers=worker_count())
         groups.append(Group(why, context, samples, settled))
     return tuple(groups)
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from keyhole.api.certify import certify
+from keyhole.api.prove import Effort, prove
 from keyhole.apps.ledger.finding import Outcome, Scale
 from keyhole.attention import evaluate, profile, tabulate
 from keyhole.bounds import (
@@ -123,7 +123,7 @@ def rungs(law: Law, context: int, samples: int, seed: np.random.SeedSequence) ->
     ratio, spread = float(norms.path_inf or 0.0) / margin, float(norms.spread or 0.0)
     gap, half = ramp(unseen, margin) - ramp(margins, margin), half_width(unseen, margin)
     counted = sum(np.size(array) for array in (fitted.weights or {}).values())
-    settled = certify(model, (inputs, labels), assume_junta=3, time_limit=3.0, delta=DELTA, fresh=1000)
+    settled = prove(model, (inputs, labels), assume_junta=3, delta=DELTA, effort=Effort(3.0, samples=1000))
     rungs = {
         **norm_bounds(ratio, spread, context, samples, LEAST_PROBABILITY[law], odd_units=norms.odd_units),
         BAYES: best_catoni(STORED_BITS * counted * log(2), samples, DELTA * share, ramp(margins, margin)),

@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from keyhole.api.length_verdict import LengthVerdict
-from keyhole.api.verify import verify
+from keyhole.api.prove import Effort
+from keyhole.api.prove_claim import Words, prove_claim
 from keyhole.apps.ledger.finding import Outcome, Scale
 from keyhole.apps.ledger.training.majority import Share
 from keyhole.checkpoints import Checkpoint, load_checkpoint
@@ -53,18 +54,15 @@ def measure(scale: Scale, seed: int) -> Outcome:
     tested = []
     with TemporaryDirectory() as folder:
         for task, checkpoint in stored_models():
-            verified = verify(
+            proof = prove_claim(
                 checkpoint,
                 ASKED[task],
                 (LONGER if task == "long" else LENGTHS)[scale],
-                before=("2",),
-                read_at="3",
-                samples=SAMPLES,
-                time_limit=SECONDS[scale],
-                seed=seed,
+                words=Words(before=("2",), read_at="3"),
+                effort=Effort(SECONDS[scale], SAMPLES, seed),
                 store=folder,
             )
-            tested += [Tested(task, row) for row in verified.rows]
+            tested += [Tested(task, row) for row in proof.rows]
     beside = [model for model in tested if model.task == "long" and model.passed]
     tested = [model for model in tested if model.task != "long"]
     passed = [model for model in tested if model.passed]

@@ -55,7 +55,7 @@ def attention(query: Query, serving: Serving) -> Answer:
     return {**read, "map": {**read["map"], "rows": words}}
 
 
-def verify(query: Query, serving: Serving) -> Command:
+def prove(query: Query, serving: Serving) -> Command:
     """The command that proves a claim about a model's answers, or finds a wrong word, at each length."""
     model, claim = _model(query, serving), query.text("claim", CLAIM).strip()
     kind, colon, _ = claim.partition(":")
@@ -66,7 +66,7 @@ def verify(query: Query, serving: Serving) -> Command:
             f"The lab takes claims in words, as a formula, or as regex:…; {claim[:40]!r} is for a terminal, where a "
             "file can be named."
         )
-    words = ["verify", f"--claim={claim}", f"--time-limit={TIME_LIMIT}", f"--samples={RANDOM_WORDS}", "--rows"]
+    words = ["prove", f"--claim={claim}", f"--time-limit={TIME_LIMIT}", f"--samples={RANDOM_WORDS}", "--rows"]
     if lengths := query.lengths("lengths", LENGTHS["count"], LENGTHS["longest"]):
         words.append(f"--lengths={','.join(map(str, lengths))}")
     given = {name: query.text(name, TOKENS).strip() for name in ("alphabet", "before", "read-at", "answers")}
@@ -114,5 +114,5 @@ SCREEN = Screen(
     "Checkpoints that were named when the lab was started: norms of their heads, their attention on a sentence or an "
     "image, and claims about their answers, proved or broken.",
     {"models": models, "norms": norms, "attention": attention},
-    commands={"verify": verify},
+    commands={"prove": prove},
 )

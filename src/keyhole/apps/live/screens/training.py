@@ -2,7 +2,8 @@
 
 import re
 
-from keyhole.api.certify import certify
+from keyhole.api.prove import Effort, prove
+from keyhole.api.stored_run import read_run
 from keyhole.apps.live.limits import FORMULA, TRAINING
 from keyhole.apps.live.query import Query
 from keyhole.apps.live.screens.base import Answer, Command, Screen, require_small
@@ -47,7 +48,7 @@ def certificate(query: Query, serving: Serving) -> Answer:
     run = query.text("run", 64)
     if not IDENTITY.fullmatch(run):
         raise ArgumentError("That is no name of a run; start a training first.")
-    answer = certify(run, store=serving.store, time_limit=TIME_LIMIT, fresh=10_000)
+    answer = prove(read_run(run, serving.store), effort=Effort(TIME_LIMIT, samples=10_000))
     return {"summary": answer.summary, **answer.record()}
 
 

@@ -60,7 +60,7 @@ async function end(record) {
     fill("certificate", el("p", { class: "soft" }, "Reading the function off the weights …"));
     await attempt(async () => {
       const answer = await ask("training", "certificate", { run: finished.identity });
-      fill("certificate", el("p", { class: "says" }, answer.summary), facts([["run", finished.identity.slice(0, 12)], ["at a terminal", `keyhole certify ${finished.identity.slice(0, 12)}`]]));
+      fill("certificate", el("p", { class: "says" }, answer.summary), facts([["run", finished.identity.slice(0, 12)], ["at a terminal", `keyhole prove --run ${finished.identity.slice(0, 12)}`]]));
     });
   }
 }

@@ -86,7 +86,7 @@ form.addEventListener("submit", (event) => {
   attempt(async () => {
     const { job: _, ...asked } = claimWords();
     const model = document.querySelector("[name=model]").value;
-    listen((await send("/begin/model/verify", { ...asked, model })).number);
+    listen((await send("/begin/model/prove", { ...asked, model })).number);
   });
 });
 form.addEventListener("input", () => changed());

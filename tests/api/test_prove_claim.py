@@ -1,4 +1,4 @@
-"""Verify: every verdict about a checkpoint against its own logits on every word."""
+"""Claims: every verdict about a checkpoint against its own logits on every word."""
 
 import json
 
@@ -21,9 +21,10 @@ CLAIMS = {
 }
 
 
-def quick(folder, **more):
-    """Settings under which a question costs little."""
-    return {"store": folder / "store", "samples": 50, "time_limit": 0.1, **more}
+def proof_of(model, claim, lengths=None, *, store, samples=50, time_limit=0.1, **words):
+    """The proof of a claim, with little effort."""
+    effort = keyhole.Effort(time_limit, samples)
+    return keyhole.prove_claim(model, claim, lengths, words=keyhole.Words(**words), effort=effort, store=store)
 
 
 def judged(tensors, frame, claim, length, rivals=((1, 0), (0, 1))):
@@ -45,7 +46,7 @@ def test_the_verdict_is_that_of_every_word(tmp_path, claim, read):
     statuses = set()
     for seed in range(2):
         tensors = write_gpt2(tmp_path / "model", seed=seed, width=4)
-        found = keyhole.verify(tmp_path / "model", claim, [3], before=["BOS"], read_at=read, **quick(tmp_path))
+        found = proof_of(tmp_path / "model", claim, [3], before=["BOS"], read_at=read, store=tmp_path / "store")
         for row in found.rows:
             margins = judged(tensors, ([2], [] if read is None else [3]), claim, row.length)
             statuses.add(row.status)
@@ -61,7 +62,7 @@ def test_the_verdict_is_that_of_every_word(tmp_path, claim, read):
 def test_words_of_one_symbol_that_is_read_at_itself(tmp_path, claim):
     """With T = 1 and the answer read at the symbol nothing is left to choose: both words are judged as they are."""
     tensors = write_gpt2(tmp_path / "model", seed=0, width=4)
-    (row,) = keyhole.verify(tmp_path / "model", claim, [1], before=["BOS"], **quick(tmp_path)).rows
+    (row,) = proof_of(tmp_path / "model", claim, [1], before=["BOS"], store=tmp_path / "store").rows
     rows = {word: logits(tensors, [2, word]) for word in (0, 1)}
     right = all(found[word] > found[1 - word] for word, found in rows.items())
     assert row.status == ("PROVED" if right else "COUNTEREXAMPLE")
@@ -71,7 +72,7 @@ def test_a_claim_that_holds_is_proved(tmp_path):
     """A model whose unembedding prefers token 1 on every word is proved to answer "at least 0 of 1"."""
     write_gpt2(tmp_path / "model", seed=3, scale=0.05)
     words = ["at least 0 of 1", "at least 9 of 1"]
-    found = [keyhole.verify(tmp_path / "model", claim, [4], read_at="SEP", **quick(tmp_path)) for claim in words]
+    found = [proof_of(tmp_path / "model", claim, [4], read_at="SEP", store=tmp_path / "store") for claim in words]
     assert {answer.rows[0].status for answer in found} == {"PROVED", "COUNTEREXAMPLE"}
     assert [answer.rows[0].sampled_wrong for answer in found].count(0) == 1
 
@@ -81,7 +82,9 @@ def test_rivals_count(tmp_path):
     """With a rival the right answer must win against it too, so that margins only shrink."""
     for seed in range(3):
         tensors = write_gpt2(tmp_path / "model", seed=seed, width=4)
-        found = keyhole.verify(tmp_path / "model", "majority", [3], read_at="SEP", among=["no"], **quick(tmp_path))
+        found = proof_of(
+            tmp_path / "model", "majority", [3], read_at="SEP", answers=["0", "1", "no"], store=tmp_path / "store"
+        )
         margins = judged(tensors, ([], [3]), "majority", 3, ((1, 0, 4), (0, 1, 4)))
         row = found.rows[0]
         wrong = sum(margin < 0 for margin in margins.values()) / len(margins)
@@ -95,7 +98,7 @@ def test_rivals_count(tmp_path):
 def test_a_restricted_claim_speaks_of_its_words_alone(tmp_path):
     """A wrong word is one of the words asked about."""
     write_gpt2(tmp_path / "model", seed=0)
-    found = keyhole.verify(tmp_path / "model", "majority", [5], read_at="SEP", where="regex:0*1*", **quick(tmp_path))
+    found = proof_of(tmp_path / "model", "majority", [5], read_at="SEP", where="regex:0*1*", store=tmp_path / "store")
     word = found.rows[0].wrong_numbers
     assert word is None or list(word[:-1]) == sorted(word[:-1])
 
@@ -103,12 +106,12 @@ def test_a_restricted_claim_speaks_of_its_words_alone(tmp_path):
 def test_a_length_without_words_is_said_to_be_vacuous(tmp_path):
     """Words of (01)* have even lengths: an odd length is neither proved nor undecided, and draws no point."""
     write_gpt2(tmp_path / "model", seed=0, width=4)
-    ask = {"read_at": "SEP", "where": "regex:(01)*", **quick(tmp_path)}
-    found = keyhole.verify(tmp_path / "model", "majority", [1, 2, 3], **ask)
+    ask = {"read_at": "SEP", "where": "regex:(01)*", "store": tmp_path / "store"}
+    found = proof_of(tmp_path / "model", "majority", [1, 2, 3], **ask)
     assert [row.status == "VACUOUS" for row in found.rows] == [True, False, True]
     assert "no word of length 3 is asked about" in str(found)
     assert len(found.figure().rows) == 1
-    nothing = keyhole.verify(tmp_path / "model", "majority", [1, 3], **ask)
+    nothing = proof_of(tmp_path / "model", "majority", [1, 3], **ask)
     assert "no word of these lengths" in nothing.summary
     with pytest.raises(AssumptionError, match="nothing to draw"):
         nothing.figure()
@@ -122,7 +125,7 @@ def test_a_sum_that_doubles_cannot_hold_is_said(tmp_path):
         out[:2] = [[0.5, 0, 0, 0], [tiny, 0.25, 0, 0]]
         named = {f"transformer.{name}": tensor for name, tensor in tensors.items()}
         save_file({**named, "lm_head.weight": out}, tmp_path / "model" / "model.safetensors")
-        found = keyhole.verify(tmp_path / "model", "majority", [2], read_at="SEP", **quick(tmp_path))
+        found = proof_of(tmp_path / "model", "majority", [2], read_at="SEP", store=tmp_path / "store")
         assert ("rounded to double precision" in found.rows[0].reason) == said
 
 
@@ -132,8 +135,8 @@ def test_a_compiled_model_is_verified_without_its_proof(tmp_path):
     compiled = keyhole.compile("majority:21", 300)
     compiled.save(path)
     function = compiled.record()["function"]
-    right = keyhole.verify(path, function, **quick(tmp_path, time_limit=5.0))
-    wrong = keyhole.verify(path, "x0", **quick(tmp_path, time_limit=5.0))
+    right = proof_of(path, function, store=tmp_path / "store", time_limit=5.0)
+    wrong = proof_of(path, "x0", store=tmp_path / "store", time_limit=5.0)
     assert (right.rows[0].status, wrong.rows[0].status) == ("PROVED", "COUNTEREXAMPLE")
     row, said = wrong.rows[0], " ".join(str(wrong).split())
     should = "true" if row.wanted else "false"
@@ -146,15 +149,15 @@ def test_a_compiled_model_is_verified_without_its_proof(tmp_path):
 def test_a_second_call_reads_the_first_one(tmp_path, monkeypatch):
     """Verdicts are kept by the weights and the question: the same question is not searched again, another one is."""
     write_gpt2(tmp_path / "model", seed=0, width=4)
-    ask = {"read_at": "SEP", **quick(tmp_path)}
-    first = keyhole.verify(tmp_path / "model", "majority", [3, 4], **ask)
+    ask = {"read_at": "SEP", "store": tmp_path / "store"}
+    first = proof_of(tmp_path / "model", "majority", [3, 4], **ask)
     monkeypatch.setattr("keyhole.api.length_verdict.verify_words", lambda *_, **__: pytest.fail("searched again"))
-    assert keyhole.verify(tmp_path / "model", "majority", [3, 4], **ask).rows == first.rows
+    assert proof_of(tmp_path / "model", "majority", [3, 4], **ask).rows == first.rows
     with pytest.raises(pytest.fail.Exception):
-        keyhole.verify(tmp_path / "model", "majority of 0", [3], **ask)
+        proof_of(tmp_path / "model", "majority of 0", [3], **ask)
     write_gpt2(tmp_path / "model", seed=1, width=4)
     with pytest.raises(pytest.fail.Exception):
-        keyhole.verify(tmp_path / "model", "majority", [3], **ask)
+        proof_of(tmp_path / "model", "majority", [3], **ask)
 
 
 @pytest.mark.parametrize(
@@ -170,9 +173,8 @@ def test_a_second_call_reads_the_first_one(tmp_path, monkeypatch):
         ("majority", {"answers": ["1", "1"]}, ArgumentError, "different answers"),
         ("majority", {"answers": ["0|SEP", "1|SEP"]}, ArgumentError, "share a token"),
         ("majority", {"answers": ["0|0", "1"]}, ArgumentError, "names a token twice"),
-        ("majority", {"read_first": True, "before": ["BOS"]}, AssumptionError, "causal"),
+        ("majority", {"read_at": "BOS", "before": ["BOS"]}, AssumptionError, "causal"),
         ("majority", {"samples": -1}, ArgumentError, "random words"),
-        ("majority", {"read_first": True}, AssumptionError, "the query depends on the input"),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, claim, more, error, says):
@@ -180,7 +182,7 @@ def test_what_does_not_fit_is_refused(tmp_path, claim, more, error, says):
     write_gpt2(tmp_path / "model")
     ask = {"lengths": [4], "store": tmp_path / "store", **more}
     with pytest.raises(error, match=says):
-        keyhole.verify(tmp_path / "model", claim, **ask)
+        proof_of(tmp_path / "model", claim, **ask)
 
 
 @pytest.mark.slow
@@ -194,8 +196,8 @@ def test_answers_of_several_tokens_are_judged_by_the_mean_of_their_logits(tmp_pa
             found = logits(tensors, [*word.tolist(), 3])
             difference = found[[1, 2]].mean() - found[[0, 4]].mean()
             least.append(difference if 2 * word.sum() > 4 else -difference)
-        ask = {"read_at": "SEP", "answers": ["0|no", "1|BOS"], **quick(tmp_path)}
-        verified = keyhole.verify(tmp_path / "model", "majority", [4], **ask)
+        ask = {"read_at": "SEP", "answers": ["0|no", "1|BOS"], "store": tmp_path / "store"}
+        verified = proof_of(tmp_path / "model", "majority", [4], **ask)
         (row,) = verified.rows
         statuses.add(row.status)
         assert row.status != ("PROVED" if min(least) <= 0 else "COUNTEREXAMPLE")
@@ -212,20 +214,20 @@ def test_two_layers_and_a_missing_map_are_refused(tmp_path):
     """After one layer tokens depend on each other; units that are not bounded are not verified."""
     write_gpt2(tmp_path / "two", layers=2)
     with pytest.raises(AssumptionError, match="2 layers"):
-        keyhole.verify(tmp_path / "two", "majority", [4])
+        proof_of(tmp_path / "two", "majority", [4], store=tmp_path)
     write_gpt2(tmp_path / "silu", activation_function="silu")
     with pytest.raises(AssumptionError, match="silu"):
-        keyhole.verify(tmp_path / "silu", "majority", [4])
+        proof_of(tmp_path / "silu", "majority", [4], store=tmp_path)
     with pytest.raises(CheckpointError):
-        keyhole.verify(tmp_path / "nowhere", "majority", [4])
+        proof_of(tmp_path / "nowhere", "majority", [4], store=tmp_path)
 
 
 def test_the_record_and_the_figure(tmp_path):
     """The record is plain JSON with a row for each length, and the figure has a point for each."""
     write_gpt2(tmp_path / "model", seed=0)
-    found = keyhole.verify(tmp_path / "model", "majority", [3, 4, 5], read_at="SEP", **quick(tmp_path))
+    found = proof_of(tmp_path / "model", "majority", [3, 4, 5], read_at="SEP", store=tmp_path / "store")
     record = json.loads(found.to_json())
     assert [row["length"] for row in record["lengths"]] == [3, 4, 5]
-    assert record["schema"] == "verify/1"
+    assert record["schema"] == "prove-claim/1"
     assert len(found.figure().rows) == 3
     assert np.isfinite([row["margin"] for row in found.figure().rows]).all()

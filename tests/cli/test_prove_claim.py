@@ -1,4 +1,4 @@
-"""`keyhole verify` answers in words or JSON, with exit code 1 for a wrong word and a sentence for bad input."""
+"""`keyhole prove --claim` answers in words or JSON, with exit code 1 for a wrong word and a sentence for bad input."""
 
 import json
 
@@ -10,7 +10,7 @@ from keyhole.cli.app import app
 
 from helpers.tiny_gpt2 import write_gpt2
 
-KEYS = [  # the golden keys of verify/1: fields are only ever added
+KEYS = [  # the golden keys of prove-claim/1: fields are only ever added
     "keyhole", "schema", "source", "claim", "where", "alphabet", "shown_as", "answers", "loader", "read_first",
     "assumed", "compared", "summary", "lengths",
 ]  # fmt: skip
@@ -24,7 +24,7 @@ ROW = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A tiny model that prefers one answer on every word."""
-    place = tmp_path_factory.mktemp("verify")
+    place = tmp_path_factory.mktemp("claim")
     write_gpt2(place / "model", seed=3, width=4, scale=0.05)
     write_gpt2(place / "two", width=4, layers=2)
     return place
@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
 def run(folder, *arguments: str, model="model"):
     """The command run in this process, its verdicts kept in the folder."""
     quick = ("--store", str(folder / "store"), "--samples", "50", "--time-limit", "0.2")
-    return CliRunner().invoke(app, ["verify", str(folder / model), *quick, *arguments])
+    return CliRunner().invoke(app, ["prove", str(folder / model), *quick, *arguments])
 
 
 @pytest.mark.slow
@@ -50,14 +50,13 @@ def test_json_and_exit_codes(folder):
 
 
 def test_rows_come_one_by_one(folder):
-    """With --rows each length is a line of JSON, and the last line has the rest; --json beside it is refused."""
+    """With --rows each length is a line of JSON, and the last line has the rest."""
     asked = ("--claim", "at least 9 of 1", "--lengths", "3..4", "--read-at", "SEP")
     lines = [json.loads(line) for line in run(folder, *asked, "--rows").stdout.splitlines()]
     assert [list(line) for line in lines] == [["length"], ["length"], ["verified"]]
     assert [line["length"]["length"] for line in lines[:-1]] == [3, 4]
     assert all(list(line["length"]) == ROW for line in lines[:-1])
     assert "lengths" not in lines[-1]["verified"]
-    assert run(folder, *asked, "--rows", "--json").exit_code == 2
 
 
 def test_words(folder):
@@ -123,7 +122,7 @@ def test_ctrl_c_says_that_the_lengths_done_are_kept(folder, monkeypatch):
     monkeypatch.setattr(length_verdict, "verify_words", stops)
     first = run(folder, "--claim", "majority", "--lengths", "3,4", "--samples", "7")
     assert first.exit_code == 130
-    assert "the same command goes on from there" in first.stderr
+    assert "the same command goes on" in first.stderr
     again = run(folder, "--claim", "majority", "--lengths", "3", "--samples", "7")
     assert again.exit_code in (0, 1)
     assert len(searched) == 2

@@ -1,6 +1,6 @@
-"""Certify: what a one-layer model computes, settled for every input, with an error one can promise."""
+"""What does a one-layer model compute on every input, and what error does its training set promise?"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ import numpy as np
 
 from keyhole.api.decision_lists import lists_figure, lists_record
 from keyhole.api.old_result import OldResult as Result
-from keyhole.api.stored_run import names_run, read_run
+from keyhole.api.stored_run import TrainedRun
 from keyhole.api.target_verdict import TargetVerdict, against_target
 from keyhole.attention import Model, Tabulated
 from keyhole.boolean import SymbolLaw, biased_bits, uniform_law
@@ -33,7 +33,7 @@ from keyhole.show.decision_lists import lists_document
 from keyhole.show.document import Document
 from keyhole.show.folding import abbreviate
 
-Source = str | Path | Model | Tabulated | compiled.Compiled
+Source = str | Path | Model | Tabulated | compiled.Compiled | TrainedRun
 Data = str | Path | tuple[Any, Any]
 
 MODEL = ".safetensors"
@@ -42,10 +42,10 @@ KEPT = ("source", "function", "status", "repair", "repair_says", "repaired_befor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certified(Result):
+class Proof(Result):
     """A certificate, and the model it is about: the one given, or, repaired, another."""
 
-    schema: ClassVar[str] = "certify/1"
+    schema: ClassVar[str] = "prove/1"
 
     source: str
     certificate: ModelCertificate
@@ -81,6 +81,11 @@ class Certified(Result):
             "target": target,
         }
 
+    def with_lists(self, count: int) -> "Proof":
+        """Return the proof with every head read as decision lists, `count` pairs of position and symbol of each."""
+        law = self.certificate.terms.law
+        return replace(self, lists=read_lists(self.model, law, count), law=law)
+
     def lists_figure(self) -> Figure:
         """What each head looks at, in the order in which it looks."""
         return lists_figure(self.lists, f"{self.source}, T = {self.model.tokens}; {self._law_words()}")
@@ -89,7 +94,7 @@ class Certified(Result):
         return None if self.law is None else law_words(self.law)
 
     def save_model(self, path: str | Path) -> Path:
-        """Write the model the certificate is about, which `certify` reads again."""
+        """Write the model the certificate is about, which `prove` reads again."""
         record = self.record()
         return save_tabulated(self.model, Path(path), {name: record[name] for name in KEPT})
 
@@ -142,70 +147,72 @@ def _of_plan(plan: Plan) -> CertifiableModel:
     return certifiable(model)
 
 
-def certify(
+@dataclass(frozen=True)
+class TrainingSet:
+    """Labelled inputs that a model was trained on, and how they were drawn."""
+
+    data: Data | None = None  # (inputs, labels), or a file of them; None: those of the run
+    held_out: Data | None = None  # labelled inputs that the model never saw
+    bias: Real | None = None  # the probability of a 1 where inputs are bits; None: one half, or that of the run
+    accepted: Real = 1.0  # the probability with which a drawn set was kept, where sets were redrawn
+    label_noise: Real = 0.0  # the share of wrong labels in expectation
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is done for an answer."""
+
+    time_limit: Real = 10.0  # seconds for a proof, or for the proof at each length
+    samples: int | None = None  # random inputs to try beside the proof; None: as many as is usual
+    seed: int = 0
+
+
+def prove(
     model: Source,
-    data: Data | None = None,
+    data: Data | TrainingSet | None = None,
     *,
-    holdout: Data | None = None,
     assume_junta: int | None = None,
     repair: bool = False,
-    time_limit: Real = 10.0,
     delta: Real = 0.01,
-    bias: Real | None = None,
-    accepted: Real | None = None,
-    label_noise: Real = 0.0,
-    largest: int = 6,
-    fresh: int = FRESH,
-    seed: int = 0,
-    store: str | Path | None = None,
+    effort: Effort = Effort(),  # noqa: B008  (a frozen value)
     watch: Watch = ignore,
-    tell: Callable[[str], None] = lambda _: None,
-    lists: int | None = None,
-) -> Certified:
-    """What the model computes, whether that is proved on all inputs, and the error its training set promises.
+) -> Proof:
+    """Read the function off a model, prove that both agree on all inputs or refute it, and bound the model's error.
 
-    The model is a file, a value, or the name of a run in the store, which brings its own training set and law; where
-    its weights were not kept it is trained again, and `tell` is told. `data`
-    are the (inputs, labels) it was trained on, or a file of them; `holdout` labelled inputs it never saw. `bias` is
-    the probability of a 1 where inputs are bits (one half, if not said); `accepted` the probability with which a
-    drawn training set was kept, where sets were redrawn until they met a condition. `label_noise` is the share of
-    labels of `data` that are wrong in expectation: then no function is called the target for fitting them. Proofs are
-    of the weights, in exact arithmetic; of a file or value of tables, of these. With `lists` every head is read as
-    decision lists too, and so many pairs of position and symbol are shown of each.
+    `model` is a file, a value, or a run (`keyhole.read_run`), which has a training set and a law of its own. `data` is
+    the training set: (inputs, labels), a file of them, or a `TrainingSet` that says how they were drawn. With labels
+    that are wrong at times no function is called the target for fitting them. `assume_junta` is the largest number of
+    positions that the target may read. With `repair` a model without a proof is changed until it has one. Proofs are of
+    the weights, in exact arithmetic; of a file or value of tables, of these.
     """
-    run = None
-    noise = _noise(data, float(label_noise))
-    if isinstance(model, str) and names_run(model):
-        watch(Progress(0, None, "reading the run"))
-        run = read_run(model, store, tell=tell)
-        if run.conditioned and data is None and accepted is None:
-            raise ArgumentError(
-                f"The training set of run {model} was redrawn until it was balanced, and a bound must know how likely "
-                "a set is kept. Give that probability, `accepted`."
-            )
-    source = model if run is None else run.model
-    subject = _subject(source)
+    given = data if isinstance(data, TrainingSet) else TrainingSet(data)
+    run = model if isinstance(model, TrainedRun) else None
+    noise = _noise(given, float(given.label_noise))
+    if run is not None and run.conditioned and given.data is None and given.accepted == 1:
+        raise ArgumentError(
+            f"The training set of run {run.name} was redrawn until it was balanced, and a bound must know how likely "
+            "a set is kept. Give that probability: `TrainingSet(accepted=…)`."
+        )
+    subject = _subject(model)
     tables = subject.tables
-    noise = run.noise if run is not None and data is None else noise
-    data = run.sample if run is not None and data is None else data
+    drawn = run is not None and given.data is None
     terms = Terms(
-        law=_law(tables, bias) if run is None or bias is not None else run.law,
+        law=_law(tables, given.bias) if run is None or given.bias is not None else run.law,
         delta=float(delta),
-        accepted=1.0 if accepted is None else float(accepted),
+        accepted=float(given.accepted),
         assume_junta=assume_junta,
-        noise=noise,
+        noise=run.noise if drawn and run is not None else noise,
         repair=repair,
-        time_limit=float(time_limit),
-        seed=seed,
-        largest=largest,
-        fresh=fresh,
+        time_limit=float(effort.time_limit),
+        seed=effort.seed,
+        fresh=FRESH if effort.samples is None else effort.samples,
     )
     certificate = certificate_of(
         tables,
-        _sample(data),
+        run.sample if drawn and run is not None else _sample(given.data),
         drifts=subject.drifts,
         of_weights=subject.of_weights,
-        held_out=_sample(holdout),
+        held_out=_sample(given.held_out),
         terms=terms,
         watch=watch,
     )
@@ -213,12 +220,10 @@ def certify(
     target = None
     if run is not None and certificate.junta is None:
         watch(Progress(0, None, "proving the target"))
-        target = against_target(subject, run.instance, time_limit=float(time_limit))
+        target = against_target(subject, run.instance, time_limit=terms.time_limit)
     about = tables if certificate.repair is None else certificate.repair.model
-    name = str(model) if isinstance(model, str | Path) else "a model"
-    if lists is None:
-        return Certified(name, certificate, about, target=target)
-    return Certified(name, certificate, about, read_lists(about, terms.law, lists), terms.law, target)
+    name = str(model) if isinstance(model, str | Path) else "a model" if run is None else run.name
+    return Proof(name, certificate, about, target=target)
 
 
 def law_words(law: SymbolLaw) -> str:
@@ -233,11 +238,13 @@ def _subject(source: Source) -> CertifiableModel:
     if isinstance(source, str | Path):
         if not is_there(Path(source), CheckpointError):
             raise CheckpointError(
-                f"{str(source)!r} is no file, and no name of a run, which has 4 to 64 of the letters 0-9 and a-f. "
-                "Name a model file, or see `keyhole.runs()`."
+                f"There is no file {str(source)!r}. Name a model file; a run of the store is named by --run, or read "
+                "by `keyhole.read_run`."
             )
         return read_source(Path(source))
-    return _of_plan(source.plan) if isinstance(source, compiled.Compiled) else certifiable(source)
+    if isinstance(source, compiled.Compiled):
+        return _of_plan(source.plan)
+    return certifiable(source.model if isinstance(source, TrainedRun) else source)
 
 
 def _note(notes: Any) -> str:
@@ -248,13 +255,13 @@ def _note(notes: Any) -> str:
     return " Then ".join(str(note) for note in (notes.get("repaired_before"), last) if note)
 
 
-def _noise(data: Data | None, rate: float) -> str:
+def _noise(given: TrainingSet, rate: float) -> str:
     """The noise of a sample of one's own, in words, or nothing."""
     if not 0 <= rate < 0.5:
         raise ArgumentError(
             f"A label noise of {rate:g} was given; it is the share of wrong labels, from 0 to below 0.5."
         )
-    if rate and data is None:
+    if rate and given.data is None:
         raise ArgumentError(
             f"A label noise of {rate:g} was given without a training set of one's own; give `data` too."
         )

@@ -1,4 +1,4 @@
-"""Verify: is a claim about somebody else's model true on every word of every length?"""
+"""Is a claim about a model true on every word of each length?"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.certify import read_source
-from keyhole.api.length_verdict import Effort, LengthVerdict, at_length, of_tables
+from keyhole.api.length_verdict import LengthVerdict, Search, at_length, of_tables
 from keyhole.api.old_result import OldResult as Result
+from keyhole.api.prove import Effort, read_source
 from keyhole.api.stated_claim import read_alphabet, stated_property
 from keyhole.api.word_question import WordQuestion, answer_pairs
 from keyhole.checkpoints import (
@@ -31,6 +31,7 @@ from keyhole.show.verification import verification_document
 
 LONGEST = 4096  # of a word in a checkpoint's position table
 MOST_LENGTHS = 4096
+SAMPLES = 100_000  # random words of each length, if not said
 ASSUMED = (
     (
         "a proof is about the function that the weights define in exact arithmetic; only the sums of token and "
@@ -43,10 +44,10 @@ ASSUMED = (
 
 
 @dataclass(frozen=True, repr=False)
-class Verified(Result):
+class ClaimProof(Result):
     """The verdict for every length, and what was taken for granted."""
 
-    schema: ClassVar[str] = "verify/1"
+    schema: ClassVar[str] = "prove-claim/1"
     has_figure: ClassVar[bool] = True
 
     source: str
@@ -150,73 +151,82 @@ class Verified(Result):
         )
 
 
-def verify(
+@dataclass(frozen=True)
+class Words:
+    """How a word is shown to a model, and where and how its answer is read.
+
+    A word is shown as `before`, its symbols, `read_at`; the answer is read at `read_at`, or at the last symbol where
+    that is None. Where `read_at` is the first token of `before`, such as [CLS], the answer is read there. `answers` are
+    the tokens for false and true, by default the first and the last symbol; several tokens of one answer are written
+    "no|No", and their mean logit counts. Further tokens are rivals, against which the right answer must win, too.
+    """
+
+    alphabet: Sequence[str] = ("0", "1")
+    before: Sequence[str] = ()
+    read_at: str | None = None
+    answers: Sequence[str] | None = None
+    where: str | Property | None = None  # the claim is about the words with this property
+
+
+def prove_claim(
     model: str | Path | Checkpoint,
     claim: str | Property,
     lengths: Sequence[int] | None = None,
     *,
-    alphabet: Sequence[str] = ("0", "1"),
-    before: Sequence[str] = (),
-    read_at: str | None = None,
-    read_first: bool = False,
-    answers: Sequence[str] | None = None,
-    among: Sequence[str] = (),
-    where: str | Property | None = None,
-    samples: int = 100_000,
-    time_limit: float = 10.0,
-    seed: int = 0,
+    words: Words = Words(),  # noqa: B008  (a frozen value)
+    effort: Effort = Effort(),  # noqa: B008  (a frozen value)
     store: str | Path | None = None,
     watch: Watch = ignore,
-) -> Verified:
-    """Whether a one-layer model answers as claimed on every word, length by length: PROVED, a wrong word, or UNDECIDED.
+) -> ClaimProof:
+    """Prove a claim about a one-layer model on every word of each length, or find a word on which it is wrong.
 
     `model` is a checkpoint's folder or file, or a model compiled by keyhole, whose context is then the only length.
     `claim` is a property in words (`keyhole.languages.FORMS`), a formula of positions counted from 0 such as "x3 & x7",
-    or a value. A word is shown as `before`, its symbols, `read_at`; the answer is read at that last token, or at the
-    last symbol where `read_at` is None, or at the first token of `before` with `read_first`. `answers` are the tokens
-    for false and true (the first and the last of the alphabet, if not said; several of one answer as "no|No", of which
-    the mean logit counts); the right one must win against the other one and all of `among`. A tie counts as wrong.
-    `watch` hears of each length when it is done; the detail of the event is its `LengthVerdict`.
-    `where` restricts the claim to the words of another property. Verdicts are kept in the store, so that a second call
-    goes on where the first one ended. Before anything is proved, the logits of some words of a folder are compared with
-    those of transformers, where it is installed.
+    or a value. A tie of two answers counts as wrong. `watch` hears of each length when it is done; the detail of the
+    event is its `LengthVerdict`. Verdicts are kept in the store, so that a second call goes on where the first one
+    ended. Before anything is proved, the logits of some words of a folder are compared with those of transformers,
+    where it is installed.
     """
-    symbols = read_alphabet(alphabet)
-    if samples < 0 or not time_limit > 0:
+    symbols = read_alphabet(words.alphabet)
+    samples = SAMPLES if effort.samples is None else effort.samples
+    if samples < 0 or not effort.time_limit > 0:
         raise ArgumentError(
-            f"{samples} random words and {time_limit} seconds were asked for; give 0 or more, and more than 0."
+            f"{samples} random words and {effort.time_limit} seconds were asked for; give 0 or more, and more than 0."
         )
-    effort = Effort(samples, time_limit, seed, home(None if store is None else Path(store)) / "verify")
+    folder = home(None if store is None else Path(store)) / "verify"
+    search = Search(samples, float(effort.time_limit), effort.seed, folder)
     if not isinstance(model, Checkpoint) and Path(model).is_file() and is_ours(Path(model)):
-        return _own(Path(model), claim, lengths, symbols, where, effort, watch)
+        return _own(Path(model), claim, lengths, symbols, words.where, search, watch)
     checkpoint = model if isinstance(model, Checkpoint) else load_checkpoint(model)
     vocabulary = Vocabulary({}) if isinstance(model, Checkpoint) else read_vocabulary(model)
+    before, read_at, where = words.before, words.read_at, words.where
+    read_first = bool(before) and read_at == before[0]
+    after = () if read_at is None or read_first else (read_at,)
     listed = _lengths(lengths)
     frame = Frame(
         tuple(vocabulary.number(symbol) for symbol in symbols),
         tuple(vocabulary.number(token) for token in before),
-        () if read_at is None else (vocabulary.number(read_at),),
+        tuple(vocabulary.number(token) for token in after),
         read_first,
     )
     stated = stated_property(claim, symbols, where, shortest=listed[0])
-    pairs, said = answer_pairs(checkpoint, vocabulary, symbols, answers, among)
+    pairs, said = answer_pairs(checkpoint, vocabulary, symbols, words.answers)
     question = WordQuestion(checkpoint, vocabulary, frame, stated, pairs)
-    folder = None if isinstance(model, Checkpoint) else Path(model)
-    compared = compared_with_own_code(checkpoint, folder, frame, listed, seed)
+    origin = None if isinstance(model, Checkpoint) else Path(model)
+    compared = compared_with_own_code(checkpoint, origin, frame, listed, effort.seed)
     rows = []
     for done, length in enumerate(listed):
-        row = at_length(question, length, effort)
+        row = at_length(question, length, search)
         rows.append(row)
         watch(Progress(done + 1, len(listed), f"T = {length}: {row.name}; lengths done", detail=row, milestone=True))
     source = checkpoint.source if isinstance(model, Checkpoint) else str(model)
-    shown = " ".join([*before, "x1 … xT", *([] if read_at is None else [read_at])])
-    where_read = before[0] if read_first and before else "the last symbol" if read_at is None else read_at
-    return Verified(
+    shown = " ".join([*before, "x1 … xT", *after])
+    return ClaimProof(
         source,
         _called(claim),
         None if where is None else _called(where),
         symbols,
-        f"{shown}, read at {where_read}",
+        f"{shown}, read at {read_at or 'the last symbol'}",
         said,
         "AutoModelForCausalLM" if checkpoint.causal else "AutoModelForMaskedLM",
         read_first,
@@ -232,22 +242,24 @@ def _own(
     lengths: Sequence[int] | None,
     symbols: tuple[str, ...],
     where: str | Property | None,
-    effort: Effort,
+    search: Search,
     watch: Watch,
-) -> Verified:
+) -> ClaimProof:
     """A model compiled or stored by keyhole: its context is the only length, and its sign the answer."""
     read = read_source(path)
     length = read.tables.tokens
     if lengths and list(lengths) != [length]:
-        raise ArgumentError(f"{path.name} is a model of {length} positions; only words of that length can be verified.")
+        raise ArgumentError(
+            f"{path.name} is a model of {length} positions; only words of that length can be asked about."
+        )
     if len(symbols) != read.tables.symbols:
         raise ArgumentError(
             f"{path.name} has {read.tables.symbols} symbols, and the alphabet {len(symbols)}; name as many."
         )
     stated = stated_property(claim, symbols, where, shortest=length)
-    row = of_tables(read, stated.at(length), symbols, effort)
+    row = of_tables(read, stated.at(length), symbols, search)
     watch(Progress(1, 1, f"T = {length}: {row.name}; lengths done", detail=row, milestone=True))
-    return Verified(
+    return ClaimProof(
         str(path),
         _called(claim),
         None if where is None else _called(where),
@@ -273,7 +285,7 @@ def _lengths_said(lengths: Sequence[int]) -> str:
 
 def _lengths(lengths: Sequence[int] | None) -> list[int]:
     if not lengths:
-        raise ArgumentError("No `lengths` were given; say which lengths of words to verify, such as 1 to 50.")
+        raise ArgumentError("No `lengths` were given; say which lengths of words to prove it for, such as 1 to 50.")
     if any(not 1 <= length <= LONGEST for length in lengths) or len(lengths) > MOST_LENGTHS:
-        raise ArgumentError(f"Lengths from 1 to {LONGEST} are verified; got {min(lengths)} to {max(lengths)}.")
+        raise ArgumentError(f"Lengths from 1 to {LONGEST} can be proved; got {min(lengths)} to {max(lengths)}.")
     return sorted(set(lengths))

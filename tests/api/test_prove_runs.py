@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import keyhole
-from keyhole.api import certify_runs as settling
-from keyhole.api.certify import certify
-from keyhole.api.certify_runs import certify_runs, is_target, mistakes
+from keyhole.api import prove_runs as settling
 from keyhole.api.learn import learn
+from keyhole.api.prove import TrainingSet, prove
+from keyhole.api.prove_runs import is_target, mistakes, prove_runs
 from keyhole.api.run_certificate import shares
 from keyhole.api.stored_run import TrainedRun, noise_of
 from keyhole.boolean.junta import Junta
@@ -42,6 +42,7 @@ def run(**changes):
     junta = junta_of(hidden.function)
     inputs = np.random.default_rng(0).integers(0, 2, (80, 20), dtype=np.uint8)
     made = TrainedRun(
+        name="a",
         identity="a",
         model=random_model(Plan(tokens=20)),
         sample=(inputs, junta(inputs)),
@@ -77,7 +78,7 @@ def shelf(monkeypatch):
 def test_one_bad_run_does_not_end_the_others(shelf, tmp_path):
     """A diverged run, and one of redrawn sets: undecided with their reasons; the good one is proved."""
     shelf.update({"good": run(), "diverged": "it diverged", "redrawn": run(conditioned=True)})
-    found = certify_runs([row(name) for name in ("diverged", "good", "redrawn")], tmp_path, assume_junta=2)
+    found = prove_runs([row(name) for name in ("diverged", "good", "redrawn")], tmp_path, assume_junta=2)
     assert [one.status for one in found] == ["UNDECIDED", "PROVED", "UNDECIDED"]
     assert [one.right for one in found] == [None, True, None]
     assert found[0].reason == "it diverged"
@@ -92,7 +93,7 @@ def test_one_bad_run_does_not_end_the_others(shelf, tmp_path):
 def test_the_median_of_an_even_number_lies_between(shelf, tmp_path):
     """Of two bounds it is their mean; runs without a bound do not count."""
     shelf.update({"good": run(), "diverged": "it diverged"})
-    good, bad = certify_runs([row(name) for name in ("good", "diverged")], tmp_path)
+    good, bad = prove_runs([row(name) for name in ("good", "diverged")], tmp_path)
     assert shares([good, bad])[0]["error_bound"] == good.error_bound
     pair = [replace(good, error_bound=bound) for bound in (0.1, 0.3, 0.7, 0.2)]
     assert shares(pair)[0]["error_bound"] == pytest.approx(0.25)
@@ -107,10 +108,10 @@ def test_a_model_out_of_scope_is_undecided(shelf, tmp_path, monkeypatch):
 
     shelf["good"] = run()
     monkeypatch.setattr(settling, "certifiable", refuse)
-    (found,) = certify_runs([row("good")], tmp_path)
+    (found,) = prove_runs([row("good")], tmp_path)
     assert (found.status, found.reason, found.error_bound) == ("UNDECIDED", "scores too far apart", None)
     with pytest.raises(ArgumentError, match="depends on 0 positions or more"):  # no run could be asked this
-        certify_runs([row("good")], tmp_path, assume_junta=-1)
+        prove_runs([row("good")], tmp_path, assume_junta=-1)
 
 
 @pytest.mark.parametrize("noise", [{"label_noise": 0.1}, {"feature_noise": 0.3}])
@@ -118,7 +119,7 @@ def test_noisy_runs_identify_nothing(shelf, tmp_path, noise):
     """The same sample and model: identified from a clean run, not from a noisy one."""
     for rates, identified in (({}, True), (noise, False)):
         shelf["run"] = run(instance=instance(SparseTask("and:2", **rates)))
-        (found,) = certify_runs([row("run")], tmp_path, assume_junta=2)
+        (found,) = prove_runs([row("run")], tmp_path, assume_junta=2)
         assert (found.status, found.right, found.identified) == ("PROVED", True, identified)
 
 
@@ -127,7 +128,7 @@ def test_repeated_rows_of_a_run_count_once(shelf, tmp_path):
     made, tables = run()
     tripled = (np.tile(made.sample[0], (3, 1)), np.tile(made.sample[1], 3))
     shelf.update({"once": (made, tables), "thrice": (replace(made, sample=tripled), tables)})
-    once, thrice = certify_runs([row(name) for name in ("once", "thrice")], tmp_path, assume_junta=2)
+    once, thrice = prove_runs([row(name) for name in ("once", "thrice")], tmp_path, assume_junta=2)
     assert thrice.error_bound == once.error_bound
     assert (once.warnings, len(thrice.warnings)) == ((), 1)
     assert "only 80 of 240 rows are distinct" in thrice.record()["warnings"][0]
@@ -145,14 +146,13 @@ def test_mistakes_are_counted_whatever_was_read_off():
     assert (other.status, mistakes(turned, made.instance, other)) == ("PROVED", settling.FRESH)
 
 
-def test_certify_by_name_knows_the_noise(monkeypatch):
+def test_a_proof_of_a_run_knows_the_noise(monkeypatch):
     """The function takes a run's noise with its sample, and not with another's."""
     noisy, tables = run(instance=instance(SparseTask("and:2", label_noise=0.1, feature_noise=0.2)))
     assert noisy.noise == "label noise 0.1 and feature noise 0.2"
-    monkeypatch.setattr("keyhole.api.certify.read_run", lambda *_, **_options: noisy)
-    monkeypatch.setattr("keyhole.api.certify.certifiable", lambda _: CertifiableModel(tables))
-    assert certify("abcd", assume_junta=2).record()["identified"] is False
-    assert certify("abcd", noisy.sample, assume_junta=2).record()["identified"] is True
+    monkeypatch.setattr("keyhole.api.prove.certifiable", lambda _: CertifiableModel(tables))
+    assert prove(noisy, assume_junta=2).record()["identified"] is False
+    assert prove(noisy, noisy.sample, assume_junta=2).record()["identified"] is True
 
 
 def test_noise_of_ones_own_sample_is_declared(tmp_path):
@@ -162,13 +162,13 @@ def test_noise_of_ones_own_sample_is_declared(tmp_path):
     inputs = rng.integers(0, 2, size=(300, 8))
     clean = inputs[:, 0] & inputs[:, 2] == 1
     noisy = clean ^ (np.arange(300) < 9)
-    assert certify(model, (inputs, clean), assume_junta=2).record()["identified"] is True
+    assert prove(model, (inputs, clean), assume_junta=2).record()["identified"] is True
     for labels in (clean, noisy):
-        told = certify(model, (inputs, labels), assume_junta=2, label_noise=0.03).record()
+        told = prove(model, TrainingSet((inputs, labels), label_noise=0.03), assume_junta=2).record()
         assert told["identified"] is False
         assert told["noise"] == "label noise 0.03"
         assert any("with label noise 0.03, so its labels are not the target's" in one for one in told["assumptions"])
-    untold = str(certify(model, (inputs, noisy), assume_junta=2))
+    untold = str(prove(model, (inputs, noisy), assume_junta=2))
     assert "a target that labels them without noise on none; if labels are noisy, say so" in " ".join(untold.split())
 
 
@@ -176,9 +176,9 @@ def test_noise_that_is_no_share_is_refused(tmp_path):
     """A rate beyond one half, or without a sample of one's own, is refused in a sentence."""
     model = keyhole.compile("x0 & x2", 8).save(tmp_path / "and.safetensors")
     with pytest.raises(ArgumentError, match=r"A label noise of 0\.6 was given; it is the share of wrong labels"):
-        certify(model, (np.zeros((1, 8), dtype=int), np.zeros(1, dtype=int)), label_noise=0.6)
+        prove(model, TrainingSet((np.zeros((1, 8), dtype=int), np.zeros(1, dtype=int)), label_noise=0.6))
     with pytest.raises(ArgumentError, match="without a training set of one's own"):
-        certify(model, label_noise=0.1)
+        prove(model, TrainingSet(label_noise=0.1))
 
 
 @pytest.mark.parametrize("symbols", [2, 3, 6])
@@ -213,7 +213,7 @@ def test_larger_alphabets_are_told(shelf, tmp_path):
     junta = Junta(tuple(sorted(hidden.function.positions)), 3, hidden.letters[digits].all(axis=1))
     made, _ = run()
     shelf["three"] = (replace(made, sample=None, law=uniform_law(3), instance=hidden), planted(junta, 20, focus=8.0))
-    (found,) = certify_runs([row("three")], tmp_path)
+    (found,) = prove_runs([row("three")], tmp_path)
     assert (found.status, found.right, found.clean) == ("PROVED", True, True)
     assert found.function.startswith(f"(x{junta.positions[0]}, x{junta.positions[1]}) in {{")
 

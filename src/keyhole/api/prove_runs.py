@@ -28,7 +28,7 @@ REDRAWN = (
 )
 
 
-def certify_runs(
+def prove_runs(
     rows: Sequence[RunSummary],
     folder: Path,
     *,
@@ -45,13 +45,13 @@ def certify_runs(
     if workers == 1 and executor is None:
         certificates = []
         for done, arguments in enumerate(asked, 1):
-            certificates.append(certify_run(*arguments))
+            certificates.append(prove_run(*arguments))
             watch(Progress(done, len(rows), "certifying runs"))
         return tuple(certificates)
     pool, watchdog = spawn_pool(workers) if executor is None else (executor, None)
     try:
         with worker_environment(folder):
-            waiting = [pool.submit(certify_run, *arguments) for arguments in asked]
+            waiting = [pool.submit(prove_run, *arguments) for arguments in asked]
         for done, _ in enumerate(as_completed(waiting), 1):
             watch(Progress(done, len(rows), "certifying runs"))
         return tuple(future.result() for future in waiting)
@@ -85,7 +85,7 @@ def require_certifiable(task: Task, learner: Learner, contexts: Sequence[int], a
         )
 
 
-def certify_run(
+def prove_run(
     row: RunSummary,
     folder: Path,
     assume_junta: int | None,

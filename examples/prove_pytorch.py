@@ -1,6 +1,6 @@
 """Train a small Transformer with plain PyTorch, then ask keyhole what it computes on every input.
 
-Run with: python examples/certify_pytorch.py (needs torch; about half a minute on one core)
+Run with: python examples/prove_pytorch.py (needs torch; about half a minute on one core)
 """
 
 import json
@@ -59,7 +59,7 @@ def train(context: int, samples: int, steps: int, seed: int) -> tuple[Classifier
 
 
 def main(context: int = CONTEXT, samples: int = SAMPLES, steps: int = 150, seed: int = 0) -> None:
-    """Train outside, certify inside."""
+    """Train outside, prove inside."""
     torch.set_num_threads(1)
     model, inputs, labels = train(context, samples, steps, seed)
     with TemporaryDirectory() as folder:
@@ -68,7 +68,7 @@ def main(context: int = CONTEXT, samples: int = SAMPLES, steps: int = 150, seed:
         with torch.no_grad():  # some outputs of the original, by which keyhole tests the description
             probes = {"inputs": inputs[:8].tolist(), "outputs": model.eval()(torch.asarray(inputs[:8])).tolist()}
         path.with_suffix(".json").write_text(json.dumps(DESCRIPTION | {"context": context, "probes": probes}))
-        print(keyhole.certify(path, (inputs, labels), assume_junta=3, repair=True, fresh=10**5))
+        print(keyhole.prove(path, (inputs, labels), assume_junta=3, repair=True))
 
 
 if __name__ == "__main__":

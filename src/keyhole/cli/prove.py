@@ -1,0 +1,206 @@
+"""`keyhole prove`: what a model computes on every input, or whether a claim about it is true."""
+
+import json as plain
+from contextlib import nullcontext
+from inspect import cleandoc
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keyhole.cli.arguments import count, file_place, lengths
+from keyhole.cli.refusals import INTERRUPTED
+from keyhole.errors import ArgumentError
+
+EXAMPLES = """
+Examples:
+
+  keyhole prove and.safetensors
+
+  keyhole prove --run 3f0a91c2 --assume-junta 3
+
+  keyhole prove weights.safetensors --data train.npz --assume-junta 3
+
+  keyhole prove ./model --claim majority --lengths 1..50 --read-at SEP
+
+  keyhole prove ./model --claim "even number of a" --alphabet a,b --lengths 10
+"""
+MODEL = (
+    "A model file: keyhole's own, or PyTorch weights in safetensors with a description beside them; with --claim also "
+    "a folder with a one-layer checkpoint."
+)
+CLAIM = (
+    'What the model should answer: "majority", "even number of a", "at least 3 of 1", "first is 1", "equal numbers '
+    'of a and b", "x3 & x7" (positions count from 0), "regex:(ab)*", "automaton:FILE"; of some words only: "majority '
+    'where first is 1".'
+)
+READ = (
+    "The token at which the answer is read: the first of --before, or one put after the word. Without it, the last "
+    "symbol of the word."
+)
+ANSWERS = (
+    "The tokens for false and true, several as no|No; then others against which the right one must win. The first and "
+    "the last symbol if not said."
+)
+SAMPLES = "Random inputs to try beside the proof: 1e6, and 1e5 of each length of a claim, if not said."
+OUT = "Write the answer (.json, .txt or .html), the model it is about (.safetensors), or a claim's figure (.svg, .png)."
+
+
+def prove_command(
+    model: Annotated[str | None, typer.Argument(help=MODEL, show_default=False)] = None,
+    *,
+    run: Annotated[
+        str | None, typer.Option(help="Instead of a model: a run of `keyhole learn`, with its data.", metavar="ID")
+    ] = None,
+    claim: Annotated[str | None, typer.Option(help=CLAIM, metavar="TEXT")] = None,
+    length: Annotated[
+        str | None,
+        typer.Option("--lengths", help="Lengths of words: 1..50 is every length to 50; 5,10,20 those.", metavar="LIST"),
+    ] = None,
+    alphabet: Annotated[str, typer.Option(help="The symbols of words, as tokens of the model.", metavar="S,S")] = "0,1",
+    before: Annotated[str, typer.Option(help="Tokens that stand before every word.", metavar="TOKEN,…")] = "",
+    read_at: Annotated[str | None, typer.Option(help=READ, metavar="TOKEN")] = None,
+    answers: Annotated[str | None, typer.Option(help=ANSWERS, metavar="F,T")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The training set: .npz with inputs and labels, or .csv.", metavar="FILE")
+    ] = None,
+    assume_junta: Annotated[
+        int | None, typer.Option(help="Assume that the target reads at most S positions.", metavar="S", min=0)
+    ] = None,
+    lists: Annotated[
+        int | None, typer.Option(help="Read every head as decision lists too, N lines of each.", metavar="N", min=1)
+    ] = None,
+    samples: Annotated[str | None, typer.Option(help=SAMPLES, metavar="N")] = None,
+    time_limit: Annotated[float, typer.Option(help="Seconds for a proof, or for each length.", metavar="S")] = 10.0,
+    store: Annotated[
+        Path | None, typer.Option(help="Folder of runs and verdicts; KEYHOLE_HOME or .keyhole.", metavar="DIR")
+    ] = None,
+    rows: Annotated[bool, typer.Option("--rows", hidden=True)] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
+) -> None:
+    """Prove what a model computes on every input, or that a claim about it is true; or find an input where not.
+
+    Without --claim the function is read off the model, compared with it on every input, and its error is bounded from
+    the training set. PROVED does not mean that the function is the one you intended.
+
+    Exit code 0 if the question was answered (also undecided), 1 if a wrong input was found, 2 for bad input.
+    """
+    if (model is None) == (run is None):
+        raise ArgumentError("Name a model, or a run with --run: one of the two.")
+    about_claim = {"--lengths": length, "--before": before or None, "--read-at": read_at, "--answers": answers}
+    about_function = {"--run": run, "--data": data, "--assume-junta": assume_junta, "--lists": lists}
+    ignored = [name for name, value in (about_claim if claim is None else about_function).items() if value is not None]
+    if ignored:
+        kind = "needs a --claim" if claim is None else "is not about a --claim"
+        raise ArgumentError(f"{ignored[0]} {kind}; leave it out.")
+    if claim is None:
+        _prove(model, run, data, assume_junta, lists, samples, time_limit, store, as_json=json, out=out)
+    else:
+        words: dict[str, object] = {"alphabet": _listed(alphabet), "before": _listed(before), "read_at": read_at}
+        words["answers"] = None if answers is None else _listed(answers)
+        claim, _, where = claim.partition(" where ")
+        words["where"] = where or None
+        _prove_claim(
+            Path(str(model)), claim, length, words, samples, time_limit, store, rows=rows, as_json=json, out=out
+        )
+
+
+prove_command.__doc__ = f"{cleandoc(prove_command.__doc__ or '')}\n{EXAMPLES}"
+
+
+def _prove(
+    model: str | None,
+    run: str | None,
+    data: Path | None,
+    assume_junta: int | None,
+    lists: int | None,
+    samples: str | None,
+    time_limit: float,
+    store: Path | None,
+    *,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    from keyhole.api.prove import Effort, Proof, prove
+    from keyhole.cli.printing import print_document
+    from keyhole.show.progress_view import view_progress
+
+    if out is not None:
+        Proof.require_ending(out)
+    with view_progress("reading the model") as watch:
+        source: object = model
+        if run is not None:
+            from keyhole.api.stored_run import read_run
+
+            source = read_run(run, store, tell=lambda said: typer.echo(said, err=True))
+        effort = Effort(time_limit, None if samples is None else count(samples))
+        proof = prove(source, data, assume_junta=assume_junta, effort=effort, watch=watch)  # type: ignore[arg-type]
+    if lists is not None:
+        proof = proof.with_lists(lists)
+    if as_json:
+        typer.echo(proof.to_json())
+    else:
+        print_document(proof.document())
+    if out is not None:
+        typer.echo(f"wrote {proof.save(out)}", err=True)
+    if proof.status == "COUNTEREXAMPLE":
+        raise typer.Exit(1)
+
+
+def _prove_claim(
+    model: Path,
+    claim: str,
+    length: str | None,
+    words: dict[str, object],
+    samples: str | None,
+    time_limit: float,
+    store: Path | None,
+    *,
+    rows: bool,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    from keyhole.api.length_verdict import LengthVerdict
+    from keyhole.api.prove import Effort
+    from keyhole.api.prove_claim import ClaimProof, Words, prove_claim
+    from keyhole.cli.printing import print_document
+    from keyhole.progress import Progress
+    from keyhole.show.progress_view import view_progress
+
+    if out is not None:
+        ClaimProof.require_ending(out)
+
+    def print_row(progress: Progress) -> None:
+        if isinstance(progress.detail, LengthVerdict):
+            typer.echo(plain.dumps({"length": progress.detail.record()}))
+
+    try:
+        with nullcontext(print_row) if rows else view_progress("reading the model") as watch:
+            proof = prove_claim(
+                model,
+                claim,
+                None if length is None else lengths(length),
+                words=Words(**words),  # type: ignore[arg-type]
+                effort=Effort(time_limit, None if samples is None else count(samples)),
+                store=store,
+                watch=watch,
+            )
+    except KeyboardInterrupt as stop:
+        typer.echo("keyhole: interrupted; the same command goes on from the lengths that are done.", err=True)
+        raise typer.Exit(INTERRUPTED) from stop
+    if rows:
+        summary = {name: value for name, value in proof.record().items() if name != "lengths"}
+        typer.echo(plain.dumps({"verified": summary}))
+    elif as_json:
+        typer.echo(proof.to_json())
+    else:
+        print_document(proof.document())
+    if out is not None:
+        typer.echo(f"wrote {proof.save(out)}", err=True)
+    if proof.shortest_wrong is not None:
+        raise typer.Exit(1)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")] if text.strip() else []
