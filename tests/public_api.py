@@ -61,6 +61,8 @@ def use_functions_of_models(folder: Path) -> None:
     bound: float = least.functions[0].any_bound
     certificate = keyhole.prove(file)
     assert_type(certificate, keyhole.Proof)
+    with suppress(keyhole.KeyholeError):  # there is no such run
+        assert_type(keyhole.read_run("ffff", folder / "store"), keyhole.TrainedRun)
     status: str = certificate.certificate.status
     verified = keyhole.prove_claim(file, "x3 & ~x5", effort=keyhole.Effort(samples=100), store=folder / "store")
     assert_type(verified, keyhole.ClaimProof)
@@ -91,8 +93,6 @@ def use_functions_of_data(folder: Path) -> None:
     assert_type(runs, keyhole.Runs)
     run = keyhole.show_run(runs[0].identity, store=folder / "store")
     assert_type(run, keyhole.RunInFull)
-    with suppress(keyhole.KeyholeError):  # the runs of a rule have no weights
-        assert_type(keyhole.read_run(runs[0].identity, folder / "store"), keyhole.TrainedRun)
     accuracy: float = run.run.result.accuracy
     bounds = keyhole.bound_runs(folder / "store")
     assert_type(bounds, keyhole.RunBounds)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from keyhole.api.certify import certify
+from keyhole.api.prove import Effort, prove
 from keyhole.attention.activations import ReLU
 from keyhole.attention.layers import Affine, FeedForward, LayerNorm
 from keyhole.attention.normalisers import Softmax
@@ -94,7 +94,7 @@ def test_the_same_through_a_file(tmp_path):
     """No certificate of a file says of such a model that it is 1, or shows an input where it is."""
     for index, model in enumerate(MISLEADING[:2]):
         path = save_tabulated(tabulate(model), tmp_path / f"{index}.safetensors", {})
-        found = certify(path, time_limit=1.0, fresh=1000).record()
+        found = prove(path, effort=Effort(1.0, samples=1000)).record()
         assert (found["status"], found["function"]) != ("PROVED", "1")
         assert found["status"] != "COUNTEREXAMPLE" or found["function"] != "0"
 

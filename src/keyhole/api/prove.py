@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.decision_lists import lists_figure, lists_record
+from keyhole.api.decision_lists import lists_record
 from keyhole.api.old_result import OldResult as Result
 from keyhole.api.stored_run import TrainedRun
 from keyhole.api.target_verdict import TargetVerdict, against_target
@@ -19,7 +19,6 @@ from keyhole.checkpoints import is_tabulated, load_tabulated, read_foreign, save
 from keyhole.compiler import compiled, load_undamaged, require_dense, to_tabulated
 from keyhole.compiler.constructions import Plan
 from keyhole.errors import ArgumentError, CheckpointError
-from keyhole.figure import Figure
 from keyhole.files.data import as_sample, read_labelled
 from keyhole.files.looking import is_there
 from keyhole.files.model import read_model
@@ -85,10 +84,6 @@ class Proof(Result):
         """Return the proof with every head read as decision lists, `count` pairs of position and symbol of each."""
         law = self.certificate.terms.law
         return replace(self, lists=read_lists(self.model, law, count), law=law)
-
-    def lists_figure(self) -> Figure:
-        """What each head looks at, in the order in which it looks."""
-        return lists_figure(self.lists, f"{self.source}, T = {self.model.tokens}; {self._law_words()}")
 
     def _law_words(self) -> str | None:
         return None if self.law is None else law_words(self.law)

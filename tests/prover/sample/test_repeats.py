@@ -7,7 +7,7 @@ from math import comb, log, prod
 import numpy as np
 import pytest
 
-from keyhole.api.certify import certify
+from keyhole.api.prove import TrainingSet, prove
 from keyhole.attention.evaluation import Evaluator
 from keyhole.boolean.fitting.minimal import juntas_that_fit
 from keyhole.boolean.symbols import SymbolLaw, biased_bits, uniform_law
@@ -174,7 +174,7 @@ def test_the_same_rows_set_aside_are_refused():
         with pytest.raises(DataError, match=f"{words} are training inputs too, and independent draws of uniform bits"):
             certificate_of(model, sample, held_out=held, terms=UNIFORM)
         with pytest.raises(DataError, match="Give labelled inputs that the model never saw"):
-            certify(model, sample, holdout=held)
+            prove(model, TrainingSet(sample, held_out=held))
     once = certificate_of(model, sample, held_out=aside, terms=UNIFORM)
     many = certificate_of(model, sample, held_out=written(aside, 5), terms=UNIFORM)
     assert many.held_out == once.held_out
