@@ -23,7 +23,7 @@ from keyhole.training.learners import (
 
 from helpers.lab_fakes import Inline
 
-LEARNERS = Path(keyhole.__file__).parent / "lab" / "learners"
+PACKAGE = Path(keyhole.__file__).parent
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ def test_a_file_in_the_folder_is_a_learner_of_the_library(tmp_path):
     package = tmp_path / "keyhole"
     program = (
         "import shutil, sys; from pathlib import Path\n"
-        f"shutil.copytree({str(LEARNERS.parent.parent)!r}, {str(package)!r})\n"
-        f"source = Path({str(package)!r}) / 'lab' / 'learners'\n"
+        f"shutil.copytree({str(PACKAGE)!r}, {str(package)!r})\n"
+        f"source = Path({str(package)!r}) / 'training' / 'learners'\n"
         "text = (source / 'elimination.py').read_text().split('register_learner(\"elimination\"')[0]\n"
         "text += 'register_learner(\"mine\", Elimination, lambda _record: Elimination())'\n"
         "(source / 'a_file_of_mine.py').write_text(text)\n"
