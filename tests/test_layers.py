@@ -158,11 +158,11 @@ def test_packages_talk_through_their_public_names():
 
 @pytest.mark.slow
 def test_no_module_of_ours_is_imported_by_a_text():
-    """Only the front door, and packages that collect what lies in their folder, import modules by text."""
+    """Only the front door, the table of commands, and packages that collect their folder import modules by text."""
     dynamic = {
         str(path.relative_to(SOURCE))
         for path in MODULES
-        if path.name != "__init__.py"
+        if path.name != "__init__.py" and path != SOURCE / "cli" / "app.py"
         for node in ast.walk(ast.parse(path.read_text("utf8")))
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "import_module"
         if "keyhole" in ast.unparse(node)

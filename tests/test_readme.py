@@ -6,6 +6,7 @@ from ast import literal_eval
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from keyhole.cli.app import app
@@ -71,7 +72,7 @@ def test_python_examples_give_what_they_say():
 def test_every_verb_is_shown():
     """Each command of the help is named in the README, and there are examples of each sort."""
     named = set(re.findall(r"keyhole (\w+)", README))
-    assert {command.name for command in app.registered_commands} <= named
+    assert set(typer.main.get_command(app).commands) <= named
     assert SHOWN
     assert PYTHON
     assert [commands.split()[2] for commands, _ in TRAINED] == ["learn", "learn"]

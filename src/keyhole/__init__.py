@@ -4,17 +4,18 @@
 first used, so that `import keyhole` costs nothing; type checkers read the same list.
 """
 
-import ast
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 
 __version__ = "0.1.0"
 
 
 @cache
 def _homes() -> dict[str, str]:
-    """Public names, each with the module that defines it."""
+    """Return the public names, each with the module that defines it."""
+    import ast  # noqa: PLC0415  (importing keyhole costs nothing)
+    from pathlib import Path  # noqa: PLC0415
+
     stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf8"))
     imports = (node for node in stub.body if isinstance(node, ast.ImportFrom))
     return {alias.name: str(node.module) for node in imports for alias in node.names}

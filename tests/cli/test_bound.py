@@ -117,7 +117,7 @@ def test_out_writes_a_file(tmp_path, name, opening):
         (("and:3", "--samples", "0", "--context", "9"), "at least one sample; got 0"),
         (("and:3", "--samples", "many", "--context", "9"), "'many' is not a whole number"),
         (("and:3", "--samples", "10", "--context", "9", "--delta", "0"), "0 < δ < 1; got 0"),
-        (("and:3", "--samples", "10"), "give --context"),
+        (("and:3", "--samples", "10"), "give `context`"),
         (("nowhere.json", "--samples", "10"), "cannot be read"),
         ((*ASK, "--vary", "width", "1..4"), "Only the context can be varied"),
         ((*ASK, "--vary", "context", "8..4"), "runs backwards"),

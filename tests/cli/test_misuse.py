@@ -50,16 +50,6 @@ def test_no_words_ask_for_help():
     assert "keyhole: " not in answer.output.splitlines()[0]
 
 
-@pytest.mark.parametrize(("shell", "told"), [(None, "no shell was found"), ("tcsh", "this shell is tcsh")])
-@pytest.mark.parametrize("option", ["--show-completion", "--install-completion"])
-def test_a_shell_that_cannot_be_taught_gets_a_sentence(shell, told, option, monkeypatch):
-    """Completion is for the shells that have it; elsewhere nothing is written, and the exit code is that of misuse."""
-    monkeypatch.setattr("typer._completion_shared._get_shell_name", lambda: shell)
-    answer = CliRunner().invoke(app, [option])
-    assert (answer.exit_code, answer.stdout) == (2, "")
-    assert answer.stderr.startswith(f"keyhole: {option} was given, and {told}")
-
-
 def test_completion_is_shown_for_a_shell_that_has_it(monkeypatch):
     """The script for the shell that gave the command."""
     monkeypatch.setattr("typer._completion_shared._get_shell_name", lambda: "bash")

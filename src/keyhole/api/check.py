@@ -43,7 +43,7 @@ def check(path: str | Path) -> Checked:
     if is_tabulated(stored):
         raise CheckpointError(
             f"{str(path)!r} holds the tables of a model, not a compiled function: nothing to check against; "
-            f"`keyhole.prove({str(path)!r})` says what it computes."
+            f"`keyhole prove {path}` says what it computes."
         )
     inspections = tuple(inspect(stored))
     return Checked(

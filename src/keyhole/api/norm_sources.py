@@ -99,7 +99,7 @@ def norms_of(source: Source, context: int | None) -> NormProfile:
         return _stored_norms(path, context)
     if path.suffix.lower() in {".npz", ".pt", ".bin"} or is_folder(path, DataError):
         raise DataError(
-            f"{source} is no file that bounds are read from; give a model that `keyhole.compile(...).save` wrote, "
+            f"{source} is no file that bounds are read from; give a model that `keyhole compile --out` wrote, "
             "a JSON of norms, a name such as and:3, a formula, or a run."
         )
     read = read_norms(path, tokens)

@@ -51,7 +51,7 @@ def _compiled(path: Path) -> Any:
     if is_tabulated(stored):
         raise CheckpointError(
             f"{str(path)!r} holds the tables of a trained model, which have no matrices of queries and keys; "
-            f"`keyhole.prove({str(path)!r})` says what it computes."
+            f"`keyhole prove {path}` says what it computes."
         )
     return to_residual(load_undamaged(stored, path))
 

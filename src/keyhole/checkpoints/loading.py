@@ -42,6 +42,6 @@ def load_checkpoint(
     if files.notes.get("format") == FORMAT:
         raise CheckpointError(
             f"{files.source!r} was written by keyhole and holds the tables of a function, not the layers of a network; "
-            "ask `keyhole.check`, `keyhole.heads` or `keyhole.checkpoint_norms` of it."
+            "ask `keyhole check`, `keyhole heads` or `keyhole checkpoint norms`."
         )
     return read_checkpoint(replace(files, config={**files.config, **(config or {})}), architecture)

@@ -1,44 +1,59 @@
-"""The command line as a whole: its commands, its version, and its refusals."""
+"""The command line as a whole: its commands, its version, and how it refuses."""
 
 import io
 import sys
 from collections.abc import Sequence
-from importlib.metadata import entry_points
+from functools import cache
+from importlib import import_module
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
 from keyhole import __version__
-from keyhole.cli.bound import bound_command
-from keyhole.cli.check import check_command
-from keyhole.cli.compile import compile_command
-from keyhole.cli.describe import describe_command
-from keyhole.cli.exchangeable import exchangeable_command
-from keyhole.cli.fit import fit_command
-from keyhole.cli.infer import infer_command
-from keyhole.cli.learn import learn_command
-from keyhole.cli.norms import norms_command
-from keyhole.cli.prove import prove_command
-from keyhole.cli.refusals import EXIT_CODES, INPUT, Misuse, one_sentence, require_streams
-from keyhole.cli.runs import runs_app
-from keyhole.cli.train import train_command
+from keyhole.cli.exit_codes import EXIT_CODES, INPUT, Misuse, one_sentence, require_streams
 from keyhole.errors import ArgumentError, printable
 
-SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")  # those that can be taught our words
+COMMANDS = {  # each with its place, imported when it is typed, and with its line of help
+    "describe": ("describe:describe_command", "Say what a function is, and how hard to learn."),
+    "compile": ("compile:compile_command", "Make exact weights for a function, with a proof."),
+    "norms": ("norms:norms_command", "Find least path norms of functions."),
+    "check": ("check:check_command", "Check that a model file is what it claims."),
+    "prove": ("prove:prove_command", "Prove what a model computes, or a claim about it, on every input."),
+    "bound": ("bound:bound_command", "Evaluate what norms guarantee after M samples."),
+    "learn": ("learn:learn_command", "Measure how many samples training takes as the context grows."),
+    "train": ("train:train_command", "Watch one training run."),
+    "runs": ("runs:runs_app", "List, show, export or prune the finished runs."),
+    "exchangeable": ("exchangeable:exchangeable_command", "Test whether sequences could have a latent variable."),
+    "fit": ("fit:fit_command", "Find the sparse functions that fit a table."),
+    "infer": ("infer:infer_command", "Compare attention with the exact posterior."),
+}
 
 
-class Courteous(TyperGroup):
-    """Shows misuse and errors as sentences, each kind with its exit code."""
+class Commands(TyperGroup):
+    """The commands of keyhole and of its applications, each imported when it is typed; errors are sentences."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = dict.fromkeys([*COMMANDS, *applications()], cast("Any", None))  # loaded by get_command
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """Import a command."""
+        return load_command(cmd_name) if cmd_name in self.commands else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """List the commands without importing those of the core."""
+        rows = [(name, line) for name, (_, line) in COMMANDS.items()]
+        rows += [(name, load_command(name).get_short_help_str(formatter.width - 20)) for name in applications()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def make_context(self, *words: Any, **more: Any) -> Any:
         """Read the words before the command."""
         try:
             with one_sentence():
-                given = words[1] if len(words) > 1 else more.get("args", ())
-                _refuse_blanks(given)
-                _require_shell(given)
+                _refuse_blanks(words[1] if len(words) > 1 else more.get("args", ()))
                 return super().make_context(*words, **more)
         except Misuse as error:
             if type(error).__name__ == "NoArgsIsHelpError":  # no words at all are a call for help
@@ -54,24 +69,35 @@ class Courteous(TyperGroup):
             raise _refused(error, ctx.invoked_subcommand) from error
 
 
+@cache
+def applications() -> dict[str, Any]:
+    """Return the entry points that add commands, by name."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in sorted(entry_points(group="keyhole.commands"), key=lambda point: point.name)}
+
+
+@cache
+def load_command(name: str) -> Any:
+    """Import a command and build it: a function as typer reads it, or a typer.Typer."""
+    if name in COMMANDS:
+        module, _, place = COMMANDS[name][0].partition(":")
+        command = getattr(import_module(f"keyhole.cli.{module}"), place)
+    else:
+        command = applications()[name].load()
+    parent = typer.Typer(rich_markup_mode=None, context_settings=HELP)
+    if isinstance(command, typer.Typer):
+        parent.add_typer(command, name=name)
+    else:
+        parent.command(name)(command)
+    return typer.main.get_group(parent).commands[name]
+
+
 def _refuse_blanks(words: Sequence[str]) -> None:
-    """Refuse an option whose value has no letter: an empty name would stand for the current folder."""
+    """Refuse an option whose value is blank: an empty path would be the current folder."""
     for option, value in pairwise(words):
         if option.startswith("-") and not value.strip():
             raise ArgumentError(f"{option} was given an empty word; write something there, or leave the option out.")
-
-
-def _require_shell(words: Sequence[str]) -> None:
-    """Refuse to complete for a shell that cannot be told, as where no shell gave the command."""
-    asked = words[0] if words and words[0] in ("--show-completion", "--install-completion") else ""
-    if not asked:
-        return
-    from typer._completion_shared import _get_shell_name
-
-    shell = _get_shell_name()
-    if shell not in SHELLS:
-        here = "no shell was found behind this command" if shell is None else f"this shell is {shell}"
-        raise ArgumentError(f"{asked} was given, and {here}; ask for it at a prompt of {', '.join(SHELLS)}.")
 
 
 def _refused(error: Any, command: str | None = None) -> typer.Exit:
@@ -82,41 +108,20 @@ def _refused(error: Any, command: str | None = None) -> typer.Exit:
         named, here = [here.info_name, *named], here.parent
     asked = " ".join(error.format_message().split()).rstrip(".").replace(": Value error, ", ": ")
     helping = " ".join(["keyhole", *(named or filter(None, [command])), "--help"])
-    stop = "" if asked.endswith("?") else ";"  # a question about what was meant has its own mark
+    stop = "" if asked.endswith("?") else ";"
     typer.echo(f"keyhole: {printable(asked)}{stop} `{helping}` shows what to write.", err=True)
     return typer.Exit(INPUT)
 
 
+HELP = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
-    cls=Courteous,
+    cls=Commands,
     add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
 )
-app.command("describe", short_help="What a function is, and how hard to learn.")(describe_command)
-app.command("compile", short_help="Exact weights for a function, with a proof.")(compile_command)
-app.command("norms", short_help="Least path norms of functions.")(norms_command)
-app.command("check", short_help="Whether a model file is what it claims.")(check_command)
-app.command("prove", short_help="What a model computes on every input, or whether a claim about it is true.")(
-    prove_command
-)
-app.command("bound", short_help="What norms guarantee after M samples.")(bound_command)
-app.command("learn", short_help="How many samples training takes as the context grows.")(learn_command)
-app.command("train", short_help="One training run, watched.")(train_command)
-app.add_typer(runs_app, name="runs", short_help="The finished runs: list, show, export, prune.")
-app.command("exchangeable", short_help="Whether sequences could have a latent variable.")(exchangeable_command)
-app.command("fit", short_help="Which sparse function fits a table.")(fit_command)
-app.command("infer", short_help="How far attention is from the exact posterior.")(infer_command)
-
-
-for point in sorted(entry_points(group="keyhole.commands"), key=lambda point: point.name):  # commands of applications
-    command = point.load()
-    if isinstance(command, typer.Typer):
-        app.add_typer(command, name=point.name)
-    else:
-        app.command(point.name, short_help=(command.__doc__ or "").partition("\n")[0])(command)
 
 
 def show_version(wanted: bool) -> bool:

@@ -1,8 +1,11 @@
-"""How arguments are spelled: whole numbers with powers of ten, lists of them as 25,50,100 or 25..800, and places."""
+"""Options that commands share, and how arguments are spelled: 1e6, 25,50,100 or 25..800, and paths."""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from keyhole.errors import ArgumentError
 from keyhole.files.atomic import require_file_place, require_folder_place
@@ -113,3 +116,14 @@ def _doublings(first: int, last: int, text: str) -> list[int]:
         sizes.append(first)
         first *= 2
     return [*sizes, last]
+
+
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print everything that the answer rests on.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Seed = Annotated[int, typer.Option(help="Seeds every random draw.", min=0)]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write the answer: .json, .txt or .html; a figure: .svg, .png or .csv.", metavar="FILE", parser=file_place
+    ),
+]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from keyhole.cli.arguments import counts, file_place, folder_place, names, refuse_ignored, settings
-from keyhole.cli.refusals import INTERRUPTED
+from keyhole.cli.exit_codes import INTERRUPTED
 from keyhole.errors import ArgumentError, KeyholeError
 
 ONLINE_SECONDS = 180  # of trying on fresh samples, if no limit is given

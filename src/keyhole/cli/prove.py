@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from keyhole.cli.arguments import count, file_place, lengths
-from keyhole.cli.refusals import INTERRUPTED
+from keyhole.cli.exit_codes import INTERRUPTED
 from keyhole.errors import ArgumentError
 
 EXAMPLES = """

@@ -137,7 +137,7 @@ def load_checked(stored: StoredModel, path: Path) -> Plan:
         if not inspection.holds:
             raise CheckpointError(
                 f"{path} is not as it was written ({inspection.name}: {inspection.says.rstrip('.')}), so nothing is "
-                f"guaranteed of it; `keyhole.check({str(path)!r})` says more. Compile it again."
+                f"guaranteed of it; `keyhole check {path}` says more. Compile it again."
             )
     return load_plan(stored)
 
@@ -145,9 +145,7 @@ def load_checked(stored: StoredModel, path: Path) -> Plan:
 def load_undamaged(stored: StoredModel, path: Path) -> Plan:
     """The plan of a file whose every array and description are as they were when written; others are refused."""
     if stored.damage is not None or not all(inspection.holds for inspection in _digests(stored)):
-        raise CheckpointError(
-            f"{path} is not as it was written; `keyhole.check({str(path)!r})` says where. Compile it again."
-        )
+        raise CheckpointError(f"{path} is not as it was written; `keyhole check {path}` says where. Compile it again.")
     return load_plan(stored)
 
 
@@ -342,5 +340,5 @@ def require_dense(plan: Plan, stored: StoredModel, path: Path) -> None:
         fault, _ = _dense(_Evidence(stored, plan))
     if fault is not None:
         raise CheckpointError(
-            f"{path} contradicts itself: {fault}. `keyhole.check({str(path)!r})` looks at the rest; compile it again."
+            f"{path} contradicts itself: {fault}. `keyhole check {path}` looks at the rest; compile it again."
         )

@@ -11,7 +11,7 @@ from keyhole.files.reading import parse_json, read_text
 from keyhole.norm_profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, NormProfile, require_possible
 
 SCHEMA = "norms/1"
-TEMPLATE = "`keyhole.api.bound.norms_template()`"  # as a caller from Python writes it
+TEMPLATE = "`keyhole bound --template`"
 WHOLE = {"rows", "columns", "tokens", "symbols", "constant_tokens"}
 FLAGS = {"residual", "concatenated", "biased", "split_residual", "readout_nonnegative", "odd_units", "projected"}
 WORDS = {"normaliser"}

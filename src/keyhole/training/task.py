@@ -239,7 +239,7 @@ def task_from_record(record: Mapping[str, Any]) -> Task:
     if "pretraining" in record:
         raise ArgumentError(
             f"The run is one of pretraining ({record['pretraining']}), which hides no function of a context: "
-            "there is nothing to certify or bound. Give a run that `keyhole.learn` made."
+            "there is nothing to certify or bound. Give a run that `keyhole learn` made."
         )
     return SparseTask(**record)
 

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from keyhole.cli.arguments import count, counts, file_place
+from keyhole.cli.exit_codes import INTERRUPTED
 from keyhole.cli.learn import was_interrupted
-from keyhole.cli.refusals import INTERRUPTED
 from keyhole.errors import ArgumentError, KeyholeError
 
 MODEL = "A latent model by its name: finite, polya, beta, gaussian or mixture."

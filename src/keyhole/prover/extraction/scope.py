@@ -49,7 +49,7 @@ def certifiable(model: Model | Tabulated) -> CertifiableModel:
     if tabulated.tokens > LONGEST or tabulated.symbols > WIDEST:
         raise AssumptionError(
             f"A model of {tabulated.tokens} positions over {tabulated.symbols} symbols was to be certified; up to "
-            f"{LONGEST} positions and {WIDEST} symbols are read. `keyhole.check` proves compiled models of any length."
+            f"{LONGEST} positions and {WIDEST} symbols are read. `keyhole check` proves compiled models of any length."
         )
     if not all(isinstance(head.normaliser, Softmax) for head in tabulated.heads):
         raise AssumptionError("A head normalises otherwise than by softmax; only softmax heads are certified.")

@@ -86,7 +86,7 @@ class Store:
         self.owner, self.host = uuid4().hex, this_host()
         if not create and not is_there(self.path, StoreError):
             raise StoreError(
-                f"There are no runs in {str(folder)!r}. `keyhole.learn` makes some, or name another `store`."
+                f"There are no runs in {str(folder)!r}. `keyhole learn` makes some, or name another `store`."
             )
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -158,7 +158,7 @@ class Store:
         if len(entries) != 1:
             what = "Several runs have names that begin" if entries else "No run has a name that begins"
             advice = "Write more of its letters" if entries else "See the list"
-            raise StoreError(f"{what} with {name!r}. {advice}: `keyhole.runs()`.")
+            raise StoreError(f"{what} with {name!r}. {advice}: `keyhole runs list`.")
         *short, configuration, result, made_with, cpu = entries[0]
         with explain_errors(self.path):
             outcome = RunResult.from_record(parse_json(result))
@@ -233,7 +233,7 @@ class Store:
         if not NAME.fullmatch(identity):
             raise StoreError(
                 f"The store {str(self.path)!r} was changed: {identity!r} is no name of a run. Delete that row with "
-                "`keyhole.forget_runs`, or restore a copy."
+                "`keyhole runs prune`, or restore a copy."
             )
         return self.folder / "weights" / f"{identity}.safetensors"
 

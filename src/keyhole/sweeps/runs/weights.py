@@ -36,14 +36,14 @@ def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda 
     if again.accuracy != stored.row.accuracy:
         raise StoreError(
             f"The run {stored.row.identity[:10]} was made again and came out otherwise ({again.accuracy} right, not "
-            f"{stored.row.accuracy}). Use the versions that `keyhole.show_run` names."
+            f"{stored.row.accuracy}). Use the versions that `keyhole runs show` names."
         )
     if again.weights is None:
         raise StoreError(f"The run {stored.row.identity[:10]} is of {stored.row.learner}, which has no weights.")
     if known is not None and digest(again.weights) != known:
         raise StoreError(
             f"The run {stored.row.identity[:10]} was made again and came out otherwise (as often right, with other "
-            "weights). Use the versions and the processor that `keyhole.show_run` names."
+            "weights). Use the versions and the processor that `keyhole runs show` names."
         )
     return again.weights
 

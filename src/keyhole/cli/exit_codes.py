@@ -1,7 +1,4 @@
-"""The one place where an error becomes a sentence and an exit code.
-
-0 answered, 1 the answer is no, 2 bad input, file or environment, 70 a fault of keyhole, 130 Ctrl-C, 141 nobody reads.
-"""
+"""An error becomes a sentence and an exit code here, and nowhere else."""
 
 import errno
 import os
@@ -13,7 +10,6 @@ from pathlib import Path
 
 import typer
 
-from keyhole.cli.wording import in_commands
 from keyhole.errors import KeyholeError, printable
 
 Misuse: type[Exception] = typer.BadParameter.__bases__[0]  # click's UsageError, wherever typer keeps its click
@@ -42,7 +38,7 @@ EXTRAS = {  # packages that a plain install lacks, and the extra that adds each
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """Turn whatever goes wrong within into one sentence on stderr and an exit code of its own."""
+    """Turn an error into one sentence on stderr and an exit code of its own."""
     try:
         try:
             yield
@@ -52,59 +48,47 @@ def one_sentence() -> Iterator[None]:
     except (typer.Exit, typer.Abort, Misuse):
         raise
     except KeyboardInterrupt as stop:
-        _say("interrupted")
-        raise typer.Exit(INTERRUPTED) from stop
+        raise _exit("interrupted", INTERRUPTED) from stop
     except KeyholeError as error:
-        _say(in_commands(str(error)))
-        raise typer.Exit(INPUT) from error
+        raise _exit(str(error), INPUT) from error
     except BrokenPipeError as error:
         _forget_output()
         raise typer.Exit(UNREAD) from error
     except OSError as error:
         _forget_output()
-        _say(_of_the_system(error))
-        raise typer.Exit(INPUT) from error
+        raise _exit(_of_the_system(error), INPUT) from error
     except tuple(TOO_MUCH) as error:
-        _say(f"What was asked {next(words for kind, words in TOO_MUCH.items() if isinstance(error, kind))}.")
-        _trace(error)
-        raise typer.Exit(INPUT) from error
+        why = next(words for kind, words in TOO_MUCH.items() if isinstance(error, kind))
+        raise _exit(f"What was asked {why}.", INPUT, error) from error
     except Exception as error:
         package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
         if package in EXTRAS:
-            _say(f"This command needs {package}, which is not installed; run: pip install 'keyhole[{EXTRAS[package]}]'")
-            raise typer.Exit(INPUT) from error
-        _say(_fault(error))
-        _trace(error)
-        raise typer.Exit(FAULT) from error
+            needed = f"This command needs {package}, which is not installed"
+            raise _exit(f"{needed}; run: pip install 'keyhole[{EXTRAS[package]}]'", INPUT) from error
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        fault = f"This is a fault of keyhole: {words} ({where}). Please report it; {TRACEBACK}=1 shows more."
+        raise _exit(fault, FAULT, error) from error
+
+
+def _exit(sentence: str, code: int, error: BaseException | None = None) -> typer.Exit:
+    """Print a line on stderr, where nobody may be reading either; return the exit to raise."""
+    with suppress(OSError, ValueError):
+        typer.echo(f"keyhole: {printable(sentence)}", err=True)
+    if error is not None and os.environ.get(TRACEBACK):
+        typer.echo("".join(traceback.format_exception(error)), err=True)
+    return typer.Exit(code)
 
 
 def _of_the_system(error: OSError) -> str:
-    """What the system refused, and of which file; of none, the answer could not be printed."""
-    said = error.strerror or str(error)
+    """Say what the system refused, and of which file; without a file, the answer could not be printed."""
+    why = error.strerror or str(error)
     if error.filename is not None:
-        return f"{str(error.filename)!r} cannot be used: {said}. Choose another place."
+        return f"{str(error.filename)!r} cannot be used: {why}. Choose another place."
     if error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF):
-        return f"The answer cannot be printed: {said}. Send it elsewhere."
-    return f"The system refused: {said}."
-
-
-def _fault(error: Exception) -> str:
-    """A fault of keyhole in one line: what it is, where it happened, and how to see more of it."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    where = f"{Path(place.filename).name}, line {place.lineno}"
-    return f"This is a fault of keyhole: {words} ({where}). Please report it; {TRACEBACK}=1 shows where it comes from."
-
-
-def _trace(error: BaseException) -> None:
-    if os.environ.get(TRACEBACK):
-        typer.echo("".join(traceback.format_exception(error)), err=True)
-
-
-def _say(sentence: str) -> None:
-    """A line on stderr; nobody may be reading there either."""
-    with suppress(OSError, ValueError):
-        typer.echo(f"keyhole: {printable(sentence)}", err=True)
+        return f"The answer cannot be printed: {why}. Send it elsewhere."
+    return f"The system refused: {why}."
 
 
 def _forget_output() -> None:
@@ -120,10 +104,7 @@ def _forget_output() -> None:
 
 
 def require_streams() -> None:
-    """Give every standard stream a place: one that is closed would lend its number to the next file that is opened.
-
-    Without standard output there is nobody to answer, which is refused.
-    """
+    """Open what is closed of stdin and stderr on /dev/null, whose numbers files would take; refuse a closed stdout."""
     closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
     for name in closed:
         number = ("stdin", "stdout", "stderr").index(name)
@@ -133,5 +114,5 @@ def require_streams() -> None:
             os.close(nowhere)
         setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
     if "stdout" in closed:
-        _say("Standard output is closed, so no answer could be printed; send it to a file, or to /dev/null.")
+        _exit("Standard output is closed, so no answer could be printed; send it to a file, or to /dev/null.", INPUT)
         raise SystemExit(INPUT)
