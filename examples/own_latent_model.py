@@ -42,7 +42,7 @@ class GammaPoisson(ModelWithoutKeys):
 
 def check(model: GammaPoisson, inference: Any) -> None:
     """The sink is the posterior mean up to rounding, and the mean of the tokens is off by what the formula says."""
-    mean, sink = (reading.curve for reading in inference.readings)
+    mean, sink = inference.curves
     assert sink.identical, "the sink is not the posterior mean"  # noqa: S101
     a, b, T = model.a, model.b, np.array(mean.sizes)
     expected = (b / (b + T)) ** 2 * (a / b**2 + a / (b * T))

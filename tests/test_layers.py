@@ -38,7 +38,6 @@ DEEP = {  # files that other packages import past the public names, and why
 }
 COMMAND_LINE = {"cli", "api", "show", "files", "progress", "errors", "__init__"}
 BORROWED = {
-    "api/trained_attention.py",
     "cli/arguments.py",
     "cli/compile.py",
 }

@@ -21,7 +21,8 @@ from keyhole.cli.app import app
 from keyhole.compiler.export.save import save_model
 from keyhole.compiler.precision.verdicts import FormatVerdict
 from keyhole.errors import DataError
-from keyhole.latent.inference.attentions import Settings, make_attention
+from keyhole.latent.inference.attentions import make_attention
+from keyhole.latent.inference.problem import Settings
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.models.registry import find_model
 from keyhole.prover.certificate import Terms, certificate_of, require_apart
@@ -209,9 +210,9 @@ def test_deviations_of_probes():
 def test_least_errors_of_inference(settings):
     """An error that attention on the sphere has at least is rounded down."""
     model = find_model("gp")
-    chosen = make_attention("cme", model, settings).chosen
+    chosen = make_attention("cme", model, settings).settings
     for tokens in range(64, 74):
-        found = model.predict(chosen, tokens)
+        found = model.predict("cme", chosen, tokens)
         assert read("(?:/T = |ridge, )", found.words)[0] <= Fraction(found.floor)
 
 

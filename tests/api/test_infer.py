@@ -5,6 +5,8 @@ import pytest
 
 import keyhole
 from keyhole.errors import ArgumentError, AssumptionError
+from keyhole.latent.inference.attentions import Attention
+from keyhole.latent.inference.problem import Prediction, Settings
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.models.conjugate import GaussianLocation
 from keyhole.latent.models.linear import LinearRegression
@@ -14,31 +16,28 @@ def test_a_value_serves_as_a_model():
     """A location of one's own: the sink is the posterior mean, the mean of the tokens is not."""
     found = keyhole.infer(GaussianLocation(np.array([3.0]), 1.0, 2.0), [4, 16], repeats=6)
     assert found.model == "GaussianLocation"
-    assert [reading.curve.identical for reading in found.readings] == [False, True]
-    assert "0 up to rounding" in str(found)
-    assert '<th style="text-align:left">from the posterior mean</th>' in found._repr_html_()
+    assert [each.is_the_posterior_mean for each in found.estimators] == [False, True]
 
 
 def test_the_slope_of_the_gap_stands_beside_the_exact_one():
     """−2 for the mean of the tokens, with an interval around the exact slope."""
-    reading = keyhole.infer("gaussian", [16, 64, 256], repeats=100, seed=5).readings[0]
-    exact = reading.curve.expected_slope(of="gap")
-    assert exact == pytest.approx(-2, abs=0.02)
-    assert reading.gap_slope.low < exact < reading.gap_slope.high
+    slope = keyhole.infer("gaussian", [16, 64, 256], repeats=100, seed=5).estimators[0].gap_slope
+    assert slope.exact == pytest.approx(-2, abs=0.02)
+    assert slope.low < slope.exact < slope.high
 
 
 @pytest.mark.parametrize("rule", [0.5, "0.5", PowerOfT(0.5)])
 def test_rules_may_be_numbers_texts_or_rules(rule):
     """The same curve."""
     found = keyhole.infer("gp", [8], attention=["softmax"], bandwidth=rule, repeats=2)
-    assert found.readings[0].curve.words == "exponential kernel, γ = 0.5"
+    assert found.estimators[0].settings == "exponential kernel, γ = 0.5"
 
 
 def test_a_kernel_of_ones_own():
     """A function of two arrays of rows, called so."""
     own = lambda left, right: np.exp(-np.abs(left[:, None] - right[None]).sum(axis=2))  # noqa: E731
     found = keyhole.infer("gp", [8, 16], attention=["cme"], kernel=own, repeats=3)
-    assert "own kernel" in found.readings[0].curve.words
+    assert "own kernel" in found.estimators[0].settings
 
 
 def test_the_figure_shows_what_differs_and_what_the_posterior_misses():
@@ -51,15 +50,14 @@ def test_the_figure_shows_what_differs_and_what_the_posterior_misses():
 def test_one_size_has_no_slope():
     """And says none."""
     found = keyhole.infer("polya", [8], repeats=4)
-    assert found.readings[0].gap_slope is None
-    assert not any(line.strip().startswith("slope") for line in str(found).splitlines())
+    assert (found.estimators[0].gap_slope, found.estimators[0].error_slope) == (None, None)
 
 
 def test_an_error_of_zero_by_chance_leaves_out_the_slope():
     """Two tokens, one of each side, put the mean on the posterior mean in every repeat; the table stays."""
-    reading = keyhole.infer("beta", [2, 4], attention=["softmax"], repeats=2, seed=2).readings[0]
-    assert reading.gap_slope is None
-    assert len(reading.record()["points"]) == 2
+    softmax = keyhole.infer("beta", [2, 4], attention=["softmax"], repeats=2, seed=2).estimators[0]
+    assert softmax.gap_slope is None
+    assert len(softmax.points) == 2
 
 
 def test_a_value_is_repeated_as_often_as_its_name():
@@ -68,11 +66,32 @@ def test_a_value_is_repeated_as_often_as_its_name():
     assert found.repeats == keyhole.infer("linear", [2], attention=["linear"]).repeats == 64
 
 
-def test_where_theory_is_silent_no_line_is_printed():
-    """A kernel of which nothing exact is known: null in the record, nothing in the table."""
+def test_nothing_is_stated_of_an_unknown_kernel():
+    """Theory gives no sentence and no number."""
     found = keyhole.infer("gp", [8], attention=["cme"], kernel="matern", repeats=2)
-    assert "theory" not in str(found)
-    assert set(found.readings[0].record()["theory"].values()) == {None}
+    assert found.estimators[0].theory == Prediction()
+
+
+def test_an_attention_of_ones_own():
+    """It is measured on the same contexts as those with names, and theory says nothing of it."""
+    last = Attention("last", Settings(), "the last token", lambda context: np.eye(len(context.values))[-1:],
+                     lambda weights, context: weights @ context.values, linear=False)  # fmt: skip
+    found = keyhole.infer("gaussian", [4, 16], attention=["softmax", last], repeats=100)
+    named = keyhole.infer("gaussian", [4, 16], attention=["softmax"], repeats=100)
+    assert found.estimators[0].points == named.estimators[0].points
+    assert found.estimators[1].theory == Prediction()
+    # the error of one token is the variance of the noise, 0.5: within four standard errors
+    assert all(abs(point.error - 0.5) < 4 * point.error_standard_error for point in found.estimators[1].points)
+
+
+@pytest.mark.parametrize("model", ["finite", "gaussian", "gp"])
+def test_the_text_fits_a_screen(model):
+    """At most ten lines and a row for each attention and length, of at most 80 letters."""
+    answer = keyhole.infer(model, [8, 64], repeats=4)
+    lines = answer.text(80).splitlines()
+    assert len(lines) <= 10 + 2 * len(answer.estimators)
+    assert max(map(len, lines)) <= 80
+    assert len(answer.text(80, verbose=True).splitlines()) > len(lines)
 
 
 @pytest.mark.parametrize(

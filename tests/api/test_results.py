@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import keyhole
-from keyhole.api.infer import Inference
 from keyhole.api.old_result import OldResult as Result
 from keyhole.api.runs import RunInFull, Runs
 from keyhole.api.sample_complexity import SampleComplexity
@@ -25,7 +24,6 @@ from keyhole.apps.tables.show_scores import scores_document
 from keyhole.apps.tables.show_suite import suite_document
 from keyhole.apps.tables.suites import Suite, make_suite
 from keyhole.errors import OutputError
-from keyhole.show.inference import inference_document
 from keyhole.show.runs import run_document, runs_document
 from keyhole.show.sample_complexity import sample_complexity_document
 
@@ -35,12 +33,11 @@ from helpers.lab_fakes import Coin, Inline
 pytestmark = pytest.mark.slow
 
 KINDS = (
-    Inference, Pretraining, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims,
+    Pretraining, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims,
     Findings, CheckpointNorms,
 )  # fmt: skip
-DRAWN = (Inference, Pretraining, SampleComplexity, RunInFull, CheckpointNorms)
+DRAWN = (Pretraining, SampleComplexity, RunInFull, CheckpointNorms)
 DOCUMENTS = {
-    Inference: inference_document,
     Pretraining: pretraining_document,
     Scores: scores_document,
     Suite: suite_document,
@@ -65,7 +62,6 @@ def answers(tmp_path_factory):
     )  # fmt: skip
     runs = keyhole.runs(store=folder / "store")
     found = [
-        keyhole.infer("gaussian", [4, 16], repeats=4),
         pretrain("finite", [4], masks=[1, 2], repeats=0),
         score(suite.save(folder / "key.json"), folder),
         suite,
@@ -191,7 +187,6 @@ def test_no_answer_is_read_as_markup(answers):
     claim = replace(answers[Claims][0], title=HOSTILE)
     scored = answers[Scores].models[0]
     hostile = [
-        replace(answers[Inference], model=HOSTILE),
         replace(answers[Pretraining], model=HOSTILE),
         Scores((replace(scored, file=f"{HOSTILE}.npy".replace("/", "")),)),
         Suite((replace(answers[Suite][0], family=HOSTILE),), 12, 0),

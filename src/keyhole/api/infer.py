@@ -2,90 +2,73 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.result import Result
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
+from keyhole.files.record import hidden
 from keyhole.latent.inference import (
     IDENTITY,
     Attention,
     Curve,
-    MeanError,
     PowerOfT,
     Prediction,
     Problem,
     Settings,
     Slope,
-    make_attention,
+    make_attentions,
     measure_curves,
     parse_schedule,
     require_problem,
-    require_used,
 )
 from keyhole.latent.models import find_model
 from keyhole.progress import Watch, ignore
-from keyhole.show.document import Document
-from keyhole.show.inference import inference_document
+from keyhole.show.answer import Show
 
 MOST_REPEATS = 10**6  # contexts drawn
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One estimator: what was measured, what is exact, what theory says."""
+class Distances:
+    """The mean squared distances of an estimator at one length, from the posterior mean (gap) and the truth (error)."""
 
-    curve: Curve
-    gap_slope: Slope | None
-    error_slope: Slope | None
-    prediction: Prediction
+    size: int
+    gap: float
+    gap_standard_error: float
+    gap_exact: float | None  # its expectation, where it is known
+    error: float
+    error_standard_error: float
+    error_exact: float | None
 
-    def record(self) -> dict[str, Any]:
-        """The reading as plain values."""
-        curve = self.curve
-        columns = zip(
-            curve.sizes,
-            curve.mean_gaps(),
-            curve.mean_errors(),
-            _means(curve.expected_gaps, len(curve.sizes)),
-            _means(curve.expected_errors, len(curve.sizes)),
-            strict=True,
-        )
-        return {
-            "attention": curve.name,
-            "settings": curve.words,
-            "is_the_posterior_mean": curve.identical,
-            "points": [
-                {
-                    "size": size,
-                    "gap": gap.value,
-                    "gap_standard_error": gap.standard_error,
-                    "gap_exact": gap_law,
-                    "error": error.value,
-                    "error_standard_error": error.standard_error,
-                    "error_exact": error_law,
-                }
-                for size, gap, error, gap_law, error_law in columns
-            ],
-            "gap_slope": _slope_record(self.gap_slope, curve.expected_slope(of="gap")),
-            "error_slope": _slope_record(self.error_slope, curve.expected_slope(of="error")),
-            "theory": {
-                "words": self.prediction.words,
-                "floor": self.prediction.floor,
-                "gap_rate": self.prediction.gap_rate,
-                "error_rate": self.prediction.error_rate,
-            },
-            "gap_slope_exact": curve.expected_slope(of="gap"),
-            "error_slope_exact": curve.expected_slope(of="error"),
-        }
+
+@dataclass(frozen=True)
+class SlopeOf(Slope):
+    """A slope in log T with its interval, and that of the exact expectation."""
+
+    exact: float | None
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """One kind of attention: what was measured, what is exact, what theory says."""
+
+    attention: str
+    settings: str
+    is_the_posterior_mean: bool
+    points: tuple[Distances, ...]
+    gap_slope: SlopeOf | None
+    error_slope: SlopeOf | None
+    theory: Prediction
+    gap_slope_exact: float | None
+    error_slope_exact: float | None
 
 
 @dataclass(frozen=True, repr=False)
 class Inference(Result):
-    """The answer: every estimator on the same contexts."""
+    """Kinds of attention beside the exact posterior mean, on the same contexts."""
 
     schema: ClassVar[str] = "infer/1"
     has_figure: ClassVar[bool] = True
@@ -93,47 +76,57 @@ class Inference(Result):
     model: str
     repeats: int
     seed: int
-    keys: bool  # whether the model has keys, so that exact numbers are given them
-    readings: tuple[Reading, ...]
+    exact_given_keys: bool  # whether the model has keys, so that expectations are given them
+    estimators: tuple[Estimator, ...]
+    curves: tuple[Curve, ...] = hidden(compare=False)  # the distances of every repeat
 
-    @property
-    def summary(self) -> str:
-        """The model, and the kinds of attention that were measured."""
-        names = ", ".join(reading.curve.name for reading in self.readings)
-        sizes = self.readings[0].curve.sizes
-        return f"{names} on {self.model}, T from {sizes[0]:,} to {sizes[-1]:,}, {self.repeats} repeats"
-
-    def document(self) -> Document:
-        """A table per estimator, and how to read it."""
-        return inference_document(self.record())
-
-    def record(self) -> dict[str, Any]:
-        """The answer as plain lists and dictionaries."""
-        return {
-            "model": self.model,
-            "repeats": self.repeats,
-            "seed": self.seed,
-            "exact_given_keys": self.keys,
-            "estimators": [reading.record() for reading in self.readings],
-        }
+    def lines(self, show: Show) -> None:
+        """Set a row for each kind of attention and length; theory below."""
+        show.line(
+            f"{self.model}: squared distance of attention from the posterior mean (gap) and from E[v|q,z] (error), "
+            f"mean ± standard error over {self.repeats} draws"
+        )
+        columns = {"attention": "<", "T": ">", "gap": "<", "exact gap": "<", "error": "<", "exact error": "<"}
+        show.table(columns, [_row(each, point) for each in self.estimators for point in each.points])
+        for each in self.estimators:
+            slopes = {"gap": each.gap_slope, "error": each.error_slope}
+            parts = [_slope(name, slope) for name, slope in slopes.items() if slope is not None]
+            if parts:
+                show.line(f"{each.attention}: {'; '.join(parts)}")
+        if show.verbose:
+            for each in self.estimators:
+                show.line()
+                show.line(f"{each.attention} ({each.settings})")
+                if each.theory.words is not None:
+                    show.line(f"theory: {each.theory.words}")
+            show.line()
+            given = "given the keys that were drawn" if self.exact_given_keys else "over all draws"
+            show.line(
+                "The posterior mean is the exact Bayesian answer; E[v|q,z] is the answer if the latent z were known "
+                f"(v: value, q: query). Exact: the expectation {given}. Slopes are of logarithms against log T, with "
+                f"95 % intervals from resampled repeats. Seed {self.seed}."
+            )
 
     def figure(self) -> Figure:
-        """Distances from the posterior mean against the length, expectations beside; and what that mean misses."""
-        rows: list[dict[str, Any]] = []
-        for reading in self.readings:
-            curve = reading.curve
-            if curve.identical:
+        """Draw distances from the posterior mean against the length, expectations beside; and its own error."""
+        rows = []
+        for each in self.estimators:
+            if each.is_the_posterior_mean:
                 continue
-            for size, mean in zip(curve.sizes, curve.mean_gaps(), strict=True):
-                rows.append(_point(size, mean, curve.name))
-            for size, law in zip(curve.sizes, _means(curve.expected_gaps, len(curve.sizes)), strict=True):
-                if law is not None:
-                    rows.append(_point(size, MeanError(law, 0.0), f"{curve.name}, exact"))
-        exact = next((reading.curve for reading in self.readings if reading.curve.identical), None)
+            rows += [_band(each.attention, point.size, point.gap, point.gap_standard_error) for point in each.points]
+            rows += [
+                _band(f"{each.attention}, exact", point.size, point.gap_exact)
+                for point in each.points
+                if point.gap_exact is not None
+            ]
+        exact = next((each for each in self.estimators if each.is_the_posterior_mean), None)
         if exact is not None:
-            named = f"another distance: the posterior mean ({exact.name}) from the truth"
-            positive = zip(exact.sizes, exact.mean_errors(), strict=True)
-            rows += [_point(size, mean, named) for size, mean in positive if mean.value > IDENTITY]
+            name = f"another distance: the posterior mean ({exact.attention}) from the truth"
+            rows += [
+                _band(name, point.size, point.error, point.error_standard_error)
+                for point in exact.points
+                if point.error > IDENTITY
+            ]
         return Figure(
             title=f"Attention and the posterior mean: {self.model}",
             subtitle="squared distance from the posterior mean, ± two standard errors; what equals it is not drawn",
@@ -147,17 +140,41 @@ class Inference(Result):
         )
 
 
+def _row(each: Estimator, point: Distances) -> tuple[str, ...]:
+    identical = each.is_the_posterior_mean
+    return (
+        each.attention,
+        f"{point.size:,}",
+        "0" if identical else f"{point.gap:.2e} ± {point.gap_standard_error:.0e}",
+        "0" if identical else _number(point.gap_exact),
+        f"{point.error:.2e} ± {point.error_standard_error:.0e}",
+        _number(point.error_exact),
+    )
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2e}"
+
+
+def _slope(name: str, slope: SlopeOf) -> str:
+    exactly = "" if slope.exact is None else f", exactly T^{slope.exact:.2f}"
+    return f"{name} like T^{slope.value:.2f} ({slope.low:.2f} to {slope.high:.2f}){exactly}"
+
+
+def _band(name: str, size: int, mean: float, error: float = 0.0) -> dict[str, Any]:
+    low = max(mean - 2 * error, mean / 10)  # a band on a logarithmic axis stays above 0
+    return {"T": size, "distance": mean, "low": low, "high": mean + 2 * error, "estimator": name}
+
+
 def infer(
     model: str | Problem,
     sizes: Sequence[int],
     *,
-    attention: Sequence[str] = (),
+    attention: Sequence[str | Attention] = (),
     kernel: str | Callable[[Any, Any], Any] | None = None,
     bandwidth: str | float | PowerOfT | None = None,
     ridge: str | float | PowerOfT | None = None,
     repeats: int | None = None,
-    trained: bool = False,
-    store: str | Path | None = None,
     seed: int = 0,
     watch: Watch = ignore,
 ) -> Inference:
@@ -166,52 +183,60 @@ def infer(
     The model is the name of a registered one (`keyhole.latent.model_names()`) or any value that satisfies
     `keyhole.latent.Problem`, such as a model of your own. Kernels are exponential, gaussian, matern, polynomial,
     linear, or a function of two arrays of rows. Bandwidth γ and ridge λ are numbers or powers of T such as
-    0.5*T^-1/3; left out, they follow the model. With `trained` a small Transformer encoder is trained on masked tokens
-    of the model, kept in the store of runs, and measured beside them. `watch` hears of every repeat.
+    0.5*T^-1/3; left out, they follow the model. A kind of attention is a name, or an `Attention` of your own, such as
+    a trained encoder. `watch` hears of every repeat.
 
     >>> answer = infer("gaussian", [8, 64], repeats=8)
-    >>> [(reading.curve.name, reading.curve.identical) for reading in answer.readings]
+    >>> [(each.attention, each.is_the_posterior_mean) for each in answer.estimators]
     [('softmax', False), ('sink', True)]
     """
     named = model if isinstance(model, str) else type(model).__name__
     problem = require_problem(named, find_model(model) if isinstance(model, str) else model)
     settings = Settings(kernel, _schedule(bandwidth), _ridge(ridge))
-    kinds = tuple(attention) or problem.attentions
-    if len(set(kinds)) < len(kinds):
-        raise ArgumentError(f"A kind of attention was named twice in {', '.join(kinds)}; name each once.")
-    attentions = [make_attention(kind, problem, settings, model=named) for kind in kinds]
-    require_used(settings, attentions, named)
+    asked = tuple(attention) or problem.attentions
+    names = [each for each in asked if isinstance(each, str)]
+    made = dict(zip(names, make_attentions(names, problem, settings, named), strict=True))
+    attentions = [made[each] if isinstance(each, str) else each for each in asked]
     times = problem.repeats if repeats is None else repeats
     if times > MOST_REPEATS:
         raise ArgumentError(f"{times:,} repeats were asked for; use at most {MOST_REPEATS:,}.")
-    theory = [_predicted(problem, made, sizes) for made in attentions]
-    if trained:
-        from keyhole.api.trained_attention import train_encoder  # imports the lab
-
-        encoder = train_encoder(problem, store=store, watch=watch)
-        attentions, theory = [*attentions, encoder], [*theory, encoder.prediction]
+    theory = [_predicted(problem, made[each], sizes) if isinstance(each, str) else Prediction() for each in asked]
     curves = measure_curves(problem, attentions, sizes, repeats=times, seed=seed, watch=watch)
     rng = np.random.default_rng([seed, times])
-    readings = tuple(
-        Reading(
-            curve,
-            curve.slope(rng, of="gap"),
-            curve.slope(rng, of="error"),
-            prediction,
-        )
-        for curve, prediction in zip(curves, theory, strict=True)
+    estimators = tuple(_estimator(curve, prediction, rng) for curve, prediction in zip(curves, theory, strict=True))
+    return Inference(named, times, seed, problem.pooling is None, estimators, curves)
+
+
+def _estimator(curve: Curve, theory: Prediction, rng: np.random.Generator) -> Estimator:
+    """Return the means of a curve over its repeats, and its slopes."""
+    root, known = len(curve.gaps) ** 0.5, (curve.expected_gaps, curve.expected_errors)
+    means = [curve.gaps.mean(axis=0), curve.errors.mean(axis=0)]
+    spread = [curve.gaps.std(axis=0, ddof=1) / root, curve.errors.std(axis=0, ddof=1) / root]
+    exact = [[None] * len(curve.sizes) if table is None else table.mean(axis=0).tolist() for table in known]
+    columns = zip(curve.sizes, means[0], spread[0], exact[0], means[1], spread[1], exact[1], strict=True)
+    gap_slope, error_slope = curve.slope(rng, of="gap"), curve.slope(rng, of="error")
+    gap_exact, error_exact = curve.expected_slope(of="gap"), curve.expected_slope(of="error")
+    return Estimator(
+        attention=curve.name,
+        settings=curve.words,
+        is_the_posterior_mean=curve.identical,
+        points=tuple(
+            Distances(size, float(gap), float(gap_error), gap_law, float(error), float(error_error), error_law)
+            for size, gap, gap_error, gap_law, error, error_error, error_law in columns
+        ),
+        gap_slope=None if gap_slope is None else SlopeOf(**gap_slope.record(), exact=gap_exact),
+        error_slope=None if error_slope is None else SlopeOf(**error_slope.record(), exact=error_exact),
+        theory=theory,
+        gap_slope_exact=gap_exact,
+        error_slope_exact=error_exact,
     )
-    return Inference(named, times, seed, problem.pooling is None, readings)
 
 
-def _predicted(problem: Problem, made: Attention, sizes: Sequence[int]) -> Prediction:
-    """What theory says, before anything is measured; nothing where the settings leave the range of doubles."""
+def _predicted(problem: Problem, attention: Attention, sizes: Sequence[int]) -> Prediction:
+    """Return what theory says; nothing where the settings leave the range of doubles, which measuring refuses."""
     try:
-        return problem.predict(made.chosen, max(sizes, default=1))
-    except (
-        ArithmeticError,
-        ValueError,
-    ):  # the attention itself then has no finite answer, which is told when it is asked
+        return problem.predict(attention.name, attention.settings, max(sizes, default=1))
+    except (ArithmeticError, ValueError):
         return Prediction()
 
 
@@ -226,22 +251,3 @@ def _schedule(given: str | float | PowerOfT | None) -> PowerOfT | None:
     if given is None or isinstance(given, PowerOfT):
         return given
     return parse_schedule(given) if isinstance(given, str) else PowerOfT(float(given))
-
-
-def _means(table: Any, columns: int) -> list[float | None]:
-    return [None] * columns if table is None else [float(mean) for mean in table.mean(axis=0)]
-
-
-def _slope_record(found: Slope | None, law: float | None) -> dict[str, Any] | None:
-    return None if found is None else {**found.record(), "exact": law}
-
-
-def _point(size: int, found: MeanError, name: str) -> dict[str, Any]:
-    low = max(found.value - 2 * found.standard_error, found.value / 10)  # a band on a logarithmic axis stays above 0
-    return {
-        "T": size,
-        "distance": found.value,
-        "low": low,
-        "high": found.value + 2 * found.standard_error,
-        "estimator": name,
-    }

@@ -27,12 +27,8 @@ def infer_command(
     repeats: Annotated[
         int | None, typer.Option(help="Contexts drawn; if not given, a number that suits MODEL.", min=2)
     ] = None,
-    trained: Annotated[
-        bool,
-        typer.Option("--trained", help="Train a small Transformer encoder too, and measure it (finite, gaussian)."),
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Draws the contexts.", min=0)] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say the settings and what is exact.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -51,32 +47,22 @@ def infer_command(
       keyhole infer gp --attention softmax,cme --bandwidth 0.5 --size 16..1024
 
       keyhole infer gp --attention cme --ridge T^3/4 --out rates.svg
-
-      keyhole infer gaussian --size 2..128 --trained
     """
     from keyhole.api.infer import Inference, infer
-    from keyhole.cli.printing import print_document
+    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
-    kinds = names(attention) if attention else ()
     if out is not None:
         Inference.require_ending(out)
     with view_progress("contexts") as watch:
         answer = infer(
             model,
             counts(size),
-            attention=kinds,
+            attention=names(attention) if attention else (),
             kernel=kernel,
             bandwidth=bandwidth,
             ridge=ridge,
             repeats=repeats,
-            trained=trained,
-            seed=seed,
             watch=watch,
         )
-    if out is not None:
-        typer.echo(f"wrote {answer.save(out)}", err=True)
-    if as_json:
-        typer.echo(answer.to_json())
-    else:
-        print_document(answer.document())
+    print_answer(answer, as_json=json, verbose=verbose, out=out)

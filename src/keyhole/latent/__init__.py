@@ -9,7 +9,6 @@ from keyhole.latent.exchangeability import compare_representations as compare_re
 from keyhole.latent.exchangeability import linear_probe as linear_probe
 from keyhole.latent.exchangeability import network_probe as network_probe
 from keyhole.latent.exchangeability import nuisance_probe as nuisance_probe
-from keyhole.latent.inference import Chosen as Chosen
 from keyhole.latent.inference import Context as Context
 from keyhole.latent.inference import Pooling as Pooling
 from keyhole.latent.inference import Posterior as Posterior
@@ -18,6 +17,7 @@ from keyhole.latent.inference import Prediction as Prediction
 from keyhole.latent.inference import Problem as Problem
 from keyhole.latent.inference import Prototypes as Prototypes
 from keyhole.latent.inference import Regression as Regression
+from keyhole.latent.inference import Settings as Settings
 from keyhole.latent.inference import diagnose_head as diagnose_head
 from keyhole.latent.inference import prototype_attention as prototype_attention
 from keyhole.latent.long import embed_long as embed_long

@@ -5,8 +5,9 @@ import pytest
 
 import keyhole
 from keyhole.apps.pretrain.pretrain import pretrain
+from keyhole.apps.pretrain.trained_encoder import train_encoder
 from keyhole.errors import ArgumentError
-from keyhole.latent.models import FiniteModel, GaussianLocation
+from keyhole.latent.models import FiniteModel, GaussianLocation, find_model
 
 THREE = FiniteModel(np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.2], [0.1, 0.2, 0.6]]), np.full(3, 1 / 3))
 
@@ -71,11 +72,15 @@ def test_sinks_and_mixtures(tmp_path):
 @pytest.mark.long
 def test_a_trained_encoder_beside_the_posterior(tmp_path):
     """It is one more estimator, near the posterior mean at lengths it saw, and is found again in the store."""
-    first, again = (keyhole.infer("finite", [4, 16], repeats=16, trained=True, store=tmp_path) for _ in range(2))
-    assert [reading.curve.name for reading in first.readings] == ["softmax", "sink", "prototypes", "trained"]
-    assert first.record() == again.record()
-    softmax, trained = first.readings[0].curve, first.readings[-1].curve
-    assert trained.mean_gaps()[0].value < softmax.mean_gaps()[0].value / 5
+    model = find_model("finite")
+    first, again = (
+        keyhole.infer(model, [4, 16], attention=["softmax", train_encoder(model, store=tmp_path)], repeats=16)
+        for _ in range(2)
+    )
+    softmax, trained = first.estimators
+    assert first == again
+    assert trained.attention == "trained"
+    assert trained.points[0].gap < softmax.points[0].gap / 5
 
 
 @pytest.mark.parametrize(
@@ -98,7 +103,7 @@ def test_a_trained_encoder_beside_the_posterior(tmp_path):
         (lambda: pretrain("finite", []), "at least one of each"),
         (lambda: pretrain("finite", [4], labels=1), "use at least 2"),
         (lambda: pretrain("finite", [4], repeats=1), "use 0, or 2"),
-        (lambda: keyhole.infer("polya", [4], repeats=2, trained=True), "Polya is neither"),
+        (lambda: train_encoder(find_model("polya")), "Polya is neither"),
     ],
 )
 def test_refusals(call, words):

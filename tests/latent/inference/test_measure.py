@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.latent.inference.attentions import KINDS, Settings, make_attention
-from keyhole.latent.inference.measure import measure_curves
+from keyhole.latent.inference.attentions import KINDS, make_attention
+from keyhole.latent.inference.measure import expected_distances, measure_curves
+from keyhole.latent.inference.problem import Settings
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.kernels.conditional_mean import embed_mean
 from keyhole.latent.models.conjugate import BetaBernoulli, GaussianLocation, Polya
@@ -52,7 +53,7 @@ def test_the_right_attention_is_the_posterior_mean(model, kinds):
             if model.regression is not None:  # the model solves as the attention does: a third, slow solution
                 slow = embed_mean(model.regression.kernel, context.keys, context.values, ridge=model.ridge)
                 np.testing.assert_allclose(attention.answer(context), slow.mean(context.queries), atol=EXACT)
-            gap = attention.expected(attention.weigh(context), context, posterior)[0]
+            gap = expected_distances(model, attention, attention.weigh(context), context, posterior)[0]
             assert gap == pytest.approx(0, abs=1e-18)
 
 
@@ -135,8 +136,7 @@ def test_one_gradient_step_has_its_closed_error():
     assert np.all(np.abs(scaled.mean(axis=0) - 27) < 4 * error)
     assert np.all(error < 0.08 * 27)
     model = find_model("linear")
-    words = model.predict(make_attention("linear", model).chosen, 64).words
-    assert "27/T exactly" in words
+    assert "27/T exactly" in model.predict("linear", Settings(), 64).words
 
 
 @pytest.mark.slow
@@ -147,8 +147,9 @@ def test_fixed_bandwidth_has_the_floor_and_the_prediction_says_so():
     found = []
     for seed in range(3):
         context = model.draw_context(2048, np.random.default_rng(seed))
-        found.append(attention.expected(attention.weigh(context), context, model.solve(context))[1])
-    prediction = model.predict(attention.chosen, 2048)
+        weights = attention.weigh(context)
+        found.append(expected_distances(model, attention, weights, context, model.solve(context))[1])
+    prediction = model.predict(attention.name, attention.settings, 2048)
     assert (prediction.gap_rate, prediction.error_rate) == (0, 0)
     assert np.mean(found) == pytest.approx(prediction.floor, rel=0.05)  # what is left is of order 1/T and 32 queries
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from keyhole.latent.inference.attentions import Settings, make_attention
+from keyhole.latent.inference.attentions import make_attention
 from keyhole.latent.inference.measure import measure_curves
+from keyhole.latent.inference.problem import Settings
 from keyhole.latent.inference.rates import fit_slope
 from keyhole.latent.inference.schedules import PowerOfT, vanishing_bandwidth
 from keyhole.latent.models.linear import LinearRegression
@@ -22,7 +23,7 @@ def exact(name, kind, sizes, repeats=12, **settings):
     """The prediction at the largest size, and the exact curve."""
     problem, attention = made(name, kind, **settings)
     curve = measure_curves(problem, [attention], sizes, repeats=repeats, seed=1)[0]
-    return problem.predict(attention.chosen, max(sizes)), curve
+    return problem.predict(attention.name, attention.settings, max(sizes)), curve
 
 
 LONG, MIDDLE = [2048, 8192], [128, 256, 512]
@@ -150,7 +151,7 @@ def test_only_the_posterior_mean_is_called_so():
 def test_where_nothing_exact_is_known_nothing_is_said(name, kind, settings):
     """No words, no floor, no rates."""
     problem, attention = made(name, kind, **settings)
-    found = problem.predict(attention.chosen, 1000)
+    found = problem.predict(attention.name, attention.settings, 1000)
     assert (found.words, found.floor, found.gap_rate, found.error_rate) == (None, None, None, None)
 
 
@@ -168,7 +169,7 @@ def test_where_nothing_exact_is_known_nothing_is_said(name, kind, settings):
 def test_no_rate_is_stated_before_it_sets_in(model, kind, settings):
     """A bandwidth so small that hardly a key is near another, or weights without a variance."""
     problem, attention = made(model, kind, **settings)
-    found = problem.predict(attention.chosen, 512)
+    found = problem.predict(attention.name, attention.settings, 512)
     assert found.words is not None
     assert (found.gap_rate, found.error_rate) == (None, None)
 
@@ -178,16 +179,14 @@ def test_every_model_has_attentions_and_predictions(name):
     """The suggested kinds can be made, and theory has a sentence for each."""
     problem = find_model(name)
     for kind in problem.attentions:
-        assert problem.predict(make_attention(kind, problem).chosen, 100).words
+        assert problem.predict(kind, make_attention(kind, problem).settings, 100).words
 
 
 def test_an_attention_remembers_what_was_chosen():
     """The kernel, bandwidth and ridge that it uses, whoever chose them."""
-    assert made("gp", "cme")[1].chosen.own_kernel
-    other = made("gp", "cme", kernel="exponential")[1].chosen
-    assert (other.kernel, other.own_kernel) == ("exponential", False)
-    assert (other.bandwidth, other.ridge) == (vanishing_bandwidth(3), PowerOfT(0.09))
-    of_the_user = made("gp", "cme", kernel=lambda a, b: a @ b.T)[1].chosen
-    assert (of_the_user.kernel, of_the_user.own_kernel) == (None, False)
-    assert made("gp", "cme", kernel="linear")[1].words == "linear kernel, λ = 0.09"
+    assert made("gp", "cme")[1].settings.own_kernel
+    other = made("gp", "cme", kernel="exponential")[1].settings
+    assert other == Settings("exponential", vanishing_bandwidth(3), PowerOfT(0.09))
+    own = lambda a, b: a @ b.T  # noqa: E731
+    assert made("gp", "cme", kernel=own)[1].settings == Settings(own, ridge=PowerOfT(0.09))
     assert LinearRegression().attentions == ("softmax", "cme", "linear")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.latent.inference.rates import fit_slope, mean_error, slope
+from keyhole.latent.inference.rates import fit_slope, slope
 from keyhole.latent.inference.schedules import PowerOfT, parse_schedule, vanishing_bandwidth, vanishing_rate
 
 factors, powers = st.floats(1e-3, 1e3), st.floats(-2, 2)
@@ -105,12 +105,6 @@ def test_errors_that_vanish_by_chance_leave_an_interval():
     assert np.all(np.isfinite([found.low, found.high]))
 
 
-def test_mean_and_standard_error():
-    """Of three numbers, by hand."""
-    found = mean_error(np.array([1.0, 2.0, 6.0]))
-    assert (found.value, found.standard_error) == (3.0, pytest.approx(np.sqrt(7 / 3)))
-
-
 @pytest.mark.parametrize(
     ("ask", "sentence"),
     [
@@ -119,7 +113,6 @@ def test_mean_and_standard_error():
         (lambda: slope([8, 16], np.array([1.0, 0.0])), "positive errors"),
         (lambda: fit_slope([8, 16], np.ones((1, 2)), np.random.default_rng(0)), "at least two of them; got 1"),
         (lambda: fit_slope([8, 16], np.ones((2, 2)), np.random.default_rng(0), confidence=1.0), "between 0 and 1"),
-        (lambda: mean_error(np.ones(1)), "at least two repeats"),
         (lambda: PowerOfT(1.0, 400.0)(8), r"T\^400 leaves the range of double precision at T = 8"),
         (lambda: PowerOfT(1.0, -400.0)(8), r"T\^-400 leaves the range"),
         (lambda: fit_slope(range(1, 21), np.eye(20), np.random.default_rng(0)), "in more repeats"),

@@ -44,7 +44,7 @@ def test_a_registered_model_is_found_by_name():
     assert find_model("rough") == RoughFunction()
     answer = keyhole.infer("rough", [4, 16], repeats=4)
     assert answer.model == "rough"
-    assert answer.record()["estimators"] == keyhole.infer(RoughFunction(), [4, 16], repeats=4).record()["estimators"]
+    assert answer.estimators == keyhole.infer(RoughFunction(), [4, 16], repeats=4).estimators
 
 
 @pytest.mark.slow
@@ -53,14 +53,14 @@ def test_a_model_with_keys_of_ones_own():
 
     The difference from the exact expectation given the keys has mean 0: within four standard errors.
     """
-    softmax, cme = keyhole.infer(RoughFunction(), [8, 32], repeats=60, seed=4).readings
-    assert (softmax.curve.identical, cme.curve.identical) == (False, True)
-    for curve in (softmax.curve, cme.curve):
+    answer = keyhole.infer(RoughFunction(), [8, 32], repeats=60, seed=4)
+    assert [each.is_the_posterior_mean for each in answer.estimators] == [False, True]
+    for curve in answer.curves:
         off = curve.errors - curve.expected_errors
         assert np.all(np.abs(off.mean(axis=0)) < 4 * off.std(axis=0, ddof=1) / np.sqrt(60))
-    assert softmax.prediction.words is None
+    assert answer.estimators[0].theory.words is None
     named = keyhole.infer(RoughFunction(), [8], attention=["cme"], kernel="matern", bandwidth=0.25, repeats=2)
-    assert named.readings[0].curve.identical  # bandwidth √γ = 0.5
+    assert named.estimators[0].is_the_posterior_mean  # bandwidth √γ = 0.5
 
 
 @pytest.mark.parametrize("name", ["gaussian", "markov"])

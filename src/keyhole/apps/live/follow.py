@@ -9,7 +9,7 @@ import numpy as np
 from keyhole.api.old_result import OldResult as Result
 from keyhole.errors import ArgumentError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.latent.inference import Problem, Settings, make_attention, parse_schedule, require_problem, require_used
+from keyhole.latent.inference import Problem, Settings, make_attentions, parse_schedule, require_problem
 from keyhole.latent.models import find_model
 from keyhole.show.document import Column, Document, Grid
 
@@ -112,8 +112,7 @@ def follow(
         None if ridge is None else parse_schedule(ridge),
     )
     kinds = tuple(attention) or problem.attentions
-    made = [make_attention(kind, problem, settings, model=named) for kind in kinds]
-    require_used(settings, made, named)
+    made = make_attentions(kinds, problem, settings, named)
     context = problem.draw_context(length, np.random.default_rng([seed, 0]))
     steps = []
     for tokens in range(1, length + 1):

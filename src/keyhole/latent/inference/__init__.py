@@ -1,9 +1,8 @@
 """Attention as an estimator: kinds of attention measured against the posterior mean that a latent model states."""
 
 from keyhole.latent.inference.attentions import Attention as Attention
-from keyhole.latent.inference.attentions import Settings as Settings
 from keyhole.latent.inference.attentions import make_attention as make_attention
-from keyhole.latent.inference.attentions import require_used as require_used
+from keyhole.latent.inference.attentions import make_attentions as make_attentions
 from keyhole.latent.inference.bias import ridge_bias as ridge_bias
 from keyhole.latent.inference.bias import softmax_floor as softmax_floor
 from keyhole.latent.inference.diagnosis import Diagnosis as Diagnosis
@@ -14,7 +13,6 @@ from keyhole.latent.inference.harmonics import multiplier as multiplier
 from keyhole.latent.inference.measure import IDENTITY as IDENTITY
 from keyhole.latent.inference.measure import Curve as Curve
 from keyhole.latent.inference.measure import measure_curves as measure_curves
-from keyhole.latent.inference.problem import Chosen as Chosen
 from keyhole.latent.inference.problem import Context as Context
 from keyhole.latent.inference.problem import Pooling as Pooling
 from keyhole.latent.inference.problem import Posterior as Posterior
@@ -22,10 +20,10 @@ from keyhole.latent.inference.problem import Prediction as Prediction
 from keyhole.latent.inference.problem import Problem as Problem
 from keyhole.latent.inference.problem import Prototypes as Prototypes
 from keyhole.latent.inference.problem import Regression as Regression
+from keyhole.latent.inference.problem import Settings as Settings
 from keyhole.latent.inference.problem import require_problem as require_problem
 from keyhole.latent.inference.prototypes import likelihood_attention as likelihood_attention
 from keyhole.latent.inference.prototypes import prototype_attention as prototype_attention
-from keyhole.latent.inference.rates import MeanError as MeanError
 from keyhole.latent.inference.rates import Slope as Slope
 from keyhole.latent.inference.rates import fit_slope as fit_slope
 from keyhole.latent.inference.rates import slope as slope
@@ -33,7 +31,5 @@ from keyhole.latent.inference.schedules import PowerOfT as PowerOfT
 from keyhole.latent.inference.schedules import parse_schedule as parse_schedule
 from keyhole.latent.inference.schedules import vanishing_bandwidth as vanishing_bandwidth
 from keyhole.latent.inference.schedules import vanishing_rate as vanishing_rate
-from keyhole.latent.inference.smoothers import Smoother as Smoother
-from keyhole.latent.inference.smoothers import cme_smoother as cme_smoother
+from keyhole.latent.inference.smoothers import cme_weights as cme_weights
 from keyhole.latent.inference.smoothers import expected_error as expected_error
-from keyhole.latent.inference.smoothers import softmax_smoother as softmax_smoother

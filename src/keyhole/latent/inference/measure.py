@@ -7,24 +7,25 @@ E[v | q, z] ("error"), never from noisy values.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.latent.inference.attentions import Attention
-from keyhole.latent.inference.problem import Context, Problem
-from keyhole.latent.inference.rates import MeanError, Slope, fit_slope, mean_error, slope
+from keyhole.latent.inference.problem import Context, Posterior, Problem
+from keyhole.latent.inference.rates import Slope, fit_slope, slope
 from keyhole.progress import Progress, Watch, ignore
 
 MOST_TOKENS = 8192  # tokens of one context here; longer ones are for `long_cme` and `long_softmax`
 IDENTITY = 1e-18  # squared distances below this are rounding: the estimator is the posterior mean
 
 Table = Float[Any, "repeats sizes"]
+Distance = Literal["gap", "error"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """One estimator's errors over repeats and sizes, with what theory expects of each."""
 
@@ -42,32 +43,23 @@ class Curve:
         """Whether the estimator is the posterior mean, up to rounding."""
         return bool(np.max(self.gaps) <= IDENTITY)
 
-    def mean_gaps(self) -> tuple[MeanError, ...]:
-        """The gap at each size."""
-        return tuple(mean_error(column) for column in self.gaps.T)
-
-    def mean_errors(self) -> tuple[MeanError, ...]:
-        """The error at each size."""
-        return tuple(mean_error(column) for column in self.errors.T)
-
-    def slope(self, rng: np.random.Generator, *, of: str) -> Slope | None:
+    def slope(self, rng: np.random.Generator, *, of: Distance) -> Slope | None:
         """The slope of the gap or of the error; None for one size, for no gap, or where an error is 0 by chance."""
-        table = self.gaps if of == "gap" else self.errors
         if self._flat(of):
             return None
         try:
-            return fit_slope(self.sizes, table, rng)
+            return fit_slope(self.sizes, self.gaps if of == "gap" else self.errors, rng)
         except AssumptionError:  # few repeats of few tokens may have no error by chance, and 0 has no logarithm
             return None
 
-    def expected_slope(self, *, of: str) -> float | None:
+    def expected_slope(self, *, of: Distance) -> float | None:
         """The slope of the exact expectation over the same sizes."""
         table = self.expected_gaps if of == "gap" else self.expected_errors
         if table is None or self._flat(of) or not bool(np.all(table.mean(axis=0) > 0)):
             return None
         return slope(self.sizes, table.mean(axis=0))
 
-    def _flat(self, of: str) -> bool:
+    def _flat(self, of: Distance) -> bool:
         return len(self.sizes) < 2 or not self.power_law or (of == "gap" and self.identical)
 
 
@@ -101,7 +93,7 @@ def measure_curves(
             part.require_answers("posterior mean", posterior.mean)
             for row, attention in enumerate(attentions):
                 weights, answer = _attend(attention, part)
-                expected = attention.expected(weights, part, posterior)
+                expected = expected_distances(problem, attention, weights, part, posterior)
                 tables[:2, row, repeat, column] = _distance(answer, posterior.mean), _distance(answer, part.truth)
                 tables[2:, row, repeat, column] = [np.nan if number is None else number for number in expected]
         watch(Progress(repeat + 1, repeats, "contexts"))
@@ -114,10 +106,31 @@ def measure_curves(
             errors,
             _known(expected_gaps),
             _known(expected_errors),
-            attention.power_law,
+            attention.linear,
         )
         for attention, gaps, errors, expected_gaps, expected_errors in zip(attentions, *tables, strict=True)
     )
+
+
+def expected_distances(
+    problem: Problem, attention: Attention, weights: Float[Any, "n rows"], context: Context, posterior: Posterior
+) -> tuple[float | None, float | None]:
+    """The expected squared distances from the posterior mean and from the truth, where they are known exactly.
+
+    Without keys they are over all draws, since the answer is m₀ + w(x̄ − m₀) with w = T/(T + λ); with keys they are
+    given the keys.
+    """
+    if not attention.linear:
+        return (0.0 if attention.name == "prototypes" else None), None
+    tokens, coordinates = context.values.shape
+    if problem.pooling is not None:
+        ridge = attention.settings.ridge
+        share = tokens / (tokens + (ridge(tokens) if ridge else 0.0))
+        return problem.pooling.gap(tokens, share), problem.pooling.error(tokens, share)
+    if posterior.prior is None:
+        return None, None
+    averaged = posterior.prior.averaged(weights)
+    return coordinates * averaged.gap, coordinates * averaged.error
 
 
 def _attend(attention: Attention, context: Context) -> tuple[Float[Any, "n rows"], Float[Any, "n k"]]:

@@ -5,7 +5,7 @@ What it says of a model with keys stands beside the model.
 
 from math import isclose, log2
 
-from keyhole.latent.inference.problem import Chosen, Pooling, Prediction
+from keyhole.latent.inference.problem import Pooling, Prediction
 from keyhole.latent.inference.schedules import PowerOfT
 
 
@@ -46,11 +46,10 @@ def reached_rates(ridge: PowerOfT, best: float, tokens: int) -> tuple[float | No
     return gap, error
 
 
-def predict_pooled(chosen: Chosen, pooling: Pooling, tokens: int) -> Prediction:
+def predict_pooled(kind: str, ridge: PowerOfT | None, pooling: Pooling, tokens: int) -> Prediction:
     """Without keys every kind but the prototypes is m₀ + w(x̄ − m₀)."""
-    if chosen.kind == "prototypes":
+    if kind == "prototypes":
         return Prediction("this equals the posterior mean: softmax is Bayes' rule")
-    ridge = chosen.ridge
     if ridge is None:
         words = "the mean of the tokens has error s²/T exactly; the posterior concentrates exponentially fast"
         if pooling.linear:

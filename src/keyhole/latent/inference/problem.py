@@ -113,14 +113,13 @@ class Prototypes:
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The settings an attention was made with, whoever chose them."""
+class Settings:
+    """The settings of an attention; those that are None follow the model, or do not apply."""
 
-    kind: str
-    kernel: str | None = None  # its name; None without keys, for the model's own and for a function of the user's
-    own_kernel: bool = False  # whether it is the kernel of the model itself
-    bandwidth: PowerOfT | None = None  # None where the kernel has none, and for the model's own
+    kernel: str | Callable[[Any, Any], Any] | None = None  # a name, a function of the user's, or a `Kernel`
+    bandwidth: PowerOfT | None = None
     ridge: PowerOfT | None = None
+    own_kernel: bool = False  # whether it is the kernel of the model itself
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,7 @@ class Problem(Protocol):
     def solve(self, context: Context) -> Posterior:
         """The exact posterior mean of the answers."""
 
-    def predict(self, chosen: Chosen, tokens: int) -> Prediction:
+    def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
         """What theory says of an attention with these settings, up to contexts of so many tokens."""
 
 

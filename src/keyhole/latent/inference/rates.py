@@ -1,7 +1,6 @@
 """How fast an error falls as the context grows: a slope on logarithmic axes, with an interval."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -78,18 +77,3 @@ def _student(repeats: int, confidence: float) -> float:
 
     level = (1 + confidence) / 2
     return float(stdtrit(repeats - 1, level) / ndtri(level))
-
-
-@dataclass(frozen=True)
-class MeanError:
-    """A mean over repeats and its standard error."""
-
-    value: float
-    standard_error: float
-
-
-def mean_error(errors: Float[np.ndarray, "repeats"]) -> MeanError:
-    """The mean of the errors of independent repeats."""
-    if len(errors) < 2:
-        raise AssumptionError(f"A standard error needs at least two repeats; got {len(errors)}.")
-    return MeanError(float(errors.mean()), float(errors.std(ddof=1) / np.sqrt(len(errors))))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.arrays import Float
-from keyhole.attention import Keys, Queries, Values, require_context, require_positive
+from keyhole.attention import require_positive
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.latent.kernels import (
     Exponential,
@@ -20,7 +20,6 @@ from keyhole.latent.kernels import (
     Matern,
     Polynomial,
     linear_kernel,
-    smoothing_weights,
 )
 from keyhole.latent.long.pivoted_cholesky import factor
 
@@ -32,36 +31,13 @@ DENSE = 512  # up to here a dense system is as quick as a factor
 FAITHFUL = 1e-14  # the share of the trace a factor may miss and still count as the kernel, up to rounding
 
 
-@dataclass(frozen=True)
-class Smoother:
-    """The weight of every token for every query, as a function of keys and queries."""
-
-    name: str
-    weigh: Callable[[Points, Places], Weights]
-
-    def __call__(self, keys: Keys, values: Values, queries: Queries) -> Float[Any, "n k"]:
-        """The weighted values."""
-        require_context(keys, values, queries)
-        return self.weigh(keys, queries) @ values
-
-
-def softmax_smoother(kernel: Kernel) -> Smoother:
-    """k(q, k_t)/Σ_t k(q, k_t): Nadaraya–Watson, and softmax attention when the kernel is the exponential one."""
-    return Smoother("softmax", lambda keys, queries: smoothing_weights(kernel, keys, queries))
-
-
-def cme_smoother(kernel: Kernel, ridge: float) -> Smoother:
-    """𝔎(q, K)(𝔎(K, K) + λI)⁻¹: conditional-mean attention."""
-    require_positive("a ridge", ridge)
-    return Smoother("cme", lambda keys, queries: cme_weights(kernel, keys, queries, ridge=ridge))
-
-
 def cme_weights(kernel: Kernel, keys: Points, queries: Places, *, ridge: float) -> Weights:
     """The weights of conditional-mean attention, through features where the kernel has few of them.
 
     Statement  With 𝔎 = ΦΦᵀ on keys and queries, 𝔎(q, K)(𝔎(K, K) + λI)⁻¹ = φ(q)ᵀ(ΦᵀΦ + λI)⁻¹Φᵀ.
     Source     Standard. The features come from pivoted Cholesky, exact but for 1e-14 of the trace.
     """
+    require_positive("a ridge", ridge)
     tokens, points = len(keys), np.concatenate([keys, queries])
     with np.errstate(over="ignore", invalid="ignore"):
         diagonal = np.asarray(kernel.diagonal(points))

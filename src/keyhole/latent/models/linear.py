@@ -11,7 +11,7 @@ import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.latent.inference.predictions import is_constant, reached_rates, shrinking_rates
-from keyhole.latent.inference.problem import Chosen, Prediction, Regression
+from keyhole.latent.inference.problem import Prediction, Regression, Settings
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.kernels import linear_kernel
 from keyhole.latent.models.base import Draw, Risk, Rng, Tokens, average, require_amount, require_sizes
@@ -104,11 +104,11 @@ class LinearRegression(ModelWithKeys):
         posterior = self.posterior(self.sample(draws, length, rng).tokens)
         return average(self.value_width * np.einsum("ndd->n", posterior.covariance), SQUARED_AT_KEY)
 
-    def predict(self, chosen: Chosen, tokens: int) -> Prediction:
+    def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
         """What normal keys make of each kind of attention."""
-        if chosen.kind == "linear":
+        if kind == "linear":
             return self._gradient_step()
-        return self._shrunk(chosen, tokens) if chosen.kind == "cme" else self._tilted(chosen)
+        return self._shrunk(settings, tokens) if kind == "cme" else self._tilted(settings)
 
     def _gradient_step(self) -> Prediction:
         """One gradient step from 0 on normal keys.
@@ -123,10 +123,10 @@ class LinearRegression(ModelWithKeys):
         words = f"one gradient step: error kd(τ²(d + 1) + σ²)/T = {level:.4g}/T exactly"
         return Prediction(words, gap_rate=-1.0, error_rate=-1.0)
 
-    def _shrunk(self, chosen: Chosen, tokens: int) -> Prediction:
+    def _shrunk(self, settings: Settings, tokens: int) -> Prediction:
         """By its own kernel: (1/T)KᵀK tends to I, so a ridge shrinks by T/(T + λ) in the limit."""
-        ridge = chosen.ridge
-        if not chosen.own_kernel or ridge is None:
+        ridge = settings.ridge
+        if not settings.own_kernel or ridge is None:
             return Prediction()
         if is_constant(ridge, self.ridge):
             return Prediction("this equals the posterior mean: λ = σ²/τ²; error like 1/T", error_rate=-1.0)
@@ -135,10 +135,10 @@ class LinearRegression(ModelWithKeys):
         near = reached_rates(ridge, self.ridge, tokens)
         return Prediction(words, gap_rate=near[0], error_rate=near[1])
 
-    def _tilted(self, chosen: Chosen) -> Prediction:
+    def _tilted(self, settings: Settings) -> Prediction:
         """Softmax over normal keys: e^(qᵀk/γ) moves their mean to q/γ."""
-        gamma = chosen.bandwidth
-        if chosen.kernel != "exponential" or gamma is None or gamma.power != 0:
+        gamma = settings.bandwidth
+        if settings.kernel != "exponential" or gamma is None or gamma.power != 0:
             return Prediction()
         share = (1 - 1 / gamma.factor) ** 2
         words = (

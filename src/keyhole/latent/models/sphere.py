@@ -16,7 +16,7 @@ from keyhole.errors import AssumptionError
 from keyhole.latent.inference.bias import Energies, ridge_bias, softmax_floor
 from keyhole.latent.inference.harmonics import SMALLEST, effective_dimension, eigenvalue, multiplicity, zonal
 from keyhole.latent.inference.predictions import is_constant
-from keyhole.latent.inference.problem import Chosen, Prediction, Regression
+from keyhole.latent.inference.problem import Prediction, Regression, Settings
 from keyhole.latent.inference.schedules import vanishing_bandwidth, vanishing_rate
 from keyhole.latent.kernels import Gaussian, Kernel, MeanEmbedding, embed_mean, sphere_kernel
 from keyhole.latent.models.base import Draw, Risk, Rng, Tokens, average, require_amount, require_sizes, require_vectors
@@ -141,11 +141,11 @@ class SphereProcess(ModelWithKeys):
         _require_whole(parts, 1.0, self.key_width, self.temperature)
         return self.value_width * self.prior_variance * np.array(parts)
 
-    def predict(self, chosen: Chosen, tokens: int) -> Prediction:
+    def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
         """What uniform keys make of each kind of attention: harmonics of each degree are treated alike."""
-        if chosen.kind == "cme":
-            return self._shrunk(chosen, tokens)
-        return self._degree_one() if chosen.kind == "linear" else self._filtered(chosen, tokens)
+        if kind == "cme":
+            return self._shrunk(settings, tokens)
+        return self._degree_one() if kind == "linear" else self._filtered(settings, tokens)
 
     def _degree_one(self) -> Prediction:
         """Linear attention multiplies the degree-one part by 1/d and every other by 0."""
@@ -154,10 +154,10 @@ class SphereProcess(ModelWithKeys):
         words = f"linear attention sees only the degree-one part, and 1/d of that: the error tends to {floor:.4g}"
         return Prediction(words, floor, gap_rate=0.0, error_rate=0.0)
 
-    def _filtered(self, chosen: Chosen, tokens: int) -> Prediction:
+    def _filtered(self, settings: Settings, tokens: int) -> Prediction:
         """Softmax is a low-pass filter at a fixed bandwidth, and none in the limit of a falling one."""
-        width, gamma = self.key_width, chosen.bandwidth
-        if chosen.kernel not in ON_SPHERE or gamma is None:
+        width, gamma = self.key_width, settings.bandwidth
+        if settings.kernel not in ON_SPHERE or gamma is None:
             return Prediction()
         if gamma.power == 0:
             parts = self.energies()
@@ -172,7 +172,7 @@ class SphereProcess(ModelWithKeys):
         rate = vanishing_rate(width)
         return Prediction(f"error like T^{rate:.3f} in the limit", gap_rate=rate, error_rate=rate)
 
-    def _shrunk(self, chosen: Chosen, tokens: int) -> Prediction:
+    def _shrunk(self, settings: Settings, tokens: int) -> Prediction:
         """Conditional-mean attention on the sphere.
 
         Statement  With the kernel exp((aᵀb − 1)/γ) and ridge λ = εT the error is at least
@@ -184,10 +184,10 @@ class SphereProcess(ModelWithKeys):
                    Σ_ℓ N(d, ℓ) μ_ℓ times it at S gives Γ.
         Source     Ours; the second part is standard.
         """
-        width, ridge = self.key_width, chosen.ridge
-        if ridge is None or not (chosen.own_kernel or chosen.kernel in ON_SPHERE):
+        width, ridge = self.key_width, settings.ridge
+        if ridge is None or not (settings.own_kernel or settings.kernel in ON_SPHERE):
             return Prediction()
-        if chosen.own_kernel and is_constant(ridge, self.ridge):
+        if settings.own_kernel and is_constant(ridge, self.ridge):
             free = effective_dimension(width, self.temperature, self.ridge / tokens)
             least = self.value_width * self.noise_variance * free / tokens
             known = f"kσ²Γ(σ²/(τ²T))/T = {at_least(least, 3)} at T = {tokens:,}"
@@ -195,7 +195,7 @@ class SphereProcess(ModelWithKeys):
             if 4 * free > tokens:  # most of what the kernel can tell apart is still unseen: too early for a rate
                 return Prediction(bound, least)
             return Prediction(f"{bound}, like 1/T up to logarithms", least, error_rate=-1.0)
-        gamma = chosen.bandwidth(tokens) if chosen.bandwidth else self.temperature
+        gamma = settings.bandwidth(tokens) if settings.bandwidth else self.temperature
         bias = ridge_bias(self.energies(), width, gamma, ridge(tokens) / tokens)
         return Prediction(f"error at least the bias of the ridge, {at_least(bias, 4)} at T = {tokens:,}", bias)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.errors import AssumptionError
-from keyhole.latent.inference.problem import Chosen, Context, Posterior, Prediction, Regression
+from keyhole.latent.inference.problem import Context, Posterior, Prediction, Regression, Settings
 from keyhole.latent.inference.smoothers import prior_at
 from keyhole.latent.long.pivoted_cholesky import factor
 from keyhole.latent.models.base import Tokens, require_vectors
@@ -75,7 +75,7 @@ class ModelWithKeys(ABC):
         prior = prior_at(self.regression.kernel, context.keys, context.queries, noise=noise, prior=variance)
         return Posterior(prior.best @ context.values, prior)
 
-    def predict(self, chosen: Chosen, tokens: int) -> Prediction:  # noqa: ARG002  (a model that knows more says so)
+    def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:  # noqa: ARG002  (models override it)
         """Nothing exact is known."""
         return Prediction()
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.arrays import Float, Shaped
 from keyhole.latent.inference.predictions import predict_pooled
-from keyhole.latent.inference.problem import Chosen, Context, Pooling, Posterior, Prediction, Prototypes
+from keyhole.latent.inference.problem import Context, Pooling, Posterior, Prediction, Prototypes, Settings
 from keyhole.latent.models.base import Draw, Rng, Tokens
 
 
@@ -72,9 +72,9 @@ class ModelWithoutKeys(ABC):
         """The posterior mean of a token."""
         return Posterior(self.posterior_mean(context.tokens[None]))
 
-    def predict(self, chosen: Chosen, tokens: int) -> Prediction:
+    def predict(self, kind: str, settings: Settings, tokens: int) -> Prediction:
         """What theory says of every rule m₀ + w(x̄ − m₀)."""
-        return predict_pooled(chosen, self.pooling, tokens)
+        return predict_pooled(kind, settings.ridge, self.pooling, tokens)
 
 
 def one_hot(letters: Shaped[Any, "T"], alphabet: int) -> Float[Any, "T V"]:

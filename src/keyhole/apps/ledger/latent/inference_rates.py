@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -13,8 +14,7 @@ from keyhole.figure import Axis, Figure, line_figure
 from keyhole.latent.inference import (
     PowerOfT,
     Slope,
-    Smoother,
-    cme_smoother,
+    cme_weights,
     expected_error,
     fit_slope,
     make_attention,
@@ -22,11 +22,10 @@ from keyhole.latent.inference import (
     ridge_bias,
     slope,
     softmax_floor,
-    softmax_smoother,
     vanishing_bandwidth,
     vanishing_rate,
 )
-from keyhole.latent.kernels import sphere_kernel
+from keyhole.latent.kernels import smoothing_weights, sphere_kernel
 from keyhole.latent.models import SphereFunction, draw_sphere_function, find_model, uniform_on_sphere
 
 NOISE, TEMPERATURE = 0.09, 0.5
@@ -50,16 +49,19 @@ class Comparison:
         return Estimate(float(ratios.mean()), float(ratios.mean()) - reach, float(ratios.mean()) + reach)
 
 
+Smoother = Callable[[Any, Any], Any]  # keys and queries to the weight of every token for every query
+
+
 def smoothers() -> dict[str, Callable[[int], Smoother]]:
     """The estimators at each length."""
     kernel, proof, root = sphere_kernel(TEMPERATURE), PowerOfT(1.0, 0.75), PowerOfT(1.0, 0.5)
     falling = vanishing_bandwidth(3)
     return {
-        "conditional mean, λ = σ²": lambda _tokens: cme_smoother(kernel, NOISE),
-        "conditional mean, λ = √T": lambda tokens: cme_smoother(kernel, root(tokens)),
-        "conditional mean, λ = T^¾": lambda tokens: cme_smoother(kernel, proof(tokens)),
-        "softmax, γ = ½": lambda _tokens: softmax_smoother(kernel),
-        "softmax, γ = ½T^−⅓": lambda tokens: softmax_smoother(sphere_kernel(falling(tokens))),
+        "conditional mean, λ = σ²": lambda _tokens: partial(cme_weights, kernel, ridge=NOISE),
+        "conditional mean, λ = √T": lambda tokens: partial(cme_weights, kernel, ridge=root(tokens)),
+        "conditional mean, λ = T^¾": lambda tokens: partial(cme_weights, kernel, ridge=proof(tokens)),
+        "softmax, γ = ½": lambda _tokens: partial(smoothing_weights, kernel),
+        "softmax, γ = ½T^−⅓": lambda tokens: partial(smoothing_weights, sphere_kernel(falling(tokens))),
     }
 
 
@@ -120,7 +122,7 @@ def sphere_curves(function: SphereFunction, sizes: list[int], repeats: int, seed
         values = at_keys + np.sqrt(NOISE) * rng.normal(size=at_keys.shape)
         for column, size in enumerate(sizes):
             for name, make in made.items():
-                weights = make(size).weigh(keys[:size], queries)
+                weights = make(size)(keys[:size], queries)
                 law = expected_error(weights, at_keys[:size], at_queries, noise=NOISE)
                 errors[name][0, repeat, column] = np.square(weights @ values[:size] - at_queries).sum(axis=1).mean()
                 errors[name][1, repeat, column] = law.error
