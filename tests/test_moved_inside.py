@@ -87,23 +87,16 @@ def test_a_construction_touches_two_files(library):
 
 @pytest.mark.long
 def test_a_claim_touches_two_files(library):
-    """The example as a file of its group and its statement: measured, judged and put on the page by its id."""
+    """The example as a file of its group, and its line there: measured, judged and put on the page by its id."""
     text = (EXAMPLES / "own_claim.py").read_text("utf8").split("\nif __name__")[0]
-    start, end = text.index("CLAIM = Claim("), text.index("def measure(")
-    stated = text[start:end].strip().removeprefix("CLAIM = ")
-    measured = (text[:start] + text[end:]).replace(
-        "from keyhole.apps.ledger import Claim, Experiment, Outcome, Scale, register, reproduce\n",
-        "from keyhole.apps.ledger.finding import Outcome, Scale\n",
+    text = text.replace("import tempfile\n", "").replace(", register, reproduce", "")
+    own = library / "apps" / "ledger" / "representation" / "softmax_pairs.py"
+    own.write_text(f"{text}\n\nEXPERIMENTS = (Experiment(CLAIM, measure),)\n")
+    edit(
+        library / "apps" / "ledger" / "ledger.py",
+        '        "joined",\n',
+        '        "joined",\n        "softmax_pairs",\n',
     )
-    (library / "apps" / "ledger" / "representation" / "softmax_pairs.py").write_text(
-        measured.replace("import tempfile\n", "")
-    )
-    experiment = f'Experiment({stated}, NamedFunction("keyhole.apps.ledger.representation.softmax_pairs")),'
-    marker = "EXPERIMENTS: tuple[Experiment, ...] = ("
-    edit(library / "apps" / "ledger" / "representation" / "statements.py", marker, f"{marker}\n    {experiment}")
     assert "holds" in ask(library, "reproduce", "--only", "softmax-pairs", "--out", "report", "--workers", "1")
     assert "For small moves of two opposite scores" in (library.parent / "report" / "index.html").read_text("utf8")
-    assert touched(library) == {
-        "apps/ledger/representation/softmax_pairs.py",
-        "apps/ledger/representation/statements.py",
-    }
+    assert touched(library) == {"apps/ledger/representation/softmax_pairs.py", "apps/ledger/representation/__init__.py"}

@@ -7,8 +7,9 @@ apart by the claim's kind, everywhere.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from importlib import import_module
-from typing import Any, Literal, cast
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
 
 from keyhole.errors import AssumptionError
 from keyhole.figure import Figure
@@ -72,31 +73,20 @@ Measure = Callable[[Scale, int], Outcome]  # scale and seed in, an outcome out
 
 
 @dataclass(frozen=True)
-class NamedFunction:
-    """A function by the names of its module and its own, imported when it is called: stating a claim imports no code.
-
-    >>> NamedFunction("keyhole.apps.ledger.representation.joined").name
-    'measure'
-    """
-
-    module: str
-    name: str = "measure"
-
-    def load(self) -> Measure:
-        """Import the function."""
-        return cast("Measure", getattr(import_module(self.module), self.name))
-
-    def __call__(self, scale: Scale, seed: int) -> Outcome:
-        """Import the function, and call it."""
-        return self.load()(scale, seed)
-
-
-@dataclass(frozen=True)
 class Experiment:
     """A claim and the function that measures it."""
 
     claim: Claim
     measure: Measure
+
+    @property
+    def origin(self) -> str:
+        """The file that measures the claim, unless it is the library's own."""
+        measure = self.measure.func if isinstance(self.measure, partial) else self.measure
+        if measure.__module__.startswith("keyhole."):
+            return ""
+        code = getattr(measure, "__code__", None)
+        return measure.__module__ if code is None else str(Path(code.co_filename).resolve())
 
 
 @dataclass(frozen=True)

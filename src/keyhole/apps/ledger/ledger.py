@@ -1,18 +1,18 @@
 """The claims ledger: every claim there is, in the order a reader meets them; and what no claim covers yet.
 
-The library's claims are stated in `training/statements.py` and its five siblings; importing them imports none of the
-code that measures. A claim of one's own joins them by `register`.
+A file of `training` or of one of its five siblings states a claim and measures it, and the package lists it. A claim of
+one's own joins by `register`.
 """
 
 from collections.abc import Sequence
 
-from keyhole.apps.ledger.checkpoints.statements import EXPERIMENTS as CHECKPOINTS
+from keyhole.apps.ledger.checkpoints import EXPERIMENTS as CHECKPOINTS
 from keyhole.apps.ledger.finding import Experiment
-from keyhole.apps.ledger.generalization.statements import EXPERIMENTS as GENERALIZATION
-from keyhole.apps.ledger.latent.statements import EXPERIMENTS as LATENT
-from keyhole.apps.ledger.pretraining.statements import EXPERIMENTS as PRETRAINING
-from keyhole.apps.ledger.representation.statements import EXPERIMENTS as REPRESENTATION
-from keyhole.apps.ledger.training.statements import EXPERIMENTS as TRAINING
+from keyhole.apps.ledger.generalization import EXPERIMENTS as GENERALIZATION
+from keyhole.apps.ledger.latent import EXPERIMENTS as LATENT
+from keyhole.apps.ledger.pretraining import EXPERIMENTS as PRETRAINING
+from keyhole.apps.ledger.representation import EXPERIMENTS as REPRESENTATION
+from keyhole.apps.ledger.training import EXPERIMENTS as TRAINING
 from keyhole.errors import ArgumentError
 
 LIBRARY: tuple[Experiment, ...] = (*TRAINING, *REPRESENTATION, *GENERALIZATION, *LATENT, *PRETRAINING, *CHECKPOINTS)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from keyhole.apps.ledger.finding import Experiment, Finding, NamedFunction, Scale, run_name
+from keyhole.apps.ledger.finding import Experiment, Finding, Scale, run_name
 from keyhole.apps.ledger.ledger import choose, experiments, find
 from keyhole.apps.ledger.stored_finding import finding_bytes, read_finding
 from keyhole.errors import DataError, OutputError
@@ -107,23 +107,13 @@ def _warn_of_hashed(folder: Path, warn: Warn) -> None:
 
 def run_experiment(experiment: Experiment, scale: Scale, seed: int) -> Finding:
     """Measure one claim now."""
-    claim, measure = experiment.claim, experiment.measure
-    measure = measure.load() if isinstance(measure, NamedFunction) else measure
+    claim = experiment.claim
     began = time.perf_counter()
-    outcome = measure(scale, seed)
+    outcome = experiment.measure(scale, seed)
     seconds = time.perf_counter() - began
     computed = {**versions(PACKAGES), **commit(), "machine": platform.machine()}
     name = run_name(claim, scale, seed)
-    return Finding(claim, outcome, name, scale, seed, seconds, computed, origin_of(experiment))
-
-
-def origin_of(experiment: Experiment) -> str:
-    """Return the file that measures a claim, unless it is the library's own."""
-    measure = experiment.measure
-    while isinstance(measure, partial):
-        measure = measure.func
-    code = getattr(measure, "__code__", None)
-    return "" if isinstance(measure, NamedFunction) or code is None else str(Path(code.co_filename).resolve())
+    return Finding(claim, outcome, name, scale, seed, seconds, computed, experiment.origin)
 
 
 @cache
@@ -152,7 +142,7 @@ def _run(
     The library's claims are measured in spawned processes where there are several, a user's own always in this one:
     a spawned process has not registered them.
     """
-    spawned = [experiment for experiment in missing if isinstance(experiment.measure, NamedFunction)]
+    spawned = [experiment for experiment in missing if not experiment.origin]
     if len(spawned) < 2 or workers == 1:
         spawned = []
     for experiment in missing:
@@ -216,7 +206,7 @@ def load(
     try:
         if path.exists() and not path.is_file():
             raise OutputError(f"{str(path)!r} stands where a finding is kept and is no file; remove it.")
-        finding = read_finding(claim, path.read_bytes(), origin=origin_of(experiment))
+        finding = read_finding(claim, path.read_bytes(), origin=experiment.origin)
     except FileNotFoundError:
         return None
     except OSError as error:

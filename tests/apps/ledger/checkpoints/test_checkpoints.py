@@ -8,9 +8,8 @@ import pytest
 
 from keyhole.apps.heads.head_statistics import NAMES, HeadUse
 from keyhole.apps.heads.order import OrderReport
-from keyhole.apps.ledger.checkpoints import atom_mapping, exchangeability, head_roles, syntax
+from keyhole.apps.ledger.checkpoints import EXPERIMENTS, atom_mapping, exchangeability, head_roles, syntax
 from keyhole.apps.ledger.checkpoints.sources import TREEBANK, TSP, VARIABLE, VIT, Needed, named
-from keyhole.apps.ledger.checkpoints.statements import EXPERIMENTS
 from keyhole.apps.ledger.reproduction import reproduce
 from keyhole.errors import MissingError
 

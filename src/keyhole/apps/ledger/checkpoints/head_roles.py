@@ -9,10 +9,58 @@ from keyhole.apps.heads.head_statistics import HeadUse
 from keyhole.apps.heads.heads import Heads, heads
 from keyhole.apps.ledger.checkpoints.sentences import SENTENCES
 from keyhole.apps.ledger.checkpoints.sources import DIGITS, LABELS, TSP, VIT, VIT_SETTINGS, measured, named
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.checkpoints import PACKAGED, Checkpoint, fixed_query_layer, load_checkpoint, patches, prepare
 from keyhole.figure import Figure
+from keyhole.papers import BONAERT_2021, EDELMAN_2022, KOOL_2019
 from keyhole.verdicts import ClaimVerdict
+
+MOTIVE = "the motivation of Edelman et al. (2022), whose slides show attention that is sparse or close to uniform; the rule and the threshold are keyhole's"
+FORMULA = r"\mathrm{sink}:\ \sum_{t\in\mathrm{sinks}}a_t\ge\tfrac12;\qquad \mathrm{near\text{-}uniform}:\ \frac{H(a)}{\log n}\ge 0.95;\qquad \mathrm{sparse}:\ \frac{e^{H(a)}}{n}\le\tfrac14"
+LANGUAGE = Claim(
+    id="language-heads",
+    title="At least half of a language encoder's heads are sparse, local or sinks",
+    statement=(
+        "Heads of trained encoders do not look everywhere alike: at least half put their weight on a few tokens, on neighbours, or on a token that the tokenizer adds."
+    ),
+    formula=FORMULA,
+    kind="measurement",
+    source=MOTIVE,
+    prediction=(
+        "Of the 72 heads of MiniLM-L6 on 40 English sentences at least half are sparse, local or sinks, with the whole interval over resampled sentences; "
+        "with all matrices redrawn at random none is, and with shuffled W_Q and W_K fewer are."
+    ),
+    could_fail="Fewer than half, one head of random weights among them, or as many with shuffled weights.",
+    papers=(EDELMAN_2022,),
+)
+VISION = Claim(
+    id="vision-heads",
+    title="At least half of a vision transformer's heads are sparse, sinks or near uniform at [CLS]",
+    statement="At least half of the heads of a vision transformer that is read at [CLS] look at a few patches, at [CLS] itself, or at all patches nearly alike.",
+    formula=FORMULA,
+    kind="measurement",
+    source=f"{MOTIVE}; the model is that of Bonaert et al. (2021)",
+    prediction=(
+        "Of the four heads of a one-layer vision transformer on MNIST's test images, at the query of [CLS], at least half are sparse, sinks or near-uniform, "
+        "and at least one of them is not near-uniform; with all matrices redrawn at random every head is near-uniform."
+    ),
+    could_fail="Fewer than half, all of them near-uniform, or a head of random weights that is not.",
+    papers=(EDELMAN_2022, BONAERT_2021),
+)
+REINFORCEMENT = Claim(
+    id="reinforcement-heads",
+    title="Encoders trained by reinforcement learning are near uniform in the first layer and sparse later",
+    statement="Encoders of travelling-salesman tours, trained by rewards alone, look at all nodes nearly alike in their first layer, and at few in the later ones.",
+    formula=FORMULA,
+    kind="measurement",
+    source=f"{MOTIVE}; the models are those of Kool et al. (2019)",
+    prediction=(
+        "For tours of 20 and of 50 nodes: at least half of the 8 heads of layer 1 are near-uniform, and at least half of the 16 heads of layers 2 and 3 are sparse; "
+        "with all matrices redrawn at random none is sparse. This is a description that others gave of these models; that it fails in part was known when it was written here."
+    ),
+    could_fail="A layer 1 with fewer than half near-uniform, later layers with fewer than half sparse, or a sparse head of random weights.",
+    papers=(EDELMAN_2022, KOOL_2019),
+)
 
 RESAMPLES = 200
 RULE = "The rule's thresholds are keyhole's own; a head near one of them may have either verdict."
@@ -215,3 +263,10 @@ def read_digits(path: Path) -> np.ndarray:
     content = path.read_bytes()
     count, height, width = (int.from_bytes(content[at : at + 4], "big") for at in (4, 8, 12))
     return np.frombuffer(content, dtype=np.uint8, offset=16).reshape(count, height, width)
+
+
+EXPERIMENTS = (
+    Experiment(LANGUAGE, measure_language),
+    Experiment(VISION, measure_vision),
+    Experiment(REINFORCEMENT, measure_reinforcement),
+)

@@ -3,11 +3,30 @@
 from math import log
 from typing import Any
 
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.bounds import pair_construction
 from keyhole.bounds.finite import monotone_conjunctions, samples_for_error
 from keyhole.bounds.theorems import PATH, SCALAR, TABULATED, Route, guarantee
 from keyhole.figure import Axis, line_figure
+from keyhole.papers import EDELMAN_2022
+
+CLAIM = Claim(
+    id="bound-growth",
+    title="Theorem T grows like log T end to end; the cover route faster, up to log³T, and is vacuous in a laboratory",
+    statement=(
+        "Samples that bring the two-sided gap of an exact 3-way AND to 0.2. Covers pay for the logit scale, which is "
+        "itself log T; the tabulated head does not. Occam's bound for the finite class is smaller than both."
+    ),
+    formula=r"m_{\mathrm{cover}}=O(\log^3 T),\qquad m_{\mathrm{T}}=O(\log T)",
+    kind="identity",
+    source="keyhole, with proof (Theorems S, P, T); the log T law of the gap: Edelman et al. (2022)",
+    prediction=(
+        "For Theorem T, gap·√m less the confidence term √(ln(2/δ)/2) is proportional to √ln(2T+2), to the rounding of m; the cover "
+        "route has a local exponent of log(2T+2) between 2 and 3. At T = 100 covers are vacuous at 10⁶ samples."
+    ),
+    could_fail="A law that varies by more than rounding, an exponent outside its range, or a cover bound that is not vacuous at 10⁶ samples.",
+    papers=(EDELMAN_2022,),
+)
 
 GAP, DELTA, SPARSITY = 0.2, 0.01, 3
 ROUNDING = 1e-3  # m is a whole number near 2·10⁴, so √m is known to a few parts in 10⁵
@@ -62,3 +81,6 @@ def exponent(rows: list[dict[str, Any]]) -> float:
     """The slope of log m against log log(2T+2), between the last two lengths."""
     (near, few), (far, many) = ((row["T"], row["m"]) for row in rows[-2:])
     return (log(many) - log(few)) / (log(log(2 * far + 2)) - log(log(2 * near + 2)))
+
+
+EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -4,12 +4,31 @@ from dataclasses import replace
 from itertools import pairwise
 from math import e, log
 
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.bounds import matrix
 from keyhole.bounds.covers import deep_cover
 from keyhole.bounds.theorems import one_position_rate, spread_price
 from keyhole.figure import Axis, line_figure
 from keyhole.norm_profile import BlockNorms, HeadNorms, NormProfile
+from keyhole.papers import EDELMAN_2022
+
+CLAIM = Claim(
+    id="bound-shape",
+    title="Hardly growing with the dimension, √log T at fixed norms, exponential in depth and in the spread of scores",
+    statement=(
+        "At fixed norms the capacity does not move when the embedding dimension grows, beyond the log of a width; Theorem T "
+        "is exactly √log(2T+2); each further layer multiplies the capacity; content-dependent scores cost up to e^R."
+    ),
+    formula=r"R_m\le 2P_\infty\,\Phi(R)\sqrt{2\ln(2T+2)/m},\qquad C_L\propto\prod_{\ell}\mathrm{Lip}_\ell^2",
+    kind="identity",
+    source="keyhole, with proof (Theorems T and D); independence of d up to logarithms: Edelman et al. (2022)",
+    prediction=(
+        "Capacity ratio at d = 10⁶ over d = 8 below 2 (a logarithm); R_m/√ln(2T+2) constant to rounding; capacity per layer "
+        "growing by at least the squared Lipschitz constant 9; Φ(0) = 1 and Φ(R) e^−R below 3."
+    ),
+    could_fail="Any of the four numbers outside its range.",
+    papers=(EDELMAN_2022,),
+)
 
 SAMPLES, ROWS = 1000, 17
 
@@ -60,3 +79,6 @@ def capacity(depth: int, dimension: int) -> float:
         blocks=(block,) * depth, tokens=ROWS, readout=1.0, token_radius=1.0, query_radius=1.0, projected=True
     )
     return deep_cover(profile, SAMPLES, every_query=True).capacity
+
+
+EXPERIMENTS = (Experiment(CLAIM, measure),)

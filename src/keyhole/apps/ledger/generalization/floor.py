@@ -5,12 +5,31 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.boolean.fitting import ConjunctionSearch, count_fitting
 from keyhole.bounds.finite import clopper_pearson, first_moment_size, information_floor
 from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, line_figure
+from keyhole.papers import EDELMAN_2022
 from keyhole.verdicts import ClaimVerdict
+
+CLAIM = Claim(
+    id="floor",
+    title="log₂ C(T, s) samples are necessary, and search succeeds at a size of the same growth",
+    statement=(
+        "From m one-bit labels no learner names a random 3-set with probability above 2^m/C(T,3). For a balanced 3-way AND the "
+        "hidden set is the only consistent one at least half of the time once the expected number of rivals is ½."
+    ),
+    formula=r"m\ge\log_2\binom{T}{s},\qquad \sum_{j<3}\binom{3}{j}\binom{T-3}{3-j}\left(2p^{6-j}\right)^m\le\tfrac{1}{2}",
+    kind="inequality",
+    source="keyhole, with proof (the information floor; first moment); optimality of log T is also claimed by Edelman et al. (2022)",
+    prediction=(
+        "At the first-moment size (28 samples at T = 100, 34 at T = 400) the target is alone with probability at least ½; "
+        "picking a random consistent AND never beats 2^m/C(T,3)."
+    ),
+    could_fail="An upper end of the interval below ½, or a success rate whose lower end exceeds 2^m/C(T,3).",
+    papers=(EDELMAN_2022,),
+)
 
 P = 2 ** (-1 / 3)
 
@@ -72,3 +91,6 @@ def count_consistent(rng: np.random.Generator, context: int, samples: int) -> in
     """How many 3-way ANDs agree with a sample of the AND of positions 0, 1, 2; the target among them."""
     bits = rng.random((samples, context)) < P
     return count_fitting(ConjunctionSearch.of(bits, np.asarray(bits[:, :3].all(axis=1))), 3)
+
+
+EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.decimals import at_least, at_most
 from keyhole.figure import Axis, line_figure
 from keyhole.latent.exchangeability import (
@@ -18,6 +18,29 @@ from keyhole.latent.exchangeability import (
     position_floor,
 )
 from keyhole.latent.models import Urn, letter_counts
+from keyhole.papers import DIACONIS_1980, ZHANG_2022
+
+CLAIM = Claim(
+    id="exchangeability",
+    title="Part of a long exchangeable sequence is near a latent model; a whole positioned sentence is not",
+    statement=(
+        "Exchangeable tokens that could go on for ever are independent given a latent variable. Of n exchangeable letters, k are "
+        "within c·k/n of that. Positioned tokens are exchangeable in random order, yet k of T are at distance at least "
+        "1 − T(T−1)…(T−k+1)/T^k from every such law: O(k²/T) and no better. Over a whole sentence the latent model is an assumption."
+    ),
+    formula=r"\mathrm{TV}\le\min\left(\tfrac{ck}{n},\tfrac{k(k-1)}{2n}\right),\qquad \mathrm{TV}(k\text{ positions})\ge 1-\frac{T(T-1)\cdots(T-k+1)}{T^k}",
+    kind="inequality",
+    source=(
+        "claim (a) of Zhang et al. (2022, abstract) derives a latent variable from exchangeable positioned tokens; the finite form follows Diaconis and Freedman (1980), "
+        "constants recalled; the statement on positions is keyhole's, with proof"
+    ),
+    prediction=(
+        "Urns without replacement stay below the bound and their distance falls with slope −1 in n at fixed k. For positions, counting "
+        "gives the floor exactly; it passes 0.99 for whole sentences of 8 tokens or more; the least eigenvalue of pairs is −1/(T(T−1))."
+    ),
+    could_fail="An urn above the bound, a slope off −1 by more than 0.02, a count that is not the floor, or a non-negative eigenvalue.",
+    papers=(ZHANG_2022, DIACONIS_1980),
+)
 
 ROUNDING = 1e-12  # sums of at most 10⁵ terms below 1
 
@@ -88,3 +111,6 @@ def counted_positions(T: int, k: int) -> float:
     """The distance of k distinct positions from uniform independent ones, sequence by sequence."""
     chance = 1 / perm(T, k)
     return sum(max((len(set(places)) == k) * chance - float(T) ** -k, 0.0) for places in product(range(T), repeat=k))
+
+
+EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -4,12 +4,31 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.latent.sufficiency import random_model
 from keyhole.decimals import at_most
 from keyhole.figure import Axis, Figure
 from keyhole.latent.exchangeability import Representation, compare_representations, determines
 from keyhole.latent.models import FiniteModel
+from keyhole.papers import ZHANG_2022
+
+CLAIM = Claim(
+    id="minimality",
+    title="The latent posterior is the minimal sufficient representation",
+    statement=(
+        "Every representation that serves all labels depending on the latent determines the posterior, and so has at least its entropy. "
+        "Minimality is relative to all such labels: for one fixed label less may do."
+    ),
+    formula=r"I(z;R)=I(z;X)\;\Rightarrow\;\pi_X=g(R),\quad H(\pi_X)\le H(R)",
+    kind="inequality",
+    source="claim (a) of Zhang et al. (2022, abstract); proof keyhole's",
+    prediction=(
+        "With A = [[.5,.2],[.3,.3],[.2,.5]], a uniform prior and three tokens: 27 sequences, 10 counts, 7 posteriors, of entropies 3.264963, "
+        "2.217362, 1.861196. On random models no sufficient representation has less entropy than the posterior, and each determines it."
+    ),
+    could_fail="Another number in the example, or a sufficient representation that is smaller or does not determine the posterior.",
+    papers=(ZHANG_2022,),
+)
 
 EXAMPLE = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
 STATED = {"sequence": (27, 3.264963), "counts": (10, 2.217362), "posterior": (7, 1.861196)}
@@ -76,3 +95,6 @@ def representations(model: FiniteModel, rng: np.random.Generator) -> dict[str, R
         "set of letters": lambda x: np.stack([(x == letter).any(axis=1) for letter in range(model.letters)], axis=1),
         "letters renamed": lambda x: shift[x],
     }
+
+
+EXPERIMENTS = (Experiment(CLAIM, measure),)

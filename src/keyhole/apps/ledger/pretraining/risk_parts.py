@@ -7,13 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_runs, mean_of, seeds
 from keyhole.apps.pretrain.latent_heads import LatentHead
 from keyhole.apps.pretrain.split import RiskParts
 from keyhole.figure import Axis, line_figure
 from keyhole.sweeps.runs import RunSpec
 from keyhole.verdicts import ClaimVerdict
+
+CLAIM = Claim(
+    id="risk-parts",
+    title="The excess risk of a trained head is approximation, generalization and optimisation, each measured",
+    statement=(
+        "The excess log loss of a trained head over the exact prediction is the sum of three parts: what the best head of its class loses, which no data cure; what the head of least training loss loses to that, which falls like 1/n; "
+        "and what training, stopped as it was, loses to the head of least training loss."
+    ),
+    formula=r"R(\hat f)-R^*=\underbrace{R(f_{\mathcal F})-R^*}_{\text{approximation}}+\underbrace{R(\hat f_{\rm ERM})-R(f_{\mathcal F})}_{\text{generalization}}+\underbrace{R(\hat f)-R(\hat f_{\rm ERM})}_{\text{optimisation}}",
+    kind="measurement",
+    source="keyhole; that the excess risk has these three terms is textbook",
+    prediction=(
+        "Three latents, four letters, 16 tokens, one masked; heads with room for 1, 2 and 3 latent values, n = 2000, 8000, 32,000: the approximation part falls with the room and is 0 at 3; the slope of the generalization part in log n has −1 in its 99.9 % interval for each; "
+        "optimisation adds at most 1 % of the generalization part when training ends by itself, and more than 0, with its whole 99.9 % interval, when it is stopped after 3 steps."
+    ),
+    could_fail="Another order of the approximation parts, a generalization part of another rate, or training that does not reach the least loss.",
+)
 
 TASK = RiskParts(((0.6, 0.3, 0.1), (0.2, 0.3, 0.1), (0.1, 0.2, 0.2), (0.1, 0.2, 0.6)), (1 / 3, 1 / 3, 1 / 3))
 LENGTH = 16
@@ -113,3 +130,6 @@ def conclude(found: Sequence[Parts], early: Sequence[float]) -> Outcome:
         ),
         caveats=("The least training loss is the lowest of several starts and of one from the law's own minimum.",),
     )
+
+
+EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -6,12 +6,31 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.pretraining.keeping_runs import fitted_slope, make_runs, mean_of, seeds
 from keyhole.apps.pretrain.tasks import LeastSquares, PooledLabels
 from keyhole.figure import Axis, line_figure
+from keyhole.papers import ZHANG_2022
 from keyhole.sweeps.runs import RunSpec
 from keyhole.verdicts import ClaimVerdict
+
+CLAIM = Claim(
+    id="supervised-length",
+    title="With tied weights the excess risk of supervised learning does not grow with the input; with a weight for each place it does",
+    statement=(
+        "In a Gaussian location, least squares on the mean of the tokens has the expected excess risk v_T d/(n − d − 1), where v_T is the Bayes risk, which falls with T. "
+        "Least squares with a weight for each place has v_T Td/(n − Td − 1), which grows. Both classes hold the Bayes predictor."
+    ),
+    formula=r"\mathbb E[R(\hat f)-R^*]=v_T\,\frac{P}{n-P-1},\qquad P=d\ \text{(tied)},\ Td\ \text{(untied)}",
+    kind="measurement",
+    source="claim (c) of Zhang et al. (2022, abstract) is a generalization error independent of the input size; this instance and its closed form are keyhole's",
+    prediction=(
+        "At d = 4, n = 300 and T = 2, 4, …, 64: both closed forms in the 99.9 % intervals of the measured means; the slope of the tied excess in log T is at most 0 and that of the untied one above 0, "
+        "with their whole 95 % intervals; the slope in log n at T = 8 has that of the closed form, about −1, in its 99.9 % interval."
+    ),
+    could_fail="A closed form outside its interval, a tied excess that grows with T, an untied one that does not, or another slope in n.",
+    papers=(ZHANG_2022,),
+)
 
 LENGTHS = (2, 4, 8, 16, 32, 64)
 SIZES = (75, 150, 300, 600, 1200)  # sequences, at eight tokens
@@ -118,3 +137,6 @@ def conclude(cells: Sequence[Cell]) -> Outcome:
             "Only the estimation error is free of the length: the Bayes risk itself falls, since the posterior sharpens.",
         ),
     )
+
+
+EXPERIMENTS = (Experiment(CLAIM, measure),)

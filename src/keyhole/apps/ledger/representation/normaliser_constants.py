@@ -4,9 +4,25 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.attention import Entmax15, Linear, Normaliser, Sigmoid, Softmax, Sparsemax, Uniform
 from keyhole.figure import Axis, line_figure
+from keyhole.papers import EDELMAN_2022
+
+CLAIM = Claim(
+    id="normaliser-constants",
+    title="Softmax keeps its constant as T grows; sparsemax, entmax and sigmoid do not",
+    statement=(
+        "The ℓ∞→ℓ1 constant is 1 for softmax at every T. It grows like T for sparsemax, like √T for entmax-1.5, like T/4 "
+        "for sigmoid gates and like T for linear attention, so the log T argument is not theirs."
+    ),
+    formula=r"\sup_{u\ne u'}\frac{\|N(u)-N(u')\|_1}{\|u-u'\|_\infty}\in\left\{1,\;T,\;\sqrt{T},\;\tfrac{T}{4},\;T\right\}",
+    kind="inequality",
+    source="keyhole, with proof (even T)",
+    prediction="Slopes of the constant against T on log axes: softmax 0, sparsemax 1, entmax-1.5 ½, sigmoid 1, linear 1.",
+    could_fail="A stretch above the stated constant, or a slope off by more than 0.02.",
+    papers=(EDELMAN_2022,),
+)
 
 SLOPES: dict[str, float] = {
     "softmax": 0.0,
@@ -77,3 +93,6 @@ def slope(rows: list[dict[str, Any]]) -> float:
         return 0.0
     lengths, stretches = (np.log([row[name] for row in upper]) for name in ("T", "stretch"))
     return float(np.polyfit(lengths, stretches, 1)[0])
+
+
+EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -10,9 +10,51 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.attention import Identity, ReadOut, Tabulated, TabulatedHead, Wiring, evaluate
 from keyhole.figure import Axis, line_figure
+
+DEGREE = Claim(
+    id="head-degree",
+    title="One head has little Fourier weight above degree D",
+    statement=(
+        "On uniform bits, whatever the scores and however long the context, at most 2^−D of the Fourier weight of a head "
+        "with values within ±1 lies above degree D."
+    ),
+    formula=r"\sum_{|S|>D}\hat u(S)^2\;\le\;2^{-D}",
+    kind="inequality",
+    source="keyhole, with proof: a head is a mixture of decision lists, and D items of a list read D bits",
+    prediction=(
+        "No head, random, built or improved step by step, exceeds the bound at D = 0 … 4; at D = 0 a single bit attains it."
+    ),
+    could_fail="A head above the bound by more than rounding, or none within 1 % of it at D = 0.",
+)
+INFLUENCE = Claim(
+    id="head-influence",
+    title="One head has total influence at most 8/3",
+    statement=(
+        "On uniform bits, whatever the scores and however long the context, the changes of a head with values within ±1 "
+        "when one bit is turned add up to at most 8/3 over all bits. Alternating decision lists come as near as you like."
+    ),
+    formula=r"\sum_t \mathbb{E}\,|u(b)-u(b^{\oplus t})|\;\le\;\tfrac{8}{3}",
+    kind="inequality",
+    source="keyhole, with proof",
+    prediction="No head exceeds 8/3; the alternating list of nine or more bits comes within 1 % of it.",
+    could_fail="A head above the bound by more than rounding, or an alternating list that stays 1 % below it.",
+)
+PARITY = Claim(
+    id="head-parity",
+    title="One head hardly sees a parity",
+    statement=(
+        "On uniform bits, whatever the scores and however long the context, the correlation of a head with values within "
+        "±1 and a parity of s bits is at most 2^−(s−1). So parities need the units after attention, or several heads."
+    ),
+    formula=r"|\mathbb{E}\,u\,\chi_S|\;\le\;2^{-(|S|-1)}",
+    kind="inequality",
+    source="keyhole, with proof",
+    prediction="No head exceeds the bound at any s up to T; the conjunction of s bits comes within 1 % of it at every s.",
+    could_fail="A head above the bound by more than rounding, or a conjunction that stays 1 % below it.",
+)
 
 ROUNDING = 1e-9  # sums of at most 2^10 rounded terms of size at most 1
 NEAR = 0.01  # how near a head must come to the bound where that is predicted
@@ -238,3 +280,10 @@ def _improved(head: OneHead, price: Price, rng: np.random.Generator, scale: Scal
 
 def _inputs(tokens: int) -> np.ndarray:
     return ((np.arange(1 << tokens)[:, None] >> np.arange(tokens)) & 1).astype(np.int8)
+
+
+EXPERIMENTS = (
+    Experiment(DEGREE, measure_degree),
+    Experiment(INFLUENCE, measure_influence),
+    Experiment(PARITY, measure_parity),
+)

@@ -4,10 +4,26 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.attention import Softmax
 from keyhole.bounds import softmax_move
 from keyhole.figure import Axis, line_figure
+from keyhole.papers import EDELMAN_2022
+
+CLAIM = Claim(
+    id="softmax-smoothness",
+    title="Softmax is smooth from ℓ∞ to ℓ1, with a constant free of T",
+    statement=(
+        "However many scores there are, moving each by at most Δ moves the attention weights by at most 2 tanh(Δ/2) in "
+        "ℓ1. This is why capacity grows only with log T."
+    ),
+    formula=r"\|\mathrm{softmax}(u)-\mathrm{softmax}(u')\|_1\le 2\tanh\left(\tfrac{1}{2}\|u-u'\|_\infty\right)",
+    kind="inequality",
+    source="keyhole, with proof; the smoothness is the key fact of Edelman et al. (2022), whose constant is recalled as 2",
+    prediction="The ratio of move to bound never exceeds 1, at any T, and is 1 for two opposite scores.",
+    could_fail="One pair of score vectors whose ratio exceeds 1 by more than rounding, or a best ratio that stays below 1.",
+    papers=(EDELMAN_2022,),
+)
 
 ROUNDING = 1e-9  # both sides are sums of up to 10^4 rounded terms near 1
 
@@ -63,3 +79,6 @@ def split_signs(scores: np.ndarray) -> np.ndarray:
         signs[i] = 1.0 if side <= 0 else -1.0
         side += signs[i] * mass[i]
     return signs
+
+
+EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from keyhole.api.prove import Effort, prove
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.attention import evaluate, profile, tabulate
 from keyhole.bounds import (
     DEEP,
@@ -32,6 +32,25 @@ from keyhole.decimals import at_most
 from keyhole.figure import Axis, Figure
 from keyhole.training import Examples, ProblemSize
 from keyhole.training.learners import transformer_with_preset
+
+CLAIM = Claim(
+    id="gap-and-bounds",
+    title="Bounds by norms lie above the gap of trained layers",
+    statement=(
+        "One-layer transformers trained on a 3-way AND with a penalised path norm, under uniform, biased and sticky bits (a Markov chain). "
+        "The gap between fresh and training ramp loss stands beside Theorem L, Theorem T, Occam's bound for a proved function, PAC-Bayes, "
+        "a count of parameters, and the floor that the complexity of the norm's class sets."
+    ),
+    formula=r"\mathbb{E}\,\ell_\gamma-\widehat{\mathbb{E}}\,\ell_\gamma\;\le\;\frac{2P_\infty}{\gamma}R_m(G)+\sqrt{\frac{\ln(1/\delta)}{2m}}",
+    kind="inequality",
+    source="keyhole, with proof (Theorems T and L; Occam and PAC-Bayes are textbook); the layers are new runs",
+    prediction=(
+        "No bound lies below the lower end of the gap it bounds, and no bound by norms below the floor. Reported, not judged: how many "
+        "layers Theorem L says anything of, since a single run's path norm decides that; no bound by norms is expected below 1 on sticky "
+        "bits, where the scores' spread counts, and counted parameters are expected to say nothing anywhere."
+    ),
+    could_fail="One bound below its gap, or one by norms below its floor.",
+)
 
 Law = Literal["uniform", "biased", "sticky"]
 
@@ -282,3 +301,6 @@ def _figure(found: Sequence[Rungs]) -> Figure:
         y=Axis("value", "gap", "log"),
         colour=Axis("what", "", "category"),
     )
+
+
+EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -4,15 +4,44 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.training.majority import Share
 from keyhole.apps.ledger.training.sweeps import read_runs, train
 from keyhole.figure import Axis, Figure, line_figure
+from keyhole.papers import EDELMAN_2022
 from keyhole.sweeps.laws import grokking_figure
 from keyhole.sweeps.runs import RunResult
 from keyhole.training import SparseTask
 from keyhole.training.learners import TransformerLearner, preset
 from keyhole.verdicts import ClaimVerdict
+
+SUCCESS = Claim(
+    id="parity-fixed-set",
+    title="From 40 samples elimination finds a parity that a trained network does not",
+    statement=(
+        "Gaussian elimination over GF(2) finds a parity of 15 bits from 40 samples in most runs, and a one-layer transformer in fewer than "
+        "half. How many samples the network needs, and how long after fitting it generalises, is reported."
+    ),
+    formula=r"\Pr[\text{SGD succeeds at } m=40]<\tfrac12<\Pr[\text{elimination succeeds at } m=40]",
+    kind="measurement",
+    source="keyhole; the question is that of Edelman et al. (2022), the delay is known as grokking",
+    prediction=(
+        "At T = 15 and m = 40 the 95 % interval of the network's success rate lies below ½, and that of elimination above ½."
+    ),
+    could_fail="An interval of the network's success rate above ½, or one of elimination's below ½.",
+    papers=(EDELMAN_2022,),
+)
+MEMORISED = Claim(
+    id="parity-memorised",
+    title="From 40 samples a network memorises a parity's samples",
+    statement="A one-layer transformer fits 40 samples of a 3-way parity of 15 bits without generalising, in more than half of the runs.",
+    formula=r"\Pr[\text{fits and does not generalise at } m=40]>\tfrac12",
+    kind="measurement",
+    source="keyhole; the question is that of Edelman et al. (2022), the delay is known as grokking",
+    prediction="At T = 15 and m = 40 the 95 % interval of the share of runs that fit and do not generalise lies above ½.",
+    could_fail="An interval of that share below ½.",
+    papers=(EDELMAN_2022,),
+)
 
 TASK = SparseTask("parity:3")
 CONTEXT = 15
@@ -132,3 +161,9 @@ def _curve(network: Mapping[int, Sequence[RunResult]]) -> Figure:
     every = [(size, result) for size, results in network.items() for result in results]
     size, chosen = max(every, key=lambda one: (_delay(one[1]) or -1.0, one[0]))
     return grokking_figure(f"Fitting and understanding, m = {size}: the longest delay", {"run": chosen.readings})
+
+
+EXPERIMENTS = (
+    Experiment(SUCCESS, measure_success),
+    Experiment(MEMORISED, measure_memorised),
+)

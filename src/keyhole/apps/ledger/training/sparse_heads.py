@@ -6,12 +6,31 @@ from dataclasses import replace
 import numpy as np
 
 from keyhole.api.train import train as watch_training
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.training.majority import Share
 from keyhole.apps.ledger.training.sweeps import read_runs, train
 from keyhole.figure import Axis, Figure
+from keyhole.papers import EDELMAN_2022
 from keyhole.sweeps.runs import RunResult
 from keyhole.training import SparseTask
+
+CLAIM = Claim(
+    id="sparse-heads",
+    title="Heads that generalise look at the relevant positions",
+    statement=(
+        "After training on a 3-way AND the attention of the best head at [CLS] lies mostly on the three relevant positions in runs that "
+        "generalise; uniform attention would put 3/(T+1) there. Runs that do not generalise are reported beside them."
+    ),
+    formula=r"\max_h\ \mathbb{E}_b\sum_{t\in I}\alpha_{h,t}(b)\ \ge\ \tfrac12\ \gg\ \frac{3}{T+1}",
+    kind="measurement",
+    source="Following Edelman et al. (2022), who show attention of trained models concentrating on the relevant positions",
+    prediction=(
+        "At T = 100 and m = 30 and 300 with the default settings: in more than half of the runs that generalise the best head has at least half "
+        "of its attention on the three positions, by the whole 95 % interval of the share."
+    ),
+    could_fail="A share of generalising runs whose 95 % interval lies below ½.",
+    papers=(EDELMAN_2022,),
+)
 
 TASK = SparseTask("and:3")
 CONTEXT = 100
@@ -77,3 +96,6 @@ def _sizes(results: Sequence[RunResult]) -> list[int]:
     """The sample size of each run: runs come by size, the same number each."""
     each = len(results) // len(SIZES)
     return [SIZES[min(index // each, len(SIZES) - 1)] for index in range(len(results))]
+
+
+EXPERIMENTS = (Experiment(CLAIM, measure),)

@@ -17,10 +17,27 @@ import numpy as np
 from keyhole.api.length_verdict import LengthVerdict
 from keyhole.api.prove import Effort
 from keyhole.api.prove_claim import Words, prove_claim
-from keyhole.apps.ledger.finding import Outcome, Scale
+from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.apps.ledger.training.majority import Share
 from keyhole.checkpoints import Checkpoint, load_checkpoint
 from keyhole.figure import Axis, Figure
+
+CLAIM = Claim(
+    id="tested-models",
+    title="Small trained models that pass 100,000 random tests are often wrong on some word",
+    statement=(
+        "Among one-layer models trained on majority and on a threshold of three, of those that answer 100,000 random words of the longest "
+        "length of training without an error, most are wrong on some word of that length."
+    ),
+    formula=r"\Pr_{\text{model}}\big[\exists w\in\{0,1\}^{31}:\ f(w)\ \text{wrong}\ \big|\ 10^5\ \text{random}\ w\ \text{right}\big]>\tfrac12",
+    kind="measurement",
+    source="keyhole (a proof or a wrong word for every model and length; how often either comes is measured)",
+    prediction=(
+        "At T = 31, the longest length of training, more than half of the stored models without an error on 100,000 random words are wrong "
+        "on some word, by the whole 95 % interval. Shorter lengths, and a model trained on longer words, are reported."
+    ),
+    could_fail="A share of wrong models whose 95 % interval lies below ½.",
+)
 
 STORED = Path(__file__).with_name("tested_models.npz")
 ASKED = {"majority": "majority", "threshold": "at least 3 of 1", "long": "majority"}
@@ -126,3 +143,6 @@ def _figure(passed: list[Tested]) -> Figure:
         y=Axis("share", "share wrong somewhere"),
         colour=Axis("task", "", "category"),
     )
+
+
+EXPERIMENTS = (Experiment(CLAIM, measure),)
