@@ -16,9 +16,6 @@ from keyhole.apps.heads.show_checkpoint_norms import checkpoint_norms_document
 from keyhole.apps.ledger.finding import Claim
 from keyhole.apps.ledger.reproduction import Claims, Findings, list_claims, reproduce
 from keyhole.apps.ledger.show_claims import claims_document
-from keyhole.apps.pretrain.pretrain import pretrain
-from keyhole.apps.pretrain.pretraining import Pretraining
-from keyhole.apps.pretrain.show_pretraining import pretraining_document
 from keyhole.apps.tables.score import Scores, score
 from keyhole.apps.tables.show_scores import scores_document
 from keyhole.apps.tables.show_suite import suite_document
@@ -33,12 +30,11 @@ from helpers.lab_fakes import Coin, Inline
 pytestmark = pytest.mark.slow
 
 KINDS = (
-    Pretraining, Scores, Suite, SampleComplexity, Runs, RunInFull, Claims,
+    Scores, Suite, SampleComplexity, Runs, RunInFull, Claims,
     Findings, CheckpointNorms,
 )  # fmt: skip
-DRAWN = (Pretraining, SampleComplexity, RunInFull, CheckpointNorms)
+DRAWN = (SampleComplexity, RunInFull, CheckpointNorms)
 DOCUMENTS = {
-    Pretraining: pretraining_document,
     Scores: scores_document,
     Suite: suite_document,
     SampleComplexity: sample_complexity_document,
@@ -62,7 +58,6 @@ def answers(tmp_path_factory):
     )  # fmt: skip
     runs = keyhole.runs(store=folder / "store")
     found = [
-        pretrain("finite", [4], masks=[1, 2], repeats=0),
         score(suite.save(folder / "key.json"), folder),
         suite,
         learned,
@@ -187,7 +182,6 @@ def test_no_answer_is_read_as_markup(answers):
     claim = replace(answers[Claims][0], title=HOSTILE)
     scored = answers[Scores].models[0]
     hostile = [
-        replace(answers[Pretraining], model=HOSTILE),
         Scores((replace(scored, file=f"{HOSTILE}.npy".replace("/", "")),)),
         Suite((replace(answers[Suite][0], family=HOSTILE),), 12, 0),
         replace(answers[SampleComplexity], what=HOSTILE),

@@ -144,7 +144,7 @@ CASES: dict[str, Case] = {
     "infer-keys": Case(("infer gp --attention softmax,cme --size 8,16 --repeats 10 --json",)),
     "pretrain": Case(("pretrain finite --mask 1,2 --size 8 --repeats 0 --json",)),
     "pretrain-trained": Case(
-        ("pretrain finite --size 4 --samples 100 --labels 20 --repeats 2 --workers 1 --json",),
+        ("pretrain finite --size 4 --samples 100 --labels 20 --repeats 2 --json",),
         trained=True,
         mark="slow",
     ),

@@ -1,5 +1,7 @@
 """What masked pretraining learns and is worth, asked from Python."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -31,14 +33,14 @@ def test_trained_heads_and_the_store(tmp_path):
     assert len(runs) == 16
     assert {row.learner for row in runs} == {"latent-head"}
     again = pretrain(THREE, [6], **options)
-    assert again.record() == first.record()
+    assert again == first
     assert len(keyhole.runs(store=tmp_path)) == 16
     for one in first.learned:
         assert 0 < one.excess.value < 10 * one.limit
         assert one.exact_head <= one.bound
         assert one.oracle < one.blind
     with pytest.raises(ArgumentError, match="one of pretraining"):
-        keyhole.prove(runs[0].identity, store=tmp_path)
+        keyhole.prove(keyhole.read_run(runs[0].identity, store=tmp_path))
 
 
 @pytest.mark.slow
@@ -47,10 +49,10 @@ def test_no_linear_head_serves(tmp_path):
     flat = FiniteModel(np.array([[0.8, 0.5, 0.2], [0.2, 0.5, 0.8]]), np.full(3, 1 / 3))
     options = {"downstream": "latent:1", "samples": 300, "repeats": 2, "workers": 1, "store": tmp_path}
     answer = pretrain(flat, [6], **options)
-    assert answer.record()["conditions"][0]["downstream"] is None
-    assert answer.record()["learned"][0]["bound"] is None
-    assert "infinite" in str(answer)
-    assert "Infinite stands for all above about 1e+15" in " ".join(str(answer).split())
+    assert answer.conditions[0].downstream == answer.learned[0].bound == np.inf
+    record = json.loads(answer.to_json())
+    assert (record["learned"][0]["bound"], record["learned"][0]["bound_reason"]) == (None, "infinite")
+    assert any("above about 1e+15" in remark for remark in answer.remarks)
     assert not any("Infinite" in remark for remark in pretrain(THREE, [6], repeats=0).remarks)
     assert answer.learned[0].fitted_head.value > 0
     assert answer.figure()

@@ -18,48 +18,30 @@ def test_a_table_within_80_columns():
     """Condition numbers of every mask, without training."""
     result = run("finite", "--mask", "1,2,4", "--size", "8", "--repeats", "0")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert max(map(len, result.stdout.splitlines())) <= 80
-    for words in (
-        "condition numbers of the pretext task",
-        "κ_T",
-        "1/s_m",
-        "2.79",
-        "tell which of its 2 values the latent has",
-    ):
-        assert words in result.stdout
-
-
-GOLDEN = {
-    "keyhole", "schema", "model", "samples", "labels", "repeats", "seed", "downstream", "conditions", "learned",
-    "sinks", "remarks",
-}  # fmt: skip
-CONDITION = {"mask", "loss", "downstream", "least", "ratio", "spectral"}
-LEARNED = {
-    "size", "mask", "bayes_loss", "excess", "likeliest", "limit", "unoptimised", "fitted_head", "exact_head", "bound",
-    "scratch", "oracle", "blind",
-}  # fmt: skip
+    lines = result.stdout.splitlines()
+    assert len(lines) <= 10 + 3
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[-1] for line in lines[-3:]] == ["2.79", "2.09", "1.61"]
 
 
 @pytest.mark.slow
-def test_json_and_a_figure(tmp_path):
-    """The envelope and its keys; training, text within 80 columns, and a figure."""
-    words = ("finite", "--size", "4", "--samples", "300", "--repeats", "2", "--workers", "1", "--store", str(tmp_path))
-    record = json.loads(run(*words, "--json").stdout)
-    assert set(record) == GOLDEN
-    assert record["schema"] == "pretrain/1"
-    assert set(record["conditions"][0]) == CONDITION
-    assert set(record["learned"][0]) == LEARNED
-    shown = run(*words, "--out", str(tmp_path / "a.svg"))
+def test_json_and_a_figure(tmp_path, monkeypatch):
+    """The envelope; text of a screen within 80 columns; and a figure."""
+    monkeypatch.setenv("KEYHOLE_HOME", str(tmp_path))
+    words = ("finite", "--size", "4", "--samples", "300", "--repeats", "2")
+    assert json.loads(run(*words, "--json").stdout)["schema"] == "pretrain/1"
+    shown = run(*words)
     assert shown.exit_code == 0
+    assert len(shown.stdout.splitlines()) <= 10
     assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert run(*words, "--out", str(tmp_path / "a.svg")).exit_code == 0
     assert (tmp_path / "a.svg").read_bytes().startswith(b"<svg")
 
 
 def test_rows_of_numbers():
-    """A task of rows is read, and shown in words."""
+    """A task of rows is read."""
     assert rows_of("1,0;0,1") == [[1.0, 0.0], [0.0, 1.0]]
-    result = run("mixture", "--downstream", "1,-1", "--repeats", "0")
-    assert "1 combination of the 2 latent values" in " ".join(result.stdout.split())
+    assert run("mixture", "--downstream", "1,-1", "--repeats", "0").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -80,8 +62,3 @@ def test_refusals(words, said):
     assert result.exit_code == 2
     assert said in result.stderr
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_help_has_an_example():
-    """The examples are there."""
-    assert "keyhole pretrain finite --mask 1,2,4,8 --size 16" in run("--help").stdout

@@ -6,9 +6,7 @@ from typing import Annotated
 import typer
 
 from keyhole.cli.arguments import count, counts, file_place
-from keyhole.cli.exit_codes import INTERRUPTED
-from keyhole.cli.learn import was_interrupted
-from keyhole.errors import ArgumentError, KeyholeError
+from keyhole.errors import ArgumentError
 
 MODEL = "A latent model by its name: finite, polya, beta, gaussian or mixture."
 MASK = "Tokens masked at the end of each sequence, such as 1,2,4,8."
@@ -27,12 +25,8 @@ def pretrain_command(
     downstream: Annotated[str, typer.Option(help=DOWNSTREAM, metavar="TASK")] = "latent",
     labels: Annotated[str, typer.Option(help="Labels of the downstream task.", metavar="N")] = "200",
     repeats: Annotated[int, typer.Option(help="Training sets at each size and mask; 0 trains nothing.", min=0)] = 8,
-    seed: Annotated[int, typer.Option(help="The first seed; the others follow it.", min=0)] = 0,
-    workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
-    store: Annotated[
-        Path | None, typer.Option(help="Folder of the runs; KEYHOLE_HOME or .keyhole if not given.", metavar="DIR")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the columns; show every table.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -42,11 +36,10 @@ def pretrain_command(
         ),
     ] = None,
 ) -> None:
-    """What masked pretraining learns of a latent.
+    """Measure what masked pretraining learns of a latent.
 
-    Pretrain on masked tokens of MODEL: condition numbers of each mask, excess risk, and what a linear head gets.
-
-    Every finished run is kept: the same command goes on where it was stopped.
+    Pretrain on masked tokens of MODEL: condition numbers of each mask, excess risk, and the risk of a linear head
+    downstream. Every finished run is kept: the same command goes on where it was stopped.
 
     Examples:
 
@@ -60,37 +53,23 @@ def pretrain_command(
     """
     from keyhole.apps.pretrain.pretrain import pretrain
     from keyhole.apps.pretrain.pretraining import Pretraining
-    from keyhole.cli.printing import print_document
+    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
         Pretraining.require_ending(out)
-    try:
-        with view_progress("runs") as watch:
-            answer = pretrain(
-                model,
-                counts(size),
-                masks=counts(mask),
-                samples=count(samples),
-                downstream=rows_of(downstream),
-                labels=count(labels),
-                repeats=repeats,
-                seed=seed,
-                workers=workers or None,
-                store=store,
-                watch=watch,
-            )
-    except (KeyboardInterrupt, KeyholeError) as stop:
-        if not was_interrupted(stop):
-            raise
-        typer.echo("keyhole: interrupted; finished runs are kept. The same command goes on from there.", err=True)
-        raise typer.Exit(INTERRUPTED) from stop
-    if out is not None:
-        typer.echo(f"wrote {answer.save(out)}", err=True)
-    if as_json:
-        typer.echo(answer.to_json())
-    else:
-        print_document(answer.document())
+    with view_progress("runs") as watch:
+        answer = pretrain(
+            model,
+            counts(size),
+            masks=counts(mask),
+            samples=count(samples),
+            downstream=rows_of(downstream),
+            labels=count(labels),
+            repeats=repeats,
+            watch=watch,
+        )
+    print_answer(answer, as_json=json, verbose=verbose, out=out)
 
 
 def rows_of(text: str) -> str | list[list[float]]:

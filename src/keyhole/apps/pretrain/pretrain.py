@@ -1,10 +1,9 @@
 """What does masked pretraining on a latent model learn, and what is it worth to a downstream task?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -60,7 +59,7 @@ def pretrain(
     real tokens with a finite latent, condition numbers are estimated, with intervals. Every run is kept in the store.
 
     >>> answer = pretrain("finite", [4], masks=[1, 2], repeats=0)
-    >>> [round(one.spectral.value, 3) for one in answer.conditions]
+    >>> [round(row.spectral.value, 3) for row in answer.conditions]
     [2.789, 2.089]
     """
     named = model if isinstance(model, str) else type(model).__name__
@@ -81,137 +80,154 @@ def pretrain(
         )
     count = core_count() if workers is None else require_cores(workers)
 
-    def made(specs: Sequence[RunSpec]) -> list[RunResult]:
+    def run(specs: Sequence[RunSpec]) -> list[RunResult]:
         with Store(home(store)) as kept:
             return gather_runs(specs, kept, workers=count, watch=watch)
 
-    asked_for = _Question(named, lengths, blocks, samples, labels, repeats, seed)
+    design = Design(lengths, blocks, samples, labels, range(seed, seed + repeats))
+    words = ""
+    conditions: tuple[Conditioning, ...] = ()
+    learned: tuple[Learned, ...] = ()
+    sinks: tuple[RecoveredSink, ...] = ()
     if isinstance(problem, FiniteModel):
         task, words = _task(downstream, len(problem.prior))
-        return _letters(asked_for, problem, task, words, made)
-    if isinstance(problem, Polya | BetaBernoulli | GaussianLocation):
-        return _sinks(asked_for, problem, made)
-    if isinstance(problem, GaussianMixture):
+        conditions, unknown = _exact_conditions(problem, blocks, task)
+        learned = _learned(problem, task, design, run) if repeats else ()
+        remarks = (*OF_LETTERS, *unknown)
+    elif isinstance(problem, Polya | BetaBernoulli | GaussianLocation):
+        sinks, remarks = _sinks(problem, design, run), OF_SINKS
+    elif isinstance(problem, GaussianMixture):
         task, words = _task(downstream, len(problem.prior))
-        return _mixture(asked_for, problem, task, words)
-    require_problem(named, problem)
-    raise ArgumentError(
-        f"Pretraining on {named} is not covered: it has keys, or its latent is of another kind. Use a finite latent "
-        "model, a Pólya urn, a coin, a Gaussian location or a mixture: finite, polya, beta, gaussian, mixture."
-    )
+        conditions, unknown = _estimated_conditions(problem, blocks, task, seed)
+        remarks, repeats = (*OF_MIXTURES, *unknown), 0
+    else:
+        require_problem(named, problem)
+        raise ArgumentError(
+            f"Pretraining on {named} is not covered: it has keys, or its latent is of another kind. Use a finite "
+            "latent model, a Pólya urn, a coin, a Gaussian location or a mixture: finite, polya, beta, gaussian, "
+            "mixture."
+        )
+    return Pretraining(named, samples, labels, repeats, seed, words, conditions, learned, sinks, remarks)
+
+
+OF_LETTERS = (
+    "κ_T is keyhole's own definition. Its unit is a probability of the masked tokens, which shrinks as masks grow.",
+    "To compare masks take κ_T²ε², or 1/s_m, which does not depend on coordinates.",
+    "The transfer bound κ_T²ε² is about a linear head of its own; a head fitted to labels adds an error.",
+)
+OF_SINKS = (
+    "The latent has infinitely many values, so that there are no condition numbers of finite ones.",
+    "At small n the least training loss may lie at a logit of −∞: no sink.",
+)
+OF_MIXTURES = (
+    "κ_T, κ and cond are of the mean of a token (squared error), exact.",
+    "1/s_m is estimated from 20,000 drawn blocks, with a 95 % interval.",
+    "Training on real tokens of a mixture is not covered.",
+)
+Runner = Callable[[Sequence[RunSpec]], list[RunResult]]
 
 
 @dataclass(frozen=True)
-class _Question:
-    """What was asked, as numbers."""
+class Design:
+    """The lengths and masks to train with, and on how much data."""
 
-    model: str
     lengths: tuple[int, ...]
     blocks: tuple[int, ...]
     samples: int
     labels: int
-    repeats: int
-    seed: int
-
-    @property
-    def seeds(self) -> range:
-        return range(self.seed, self.seed + self.repeats)
+    seeds: range
 
 
-def _letters(asked_for: _Question, model: FiniteModel, task: np.ndarray, words: str, made: Any) -> Pretraining:
-    """Letters with a finite latent: exact condition numbers, and trained heads."""
-    m = len(model.prior)
-    conditions, found = [], []
-    for block in asked_for.blocks:
-        numbers, least = condition_numbers(block_law(model, block), task), canonical_correlations(model, block)[-1]
-        found.append(numbers)
+def _exact_conditions(
+    model: FiniteModel, blocks: Sequence[int], task: np.ndarray
+) -> tuple[tuple[Conditioning, ...], tuple[str, ...]]:
+    """Return the condition numbers of every mask of letters by log loss, which are exact."""
+    conditions, numbers = [], []
+    for block in blocks:
+        found, least = condition_numbers(block_law(model, block), task), canonical_correlations(model, block)[-1]
         spectral = 1 / least if least else inf
-        conditions.append(
-            Conditioning(
-                block,
-                "log loss",
-                numbers.downstream,
-                numbers.least,
-                numbers.ratio,
-                Estimate(spectral, spectral, spectral),
-            )
-        )
-    emission, prior = tuple(map(tuple, model.emission.tolist())), tuple(model.prior.tolist())
-    rows = tuple(map(tuple, task.tolist()))
-    cells = [(length, block) for length in asked_for.lengths for block in asked_for.blocks]
-    for length, block in cells if asked_for.repeats else ():
-        require_few_counts(model.letters, length)
-        require_few_pairs(model.letters, length, block)
-    specs = [
-        RunSpec(task_of, LatentHead(m), length, asked_for.samples, seed)
-        for length, block in cells
-        for task_of in (
-            MaskedLetters(emission, prior, block),
-            TransferTask(emission, prior, rows, asked_for.labels, block),
-        )
-        for seed in asked_for.seeds
-    ]
-    learned = []
-    if asked_for.repeats:
-        results, k = made(specs), asked_for.repeats
-        for place, (length, block) in enumerate(cells):
-            masked, moved = results[2 * k * place : 2 * k * place + k], results[2 * k * place + k : 2 * k * (place + 1)]
-            rank = sum(value > 0 for value in fisher_spectrum(model, length, block))
-            learned.append(_learned(length, block, masked, moved, rank / (2 * asked_for.samples)))
-    remarks = (
-        "κ_T is keyhole's own definition. Its unit is a probability of the masked tokens, which shrinks as masks grow.",
-        "To compare masks take κ_T²ε², or 1/s_m, which does not depend on coordinates.",
-        "The transfer bound κ_T²ε² is about a linear head of its own; a head fitted to labels adds an error.",
-        *_untold(found),
-    )
-    return Pretraining(
-        asked_for.model,
-        asked_for.samples,
-        asked_for.labels,
-        asked_for.repeats,
-        asked_for.seed,
-        words,
-        tuple(conditions),
-        tuple(learned),
-        (),
-        remarks,
-    )
+        conditions.append(_conditioning(block, "log loss", found, Estimate(spectral, spectral, spectral)))
+        numbers.append(found)
+    return tuple(conditions), _unknown(numbers)
 
 
-def _untold(found: Sequence[ConditionNumbers]) -> tuple[str, ...]:
-    """What "infinite" stands for, where a condition number is: from where on double precision cannot tell."""
-    limits = [1 / one.rounding for one in found if inf in (one.least, one.downstream) and one.rounding]
+def _estimated_conditions(
+    model: GaussianMixture, blocks: Sequence[int], task: np.ndarray, seed: int
+) -> tuple[tuple[Conditioning, ...], tuple[str, ...]]:
+    """Return those of real tokens by squared error: its map is exact, the spectrum is estimated from draws."""
+    numbers = condition_numbers(model.latent_means.T, task)
+    conditions = []
+    for block in blocks:
+        least = estimate_least_correlation(model, block, rng=seed)
+        ends = Estimate(1 / least.value, 1 / least.high, 1 / least.low if least.low else inf)
+        conditions.append(_conditioning(block, "squared error", numbers, ends))
+    return tuple(conditions), _unknown([numbers])
+
+
+def _conditioning(block: int, loss: str, numbers: ConditionNumbers, spectral: Estimate) -> Conditioning:
+    return Conditioning(block, loss, numbers.downstream, numbers.least, numbers.ratio, spectral)
+
+
+def _unknown(numbers: Sequence[ConditionNumbers]) -> tuple[str, ...]:
+    """Say from where on double precision cannot tell a condition number from an infinite one."""
+    limits = [1 / each.rounding for each in numbers if inf in (each.least, each.downstream) and each.rounding]
     if not limits:
         return ()
     return (f"Infinite stands for all above about {min(limits):.1g}, too: double precision cannot tell them apart.",)
 
 
-def _learned(length: int, block: int, masked: Sequence[RunResult], moved: Sequence[RunResult], limit: float) -> Learned:
-    def mean(runs: Sequence[RunResult], name: str) -> float:
-        return float(np.mean([run.numbers[name] for run in runs]))
+def _learned(model: FiniteModel, task: np.ndarray, design: Design, run: Runner) -> tuple[Learned, ...]:
+    """Train heads with every mask at every length, and fit a linear head to labels."""
+    emission, prior = tuple(map(tuple, model.emission.tolist())), tuple(model.prior.tolist())
+    rows = tuple(map(tuple, task.tolist()))
+    cells = [(length, block) for length in design.lengths for block in design.blocks]
+    for length, block in cells:
+        require_few_counts(model.letters, length)
+        require_few_pairs(model.letters, length, block)
+    specs = [
+        RunSpec(pretext, LatentHead(len(prior)), length, design.samples, seed)
+        for length, block in cells
+        for pretext in (
+            MaskedLetters(emission, prior, block),
+            TransferTask(emission, prior, rows, design.labels, block),
+        )
+        for seed in design.seeds
+    ]
+    results, k = run(specs), len(design.seeds)
+    learned = []
+    for place, (length, block) in enumerate(cells):
+        masked, moved = results[2 * k * place : 2 * k * place + k], results[2 * k * place + k : 2 * k * (place + 1)]
+        rank = sum(value > 0 for value in fisher_spectrum(model, length, block))
+        learned.append(
+            Learned(
+                length,
+                block,
+                masked[0].numbers["bayes_loss"],
+                _estimate(_numbers(masked, "excess")),
+                float(np.mean(_numbers(masked, "likeliest_excess"))),
+                rank / (2 * design.samples),
+                sum(not result.fitted for result in masked),
+                _estimate(_numbers(moved, "fitted_head")),
+                *(
+                    float(np.mean(_numbers(moved, name)))
+                    for name in ("exact_head", "bound", "scratch", "oracle", "blind")
+                ),
+            )
+        )
+    return tuple(learned)
 
-    return Learned(
-        length,
-        block,
-        masked[0].numbers["bayes_loss"],
-        _estimate([run.numbers["excess"] for run in masked]),
-        mean(masked, "likeliest_excess"),
-        limit,
-        sum(not run.fitted for run in masked),
-        _estimate([run.numbers["fitted_head"] for run in moved]),
-        *(mean(moved, name) for name in ("exact_head", "bound", "scratch", "oracle", "blind")),
-    )
+
+def _numbers(results: Sequence[RunResult], name: str) -> list[float]:
+    return [result.numbers[name] for result in results]
 
 
-def _sinks(asked_for: _Question, model: Polya | BetaBernoulli | GaussianLocation, made: Any) -> Pretraining:
-    """A head with a sink, trained on one masked token."""
-    if asked_for.blocks != (1,):
+def _sinks(model: Polya | BetaBernoulli | GaussianLocation, design: Design, run: Runner) -> tuple[RecoveredSink, ...]:
+    """Train a head with a sink on one masked token."""
+    if design.blocks != (1,):
         raise ArgumentError(
-            f"Masks of {', '.join(map(str, asked_for.blocks))} tokens were asked for; a head with a sink predicts one "
+            f"Masks of {', '.join(map(str, design.blocks))} tokens were asked for; a head with a sink predicts one "
             "token. Mask 1."
         )
-    for length in asked_for.lengths:
-        require_mask(length, 1)
     if isinstance(model, GaussianLocation):
         if model.prior_mean.any():
             raise ArgumentError(
@@ -221,62 +237,18 @@ def _sinks(asked_for: _Question, model: Polya | BetaBernoulli | GaussianLocation
     else:
         weights = model.concentration.tolist() if isinstance(model, Polya) else [model.tails, model.heads]
         task = SinkRecovery(letters=True, parameters=tuple(weights))
+    if not design.seeds:
+        return ()
+    specs = [
+        RunSpec(task, SinkHead(), length, design.samples, seed) for length in design.lengths for seed in design.seeds
+    ]
+    results, k = run(specs), len(design.seeds)
     sinks = []
-    if asked_for.repeats:
-        specs = [
-            RunSpec(task, SinkHead(), length, asked_for.samples, seed)
-            for length in asked_for.lengths
-            for seed in asked_for.seeds
-        ]
-        results, k = made(specs), asked_for.repeats
-        for place, length in enumerate(asked_for.lengths):
-            some = results[k * place : k * (place + 1)]
-            logits = sorted(result.numbers["logit"] for result in some)
-            sinks.append(RecoveredSink(length, task.truth, _median(logits), some[0].numbers["standard_error"]))
-    remarks = (
-        "The latent has infinitely many values, so that there are no condition numbers of finite ones.",
-        "At small n the least training loss may lie at a logit of −∞: no sink.",
-    )
-    return Pretraining(
-        asked_for.model,
-        asked_for.samples,
-        asked_for.labels,
-        asked_for.repeats,
-        asked_for.seed,
-        "",
-        (),
-        (),
-        tuple(sinks),
-        remarks,
-    )
-
-
-def _mixture(asked_for: _Question, model: GaussianMixture, task: np.ndarray, words: str) -> Pretraining:
-    """Real tokens with a finite latent: the squared-error map is exact, the spectrum estimated from draws."""
-    numbers = condition_numbers(model.latent_means.T, task)
-    conditions = []
-    for block in asked_for.blocks:
-        least = estimate_least_correlation(model, block, rng=asked_for.seed)
-        ends = Estimate(1 / least.value, 1 / least.high, 1 / least.low if least.low else inf)
-        conditions.append(Conditioning(block, "squared error", numbers.downstream, numbers.least, numbers.ratio, ends))
-    remarks = (
-        "κ_T, κ and cond are of the mean of a token (squared error), exact.",
-        "1/s_m is estimated from 20,000 drawn blocks, with a 95 % interval.",
-        "Training on real tokens of a mixture is not covered.",
-        *_untold([numbers]),
-    )
-    return Pretraining(
-        asked_for.model,
-        asked_for.samples,
-        asked_for.labels,
-        0,
-        asked_for.seed,
-        words,
-        tuple(conditions),
-        (),
-        (),
-        remarks,
-    )
+    for place, length in enumerate(design.lengths):
+        some = results[k * place : k * (place + 1)]
+        logits = sorted(_numbers(some, "logit"))
+        sinks.append(RecoveredSink(length, task.truth, _median(logits), some[0].numbers["standard_error"]))
+    return tuple(sinks)
 
 
 def _task(downstream: str | Sequence[Sequence[float]], m: int) -> tuple[np.ndarray, str]:
