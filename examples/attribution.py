@@ -42,7 +42,7 @@ def line(score: AttributionScore) -> str:
 def main() -> None:
     """Compile, attribute, score."""
     bits = np.random.default_rng(0).integers(0, 2, (INPUTS, CONTEXT))
-    for member in make_suite(MODELS, CONTEXT):
+    for member in make_suite(MODELS, CONTEXT).models:
         positions = member.plan.function.positions
         occluded, looked = (
             score_attribution(method(member.plan, bits), positions) for method in (occlusion, attention)

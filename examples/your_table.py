@@ -9,18 +9,19 @@ many rows once 300 shuffled columns stand beside the 30; a lasso hardly notices 
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from keyhole.apps.tables.curve import curve
+from keyhole.apps.tables.table import make_table
 
 
 def main() -> None:
     """Both tables."""
-    patients = load_breast_cancer(return_X_y=True)
-    diagnosis = curve(patients, beside=["sklearn:lasso"], accuracy=0.92, irrelevant=[300], splits=6)
+    patients = make_table(*load_breast_cancer(return_X_y=True))
+    diagnosis = curve(patients, ["sklearn:logistic", "sklearn:lasso"], accuracy=0.92, irrelevant=[300], splits=6)
     print(diagnosis)
-    for name in diagnosis.curves:
-        needed, beside = diagnosis.rows_for(name), diagnosis.rows_for(name, 300)
+    for name, curves in diagnosis.learners.items():
+        needed, beside = (each.rows_needed for each in curves)
         print(f"{name}: rows for 92 %: {needed}; with 300 irrelevant columns: {beside or 'more than there are'}\n")
-    digits = load_digits(return_X_y=True)
-    eights = curve(digits, positive="8", learner="sklearn:tree", beside=["sklearn:logistic"], splits=4)
+    digits = make_table(*load_digits(return_X_y=True), positive="8")
+    eights = curve(digits, ["sklearn:tree", "sklearn:logistic"], splits=4)
     print(eights)
 
 

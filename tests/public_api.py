@@ -73,7 +73,7 @@ def use_functions_of_models(folder: Path) -> None:
     np.save(folder / "suite" / "model-000.npy", np.ones((2, 12)))
     scores = score(key, folder / "suite")
     assert_type(scores, Scores)
-    auc: float = scores.mean("auc")
+    auc: float = scores.mean["auc"]
     print(degree, margin, read, holds, gap, rule, status, auc, largest, bound, proved, rule, order, output)  # noqa: T201  (so that every field is read)
 
 

@@ -18,7 +18,8 @@ from keyhole.boolean.symbols import uniform_law
 from keyhole.checkpoints.probes import Agreement
 from keyhole.checkpoints.torch_encoder import _tested_words
 from keyhole.cli.app import app
-from keyhole.compiler.export.save import save_model
+from keyhole.compiler.constructions import TheoremNorm
+from keyhole.compiler.export.stored import save_model
 from keyhole.compiler.precision.verdicts import FormatVerdict
 from keyhole.errors import DataError
 from keyhole.latent.inference.attentions import make_attention
@@ -32,7 +33,6 @@ from keyhole.prover.sample.disagreement import Disagreement
 from keyhole.prover.sample.repeats import Repeats, shared_rows
 from keyhole.prover.sample.sample_bound import HeldOut, Identification
 from keyhole.show.certificate import certificate_document
-from keyhole.show.compiled import compiled_document, verdict_words
 from keyhole.show.guarantee import bound_document
 from keyhole.show.sample_complexity import _certified
 from keyhole.show.text import to_text
@@ -91,16 +91,15 @@ def test_rates_of_disagreement(kind):
 def test_number_formats(error, margin):
     """A rounding bound is rounded up, the margin down, and the first is still below the second."""
     verdict = FormatVerdict("float16", "float32", "proved", error, margin, 0, None, None)
-    for shown in (str(verdict), verdict_words(vars(verdict))):
-        above, below = read("bound ", shown)[0], read("margin ", shown)[0]
-        assert Fraction(error) <= above < below <= Fraction(margin)
+    above, below = read("bound ", str(verdict))[0], read("margin ", str(verdict))[0]
+    assert Fraction(error) <= above < below <= Fraction(margin)
 
 
 def test_compiled_functions(tmp_path):
     """Margin, error and leak of a compiled function, in its table, its name and the check of its file."""
     made = compile_function("and:3", context=64)
     margin, error, leak = (Fraction(value) for value in (made.proof.margin, made.proof.error, made.proof.leak))
-    words = " ".join(str(made).split())
+    words = " ".join(made.text(verbose=True).split())
     path = save_model(made, tmp_path / "and.safetensors")
     for told in (words, repr(made), str(check(path).record())):
         assert all(shown <= margin for shown in read("margin ", told))
@@ -168,13 +167,12 @@ def test_growth():
 
 @pytest.mark.parametrize("value", [1.2345674999, 1.23456751, 3.0])
 def test_figures_of_theorems(value):
-    """A logit scale that is needed is rounded down, a theorem's upper bound up and its lower bound down."""
-    record = compile_function("and:3", context=64).record()
-    stated = {name: {"relation": relation, "value": value} for name, relation in (("path", "≤"), ("readout", "≥"))}
-    words = to_text(compiled_document({**record, "logit_floor": value, "theorem": stated}))
-    assert read("at least ", words)[0] <= Fraction(value)
-    assert read("theorem: at most ", words)[0] >= Fraction(value)
-    assert read("theorem: at least ", words)[0] <= Fraction(value)
+    """A logit scale that is needed is rounded down, a theorem's upper bound up."""
+    made = compile_function("and:3", context=64)
+    vars(made).update(logit_floor=value, theorem={"path": TheoremNorm("≤", value)})  # both are cached
+    words = made.text(verbose=True)
+    assert read("output norms needs ", words)[0] <= Fraction(value)
+    assert read("path +[0-9.]+ +≤ ", words)[0] >= Fraction(value)
 
 
 @pytest.mark.parametrize("copies", [1, 2])

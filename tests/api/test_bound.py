@@ -14,7 +14,7 @@ from keyhole.boolean.families import conjunction
 from keyhole.bounds import DEEP, ROUTES, TABULATED, guarantee, pair_construction
 from keyhole.bounds.theorems.norm_fields import Dial
 from keyhole.compiler.constructions.additive import additive_plan
-from keyhole.compiler.export.save import save_model
+from keyhole.compiler.export.stored import save_model
 from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, CheckpointError, DataError
 from keyhole.files.model import read_model, write_model
@@ -356,7 +356,7 @@ def test_every_normaliser_has_its_constant_in_the_profile():
 
 def test_a_veto_is_bounded_where_its_scores_are_not():
     """A 3-AND with scores ln T at T = 1000: on uniform bits Theorem L promises .0302, and Theorem T says nothing."""
-    model = keyhole.compile("and:3", 1000, construction="veto", output="bits", gamma=998 / 1001)
+    model = keyhole.compile("and:3", 1000, construction="veto", output="bits", leak=998 / 1001)
     found = keyhole.bound(model, 1e6, law=0.5)
     assert found.best.value == pytest.approx(0.03016178, rel=1e-6)
     assert [one.vacuous for one in found.guarantees if one.statement.title.startswith("Theorem T")] == [True]

@@ -4,7 +4,6 @@ import csv
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 import keyhole
@@ -16,10 +15,6 @@ from keyhole.apps.heads.show_checkpoint_norms import checkpoint_norms_document
 from keyhole.apps.ledger.finding import Claim
 from keyhole.apps.ledger.reproduction import Claims, Findings, list_claims, reproduce
 from keyhole.apps.ledger.show_claims import claims_document
-from keyhole.apps.tables.score import Scores, score
-from keyhole.apps.tables.show_scores import scores_document
-from keyhole.apps.tables.show_suite import suite_document
-from keyhole.apps.tables.suites import Suite, make_suite
 from keyhole.errors import OutputError
 from keyhole.show.runs import run_document, runs_document
 from keyhole.show.sample_complexity import sample_complexity_document
@@ -30,13 +25,11 @@ from helpers.lab_fakes import Coin, Inline
 pytestmark = pytest.mark.slow
 
 KINDS = (
-    Scores, Suite, SampleComplexity, Runs, RunInFull, Claims,
+    SampleComplexity, Runs, RunInFull, Claims,
     Findings, CheckpointNorms,
 )  # fmt: skip
 DRAWN = (SampleComplexity, RunInFull, CheckpointNorms)
 DOCUMENTS = {
-    Scores: scores_document,
-    Suite: suite_document,
     SampleComplexity: sample_complexity_document,
     Runs: runs_document,
     RunInFull: run_document,
@@ -49,17 +42,12 @@ DOCUMENTS = {
 def answers(tmp_path_factory):
     """An answer of every kind, by kind."""
     folder = tmp_path_factory.mktemp("answers")
-    suite = make_suite(2, 12)
-    for member in suite:
-        np.save(folder / member.file.replace("safetensors", "npy"), np.random.default_rng(0).normal(size=(8, 12)))
     learned = keyhole.learn(
         "and:2", (8, 16, 32, 64), samples=(20, 40, 80), seeds=6, learner=Coin(), beside=(Coin(level=20.0),),
         executor=Inline(), store=folder / "store",
     )  # fmt: skip
     runs = keyhole.runs(store=folder / "store")
     found = [
-        score(suite.save(folder / "key.json"), folder),
-        suite,
         learned,
         runs,
         keyhole.show_run(runs[0].identity, store=folder / "store"),
@@ -112,9 +100,8 @@ def test_an_answer_is_saved_as_it_is_shown(answers, kind, tmp_path):
     assert answer.save(str(tmp_path / "answer.txt")).read_text("utf8") == f"{answer}\n"
     assert (tmp_path / "answer.html").exists() is False
     assert answer.save(tmp_path / "answer.html").read_text("utf8").lower().startswith("<!doctype html>")
-    if kind is not Suite:  # which takes any other name for a folder
-        with pytest.raises(OutputError, match=r"'answer\.docx'; its name must end in \.json, \.txt, \.html"):
-            answer.save(tmp_path / "answer.docx")
+    with pytest.raises(OutputError, match=r"'answer\.docx'; its name must end in \.json, \.txt, \.html"):
+        answer.save(tmp_path / "answer.docx")
     assert not (tmp_path / "answer.docx").exists()
 
 
@@ -131,9 +118,8 @@ def test_figures_are_saved(answers, kind, tmp_path):
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in DRAWN])
 def test_who_has_no_figure_says_so(answers, kind, tmp_path):
     """An ending of figures is refused where there is none; runs have a table of their own as .csv."""
-    if kind is not Suite:
-        with pytest.raises(OutputError, match=r"'figure\.svg'; its name must end in \.json, \.txt, \.html\."):
-            answers[kind].save(tmp_path / "figure.svg")
+    with pytest.raises(OutputError, match=r"'figure\.svg'; its name must end in \.json, \.txt, \.html\."):
+        answers[kind].save(tmp_path / "figure.svg")
     with pytest.raises(OutputError, match="has no figure"):
         answers[kind].figure()
 
@@ -162,9 +148,9 @@ def test_runs_are_a_sequence_of_rows(answers, tmp_path):
     assert repr(runs[:0]).startswith("<Runs: none in ")
 
 
-def test_claims_suites_and_findings_are_sequences(answers):
+def test_claims_and_findings_are_sequences(answers):
     """Each is indexed, sliced and iterated by its members."""
-    for kind in (Claims, Suite, Findings):
+    for kind in (Claims, Findings):
         answer = answers[kind]
         assert next(iter(answer)) is answer[0]
         assert isinstance(answer[:1], kind)
@@ -180,10 +166,7 @@ def test_no_answer_is_read_as_markup(answers):
     """Texts with angle brackets come out escaped in HTML and as they are in text, in every kind of answer."""
     row = replace(answers[Runs][0], task=HOSTILE)
     claim = replace(answers[Claims][0], title=HOSTILE)
-    scored = answers[Scores].models[0]
     hostile = [
-        Scores((replace(scored, file=f"{HOSTILE}.npy".replace("/", "")),)),
-        Suite((replace(answers[Suite][0], family=HOSTILE),), 12, 0),
         replace(answers[SampleComplexity], what=HOSTILE),
         Runs((replace(row, learner="<i>"),), answers[Runs].store),
         RunInFull(replace(answers[RunInFull].run, cpu=HOSTILE), None),

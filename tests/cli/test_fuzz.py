@@ -103,7 +103,7 @@ def seeds(tmp_path_factory):
     folder = tmp_path_factory.mktemp("right")
     run = CliRunner().invoke
     assert run(app, ["compile", "x1 & ~x5", "--context", "12", "--out", str(folder / "m.safetensors")]).exit_code == 0
-    assert run(app, ["compile", "--suite", "1", "--context", "12", "--out", str(folder / "suite")]).exit_code == 0
+    assert run(app, ["score", "suite", "1", "--context", "12", "--out", str(folder / "suite")]).exit_code == 0
     learn = ["learn", "and:2", "--context", "8", "--samples", "8", "--seeds", "2", "--learner", "elimination"]
     assert run(app, [*learn, "--workers", "1", "--store", str(folder / "store")]).exit_code == 0
     rng = np.random.default_rng(0)
@@ -125,8 +125,8 @@ TEMPLATES = """
     describe FORMULA --context NUMBER
     describe FORMULA --out PLACE
     compile FORMULA --context NUMBER --construction NAME
-    compile FORMULA --context 16 --gamma NUMBER --carry NAME --out PLACE
-    compile --suite NUMBER --context 4 --out PLACE
+    compile FORMULA --context 16 --leak NUMBER --minimise NAME --out PLACE
+    score suite NUMBER --context 4 --out PLACE
     bound FORMULA --samples NUMBER --context 100
     bound FORMULA --samples 1e6 --context NUMBER --out PLACE
     bound and:3 --samples 1e6 --context 100 --vary context NUMBER

@@ -15,9 +15,6 @@ ELIMINATION = ("--samples", "8", "--seeds", "1", "--learner", "elimination", "--
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("compile", "and:3", "--suite", "2", "--context", "16", "--out", "z"), "FORMULA was given, and would be"),
-        (("compile", "--suite", "2", "--context", "16", "--out", "z", "--gamma", "0.3"), "--gamma was given"),
-        (("compile", "--suite", "2", "--context", "16", "--out", "z", "--pictures", "p"), "--pictures was given"),
         (("learn", "and:2", "--context", "8", *ELIMINATION, "--preset", "paper"), "no transformer is asked"),
         (("learn", "and:2", "--context", "8", *ELIMINATION, "--assume-junta", "2"), "add --certify"),
         (("learn", "and:2", "--context", "8", *ELIMINATION, "--budget", "7"), "--budget was given"),
@@ -40,7 +37,6 @@ ELIMINATION = ("--samples", "8", "--seeds", "1", "--learner", "elimination", "--
         (("reproduce", "--only", ","), "a comma with no name beside it"),
         (("reproduce", "--out", " "), "--out was given an empty word"),
         (("reproduce", "--only", "floor", "--out", "file.npy"), "is a file, and a folder is needed"),
-        (("compile", "and:3", "--context", "16", "--pictures", ""), "--pictures was given an empty word"),
         (("runs", "--store", ""), "--store was given an empty word"),
         (("infer", "gp", "--kernel", ""), "--kernel was given an empty word"),
         (("infer", "gp", "--size", "8", "--repeats", "1000000000"), "use at most 1,000,000"),
@@ -51,9 +47,7 @@ ELIMINATION = ("--samples", "8", "--seeds", "1", "--learner", "elimination", "--
         (("describe", "not x1"), "'not' is written ~ in a formula"),
         (("describe", "x1 xor x2"), "'xor' is written ^ in a formula"),
         (("exchangeable", "file.npy", "--permutations", "1e12"), "use at most 10,000,000"),
-        (("compile", "and:3", "--context", "16", "--gamma", "1e-320"), "carries 1e-100 or more"),
-        (("compile", "and:3", "--context", "16", "--construction", "additive", "--rho", "1e-320"), "carries 1e-100"),
-        (("compile", "and:3", "--context", "16", "--modules"), "add --suite"),
+        (("compile", "and:3", "--context", "16", "--leak", "1e-320"), "carries 1e-100 or more"),
         (("learn", "and:2", "--context", "8", *ELIMINATION, "--set", "width=32"), "no transformer is asked"),
         (
             ("learn", "and:2", "--context", "8", "--samples", "8", "--set", "no=3"),
@@ -86,13 +80,15 @@ def test_scores_say_what_is_missing_and_need_a_file(tmp_path):
     """An average over some of the models says how many the folder lacked; a file that is not there is named."""
     suite, arrays = tmp_path / "suite", tmp_path / "arrays"
     arrays.mkdir()
-    assert CliRunner().invoke(app, ["compile", "--suite", "2", "--context", "16", "--out", str(suite)]).exit_code == 0
+    assert CliRunner().invoke(app, ["score", "suite", "2", "--context", "16", "--out", str(suite)]).exit_code == 0
     np.save(arrays / "model-000.npy", np.ones((3, 16)))
     key = str(suite / "key.json")
-    shown = CliRunner().invoke(app, ["score", key, str(arrays)]).stdout
+    shown = CliRunner().invoke(app, ["score", "attributions", key, str(arrays)]).stdout
     assert "no attributions to 1 of the 2 models of the key: model-001" in shown
-    assert json.loads(CliRunner().invoke(app, ["score", key, str(arrays), "--json"]).stdout)["missing"] == ["model-001"]
-    absent = CliRunner().invoke(app, ["score", key, str(arrays / "model-001.npy")])
+    assert json.loads(CliRunner().invoke(app, ["score", "attributions", key, str(arrays), "--json"]).stdout)[
+        "missing"
+    ] == ["model-001"]
+    absent = CliRunner().invoke(app, ["score", "attributions", key, str(arrays / "model-001.npy")])
     assert (absent.exit_code, "There is no file" in absent.stderr) == (2, True)
 
 

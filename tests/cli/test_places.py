@@ -21,8 +21,7 @@ BOUND = ("bound", "and:3", "--context", "100", "--samples", "1e6")
         ("describe", "and:3", "--out", f"{LONG}/x.json"),
         ("compile", "and:3", "--context", "16", "--out", f"{LONG}.safetensors"),
         ("compile", "and:3", "--context", "16", "--out", f"{LONG}.py"),
-        ("compile", "and:3", "--context", "16", "--pictures", LONG),
-        ("compile", "--suite", "2", "--context", "16", "--out", LONG),
+        ("score", "suite", "2", "--context", "16", "--out", LONG),
         (*BOUND, "--out", LONG),
         ("bound", LONG, "--samples", "1e6"),
         ("runs", "--store", LONG),
@@ -45,8 +44,8 @@ def test_a_name_too_long_gets_a_sentence(words, tmp_path, monkeypatch):
 
 def test_scores_of_a_name_too_long_get_a_sentence(tmp_path):
     """The folder of attributions is looked at in the same way."""
-    CliRunner().invoke(app, ["compile", "--suite", "1", "--context", "16", "--out", str(tmp_path)])
-    answer = CliRunner().invoke(app, ["score", str(tmp_path / "key.json"), LONG])
+    CliRunner().invoke(app, ["score", "suite", "1", "--context", "16", "--out", str(tmp_path)])
+    answer = CliRunner().invoke(app, ["score", "attributions", str(tmp_path / "key.json"), LONG])
     assert answer.exit_code == 2, answer.output
     assert "File name too long" in answer.stderr
 
@@ -73,8 +72,7 @@ def test_out_leaves_a_device_and_a_link(tmp_path):
         ("describe", "and:3", "--out", "file/x.svg"),
         ("describe", "and:3", "--out", "folder.svg"),
         ("compile", "and:3", "--context", "16", "--out", "file/x.safetensors"),
-        ("compile", "and:3", "--context", "16", "--pictures", "file/x"),
-        ("compile", "--suite", "1", "--context", "16", "--out", "file"),
+        ("score", "suite", "1", "--context", "16", "--out", "file"),
         (*BOUND, "--out", "file/x.txt"),
         (*BOUND, "--vary", "context", "100,200", "--out", "folder.svg"),
         ("prove", "nothing.safetensors", "--out", "file/x.json"),
@@ -86,7 +84,6 @@ def test_out_leaves_a_device_and_a_link(tmp_path):
         ("norms", "x1", "--out", "file/x.json"),
         ("runs", "show", "abcd", "--out", "file/x.svg"),
         ("runs", "export", "file/x.csv"),
-        ("score", "nothing.json", "nothing.npy", "--out", "file/x.json"),
         ("prove", "nothing", "--claim", "x", "--out", "file/x.json"),
         ("reproduce", "--only", "sharpness", "--workers", "1", "--out", "file/x"),
     ],

@@ -10,13 +10,14 @@ import pytest
 import keyhole
 from keyhole.compiler import checking
 from keyhole.compiler import compiled as compiled_module
-from keyhole.compiler.compiled import assess_plan
+from keyhole.compiler.compiled import Compiled
+from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.distractors import Distractor, add_distractor
-from keyhole.compiler.export.save import save_model
+from keyhole.compiler.export.stored import save_model
 from keyhole.compiler.proof import prove
 from keyhole.files.model import FORMAT, read_model, write_model
 
-SHOWN = {"prove": checking, "judge_formats": compiled_module, "plan_profile": checking}  # what shows, and where
+SHOWN = {"prove": checking, "judge_formats": compiled_module, "plan_profile": compiled_module}  # what shows, and where
 OTHER = "proved optimal among all transformers, and secure"
 
 
@@ -25,14 +26,14 @@ def distracted():
     plan = keyhole.compile("x1 & x3", 9).plan
     for distractor in (Distractor((0, 5), 0.2), Distractor((7,), 0.5)):
         plan = add_distractor(plan, distractor)
-    return assess_plan(plan, prove(plan), "")
+    return Compiled(plan, prove(plan), construction_of(plan.construction))
 
 
 MADE = {
-    "pair": lambda: keyhole.compile("x1 & ~x4", 9, output="bits", gamma=0.3),
+    "pair": lambda: keyhole.compile("x1 & ~x4", 9, output="bits", leak=0.3),
     "additive": lambda: keyhole.compile("maj(x0, x2, x5)", 9, construction="additive"),
     "codes": lambda: keyhole.compile("x0 & x2", 9, construction="codes", seed=5),
-    "heads": lambda: keyhole.compile("x0 ^ x5", 9, construction="heads", rho=0.7),
+    "heads": lambda: keyhole.compile("x0 ^ x5", 9, construction="heads", leak=0.7),
     "distracted": distracted,
     "without dense matrices": lambda: keyhole.compile("x1 & x4 & x6", 3000),
 }
@@ -185,29 +186,6 @@ def test_what_is_shown_is_shown_once(tmp_path, monkeypatch):
         monkeypatch.setattr(module, name, counting(getattr(module, name), counts))
     assert keyhole.check(path).holds
     assert counts == {"prove": 1, "judge_formats": 1, "plan_profile": 1}
-
-
-ASKED = {
-    "the cheapest": {},
-    "another mass": {"gamma": 0.2},
-    "by name": {"construction": "heads", "rho": 0.3},
-    "codes": {"construction": "codes", "seed": 3},
-    "searched": {"minimise": "cover"},
-    "searched to the end": {"minimise": "path_inf"},
-}
-
-
-@pytest.mark.parametrize("asked", ASKED)
-def test_why_is_derived_where_a_file_says_it(asked, tmp_path):
-    """A file may say why its construction was chosen, in the words of that choice and no other."""
-    compiled = keyhole.compile("x0 & x5", 9, **ASKED[asked])
-    stored = read_model(save_model(compiled, tmp_path / "a.safetensors"))
-    assert "why" not in stored.description
-    path = tmp_path / "b.safetensors"
-    assert refused(stored, path, {**stored.description, "why": compiled.why}) == ""
-    for why in (OTHER, "", f"{compiled.why} It is optimal.", "one of a suite", None, 3):
-        said = refused(stored, path, {**stored.description, "why": why})
-        assert "make the file again" in said
 
 
 def test_a_file_of_another_version(tmp_path):

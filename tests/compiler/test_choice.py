@@ -66,7 +66,7 @@ def test_a_charge_with_logits_has_its_least_inside():
     function = conjunction((0, 1, 2))
     found = cheapest(cover, function, 100, "pair", output="bits").plan.parameters["gamma"]
     grid = np.linspace(0.01, 0.99, 99)
-    plans = [choose(function, 100, "pair", output="bits", gamma=gamma).plan for gamma in grid]
+    plans = [choose(function, 100, "pair", output="bits", leak=gamma).plan for gamma in grid]
     prices = [cover(plan_profile(plan)) for plan in plans]
     assert abs(found - grid[int(np.argmin(prices))]) <= 0.01  # one step of the grid
     assert 0.02 < found < 0.98
@@ -98,9 +98,9 @@ def test_refusals():
         choose(function, 50, "best")
     with pytest.raises(CompileError, match="no output 'words'"):
         choose(function, 50, output="words")
-    with pytest.raises(AssumptionError, match="0 < γ < 1"):
-        choose(function, 50, gamma=1.5)
-    with pytest.raises(AssumptionError, match="0 < ρ < 1"):
-        choose(function, 50, rho=0.0)
+    with pytest.raises(AssumptionError, match="0 < leak < 1"):
+        choose(function, 50, leak=1.5)
+    with pytest.raises(AssumptionError, match="0 < leak < 1"):
+        choose(function, 50, leak=0.0)
     with pytest.raises(CompileError, match="needs 2\\^13 units"):
         choose(random_junta(tuple(range(13)), np.random.default_rng(0)), 50)

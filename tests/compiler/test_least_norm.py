@@ -96,7 +96,7 @@ def test_known_values(formula, signs, margin):
 def test_parity_of_four_compiled():
     """P_∞ ≤ 16/(1 − γ), where Construction A has 41/(1 − γ); exact everywhere, and no R = 0 layer has below 16."""
     for gamma in (0.01, 0.5):
-        made = keyhole.compile("parity:4", 1000, construction="least", gamma=gamma)
+        made = keyhole.compile("parity:4", 1000, construction="least", leak=gamma)
         assert made.norms["path_inf"] <= 16 / (1 - gamma) * (1 + 1e-12)
         assert made.proof.error < 1e-11
     assert keyhole.norms("parity:4").functions[0].any_bound == 16

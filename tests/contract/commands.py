@@ -164,9 +164,12 @@ CASES: dict[str, Case] = {
         trained=True,
         mark="slow",
     ),
-    "suite": Case(("compile --suite 2 --context 16 --out suite --json",)),
+    "suite": Case(("score suite 2 --context 16 --out suite --json",)),
     "score": Case(
-        ("compile --suite 2 --context 16 --out suite", "score suite/key.json attributions.npy --model model-000 --json")
+        (
+            "score suite 2 --context 16 --out suite",
+            "score attributions suite/key.json attributions.npy --model model-000 --json",
+        )
     ),
     "claims": Case(("claims --json",)),
     "reproduce": Case(("reproduce --only normaliser-constants --workers 1 --out report --json",), mark="slow"),

@@ -17,8 +17,8 @@ import pytest
 from safetensors.numpy import load
 
 from keyhole.boolean import read_function
-from keyhole.compiler import choose, compile_choice
-from keyhole.compiler.export.save import save_model
+from keyhole.compiler import Compiled, choose
+from keyhole.compiler.export.stored import save_model
 from keyhole.errors import KeyholeError
 from keyhole.files.data import read_labelled, read_sequences
 from keyhole.files.model import read_model
@@ -99,7 +99,7 @@ def test_a_table_is_what_numpy_reads(sample, tmp_path, read):
 def test_a_model_is_what_safetensors_reads(tmp_path):
     """A model file of which no damage is told holds the arrays that safetensors reads from it."""
     right = save_model(
-        compile_choice(choose(read_function("x1 & ~x5", 0), 12)), tmp_path / "right.safetensors"
+        Compiled.from_choice(choose(read_function("x1 & ~x5", 0), 12)), tmp_path / "right.safetensors"
     ).read_bytes()
     for content, found in drawn(right, tmp_path, ".safetensors", read_model):
         if found.damage:

@@ -1,20 +1,22 @@
 """Compile: a sparse Boolean function into weights that compute it, with a proof for every input."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.result import Result
 from keyhole.boolean import SparseFunction, read_function
 from keyhole.bounds.covers import scalar_model_cover
-from keyhole.compiler import Charge, cheapest, choose, compile_choice, compiled, path_inf, product_law
+from keyhole.compiler import Charge, cheapest, choose, compiled, path_inf, product_law
 from keyhole.compiler.constructions import Construction
-from keyhole.compiler.export import pictures, save_model
+from keyhole.compiler.export import attention_figure, save_model
+from keyhole.decimals import at_least, at_most, margin
 from keyhole.errors import ArgumentError, OutputError
+from keyhole.figure import Figure
 from keyhole.norm_profile import NormProfile
-from keyhole.show.compiled import compiled_document
-from keyhole.show.document import Document
-from keyhole.show.site import save_figure
+from keyhole.show.answer import Show
+from keyhole.show.folding import shorten
 
 COVER_SAMPLES = 1e6  # the capacity of covers holds log m; its least mass hardly moves with m
 
@@ -33,32 +35,79 @@ class Compiled(compiled.Compiled, Result):
     """Weights that compute a function, with their certificate."""
 
     schema: ClassVar[str] = "compile/1"
+    has_figure: ClassVar[bool] = True
 
-    @property
-    def summary(self) -> str:
-        """Function, context, construction and margin."""
-        return repr(self)
+    def lines(self, show: Show) -> None:
+        """Say what was proved, the size, and the number formats."""
+        show.line(f"PROVED right on all {self.inputs_covered} inputs, margin {margin(self.margin)}")
+        size = f"{_count(self.heads, 'head')}, {_count(self.width, 'hidden unit')}"
+        show.line(f"{size}, P_∞ = {at_most(self.norms['path_inf'], 6)} (construction {self.construction})")
+        for outcome, words in OUTCOMES.items():
+            names = [_pair(name) for name, each in self.formats.items() if each == outcome]
+            if names:
+                show.line(f"{words}: {', '.join(names)}")
+        if not show.verbose:
+            return
+        show.facts(self._facts())
+        show.table(
+            {"norm": "<", "measured": "<", "theorem": "<"},
+            [(name, f"{value:.6g}", self._figure_of(name)) for name, value in self.norms.items()],
+        )
+        show.line(ABOUT)
+        show.facts((_pair(name), str(verdict)) for name, verdict in self.rounding.items())
+        show.line(f"Here {self.rounding_assumes}.")
 
-    def document(self) -> Document:
-        """What was made, what was proved, the norms beside the theorem's figures, and the number formats."""
-        return compiled_document(self.record())
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        wanted, threshold = ("1 or −1", "0") if self.output == "signs" else ("1 or 0", "0.5")
+        yield "function", shorten(self.function)
+        yield "context", f"T = {self.context}, embedding dimension {self.dimension}"
+        yield "construction", shorten(self.why, 400)
+        yield "proof", f"by cases: {self.method}"
+        yield "output", f"{wanted}, off by at most {at_most(self.error, 2)}; the threshold is {threshold}"
+        yield "leak", f"at most {at_most(self.leak, 9)} of a head's attention is off the relevant positions"
+        floor = at_least(self.logit_floor, 6)
+        yield "scores", f"span {self.logit_scale:.6g}; a model of this margin and these output norms needs {floor}"
+
+    def _figure_of(self, norm: str) -> str:
+        """The theorem's figure for a norm: a bound to its safe side, an equal number to the nearest."""
+        figure = self.theorem.get(norm)
+        if figure is None:
+            return ""
+        return f"≤ {at_most(figure.value, 6)}" if figure.relation == "≤" else f"= {figure.value:.6g}"
+
+    def figure(self) -> Figure:
+        """Draw the attention of [CLS]."""
+        return attention_figure(self.plan)
 
     def save(self, path: str | Path) -> Path:
-        """Write the weights as .safetensors or .py (a torch module), or the answer as .json, .txt or .html."""
+        """Write the weights as .safetensors or .py (a torch module); or the answer, or the figure, by the ending."""
         path = Path(path)
         return save_model(self, path) if path.suffix.lower() in MODELS else super().save(path)
 
     @classmethod
     def require_ending(cls, path: Path) -> None:
         """Refuse a name that says no format, before anything is computed for it."""
-        endings = (*MODELS, ".json", ".txt", ".html")
-        if path.suffix.lower() not in endings:
-            raise OutputError(f"{str(path)!r} ends in none of {', '.join(endings)}; use one of them.")
+        if path.suffix.lower() not in MODELS:
+            try:
+                super().require_ending(path)
+            except OutputError as error:
+                raise OutputError(f"{str(error).rstrip('.')}, or for the weights in {' or '.join(MODELS)}.") from error
 
-    def pictures(self, folder: str | Path) -> tuple[Path, ...]:
-        """Draw attention, weights and response into a folder, and return the files."""
-        drawn = pictures(self.plan)
-        return tuple(save_figure(figure, Path(folder) / f"{name}.svg") for name, figure in drawn.items())
+
+OUTCOMES = {"proved": "every sign kept", "tried": "every sign tried kept", "refuted": "some sign wrong"}
+ABOUT = (
+    "M is the score matrix, W_V the value matrix; 21 sums the lengths of columns, transposed_21 those of rows. path is "
+    "the sum over hidden units of |read-out weight| times the length of the unit's column of W_V; path_inf takes the "
+    "unit's largest |value| of a token. theorem: what the construction's theorem says."
+)
+
+
+def _pair(formats: str) -> str:
+    return formats.replace(" stored, ", " / ").removesuffix(" summed")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def compile(  # noqa: A001  (the name of the question)
@@ -66,21 +115,18 @@ def compile(  # noqa: A001  (the name of the question)
     context: int,
     *,
     construction: str | Construction = "auto",
-    gamma: float = 0.5,
-    rho: float = 0.5,
+    leak: float = 0.5,
     output: str = "signs",
     seed: int = 0,
     minimise: str | Charge | None = None,
-    carry: str | None = None,
 ) -> Compiled:
     """Exact weights of one attention layer for a function of T bits, certified on all 2^T inputs.
 
     A construction is "auto" (the cheapest), "pair", "additive", "codes", "heads", "veto", "least", the name of a
-    registered one, or a Construction of your own.
-    `gamma` is the attention mass off the relevant positions (pair, veto, least), `rho` the leak ratio of the others.
-    With `minimise` that mass is chosen instead, so that a charge is least: "path_inf" (Theorem T: P_∞ Φ(R)), "product"
-    (P_∞ alone, whatever the scores: where positions are independent), or any function of the norms, such as a bound's
-    capacity ("cover": that of Theorem S). With `carry` a number format must be proved to keep every sign.
+    registered one, or a Construction of your own. `leak` is the attention off the relevant positions (pair, veto,
+    least), or its ratio to the attention on one of them (additive, codes, heads). With `minimise` the leak is chosen,
+    so that a charge is least: "path_inf" (Theorem T: P_∞ Φ(R)), "product" (P_∞ alone, whatever the scores: where
+    positions are independent), "cover" (the capacity of Theorem S), or any function of the norms.
 
     >>> compile("x3 & x17 & x40", 1_000_000)
     Compiled('x3 & x17 & x40', context=1000000, A2, 2 units, margin 0.999999 on all 2^1000000 inputs)
@@ -88,16 +134,8 @@ def compile(  # noqa: A001  (the name of the question)
     if isinstance(function, str):
         function = read_function(function, seed)
     if minimise is None:
-        choice = choose(function, context, construction, output=output, seed=seed, gamma=gamma, rho=rho)
-        return _displayed(compile_choice(choice, carry))
+        return Compiled.from_choice(choose(function, context, construction, output=output, seed=seed, leak=leak))
     if isinstance(minimise, str) and minimise not in CHARGES:
         raise ArgumentError(f"There is no charge {minimise!r} to minimise; use {', '.join(CHARGES)}, or a function.")
     charge = CHARGES[minimise] if isinstance(minimise, str) else minimise
-    return _displayed(
-        compile_choice(cheapest(charge, function, context, construction, output=output, seed=seed), carry)
-    )
-
-
-def _displayed(made: compiled.Compiled) -> Compiled:
-    """The same value, which displays and saves itself."""
-    return Compiled(**{entry.name: getattr(made, entry.name) for entry in fields(made)})
+    return Compiled.from_choice(cheapest(charge, function, context, construction, output=output, seed=seed))

@@ -38,7 +38,7 @@ class CompiledStart:
     def weights(self, settings: TransformerSettings, function: SparseFunction, usual: Weights) -> Weights:
         """The random weights with the construction in their first coordinates."""
         context = len(usual["positions"])
-        plan = choose(function, context, "additive", rho=self.rho).plan
+        plan = choose(function, context, "additive", leak=self.rho).plan
         _require_room(settings, plan.width, len(usual["tokens"]))
         (head,) = plan.heads
         w = {name: np.array(array, dtype=np.float64) for name, array in usual.items()}

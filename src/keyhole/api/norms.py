@@ -145,7 +145,7 @@ def _row(function: SparseFunction, output: Output) -> FunctionNorms:
     if not function.sparsity:
         value = 1.0 if output == "signs" or bool(function.table[0]) else 0.0
         return FunctionNorms(str(function), 0, None, None, None, None, value, value, None, 0)
-    plan = choose(function, function.positions[-1] + 1, "pair", output=output, gamma=GAMMA).plan
+    plan = choose(function, function.positions[-1] + 1, "pair", output=output, leak=GAMMA).plan
     equal, every = least_norm(function.table, "equal", output), least_norm(function.table, "any", output)
     margin = least_norm(function.table, "any", "margin") if output == "signs" else every
     return FunctionNorms(
@@ -165,6 +165,6 @@ def _row(function: SparseFunction, output: Output) -> FunctionNorms:
 def _veto(function: SparseFunction, output: Output) -> float | None:
     """P_∞ of the veto; None where the function is neither a conjunction nor a disjunction."""
     try:
-        return choose(function, function.positions[-1] + 1, "veto", output=output, gamma=GAMMA).plan.path_inf
+        return choose(function, function.positions[-1] + 1, "veto", output=output, leak=GAMMA).plan.path_inf
     except CompileError:
         return None

@@ -12,8 +12,6 @@ from keyhole.compiler.choice import choose as choose
 from keyhole.compiler.choice import path_inf as path_inf
 from keyhole.compiler.choice import product_law as product_law
 from keyhole.compiler.compiled import Compiled as Compiled
-from keyhole.compiler.compiled import assess_plan as assess_plan
-from keyhole.compiler.compiled import compile_choice as compile_choice
 from keyhole.compiler.distractors import Distractor as Distractor
 from keyhole.compiler.distractors import add_distractor as add_distractor
 from keyhole.compiler.export.lens import lens_config as lens_config

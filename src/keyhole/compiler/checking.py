@@ -1,11 +1,11 @@
 """A stored model checked from its file alone: each claim of its description against its own numbers.
 
-What the description says is made again from the tables and compared: words, counts and names exactly, numbers up to the
-rounding of other libraries, and a proved number only on its safe side. What cannot be made again is refused.
+The plan is made again from the stored tables, proved, and described. What the file says is compared with that: words
+and counts exactly, numbers up to the rounding of other libraries, and a proved number only on its safe side.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,38 +14,29 @@ from typing import Any
 import numpy as np
 
 from keyhole.boolean import check_context
-from keyhole.compiler.choice import reasons
 from keyhole.compiler.compiled import Compiled
-from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.plan import Plan
 from keyhole.compiler.constructions.registry import construction_of
 from keyhole.compiler.distractors import add_distractor, read_distractors, remove_distractors
 from keyhole.compiler.export.stored import dense_matrices, description_of, load_plan, tables
-from keyhole.compiler.norms import named_norms, plan_profile, theorem_norms
-from keyhole.compiler.precision.verdicts import FormatVerdict, short_name
-from keyhole.compiler.proof import Proof, prove
+from keyhole.compiler.proof import prove
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import CheckpointError, KeyholeError
 from keyhole.files.model import StoredModel, description_digest, digest
 from keyhole.files.record import to_record
-from keyhole.norm_profile import NormProfile
 
 CLOSE = 1e-7  # of a norm and the theorem's figure for it
 SAME = 1e-12  # equal numbers, added up in another order by another library
 BELOW = ("margin",)  # may be claimed smaller than proved
 ABOVE = ("error", "leak", "bound")  # may be claimed larger than proved
-TABLES_HOLD = "those of scores, values and read-out have the shapes stated, and all numbers are finite"
-DENSE_PARTS = "embedding, [CLS], keys, values, read-out"  # as other programs load them
-SIGNS_BY_OUTCOME = {
-    "proved": "every sign is proved right",
-    "refuted": "some sign is wrong",
-    "tried": "signs were only tried",
-}
+PROOF = ("exact", "inputs_covered", "method", "margin", "error", "leak")  # entries of the description, by their check
+NORMS = ("norms", "theorem")
+FORMATS = ("formats",)
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """One thing looked at: whether it is as claimed, and if not, which entry and which inequality."""
+    """The outcome of one check, with its reason."""
 
     name: str
     holds: bool
@@ -54,81 +45,59 @@ class Inspection:
 
 @dataclass(frozen=True, eq=False)
 class _Evidence:
-    """A stored plan, and all that is shown of it anew, each thing once."""
+    """A stored plan, and what its numbers show, each computed once."""
 
     stored: StoredModel
     plan: Plan
 
-    @property
-    def described(self) -> Mapping[str, Any]:
-        """What the file says."""
-        return self.stored.description
-
-    @cached_property
-    def construction(self) -> Construction:
-        """The construction that the file names."""
-        return construction_of(self.plan.construction)
-
-    @cached_property
-    def proof(self) -> Proof:
-        """The proof on the stored numbers."""
-        return prove(self.plan)
-
-    @cached_property
-    def profile(self) -> NormProfile:
-        """The norms of the stored numbers."""
-        return plan_profile(self.plan)
-
     @cached_property
     def compiled(self) -> Compiled:
-        """What compiling gives where it comes to this plan; why it was chosen is not known."""
-        return Compiled(self.plan, self.proof, self.profile, self.theorem, why="")
-
-    @property
-    def formats(self) -> Mapping[str, FormatVerdict]:
-        """Each number format's verdict."""
-        return self.compiled.formats
+        """The plan with its proof made anew."""
+        return Compiled(self.plan, prove(self.plan), construction_of(self.plan.construction))
 
     @cached_property
-    def theorem(self) -> Mapping[str, TheoremNorm]:
-        """The construction's own figure for each norm it speaks of."""
-        return theorem_norms(self.plan, self.construction)
+    def shown(self) -> dict[str, Any]:
+        """The description that the stored numbers give."""
+        return to_record("model/1", description_of(self.compiled))
+
+    @cached_property
+    def stated(self) -> dict[str, Any]:
+        """The description in the file."""
+        return {name: value for name, value in self.stored.description.items() if name not in {"digest", "digests"}}
+
+    def compare(self, names: tuple[str, ...]) -> None:
+        """Compare these entries of the two descriptions."""
+        shown, stated = ({name: each[name] for name in names if name in each} for each in (self.shown, self.stated))
+        _compare(shown, stated)
 
 
 def inspect(stored: StoredModel) -> list[Inspection]:
-    """Everything a file claims, looked at in the order in which later claims rest on earlier ones."""
+    """Check everything that a file claims, in the order in which later claims rest on earlier ones."""
     if stored.damage is not None:
         return [Inspection("whole file", holds=False, says=stored.damage)]
-    dense = sum(name.startswith("dense.") for name in stored.tensors)
-    arrays = f"{len(stored.tensors)} arrays, {dense} of them dense matrices"
+    changed = _changed(stored)
     inspections = [
-        Inspection("whole file", holds=True, says=f"it is complete, with {arrays}"),
-        *_digests(stored),
+        Inspection("whole file", holds=True, says=f"complete, with {len(stored.tensors)} arrays"),
+        Inspection("digests", holds=not changed, says=changed or "every array and the description are as written"),
     ]
     try:
         plan = load_plan(stored)
         check_context(plan.function, plan.context)
-        inspections.append(Inspection("tables", holds=True, says=TABLES_HOLD))
     except KeyholeError as refusal:
         return [*inspections, Inspection("tables", holds=False, says=str(refusal))]
+    inspections.append(Inspection("tables", holds=True, says="all shapes are as stated and all numbers finite"))
     evidence = _Evidence(stored, plan)
-    for name, look in (
-        ("construction", _construction),
-        ("proof", _proof),
-        ("norms", _norms),
-        ("formats", _formats),
-        ("description", _description),
-        ("dense matrices", _dense),
-    ):
-        try:
-            with np.errstate(all="ignore"):  # a damaged number may be huge; what is lost fails its comparison
-                fault, says = look(evidence)
-            inspections.append(Inspection(name, holds=fault is None, says=fault or says))
-        except KeyholeError as refusal:
-            inspections.append(Inspection(name, holds=False, says=str(refusal)))
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            inspections.append(Inspection(name, holds=False, says=f"the description cannot be read there ({error!r})"))
-    return inspections
+    return [*inspections, *(_inspection(name, check, evidence) for name, check in CHECKS.items())]
+
+
+def _inspection(name: str, check: Callable[[_Evidence], str], evidence: _Evidence) -> Inspection:
+    try:
+        with np.errstate(all="ignore"):  # a damaged number may be huge; what is lost fails its comparison
+            return Inspection(name, holds=True, says=check(evidence))
+    except KeyholeError as refusal:
+        return Inspection(name, holds=False, says=str(refusal))
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        return Inspection(name, holds=False, says=f"the description cannot be read there ({error!r})")
 
 
 def load_checked(stored: StoredModel, path: Path) -> Plan:
@@ -144,201 +113,149 @@ def load_checked(stored: StoredModel, path: Path) -> Plan:
 
 def load_undamaged(stored: StoredModel, path: Path) -> Plan:
     """The plan of a file whose every array and description are as they were when written; others are refused."""
-    if stored.damage is not None or not all(inspection.holds for inspection in _digests(stored)):
+    if stored.damage is not None or _changed(stored):
         raise CheckpointError(f"{path} is not as it was written; `keyhole check {path}` says where. Compile it again.")
     return load_plan(stored)
 
 
-def _digests(stored: StoredModel) -> Iterator[Inspection]:
-    """Each array and the description itself as they were when written."""
+def require_dense(plan: Plan, stored: StoredModel, path: Path) -> None:
+    """Refuse a file whose dense matrices, which other programs load, are not those of its tables."""
+    inspection = _inspection("dense matrices", _dense, _Evidence(stored, plan))
+    if not inspection.holds:
+        raise CheckpointError(
+            f"{path} contradicts itself: {inspection.says}. `keyhole check {path}` looks at the rest; compile it again."
+        )
+
+
+def _changed(stored: StoredModel) -> str:
+    """Name each array that is not as it was when written, and the description if it is not."""
     stated = stored.description.get("digests", {})
     stated = stated if isinstance(stated, dict) else {}
     changed = [name for name, array in stored.tensors.items() if stated.get(name) != digest(array)]
     missing = [name for name in stated if name not in stored.tensors]
     if description_digest(stored.description) != stored.description.get("digest"):
         changed.append("the description")
-    says = ", ".join([f"{name} is not as written" for name in changed] + [f"{name} is missing" for name in missing])
-    yield Inspection(
-        "digests", holds=not says, says=says or "no array and no word of the file's description was changed"
-    )
+    return ", ".join([f"{name} is not as written" for name in changed] + [f"{name} is missing" for name in missing])
 
 
-def _construction(evidence: _Evidence) -> tuple[str | None, str]:
-    """Every entry, name and parameter against the construction made anew, its distractors included."""
-    plan, construction = evidence.plan, evidence.construction
-    again, slack = _rebuild(plan, construction), construction.rebuild_slack
-    for name in ("construction", "units", "dimension", "codes_seed"):
-        stated, made = getattr(plan, name), getattr(again, name)
-        if stated != made:
-            return f"{name} is stated {_short(stated)}, and the construction gives {_short(made)}", ""
-    fresh = tables(again)
-    for name, array in tables(plan).items():
-        if array.shape != fresh[name].shape:
-            return f"{name} has shape {array.shape}, and {plan.construction} gives {fresh[name].shape}", ""
-        off = ~(np.abs(array - fresh[name]) <= slack * (1 + np.abs(fresh[name])))
-        if off.any():
-            at = tuple(int(i) for i in np.argwhere(off)[0])
-            entry = f"{name}{list(at) if at else ''}"
-            return f"{entry} is {array[at]:.17g}, and {plan.construction} has {fresh[name][at]:.17g} there", ""
-    own = construction.read_parameters(plan) or again.parameters
-    for parameters, allowed in ((again.parameters, slack), (own, SAME)):
-        if not _alike(dict(parameters), dict(plan.parameters), allowed):
-            stated, made = _short(dict(plan.parameters)), _short(dict(parameters))
-            return f"the parameters are stated {stated}, and {again.construction} has {made}", ""
-    return None, f"every entry is the one that construction {plan.construction} gives"
-
-
-def _rebuild(plan: Plan, construction: Construction) -> Plan:
-    """The plan that the construction makes of the same function with the same parameters and distractors."""
-    again = construction.rebuild(remove_distractors(plan))
+def _construction(evidence: _Evidence) -> str:
+    """Compare every entry, name and parameter with the construction made anew, its distractors included."""
+    plan = evidence.plan
+    construction = construction_of(plan.construction)
+    again, slack = construction.rebuild(remove_distractors(plan)), construction.rebuild_slack
     for distractor in read_distractors(plan):
         again = add_distractor(again, distractor)
-    return again
+    for name in ("construction", "units", "dimension", "codes_seed"):
+        _compare(getattr(again, name), getattr(plan, name), name)
+    fresh = tables(again)
+    for name, array in tables(plan).items():
+        _compare_arrays(fresh[name], array, name, slack * (1 + np.abs(fresh[name])))
+    _compare(dict(again.parameters), dict(plan.parameters), "parameters", slack)
+    _compare(dict(construction.read_parameters(plan) or again.parameters), dict(plan.parameters), "parameters")
+    return f"every entry is the one that construction {plan.construction} gives"
 
 
-def _proof(evidence: _Evidence) -> tuple[str | None, str]:
-    """The certificate's inequalities on the stored numbers."""
-    proof, plan, described = evidence.proof, evidence.plan, evidence.described
+def _proof(evidence: _Evidence) -> str:
+    """Prove the stored numbers, and compare the certificate."""
+    proof = evidence.compiled.proof
     if not proof.margin > 0:
-        return f"margin > 0 fails: on some input the output may be off by {at_most(proof.error, 6)}", ""
-    for name in ("margin", "error", "leak"):
-        stated, proved = float(described[name]), float(getattr(proof, name))
-        if not (stated <= proved if name in BELOW else stated >= proved):  # NaN fails too
-            relation = "≥" if name in BELOW else "≤"
-            hint = "; in its last digits a file of another machine may differ, then compile it again here"
-            near = hint if abs(stated - proved) <= SAME else ""
-            claim, shown = _apart(stated, proved)
-            return f"{name} {relation} {claim} fails: the stored numbers give {shown}{near}", ""
-    if described["exact"] is not True or described["inputs_covered"] != f"2^{plan.context}":
-        return f"the description does not claim all 2^{plan.context} inputs", ""
-    return None, (
-        f"the answer is right on all 2^{plan.context} inputs, with margin {at_least(proof.margin, 9)} (proof by cases: "
-        f"{proof.method})"
-    )
+        raise CheckpointError(f"margin > 0 fails: on some input the output may be off by {at_most(proof.error, 6)}")
+    evidence.compare(PROOF)
+    return f"right on all 2^{evidence.plan.context} inputs, with margin {at_least(proof.margin, 9)} ({proof.method})"
 
 
-def _norms(evidence: _Evidence) -> tuple[str | None, str]:
-    """Each stated norm against the stored numbers, and against the theorem's figure."""
-    measured = named_norms(evidence.profile)
-    for name, value in measured.items():
-        stated = float(evidence.described["norms"][name])
-        if not _close(value, stated):
-            claim, shown = _apart(stated, value)
-            return f"{name} = {claim} fails: the stored numbers give {shown}", ""
-    for name, figure in evidence.theorem.items():
+def _norms(evidence: _Evidence) -> str:
+    """Compare each norm with the stored numbers, and with the theorem's figure."""
+    evidence.compare(NORMS)
+    measured, theorem = evidence.compiled.norms, evidence.compiled.theorem
+    for name, figure in theorem.items():
         if not figure.holds(measured[name], CLOSE):
-            return f"{name} {figure.relation} {figure.value:.12g} fails: it is {measured[name]:.12g}", ""
-    told = f"the {len(evidence.theorem)} that a theorem speaks of agree with it"
-    return None, f"all {len(measured)} norms are as stated; {told}"
+            raise CheckpointError(f"{name} {figure.relation} {figure.value!r} fails: it is {measured[name]!r}")
+    return f"{len(measured)} are as stated, and {len(theorem)} of them agree with a theorem"
 
 
-def _formats(evidence: _Evidence) -> tuple[str | None, str]:
-    """Each number format's verdict, settled evidence."""
-    stated = evidence.described["formats"]
-    for name, verdict in evidence.formats.items():
-        if stated.get(name) != verdict.outcome:
-            return f"{name} is stated {stated.get(name)}, and is {verdict.outcome}", ""
-    outcomes = dict.fromkeys(verdict.outcome for verdict in evidence.formats.values())
-    by_outcome = {
-        outcome: [short_name(name) for name, v in evidence.formats.items() if v.outcome == outcome]
-        for outcome in outcomes
-    }
-    return None, "; ".join(
-        f"{SIGNS_BY_OUTCOME[outcome]} in {', '.join(names)}" for outcome, names in by_outcome.items()
-    )
+def _formats(evidence: _Evidence) -> str:
+    """Settle each number format anew."""
+    evidence.compare(FORMATS)
+    return ", ".join(f"{name}: {outcome}" for name, outcome in evidence.compiled.formats.items())
 
 
-def _description(evidence: _Evidence) -> tuple[str | None, str]:
-    """Every entry of the description against the record that the stored numbers give; no entry beside those."""
-    plain = to_record("model/1", description_of(evidence.compiled))
-    described = {name: value for name, value in evidence.described.items() if name not in {"digest", "digests"}}
-    if described.get("keyhole") != plain["keyhole"]:
-        return (
-            f"the file is of keyhole {_short(described.get('keyhole'))}, and this is {_short(plain['keyhole'])}; "
-            "compile it again, or check it with that version"
-        ), ""
-    if "why" in described and described.pop("why") not in reasons(evidence.plan):
-        return "why is no sentence that choosing this construction gives; make the file again, which leaves it out", ""
-    for name in sorted(plain.keys() | described.keys()):
-        if name not in plain:
-            return f"{name} is stated {_short(described[name])}, and nothing gives it", ""
-        if name not in described or not _alike(plain, described, SAME, (name,)):
-            return f"{name} is stated {_short(described.get(name))}, and the tables give {_short(plain[name])}", ""
-    return None, f"all {len(plain)} entries of the file's description agree with the tables"
+def _description(evidence: _Evidence) -> str:
+    """Compare every entry of the description; refuse an entry that nothing gives."""
+    stated, shown = evidence.stated.get("keyhole"), evidence.shown["keyhole"]
+    if stated != shown:
+        raise CheckpointError(
+            f"the file is of keyhole {_short(stated)}, and this is {_short(shown)}; compile it again, or check it with "
+            "that version"
+        )
+    _compare(evidence.shown, evidence.stated)
+    return f"all {len(evidence.shown)} entries agree with the tables"
 
 
-def _alike(made: Any, stated: Any, slack: float = SAME, only: tuple[str, ...] = ()) -> bool:
-    """Whether two JSON values agree (of dictionaries only these entries): words exactly, numbers up to the slack.
+def _dense(evidence: _Evidence) -> str:
+    """Derive the dense matrices from the tables: equal to the bit, or, where codes are solved for, to rounding."""
+    tensors, plan = evidence.stored.tensors, evidence.plan
+    fresh = dense_matrices(plan)
+    for name in sorted(tensors.keys() ^ (fresh.keys() | tables(plan).keys())):
+        raise CheckpointError(f"{name} {'does not belong here' if name in tensors else 'is missing'}")
+    for name, made in sorted(fresh.items()):
+        _compare_arrays(made, tensors[name], name, 0.0 if plan.layout.orthogonal else SAME * (1 + np.abs(made)))
+    return f"{len(fresh)} follow from the tables" if fresh else "the file has none, as they would be too large"
 
-    A proved number agrees only on its safe side: a margin not above the one proved, an error not below.
-    """
+
+CHECKS: Mapping[str, Callable[[_Evidence], str]] = {
+    "construction": _construction,
+    "proof": _proof,
+    "norms": _norms,
+    "formats": _formats,
+    "description": _description,
+    "dense matrices": _dense,
+}
+
+
+def _compare_arrays(made: np.ndarray, stated: np.ndarray, name: str, slack: np.ndarray | float) -> None:
+    """Fail at the first entry that is off by more than the slack."""
+    if stated.shape != made.shape:
+        raise CheckpointError(f"{name} has shape {stated.shape}, and {made.shape} follows from the rest of the file")
+    off = ~(np.abs(stated - made) <= slack)
+    if off.any():
+        at = tuple(int(i) for i in np.argwhere(off)[0])
+        entry = f"{name}{list(at) if at else ''}"
+        raise CheckpointError(f"{entry} is {stated[at]:.17g}, and {made[at]:.17g} follows from the rest of the file")
+
+
+def _compare(made: Any, stated: Any, name: str = "", slack: float = SAME) -> None:
+    """Fail where two JSON values differ: words exactly, numbers up to the slack, proved ones on their safe side."""
     if isinstance(made, dict) and isinstance(stated, dict):
-        names = only or tuple(made)
-        return (bool(only) or made.keys() == stated.keys()) and all(
-            _alike(made[name], stated[name], slack) and _safe(name, made[name], stated[name]) for name in names
-        )
-    if isinstance(made, list) and isinstance(stated, list):
-        return len(made) == len(stated) and all(
-            _alike(one, other, slack) for one, other in zip(made, stated, strict=True)
-        )
+        for key in sorted(made.keys() | stated.keys()):
+            path = f"{name}.{key}" if name else key
+            if key not in stated or key not in made:
+                raise CheckpointError(f"{path} {'does not belong here' if key in stated else 'is missing'}")
+            _compare(made[key], stated[key], path, slack)
+        return
+    if isinstance(made, list) and isinstance(stated, list) and len(made) == len(stated):
+        for one, other in zip(made, stated, strict=True):
+            _compare(one, other, name, slack)
+        return
     if isinstance(made, float) and isinstance(stated, float):
-        return _close(made, stated, slack)
-    return type(made) is type(stated) and bool(made == stated)
+        close = abs(made - stated) <= slack * max(1.0, abs(made))  # NaN is close to nothing
+        if close and _safe(name.rpartition(".")[2], made, stated):
+            return
+        hint = "; on another processor its last digits may differ, so compile it again here" if close else ""
+    elif type(made) is type(stated) and made == stated:
+        return
+    else:
+        hint = ""
+    raise CheckpointError(f"{name} is stated {_short(stated)}, and the file's own numbers give {_short(made)}{hint}")
 
 
-def _close(made: float, stated: float, slack: float = SAME) -> bool:
-    return abs(made - stated) <= slack * max(1.0, abs(made))  # NaN is close to nothing
-
-
-def _safe(name: str, made: Any, stated: Any) -> bool:
-    """Whether a claim called so errs on its safe side, if it is one that has a side."""
-    if not isinstance(made, float) or name not in BELOW + ABOVE:
-        return True
+def _safe(name: str, made: float, stated: float) -> bool:
+    """A claim of a proved number errs on its safe side."""
     if name == "bound":  # of rounding: it holds 1e-9 of itself for its own rounding, so a little less holds too
-        return bool(stated >= made * (1 - SAME))
-    return bool(stated <= made if name in BELOW else stated >= made)
-
-
-def _apart(stated: float, found: float) -> tuple[str, str]:
-    """Two numbers in twelve digits, or in as many as tell them apart."""
-    short = f"{stated:.12g}", f"{found:.12g}"
-    return short if short[0] != short[1] else (f"{stated:.17g}", f"{found:.17g}")
+        return stated >= made * (1 - SAME)
+    return (name not in BELOW or stated <= made) and (name not in ABOVE or stated >= made)
 
 
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _dense(evidence: _Evidence) -> tuple[str | None, str]:
-    """No array but the tables and what follows from them: to the bit, or, where codes are solved for, to rounding."""
-    stored, plan = evidence.stored, evidence.plan
-    fresh = dense_matrices(plan)
-    odd = sorted(stored.tensors.keys() ^ (fresh.keys() | tables(plan).keys()))
-    if odd:
-        return f"{odd[0]} {'does not belong here' if odd[0] in stored.tensors else 'is missing'}", ""
-    for name, made in sorted(fresh.items()):
-        array = stored.tensors[name]
-        if array.shape != made.shape:
-            return f"{name} has shape {array.shape}, and the tables give {made.shape}", ""
-        slack = 0.0 if plan.layout.orthogonal else SAME * (1 + np.abs(made))
-        off = ~(np.abs(array - made) <= slack)
-        if np.any(off):
-            at = [int(i) for i in np.argwhere(off)[0]]
-            return f"{name}{at or ''} does not follow from the tables", ""
-    return (
-        None,
-        f"all {len(fresh)} ({DENSE_PARTS}) follow from the tables"
-        if fresh
-        else "the file has none, as they would be too large",
-    )
-
-
-def require_dense(plan: Plan, stored: StoredModel, path: Path) -> None:
-    """Refuse a file whose dense matrices, which other programs load, are not those of its tables."""
-    with np.errstate(all="ignore"):  # a damaged number may be huge; what is lost fails its comparison
-        fault, _ = _dense(_Evidence(stored, plan))
-    if fault is not None:
-        raise CheckpointError(
-            f"{path} contradicts itself: {fault}. `keyhole check {path}` looks at the rest; compile it again."
-        )

@@ -4,19 +4,17 @@ Theorem T holds for any law of the inputs, and charges P_∞ Φ(R): R is how far
 law scores cost nothing, whatever they are, and P_∞ is all that is charged.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, log
 from typing import cast
 
 from keyhole.boolean import SparseFunction, check_context
 from keyhole.bounds.theorems import spread_price
-from keyhole.compiler.constructions.additive import check_leak
 from keyhole.compiler.constructions.base import Construction, check_plan
 from keyhole.compiler.constructions.plan import MAX_POSITIONS, Output, Plan
 from keyhole.compiler.constructions.registry import (
     AUTO,
-    construction_of,
     find_construction,
     registered_constructions,
 )
@@ -24,9 +22,9 @@ from keyhole.compiler.norms import plan_profile
 from keyhole.errors import AssumptionError, CompileError
 from keyhole.norm_profile import NormProfile
 
-CARRIED = 1e-100  # of a mass: the logits that leave less are beyond what is computed with
-DEFAULT = 0.5  # the attention mass off the relevant positions where none is asked for
-LEAST = 1e-3  # that mass is searched for between this and one minus this
+CARRIED = 1e-100  # the logits of a smaller leak are beyond double precision
+DEFAULT = 0.5  # the attention off the relevant positions: γ, or the leak ratio ρ
+LEAST = 1e-3  # the leak is searched for between this and one minus this
 GOLDEN = 0.6180339887498949
 Charge = Callable[[NormProfile], float]
 
@@ -47,16 +45,15 @@ def choose(
     *,
     output: str = "signs",  # or "bits"
     seed: int = 0,
-    gamma: float = DEFAULT,
-    rho: float = DEFAULT,
+    leak: float = DEFAULT,
     charge: Charge | None = None,
 ) -> Choice:
-    """The cheapest plan of the construction, by what the charge says of its norms and then by width; or a refusal.
+    """Return the plan of the construction that is charged least, and of those the narrowest.
 
     Without a charge it is Theorem T's. With "auto" those constructions compete that say so; the others are taken only
     by name.
     """
-    candidates = _candidates(function, context, construction, output, seed, {"gamma": gamma, "rho": rho})
+    candidates = _candidates(function, context, construction, output, seed, leak)
     best, maker = min(candidates, key=lambda pair: (_price(pair[0], charge), pair[0].width))
     return Choice(best, maker, _compare(best, [plan for plan, _ in candidates], asked=construction != AUTO))
 
@@ -67,25 +64,24 @@ def _candidates(
     construction: str | Construction,
     output: str,
     seed: int,
-    masses: Mapping[str, float],
+    leak: float,
 ) -> list[tuple[Plan, Construction]]:
-    """Every plan of the constructions to try, at these masses, with its maker; at least one, or a refusal."""
+    """Every plan of the constructions to try, with its maker; at least one, or a refusal."""
     check_context(function, context)
-    makers = _read_constructions(construction)
+    if construction == AUTO:
+        makers = tuple(known for known in registered_constructions() if known.competes)
+    else:
+        makers = (find_construction(construction) if isinstance(construction, str) else construction,)
     _check_request(function, output)
-    if not 0 < masses["gamma"] < 1:  # also where no construction reads it
-        raise AssumptionError(
-            f"γ is the attention mass off the relevant positions, so 0 < γ < 1; got {masses['gamma']}."
-        )
-    check_leak(masses["rho"], 1.0)
-    if min(masses.values()) < CARRIED:
-        shown = " and ".join(f"{mass:g}" for mass in masses.values())
-        raise AssumptionError(f"Masses of {shown} were given; double precision carries {CARRIED:g} or more.")
+    if not 0 < leak < 1:
+        raise AssumptionError(f"The leak is the attention off the relevant positions, so 0 < leak < 1; got {leak}.")
+    if leak < CARRIED:
+        raise AssumptionError(f"A leak of {leak:g} was given; double precision carries {CARRIED:g} or more.")
     plans: list[tuple[Plan, Construction]] = []
     refusals: list[CompileError] = []
     for maker in makers:
         try:
-            made = maker.plans(function, context, masses[maker.mass], cast("Output", output), seed)
+            made = maker.plans(function, context, leak, cast("Output", output), seed)
         except CompileError as refusal:
             refusals.append(refusal)
         else:
@@ -97,13 +93,6 @@ def _candidates(
     if not plans:
         raise refusals[0] if refusals else CompileError(f"The construction {makers[0].name!r} made no plan.")
     return plans
-
-
-def _read_constructions(construction: str | Construction) -> tuple[Construction, ...]:
-    """The constructions to try: all that compete, the one of that name, or the one that is given."""
-    if construction == AUTO:
-        return tuple(known for known in registered_constructions() if known.competes)
-    return (find_construction(construction) if isinstance(construction, str) else construction,)
 
 
 def _check_request(function: SparseFunction, output: str) -> None:
@@ -130,38 +119,18 @@ def cheapest(
     output: str = "signs",
     seed: int = 0,
 ) -> Choice:
-    """The attention mass and the construction for which a bound's own charge is least.
+    """Return the leak and the construction for which a bound's own charge is least.
 
-    γ and ρ are one number here, searched for by golden section in its log-odds: exact where the charge falls and then
-    rises, as products of a logit scale log(1/γ) and read-outs 1/(1 − γ) do.
+    The leak is searched for by golden section in its log-odds: exact where the charge falls and then rises, as products
+    of a logit scale log(1/γ) and read-outs 1/(1 − γ) do.
     """
 
     def choose_at(mass: float) -> Choice:
-        return choose(function, context, construction, output=output, seed=seed, gamma=mass, rho=mass, charge=charge)
+        return choose(function, context, construction, output=output, seed=seed, leak=mass, charge=charge)
 
     mass = _golden_section(lambda mass: charge(plan_profile(choose_at(mass).plan)))
     choice = choose_at(mass)
     return Choice(choice.plan, choice.construction, f"{choice.why} {_searched(mass)}")
-
-
-def reasons(plan: Plan) -> Iterator[str]:
-    """The sentences that choosing a plan can have given: by name or the cheapest, its mass given or searched for.
-
-    Of the two masses only the plan's own is known. The other one is taken to be equal to it, or as it is where none is
-    asked for. What was charged is not known either, and no sentence depends on it.
-    """
-    maker, seed = construction_of(plan.construction), plan.codes_seed or 0
-    mass = plan.parameters[maker.parameter]
-    for asked in (AUTO, maker.name):
-        for gamma, rho in {(mass, mass), (mass, DEFAULT), (DEFAULT, mass)}:
-            masses = {"gamma": gamma, "rho": rho}
-            plans = [made for made, _ in _candidates(plan.function, plan.context, asked, plan.output, seed, masses)]
-            for again in plans:
-                if again.construction == plan.construction:
-                    why = _compare(again, plans, asked=asked != AUTO)
-                    yield why
-                    if gamma == rho:
-                        yield f"{why} {_searched(mass)}"
 
 
 def _searched(mass: float) -> str:

@@ -1,9 +1,9 @@
-"""A compiled function: its plan, and all that was shown of it."""
+"""A compiled function: its plan, the proof, and what follows from both."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -12,40 +12,87 @@ from keyhole.bounds.finite import logit_range_floor
 from keyhole.compiler.assembly import to_model, to_tabulated
 from keyhole.compiler.choice import Choice
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
-from keyhole.compiler.constructions.plan import Plan, half_gap
-from keyhole.compiler.constructions.registry import construction_of
+from keyhole.compiler.constructions.plan import Output, Plan, half_gap
 from keyhole.compiler.norms import logit_range, named_norms, plan_profile, theorem_norms, value_radius
-from keyhole.compiler.precision.verdicts import ASSUMED, ORDER, FormatVerdict, judge_formats, short_name
+from keyhole.compiler.precision.verdicts import ASSUMED, ORDER, FormatVerdict, judge_formats
 from keyhole.compiler.proof import Proof, prove
 from keyhole.decimals import at_least, at_most
 from keyhole.errors import CompileError
+from keyhole.files.record import hidden
 from keyhole.norm_profile import NormProfile
+from keyhole.verdicts import FormatOutcome
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compiled:
     """Weights that compute a function, with their certificate."""
 
-    plan: Plan
-    proof: Proof
-    profile: NormProfile
-    theorem: Mapping[str, TheoremNorm]  # the construction's own figure for each norm it speaks of
-    why: str  # this construction was taken
+    properties: ClassVar[tuple[str, ...]] = (
+        "function", "context", "construction", "exact", "margin", "error", "leak", "logit_scale", "logit_floor",
+        "width", "heads", "dimension", "norms", "theorem", "formats", "rounding", "summation", "inputs_covered",
+        "method", "output", "positions", "parameters", "codes_seed", "why", "rounding_assumes",
+    )  # fmt: skip
+    summation: ClassVar[str] = ORDER
+    rounding_assumes: ClassVar[str] = ASSUMED
+
+    plan: Plan = hidden()
+    proof: Proof = hidden()
+    maker: Construction = hidden()
+    why: str = hidden(default="")  # this construction was taken; `properties` has it
+
+    @classmethod
+    def from_choice(cls, choice: Choice) -> Self:
+        """Prove the chosen plan; refuse one whose weights double precision does not carry."""
+        plan, proof = choice.plan, prove(choice.plan)
+        if not proof.margin > 0:
+            raise CompileError(
+                f"{plan.construction} would be off by up to {at_most(proof.error)}, where {half_gap(plan.output):g} is "
+                "the distance to the threshold: double precision does not carry its weights. Use fewer positions, or "
+                "another construction."
+            )
+        made = cls(plan, proof, choice.construction, choice.why)
+        unknown = sorted(made.theorem.keys() - set(made.norms))
+        if unknown:
+            raise CompileError(
+                f"The construction {choice.construction.name!r} states a norm {unknown[0]!r}; the norms are "
+                f"{', '.join(made.norms)}."
+            )
+        return made
+
+    @property
+    def function(self) -> str:
+        """The formula."""
+        return str(self.plan.function)
+
+    @property
+    def context(self) -> int:
+        """T, without [CLS]."""
+        return self.plan.context
+
+    @property
+    def construction(self) -> str:
+        """The construction's target, such as A2."""
+        return self.plan.construction
 
     @property
     def exact(self) -> bool:
-        """Whether every one of the 2^T inputs is proved to come out on its right side."""
-        return self.proof.margin > 0
+        """Every one of the 2^T inputs is proved to come out on its right side."""
+        return self.margin > 0
 
-    @cached_property
-    def formats(self) -> Mapping[str, FormatVerdict]:
-        """Each number format's verdict, found when it is first asked for: it takes longer than all the rest."""
-        return judge_formats(self.plan, self.proof.margin)
+    @property
+    def margin(self) -> float:
+        """The least distance of an output from the threshold, on its right side, rounded down."""
+        return self.proof.margin
 
-    @cached_property
-    def norms(self) -> dict[str, float]:
-        """The norms that the theorems speak of, by name."""
-        return named_norms(self.profile)
+    @property
+    def error(self) -> float:
+        """The largest distance of an output from the wanted one, rounded up."""
+        return self.proof.error
+
+    @property
+    def leak(self) -> float:
+        """The largest attention off the relevant positions, rounded up."""
+        return self.proof.leak
 
     @cached_property
     def logit_scale(self) -> float:
@@ -54,10 +101,81 @@ class Compiled:
 
     @cached_property
     def logit_floor(self) -> float:
-        """The least logit scale that these output norms allow (`logit_range_floor`); 0 where it says nothing."""
-        change = 2 * self.proof.margin  # some flip carries the output from one side to the other
-        radius = value_radius(self.plan)
-        return logit_range_floor(change, self.plan.context, float(np.linalg.norm(self.plan.readout)), radius)
+        """The least logit scale that these output norms allow (`logit_range_floor`); 0 where the theorem is silent."""
+        change = 2 * self.margin  # some flip carries the output from one side to the other
+        return logit_range_floor(
+            change, self.context, float(np.linalg.norm(self.plan.readout)), value_radius(self.plan)
+        )
+
+    @property
+    def width(self) -> int:
+        """The number of hidden units."""
+        return self.plan.width
+
+    @property
+    def heads(self) -> int:
+        """The number of heads."""
+        return len(self.plan.heads)
+
+    @property
+    def dimension(self) -> int:
+        """d, of the embedding."""
+        return self.plan.dimension
+
+    @cached_property
+    def profile(self) -> NormProfile:
+        """The norms that bounds take."""
+        return plan_profile(self.plan)
+
+    @cached_property
+    def norms(self) -> dict[str, float]:
+        """The norms that the theorems speak of, by name."""
+        return named_norms(self.profile)
+
+    @cached_property
+    def theorem(self) -> Mapping[str, TheoremNorm]:
+        """The construction's own figure for each norm it speaks of."""
+        return theorem_norms(self.plan, self.maker)
+
+    @property
+    def formats(self) -> dict[str, FormatOutcome]:
+        """The outcome of each number format."""
+        return {name: verdict.outcome for name, verdict in self.rounding.items()}
+
+    @cached_property
+    def rounding(self) -> Mapping[str, FormatVerdict]:
+        """The verdict on each number format; it takes longer than all the rest."""
+        return judge_formats(self.plan, self.margin)
+
+    @property
+    def inputs_covered(self) -> str:
+        """All of them."""
+        return f"2^{self.context}"
+
+    @property
+    def method(self) -> str:
+        """The cases of the proof."""
+        return self.proof.method
+
+    @property
+    def output(self) -> Output:
+        """The numbers that stand for true and false."""
+        return self.plan.output
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The relevant positions."""
+        return self.plan.function.positions
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """β, a, γ or ρ, as the construction names them."""
+        return self.plan.parameters
+
+    @property
+    def codes_seed(self) -> int | None:
+        """The seed of random position codes."""
+        return self.plan.codes_seed
 
     @property
     def model(self) -> Model:
@@ -69,72 +187,10 @@ class Compiled:
         """The weights as tables: relevant rows and one for all others."""
         return to_tabulated(self.plan)
 
-    def record(self) -> dict[str, Any]:
-        """What was made and shown, as plain values, for JSON."""
-        plan = self.plan
-        return {
-            "function": str(plan.function),
-            "context": plan.context,
-            "construction": plan.construction,
-            "exact": self.exact,
-            "margin": self.proof.margin,
-            "error": self.proof.error,
-            "leak": self.proof.leak,
-            "logit_scale": self.logit_scale,
-            "logit_floor": self.logit_floor,
-            "width": plan.width,
-            "heads": len(plan.heads),
-            "dimension": plan.dimension,
-            "norms": self.norms,
-            "theorem": {name: {"relation": fig.relation, "value": fig.value} for name, fig in self.theorem.items()},
-            "formats": {name: verdict.outcome for name, verdict in self.formats.items()},
-            "rounding": {name: vars(verdict) for name, verdict in self.formats.items()},
-            "summation": ORDER,
-            "inputs_covered": f"2^{plan.context}",
-            "method": self.proof.method,
-            "output": plan.output,
-            "positions": plan.function.positions,
-            "parameters": dict(plan.parameters),
-            "codes_seed": plan.codes_seed,
-            "why": self.why,
-            "rounding_assumes": ASSUMED,
-        }
-
     def __repr__(self) -> str:
-        plan, shown = self.plan, str(self.plan.function)
-        shown = shown if len(shown) <= 60 else f"a function of {plan.function.sparsity} positions"
+        shown = self.function
+        shown = shown if len(shown) <= 60 else f"a function of {len(self.positions)} positions"
         return (
-            f"Compiled({shown!r}, context={plan.context}, {plan.construction}, {plan.width} units, "
-            f"margin {at_least(self.proof.margin, 6)} on all 2^{plan.context} inputs)"
+            f"Compiled({shown!r}, context={self.context}, {self.construction}, {self.width} units, "
+            f"margin {at_least(self.margin, 6)} on all {self.inputs_covered} inputs)"
         )
-
-
-def compile_choice(choice: Choice, carry: str | None = None) -> Compiled:
-    """Prove the chosen plan, or refuse it; with `carry` also where that format is not proved to keep the signs."""
-    plan = choice.plan
-    proof = prove(plan)
-    if not proof.margin > 0:
-        raise CompileError(
-            f"{plan.construction} would be off by up to {at_most(proof.error)}, where {half_gap(plan.output):g} is the "
-            "distance to the threshold: double precision does not carry its weights. Use fewer positions, or another "
-            "construction."
-        )
-    compiled = assess_plan(plan, proof, choice.why, choice.construction)
-    if carry is None:
-        return compiled
-    formats = {short_name(pair): verdict for pair, verdict in compiled.formats.items()}
-    named = short_name(carry)
-    if named not in formats:
-        raise CompileError(f"There is no number format {carry!r}; choose one of {', '.join(map(repr, formats))}.")
-    if formats[named].outcome != "proved":
-        raise CompileError(
-            f"The margin was to be carried by {named}, and that is not proved ({formats[named]}). Use a wider format "
-            "or fewer positions."
-        )
-    return compiled
-
-
-def assess_plan(plan: Plan, proof: Proof, why: str, construction: Construction | None = None) -> Compiled:
-    """A plan and its proof with all else that is shown of it; the construction is the registered one if not given."""
-    maker = construction_of(plan.construction) if construction is None else construction
-    return Compiled(plan, proof, plan_profile(plan), theorem_norms(plan, maker), why)

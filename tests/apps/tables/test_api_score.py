@@ -7,13 +7,14 @@ from keyhole.apps.tables.score import score
 from keyhole.apps.tables.suites import make_suite
 from keyhole.errors import DataError
 
-MEMBERS = make_suite(3, 12)
+SUITE = make_suite(3, 12)
+MEMBERS = SUITE.models
 
 
 @pytest.fixture
 def key(tmp_path):
     """The key of a small suite."""
-    return MEMBERS.save(tmp_path / "key.json")
+    return SUITE.save(tmp_path / "key.json")
 
 
 def perfect(member):
@@ -37,7 +38,7 @@ def test_a_folder_is_scored_model_by_model(key, tmp_path):
     np.save(tmp_path / "model-002.npy", np.ones((5, 12)))
     scores = score(key, tmp_path)
     assert [model.file for model in scores.models] == ["model-000.safetensors", "model-002.safetensors"]
-    assert scores.mean("auc") == 0.75
+    assert scores.mean["auc"] == 0.75
     assert scores.record()["mean"]["auc"] == 0.75
 
 

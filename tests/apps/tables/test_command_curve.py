@@ -29,8 +29,7 @@ def test_a_curve_is_printed_as_json_and_drawn(table, tmp_path):
     out = tmp_path / "curve.csv"
     shown = ask(table, "--target", "well", "--learner", "sklearn:tree", "--splits", 3, "--accuracy", 0.9, "--out", out)
     assert shown.exit_code == 0
-    assert "well = yes: 90 rows of 3 columns" in shown.output
-    assert "rows for an accuracy of 0.9" in shown.output
+    assert "well = yes" in shown.output
     assert out.exists()
     record = json.loads(ask(table, "--learner", "sklearn:tree", "--splits", 3, "--irrelevant", 4, "--json").stdout)
     assert record["schema"] == "curve/1"
@@ -60,11 +59,11 @@ def test_rows_needed_are_told_beside_the_sizes_tried(table):
     """An accuracy that the smallest size reaches, as a constant answer does; and one that some rows may not reach."""
     options = ("--learner", "sklearn:tree", "--splits", 3)
     easy = " ".join(ask(table, *options, "--accuracy", 0.3).output.split())
-    assert "≤ 8: the fewest rows tried reach it" in easy
-    assert "a constant answer reaches this accuracy" in easy
+    assert "at most 8" in easy
+    assert "a constant answer" in easy.partition("at most 8")[2]
     hard = " ".join(ask(table, *options, "--accuracy", 0.95).output.split())
     assert "to more than 60)" in hard
-    assert "a constant answer reaches this accuracy" not in hard
+    assert "a constant answer" not in hard.partition("to more than 60)")[2]
 
 
 @pytest.mark.slow
@@ -76,4 +75,4 @@ def test_a_hundred_thousand_columns_work(tmp_path):
     np.savez(path, inputs=inputs, labels=np.arange(30) % 2)
     answer = ask(path, "--learner", "sklearn:tree", "--splits", 2)
     assert answer.exit_code == 0
-    assert "30 rows of 100,000 columns" in answer.output
+    assert "100,000 columns" in answer.output

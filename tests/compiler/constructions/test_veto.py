@@ -17,7 +17,7 @@ from keyhole.compiler.constructions.additive import PositionLayout
 from keyhole.compiler.constructions.base import check_plan
 from keyhole.compiler.constructions.registry import find_construction
 from keyhole.compiler.constructions.veto import veto_plans
-from keyhole.compiler.export.drawings import pictures
+from keyhole.compiler.export.attention_figure import attention_figure
 from keyhole.compiler.norms import plan_profile
 from keyhole.compiler.proof import prove
 from keyhole.errors import AssumptionError, CompileError
@@ -99,16 +99,16 @@ def test_taken_where_the_law_is_a_product():
     assert keyhole.compile("x1 | x5", 50, minimise="product", output="bits").plan.construction == "V2"
 
 
-def test_file_bound_and_pictures(tmp_path):
+def test_file_bound_and_figure(tmp_path):
     """A file of it is as claimed, is bounded with its spread, and is drawn on two inputs, attention 1 on each."""
     made = keyhole.compile("x3 & ~x17", 64, construction="veto")
     path = made.save(tmp_path / "veto.safetensors")
     assert keyhole.check(path).holds
     assert plan_profile(made.plan).spread == pytest.approx(log(3))
-    rows = pictures(made.plan)["attention"].rows
-    for shown in {row["input"] for row in rows}:
-        assert sum(row["value"] for row in rows if row["input"] == shown) == pytest.approx(1, abs=1e-12)
-    assert {row["input"] for row in rows} == {"x3=1 x17=0", "x3=0 x17=0"}
+    rows = attention_figure(made.plan).rows
+    for shown in {row["shown"] for row in rows}:
+        assert sum(row["attention"] for row in rows if row["shown"] == shown) == pytest.approx(1, abs=1e-12)
+    assert {row["shown"] for row in rows} == {"x3=1 x17=0", "x3=0 x17=0"}
 
 
 def test_logits_by_symbol_need_pairs():

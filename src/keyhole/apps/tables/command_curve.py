@@ -9,7 +9,7 @@ from keyhole.cli.arguments import counts, file_place, names
 
 DATA = "A .csv with a row per sample, with or without a header; or .npz: inputs and labels."
 TARGET = "The column to predict, by its name or its number from 1; the last if not given."
-LEARNER = "The learner: sklearn:logistic, sklearn:lasso, sklearn:tree, sklearn:forest, sklearn:mlp, transformer, …"
+LEARNER = "Learners, between commas: sklearn:logistic, sklearn:lasso, sklearn:tree, sklearn:forest, transformer, …"
 
 
 def curve_command(
@@ -18,8 +18,7 @@ def curve_command(
     positive: Annotated[
         str, typer.Option(help="The class to predict; all others count as its opposite.", metavar="CLASS")
     ] = "",
-    learner: Annotated[str, typer.Option(help=LEARNER, metavar="NAME")] = "sklearn:logistic",
-    beside: Annotated[str, typer.Option(help="Other learners, between commas.", metavar="LIST")] = "",
+    learner: Annotated[str, typer.Option(help=LEARNER, metavar="LIST")] = "sklearn:logistic",
     accuracy: Annotated[
         float | None, typer.Option(help="Say how many rows this accuracy takes, such as 0.95.", metavar="A")
     ] = None,
@@ -27,7 +26,6 @@ def curve_command(
         str, typer.Option(help="Repeat with so many irrelevant columns appended, such as 30,300.", metavar="LIST")
     ] = "",
     splits: Annotated[int, typer.Option(help="Random splits into rows to learn from and rows held out.", min=2)] = 20,
-    seed: Annotated[int, typer.Option(help="Decides the splits.", min=0)] = 0,
     certify: Annotated[
         bool, typer.Option("--certify", help="Train the transformer on every row, as bits, and certify it.")
     ] = False,
@@ -47,12 +45,13 @@ def curve_command(
 
       keyhole curve patients.csv --target ill --accuracy 0.95
 
-      keyhole curve table.csv --target ill --irrelevant 100 --beside sklearn:lasso
+      keyhole curve table.csv --irrelevant 100 --learner transformer,sklearn:lasso
 
       keyhole curve digits.csv --target digit --positive 8 --out digits.png
     """
     from keyhole.apps.tables.curve import Curve, curve
-    from keyhole.cli.printing import print_document
+    from keyhole.apps.tables.table import read_table
+    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
@@ -60,21 +59,14 @@ def curve_command(
     more = counts(irrelevant) if irrelevant else []
     with view_progress("reading") as watch:
         answer = curve(
-            data,
-            target=target,
-            positive=positive,
-            learner=learner,
-            beside=names(beside) if beside else (),
+            read_table(data, target, positive),
+            names(learner),
             accuracy=accuracy,
             irrelevant=more,
             splits=splits,
-            seed=seed,
             certify=certify,
             watch=watch,
         )
-    if json:
-        typer.echo(answer.to_json())
-    else:
-        print_document(answer.document())
+    print_answer(answer, as_json=json)
     if out is not None:
         typer.echo(f"wrote {answer.save(out)}", err=True)

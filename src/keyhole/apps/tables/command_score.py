@@ -1,25 +1,54 @@
-"""`keyhole score`: whether an attribution finds the positions that matter."""
+"""`keyhole score`: make certified models with an answer key; score attributions against the key."""
 
-from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import file_place
+from keyhole.cli.arguments import count, folder_place
 
-EXAMPLES = """
+HELP = """Does an attribution find the positions that matter?
+
 Examples:
 
-  keyhole score suite/key.json model-007.npy
+  keyhole score suite 100 --context 64 --out suite
 
-  keyhole score suite/key.json occlusion.npy --model model-007 --json
-
-  keyhole score suite/key.json attributions/ --top 5
+  keyhole score attributions suite/key.json attributions/
 """
 
+score_command = typer.Typer(no_args_is_help=True, help=HELP)
 
-def score_command(
+
+@score_command.command("suite", short_help="Certified models with an answer key.")
+def suite_command(
+    models: Annotated[int, typer.Argument(metavar="N", help="How many models.")],
+    context: Annotated[int, typer.Option(help="Context length T, such as 64.", parser=count, metavar="T")],
+    out: Annotated[Path, typer.Option(help="The folder to write into.", metavar="DIR", parser=folder_place)],
+    seed: Annotated[int, typer.Option(help="Draws functions, constructions and distractors.", min=0)] = 0,
+    modules: Annotated[bool, typer.Option("--modules", help="Write every model as a torch module (.py) too.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Write N certified models and key.json, their answer key.
+
+    Some models have distractors: heads that attend elsewhere and change no output.
+
+    Examples:
+
+      keyhole score suite 100 --context 64 --out suite
+    """
+    from keyhole.apps.tables.suites import make_suite
+    from keyhole.show.progress_view import view_progress
+
+    with view_progress("making models") as watch:
+        made = make_suite(models, context, seed, watch=watch)
+        key = made.save(out, modules=modules, watch=watch)
+    if json:
+        typer.echo(made.to_json())
+    typer.echo(f"wrote {models} model{'s' * (models != 1)} and the answers: {key}", err=json)
+
+
+@score_command.command("attributions", short_help="Precision, recall and AUC of attributions.")
+def attributions_command(
     key: Annotated[Path, typer.Argument(metavar="KEY", help="The key.json of a suite.")],
     attributions: Annotated[
         Path,
@@ -34,32 +63,24 @@ def score_command(
     top: Annotated[
         int | None, typer.Option(help="How many positions to take; as many as are relevant, if not given.", min=1)
     ] = None,
-    seed: Annotated[int, typer.Option(help="Draws the resamples of the intervals.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the scores as .json, .txt or .html.", metavar="FILE", parser=file_place)
-    ] = None,
 ) -> None:
     """Score attributions against a certified suite.
 
     Precision, recall and AUC of the relevant positions, with intervals over the inputs.
 
     The sizes of attributions are averaged over inputs and positions ranked once; "per input" ranks within each input.
+
+    Examples:
+
+      keyhole score attributions suite/key.json model-007.npy
+
+      keyhole score attributions suite/key.json attributions/ --top 5
     """
-    from keyhole.apps.tables.score import Scores, score
-    from keyhole.cli.printing import print_document
+    from keyhole.apps.tables.score import score
+    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
-    if out is not None:
-        Scores.require_ending(out)
     with view_progress("scoring"):
-        scores = score(key, attributions, model=model, top=top, seed=seed)
-    if json:
-        typer.echo(scores.to_json())
-    else:
-        print_document(scores.document())
-    if out is not None:
-        typer.echo(f"wrote {scores.save(out)}", err=True)
-
-
-score_command.__doc__ = f"{cleandoc(score_command.__doc__ or '')}\n{EXAMPLES}"
+        scores = score(key, attributions, model=model, top=top)
+    print_answer(scores, as_json=json)

@@ -1,29 +1,37 @@
 """A table of one's own: how accuracy grows with the rows learned from, what an accuracy takes, and what noise costs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from math import inf
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.old_result import OldResult as Result
 from keyhole.api.prove import Proof, prove
-from keyhole.apps.tables.figures import curves_figure
-from keyhole.apps.tables.learning_curve import LearningCurve, learning_curve
-from keyhole.apps.tables.show_curve import curve_document
-from keyhole.apps.tables.table import Table, append_irrelevant, make_table, read_table
+from keyhole.api.result import Result
+from keyhole.apps.tables.learning_curve import CurvePoint, LearningCurve, learning_curve
+from keyhole.apps.tables.table import Table, append_irrelevant
 from keyhole.decimals import percent
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
-from keyhole.figure import Figure
+from keyhole.figure import Axis, Figure, Row
+from keyhole.files.record import hidden
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.show.document import Document
+from keyhole.show.answer import Show
 from keyhole.training import Examples, ProblemSize
 from keyhole.training.learners import Learner, TransformerLearner, learner_named
 
 MOST_COLUMNS = 1_000_000
+CONFIDENCE = 0.9  # of every interval
+
+
+@dataclass(frozen=True)
+class LearnerCurve:
+    """The curve of one learner with so many irrelevant columns appended."""
+
+    irrelevant: int
+    columns: int
+    points: tuple[CurvePoint, ...]
+    rows_needed: Estimate | None  # for the accuracy asked for; None where it is not reached
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -32,107 +40,155 @@ class Curve(Result):
 
     schema: ClassVar[str] = "curve/1"
     has_figure: ClassVar[bool] = True
+    properties: ClassVar[tuple[str, ...]] = ("certificate",)
 
-    table: Table
-    curves: Mapping[str, Mapping[int, LearningCurve]]  # learner → irrelevant columns → curve
+    target: str
+    positive: str
+    rows: int
+    columns: int
+    share: float  # of rows that are positive
     accuracy: float | None  # the accuracy whose price is asked for
     confidence: float
-    certified: Proof | None = None  # what a transformer, trained on every row as bits, computes
-
-    def rows_for(self, learner: str, irrelevant: int = 0) -> Estimate | None:
-        """How many rows the accuracy that was asked for takes, with an interval; None where it is not reached."""
-        return None if self.accuracy is None else self.curves[learner][irrelevant].rows_for(self.accuracy)
+    learners: Mapping[str, tuple[LearnerCurve, ...]]
+    certified: Proof | None = hidden(default=None)  # a transformer trained on every row as bits
 
     @property
-    def summary(self) -> str:
-        """The accuracy of each learner with the most rows."""
-        best = ", ".join(
-            f"{name} {percent(curves[0].points[-1].accuracy.value)}" for name, curves in self.curves.items()
-        )
-        return f"{self.table.target} = {self.table.positive}: {best}"
+    def certificate(self) -> dict[str, Any] | None:
+        """The certificate of the transformer."""
+        return None if self.certified is None else self.certified.record()
 
-    def document(self) -> Document:
-        """A table for each learner, and what the accuracy takes."""
-        return curve_document(self.record())
+    def lines(self, show: Show) -> None:
+        """Set the accuracy of every learner at each size, and the rows that the accuracy takes."""
+        asked = f"predicting {self.target} = {self.positive}"
+        show.line(f"{asked}: {self.rows:,} rows of {self.columns:,} columns besides the target")
+        trivial = max(self.share, 1 - self.share)
+        show.line(f"a constant answer is right on {percent(trivial)} of rows")
+        for name, curves in self.learners.items():
+            show.line()
+            show.line(f"by {name}, mean over {curves[0].points[0].splits} splits, with {self.confidence:.0%} intervals")
+            show.table(
+                {"training rows": ">", **{f"accuracy, {each.columns:,} columns": "<" for each in curves}},
+                [
+                    (f"{points[0].rows:,}", *(_share(point.accuracy) for point in points))
+                    for points in zip(*(each.points for each in curves), strict=True)
+                ],
+            )
+            if self.accuracy is not None:
+                show.line(f"rows for an accuracy of {self.accuracy:.4g}: {'; '.join(map(_needed, curves))}")
+        if self.accuracy is not None and self.accuracy <= trivial:
+            show.line("a constant answer reaches this accuracy without a row to learn from")
+        if show.verbose:
+            show.line(ABOUT)
+        if self.certified is not None:
+            show.line()
+            show.line("a transformer trained on the bits of every row, certified")
+            show.line(str(self.certified))
 
     def figure(self) -> Figure:
         """Accuracy against rows, a line for each learner and number of irrelevant columns."""
-        lines = {
-            f"{name}, {k:,} irrelevant" if k else name: curve
-            for name, curves in self.curves.items()
-            for k, curve in curves.items()
-        }
-        return curves_figure(f"Learning {self.table.target} = {self.table.positive}", lines, self.confidence)
+        rows: tuple[Row, ...] = tuple(
+            {
+                "rows": point.rows,
+                "accuracy": point.accuracy.value,
+                "low": point.accuracy.low,
+                "high": point.accuracy.high,
+                "of": f"{name}, {curve.irrelevant:,} irrelevant" if curve.irrelevant else name,
+            }
+            for name, curves in self.learners.items()
+            for curve in curves
+            for point in curve.points
+        )
+        trivial = percent(max(self.share, 1 - self.share))
+        return Figure(
+            f"Learning {self.target} = {self.positive}",
+            "lines",
+            rows,
+            Axis("rows", "rows learned from", "log"),
+            Axis("accuracy", "accuracy on held-out rows"),
+            Axis("of", "", "category"),
+            "low",
+            "high",
+            subtitle=f"bands: {self.confidence:.0%} intervals; always answering the same is right on {trivial}",
+        )
 
-    def record(self) -> dict[str, Any]:
-        """Everything as plain values."""
-        rows, columns = self.table.features.shape
-        return {
-            "target": self.table.target,
-            "positive": self.table.positive,
-            "rows": rows,
-            "columns": columns,
-            "share": float(self.table.labels.mean()),
-            "accuracy": self.accuracy,
-            "confidence": self.confidence,
-            "learners": {
-                name: [
-                    {
-                        "irrelevant": k,
-                        "columns": curve.columns,
-                        "points": [asdict(point) for point in curve.points],
-                        "rows_needed": _ends(self.rows_for(name, k)),
-                    }
-                    for k, curve in curves.items()
-                ]
-                for name, curves in self.curves.items()
-            },
-            "certificate": None if self.certified is None else self.certified.record(),
-        }
+
+ABOUT = (
+    "training rows: of the two thirds of the table that a split does not hold out. accuracy: on the third held out; "
+    "its interval is for new rows. Irrelevant columns are shuffled copies of others."
+)
+
+
+def _share(accuracy: Estimate) -> str:
+    return f"{percent(accuracy.value)} ({percent(accuracy.low)} to {percent(accuracy.high)})"
+
+
+def _needed(curve: LearnerCurve) -> str:
+    """The rows needed and their interval; or that they are more than there are."""
+    least, most, needed = curve.points[0].rows, curve.points[-1].rows, curve.rows_needed
+    where = f" with {curve.columns:,} columns" if curve.irrelevant else ""
+    if needed is None:
+        return f"not reached with {most:,}{where}"
+    if needed.high <= least:
+        return f"at most {least:,}{where}, the fewest tried"
+    value, low = (f"≤ {least:,}" if number <= least else f"{number:.4g}" for number in (needed.value, needed.low))
+    high = f"more than {most:,}" if needed.high == np.inf else f"{needed.high:.4g}"
+    return f"{value} ({low} to {high}){where}"
 
 
 def curve(
-    data: str | Path | tuple[Any, Any],
+    table: Table,
+    learners: Sequence[str | Learner] = ("sklearn:logistic",),
     *,
-    target: str = "",
-    positive: str = "",
-    learner: str | Learner = "sklearn:logistic",
-    beside: Sequence[str | Learner] = (),
     accuracy: float | None = None,
     irrelevant: Sequence[int] = (),
-    sizes: Sequence[int] = (),
     splits: int = 20,
-    confidence: float = 0.9,
     seed: int = 0,
     certify: bool = False,
     watch: Watch = ignore,
 ) -> Curve:
     """How well a column of a table can be told from the others, against the rows that are learned from.
 
-    `data` is a .csv or .npz file, or arrays (features, target). `accuracy` asks how many rows it takes, with an
-    interval; `irrelevant` repeats the curve with so many columns appended that say nothing, each a shuffled copy of
-    one there is. Classifiers of scikit-learn see the numbers, each column scaled over the rows learned from; every
-    other learner sees bits, whether a value is above its column's median. With `certify` a transformer is trained on
-    the bits of every row, and what it computes is certified.
+    `read_table(path)` and `make_table(features, target)` give a table. `accuracy` asks how many rows it takes, with an
+    interval; `irrelevant` repeats the curve with so many columns appended, each a shuffled copy of one there is.
+    Classifiers of scikit-learn see the numbers, each column scaled over the rows learned from; every other learner sees
+    bits, whether a value is above its column's median. With `certify` a transformer is trained on the bits of every
+    row, and what it computes is certified.
     """
-    table = make_table(*data, positive=positive) if isinstance(data, tuple) else read_table(data, target, positive)
     if accuracy is not None and not 0 < accuracy < 1:
         raise ArgumentError(f"An accuracy of {accuracy:g} was asked for; it is a share of rows, such as 0.95.")
     counts = sorted({0, *map(int, irrelevant)})
     if counts[0] < 0 or counts[-1] + table.features.shape[1] > MOST_COLUMNS:
         raise ArgumentError(f"{counts[-1]:,} irrelevant columns were asked for; use 0 to {MOST_COLUMNS:,} in all.")
-    learners = {each if isinstance(each, str) else each.name: each for each in (learner, *beside)}
-    named = {name: learner_named(each) if isinstance(each, str) else each for name, each in learners.items()}
+    named = {
+        each if isinstance(each, str) else each.name: learner_named(each) if isinstance(each, str) else each
+        for each in learners
+    }
     transformers = [each for each in named.values() if isinstance(each, TransformerLearner)]
     if certify and not transformers:
         raise ArgumentError("A certificate was asked for without a transformer; name one among the learners.")
-    options: dict[str, Any] = {"sizes": sizes, "splits": splits, "confidence": confidence, "seed": seed, "watch": watch}
     wide = {k: append_irrelevant(table, k, np.random.default_rng([seed, k])) for k in counts}
-    curves = {
-        name: {k: learning_curve(each, chosen, **options) for k, each in wide.items()} for name, chosen in named.items()
-    }
-    certificate = _certified(table, transformers[0], seed, watch) if certify else None
-    return Curve(table, curves, accuracy, confidence, certificate)
+    options: dict[str, Any] = {"splits": splits, "confidence": CONFIDENCE, "seed": seed, "watch": watch}
+
+    def priced(made: LearningCurve, irrelevant: int) -> LearnerCurve:
+        return LearnerCurve(
+            irrelevant, made.columns, made.points, None if accuracy is None else made.rows_for(accuracy)
+        )
+
+    rows, columns = table.features.shape
+    return Curve(
+        target=table.target,
+        positive=table.positive,
+        rows=rows,
+        columns=columns,
+        share=float(table.labels.mean()),
+        accuracy=accuracy,
+        confidence=CONFIDENCE,
+        learners={
+            name: tuple(priced(learning_curve(each, chosen, **options), k) for k, each in wide.items())
+            for name, chosen in named.items()
+        },
+        certified=_certified(table, transformers[0], seed, watch) if certify else None,
+    )
 
 
 def _certified(table: Table, learner: TransformerLearner, seed: int, watch: Watch) -> Proof:
@@ -144,8 +200,3 @@ def _certified(table: Table, learner: TransformerLearner, seed: int, watch: Watc
     size = ProblemSize(bits.shape[1], 2, min(3, bits.shape[1]))
     fitted = learner.fit(size, Examples(bits, table.labels), np.random.SeedSequence([seed]))
     return prove(model_of(learner.settings, fitted.weights or {}), (bits, table.labels))
-
-
-def _ends(estimate: Estimate | None) -> dict[str, float | None] | None:
-    """The numbers of an estimate, an open end as None."""
-    return None if estimate is None else {name: None if x == inf else x for name, x in estimate.record().items()}

@@ -1,16 +1,24 @@
 """Score: how well attributions find the relevant positions of models whose answers are known."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.old_result import OldResult as Result
-from keyhole.apps.tables.show_scores import MEASURES, scores_document
+from keyhole.api.result import Result
 from keyhole.apps.tables.suite.attribution import AttributionScore, score_attribution
 from keyhole.apps.tables.suite.key import read_attributions, read_key
 from keyhole.errors import DataError
+from keyhole.estimate import Estimate
 from keyhole.files.looking import is_folder, is_there
-from keyhole.show.document import Document
+from keyhole.show.answer import Show
+
+FEW = 5  # names of a long list that are shown
+MEASURES = {"precision": "precision", "recall": "recall", "auc": "AUC", "auc_per_input": "AUC per input"}
+ABOUT = (
+    "precision, recall: of the positions ranked first by mean size of attribution, as many as are relevant unless "
+    "another number was asked for. AUC: how often a relevant position ranks above another; AUC per input: the same "
+    "within each input, then averaged."
+)
 
 
 @dataclass(frozen=True)
@@ -29,32 +37,38 @@ class Scores(Result):
     """The scored models, in the order of the key."""
 
     schema: ClassVar[str] = "score/1"
+    properties: ClassVar[tuple[str, ...]] = ("mean",)
 
     models: tuple[ModelScore, ...]
     missing: tuple[str, ...] = ()  # models of the key that the folder has no attributions to
 
-    def mean(self, measure: str) -> float:
-        """The average over models of precision, recall, auc or auc_per_input."""
-        return float(sum(getattr(model.score, measure).value for model in self.models) / len(self.models))
-
     @property
-    def summary(self) -> str:
-        """How many models, and how well their positions were found."""
-        means = ", ".join(f"{MEASURES[measure]} {self.mean(measure):.2f}" for measure in MEASURES)
-        absent = f" ({len(self.missing)} more of the key are missing)" if self.missing else ""
-        return f"{len(self.models)} models{absent}; {means}"
+    def mean(self) -> dict[str, float]:
+        """The average over models of each measure."""
+        count = len(self.models)
+        return {name: sum(getattr(each.score, name).value for each in self.models) / count for name in MEASURES}
 
-    def document(self) -> Document:
-        """A line per model, and the average where there are several."""
-        return scores_document(self.record())
+    def lines(self, show: Show) -> None:
+        """Set a row per model, and the average where there are several."""
+        rows = [
+            (Path(each.file).stem, *(_with_interval(getattr(each.score, name)) for name in MEASURES))
+            for each in self.models
+        ]
+        if len(rows) > 1:
+            rows.append(("average", *(f"{value:.2f}" for value in self.mean.values())))
+        show.table(dict.fromkeys(("model", *MEASURES.values()), "<"), rows)
+        first = self.models[0].score
+        show.line(f"intervals: 95 %, from {first.resamples} resamples of the inputs, seed {first.seed}")
+        if self.missing:
+            some = ", ".join(self.missing[:FEW]) + (", …" if len(self.missing) > FEW else "")
+            whole = len(self.missing) + len(self.models)
+            show.line(f"no attributions to {len(self.missing)} of the {whole} models of the key: {some}")
+        if show.verbose:
+            show.line(ABOUT)
 
-    def record(self) -> dict[str, Any]:
-        """The scores as plain values, for JSON."""
-        return {
-            "mean": {measure: self.mean(measure) for measure in MEASURES},
-            "models": [asdict(model) for model in self.models],
-            "missing": list(self.missing),
-        }
+
+def _with_interval(number: Estimate) -> str:
+    return f"{number.value:.2f} {number.low:.2f}–{number.high:.2f}"
 
 
 def score(

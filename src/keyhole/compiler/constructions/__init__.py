@@ -5,7 +5,12 @@ from keyhole.compiler.constructions.base import Construction, TheoremNorm
 from keyhole.compiler.constructions.layout import Layout
 from keyhole.compiler.constructions.pairs import PairLayout, pair_plans
 from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, wanted
-from keyhole.compiler.constructions.registry import find_construction, register_construction, registered_constructions
+from keyhole.compiler.constructions.registry import (
+    construction_of,
+    find_construction,
+    register_construction,
+    registered_constructions,
+)
 
 __all__ = [
     "Construction",
@@ -16,6 +21,7 @@ __all__ = [
     "Plan",
     "PositionLayout",
     "TheoremNorm",
+    "construction_of",
     "find_construction",
     "pair_plans",
     "register_construction",

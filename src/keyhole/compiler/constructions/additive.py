@@ -112,7 +112,6 @@ class AdditiveConstruction(Construction):
     name = "additive"
     targets: ClassVar[tuple[str, ...]] = ("B1", "B2")
     layout: ClassVar[type[Layout]] = PositionLayout
-    mass = "rho"
     parameter = "target"
     competes: ClassVar[bool] = True
 

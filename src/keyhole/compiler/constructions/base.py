@@ -36,8 +36,7 @@ class Construction(ABC):
     name: ClassVar[str]  # what `construction` of keyhole.compile takes
     targets: ClassVar[tuple[str, ...]]  # the names its plans can have: what a file is found by
     layout: ClassVar[type[Layout]]  # how the tokens of its plans are vectors
-    mass: ClassVar[Literal["gamma", "rho"]] = "gamma"  # γ, the attention off the relevant positions, or the leak ρ
-    parameter: ClassVar[str] = "gamma"  # the parameter of its plans that holds the mass it was asked for
+    parameter: ClassVar[str] = "gamma"  # the parameter of its plans that holds the leak it was asked for
     rebuild_slack: ClassVar[float] = 1e-12  # relative, of a plan made anew: equal numbers, added up in another order
     competes: ClassVar[bool] = False  # whether it is tried where no construction is asked for
 

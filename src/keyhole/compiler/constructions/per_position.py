@@ -24,7 +24,6 @@ class HeadPerPosition(Construction):
     name = "heads"
     targets = ("B′",)
     layout = PositionLayout
-    mass = "rho"
     parameter = "target"
     competes = True
 

@@ -1,6 +1,7 @@
-"""A compiled function as named arrays and a description, and a plan from them again."""
+"""A compiled function as a file: named arrays and a description, and a plan from them again; or a torch module."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,32 @@ from keyhole.compiler.assembly import key_vector, to_model
 from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.constructions.registry import construction_of
-from keyhole.errors import CheckpointError, KeyholeError
-from keyhole.files.model import StoredModel
+from keyhole.compiler.export.torch_source import write_torch
+from keyhole.errors import CheckpointError, KeyholeError, OutputError
+from keyhole.files.model import StoredModel, write_model
+from keyhole.files.record import record_of
 
 DENSE_BYTES = 50_000_000  # dense matrices are stored beside the tables up to this size
 PARTS = ("focus", "values", "rest_logits", "rest_values", "cls_values")  # the last only where [CLS] has a value
 
 
+def save_model(compiled: Compiled, path: Path) -> Path:
+    """Write what the file's ending asks for: .safetensors (what `keyhole.check` reads) or .py (a torch module).
+
+    The first holds tables, dense matrices where they fit, and the description with the certificate.
+    """
+    ending = path.suffix.lower()
+    if ending == ".py":
+        return write_torch(compiled.plan, compiled.proof, path)
+    if ending != ".safetensors":
+        raise OutputError(f"{str(path)!r} ends in none of .safetensors and .py; use one of them.")
+    return write_model(path, tables(compiled.plan) | dense_matrices(compiled.plan), description_of(compiled))
+
+
 def description_of(compiled: Compiled) -> dict[str, Any]:
     """What a file says of its arrays: only what can be made again from them, so not why the plan was chosen."""
     plan = compiled.plan
-    shown = {name: value for name, value in compiled.record().items() if name not in {"why", "rounding_assumes"}}
+    shown = {name: value for name, value in record_of(compiled).items() if name not in {"why", "rounding_assumes"}}
     return shown | {"units": plan.units, "dense": dense_size(plan) <= DENSE_BYTES}
 
 

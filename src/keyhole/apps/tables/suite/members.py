@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from keyhole.boolean import (
     threshold,
 )
 from keyhole.compiler import Distractor, Proof, add_distractor, prove
-from keyhole.compiler.constructions import Plan, find_construction
+from keyhole.compiler.constructions import Output, Plan, find_construction
 from keyhole.errors import AssumptionError
+from keyhole.files.record import hidden
 from keyhole.progress import Progress, Watch, ignore
 
 SHORTEST = 8  # context: five relevant positions at most, and three decoys
@@ -35,25 +36,43 @@ Positions = tuple[int, ...]
 class Member:
     """One model of a suite: its plan, what was proved of it, and what was put in its way."""
 
+    properties: ClassVar[tuple[str, ...]] = ("formula", "positions", "construction", "output", "margin", "leak")
+
     file: str
     family: str
-    plan: Plan
-    proof: Proof
     distractors: tuple[Distractor, ...]
+    plan: Plan = hidden()
+    proof: Proof = hidden()
 
-    def record(self) -> dict[str, Any]:
-        """The answers: which positions are relevant, and all else that is known of the model."""
-        return {
-            "file": self.file,
-            "family": self.family,
-            "formula": str(self.plan.function),
-            "positions": self.plan.function.positions,
-            "construction": self.plan.construction,
-            "output": self.plan.output,
-            "margin": self.proof.margin,
-            "leak": self.proof.leak,
-            "distractors": [vars(distractor) for distractor in self.distractors],
-        }
+    @property
+    def formula(self) -> str:
+        """The function."""
+        return str(self.plan.function)
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The relevant positions."""
+        return self.plan.function.positions
+
+    @property
+    def construction(self) -> str:
+        """The construction's target, with how many distractors."""
+        return self.plan.construction
+
+    @property
+    def output(self) -> Output:
+        """The numbers that stand for true and false."""
+        return self.plan.output
+
+    @property
+    def margin(self) -> float:
+        """The proved margin."""
+        return self.proof.margin
+
+    @property
+    def leak(self) -> float:
+        """The largest attention off the relevant positions."""
+        return self.proof.leak
 
 
 def make_members(count: int, context: int, seed: int = 0, *, watch: Watch = ignore) -> list[Member]:
@@ -89,7 +108,7 @@ def _make_member(index: int, context: int, seed: int) -> Member:
     distractors = tuple(_draw_distractor(plan, rng) for _ in range(count))
     for distractor in distractors:
         plan = add_distractor(plan, distractor)
-    return Member(f"model-{index:03d}.safetensors", family, plan, prove(plan), distractors)
+    return Member(f"model-{index:03d}.safetensors", family, distractors, plan, prove(plan))
 
 
 def _draw_distractor(plan: Plan, rng: np.random.Generator) -> Distractor:

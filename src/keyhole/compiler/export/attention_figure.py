@@ -1,0 +1,92 @@
+"""The attention of a compiled model as a figure."""
+
+import numpy as np
+
+from keyhole.arrays import Float
+from keyhole.boolean import Levels, decide
+from keyhole.compiler.assembly import logits
+from keyhole.compiler.constructions.plan import HeadPlan, Plan
+from keyhole.figure import Axis, Figure, Row
+
+BARS = 20  # tokens shown one by one
+BITS = 6  # of an input that are spelled out
+
+
+def attention_figure(plan: Plan) -> Figure:
+    """Draw the attention of [CLS] by position: bars for one head, a heat map for several.
+
+    In a long context positions with little attention are added up. The attention is the same for every input, unless a
+    logit depends on the symbol: then two inputs are shown, one where the function is true and one that differs from it
+    in a relevant bit.
+    """
+    heads = {f"head {h}": head for h, head in enumerate(plan.heads)}
+    if any(head.reads_symbols for head in plan.heads):
+        note, y = "on two inputs, as logits depend on symbols", Axis("shown", "input", "category")
+        drawn = {
+            f"{_spelled(plan, bits)}{f', {name}' if len(heads) > 1 else ''}": _attention(plan, head, bits)
+            for bits in _two_patterns(plan)
+            for name, head in heads.items()
+        }
+    else:
+        note, y = "the same for every input", Axis("shown", "head", "category")
+        drawn = {name: _attention(plan, head) for name, head in heads.items()}
+    names, columns = _gathered_others(plan, np.stack(list(drawn.values())))
+    rows: tuple[Row, ...] = tuple(
+        {"token": token, "shown": shown, "attention": float(columns[i, j])}
+        for i, shown in enumerate(drawn)
+        for j, token in enumerate(names)
+    )
+    formula = str(plan.function)
+    shown = formula if len(formula) <= 40 else f"a function of {plan.function.sparsity} bits"
+    several = len(drawn) > 1
+    return Figure(
+        "Attention of [CLS]",
+        "heatmap" if several else "bars",
+        rows,
+        Axis("token", "token", "category"),
+        y if several else Axis("attention", "attention"),
+        Axis("attention", "attention") if several else None,
+        subtitle=f"{shown}, T = {plan.context}, construction {plan.construction}; {note}",
+    )
+
+
+def _two_patterns(plan: Plan) -> list[np.ndarray]:
+    """Relevant bits where the function is true, and the same with one bit turned, false if there is such a bit."""
+    rule, s = plan.function.rule, plan.function.sparsity
+    patterns = (
+        np.tri(s + 1, s, -1, dtype=bool) ^ np.array(rule.negated)
+        if isinstance(rule, Levels)
+        else ((np.arange(1 << s)[:, None] >> np.arange(s)) & 1).astype(bool)
+    )
+    true = patterns[np.flatnonzero(decide(rule, patterns))[-1]]
+    turned = true ^ np.eye(s, dtype=bool)
+    return [true, turned[int(np.argmin(decide(rule, turned)))]]
+
+
+def _spelled(plan: Plan, bits: np.ndarray) -> str:
+    """Relevant bits in a few characters."""
+    shown = [f"x{t}={int(bit)}" for t, bit in zip(plan.function.positions[:BITS], bits, strict=False)]
+    return " ".join(shown) + (" …" if len(bits) > BITS else "")
+
+
+def _attention(plan: Plan, head: HeadPlan, bits: np.ndarray | None = None) -> Float[np.ndarray, "length"]:
+    """The attention on every token, [CLS] last, where the relevant bits are these; without any they are all 0."""
+    scores = np.append(logits(plan, head)[:, 0], 0.0)
+    if bits is not None:
+        scores[list(plan.function.positions)] = head.symbol_focus[np.arange(len(bits)), bits.astype(int)]
+    mass = np.exp(scores - scores.max())
+    return np.asarray(mass / mass.sum())
+
+
+def _gathered_others(plan: Plan, shares: Float[np.ndarray, "h length"]) -> tuple[list[str], Float[np.ndarray, "h n"]]:
+    """The tokens to show and the attention on each; in a long context the most attended to, the others in one."""
+    places = list(range(plan.context))
+    if plan.context > BARS:
+        most = shares[:, :-1].max(axis=0)
+        order = np.argsort(-most, kind="stable")[: BARS - 1].tolist()
+        places = sorted(t for t in order if t in plan.function.positions or most[t] > 2 / BARS)
+    names, columns = [*(f"x{t}" for t in places), "[CLS]"], [*(shares[:, t] for t in places), shares[:, -1]]
+    if len(places) < plan.context:
+        names.append(f"{plan.context - len(places)} others")
+        columns.append(1 - np.sum(columns, axis=0))
+    return names, np.stack(columns, axis=1)
