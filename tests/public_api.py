@@ -10,6 +10,7 @@ import numpy as np
 
 import keyhole
 from keyhole.apps.heads.checkpoint_norms import CheckpointNorms, checkpoint_norms
+from keyhole.apps.heads.head_data import Rows
 from keyhole.apps.heads.heads import Heads, heads
 from keyhole.apps.heads.model_order import ModelOrder, model_order
 from keyhole.apps.ledger.reproduction import Claims, Findings, list_claims, reproduce
@@ -20,6 +21,7 @@ from keyhole.apps.pretrain.pretraining import Pretraining
 from keyhole.apps.tables.curve import Curve, curve
 from keyhole.apps.tables.score import Scores, score
 from keyhole.apps.tables.suites import Suite, make_suite
+from keyhole.checkpoints import load_checkpoint
 
 ENCODER = {"in_proj_weight": (12, 4), "out_proj.weight": (4, 4)}
 
@@ -46,16 +48,15 @@ def use_functions_of_models(folder: Path) -> None:
     arrays = {f"blocks.0.attn.W_{name}": np.ones((2, 3, 3)) for name in "QKVO"}
     norms = checkpoint_norms(arrays)
     assert_type(norms, CheckpointNorms)
-    largest: float = norms.heads.trained[0]["qk-spectral"]
+    largest: float = norms.heads[0].trained["qk-spectral"]
     encoder = {f"layers.0.self_attn.{name}": np.ones(shape) for name, shape in ENCODER.items()}
-    found = heads(
-        encoder, rows=np.ones((1, 3, 4)), config={"nhead": 2, "norm_first": True, "causal": False}, controls=False
-    )
+    described = {"nhead": 2, "norm_first": True, "causal": True}
+    found = heads(load_checkpoint(encoder, config=described), Rows(np.ones((1, 3, 4))), controls=False)
     assert_type(found, Heads)
-    rule: str = found.use.verdicts()[0][0][0]
-    moved = model_order(encoder, rows=np.ones((1, 3, 4)), config={"nhead": 2, "norm_first": True, "causal": True})
+    rule: str = found.heads[0].verdict
+    moved = model_order(load_checkpoint(encoder, config=described), Rows(np.ones((1, 3, 4))))
     assert_type(moved, ModelOrder)
-    order: str = moved.report.verdict
+    order: str = moved.verdict
     least = keyhole.norms("x3 & ~x5")
     assert_type(least, keyhole.Norms)
     bound: float = least.functions[0].any_bound

@@ -10,8 +10,6 @@ import keyhole
 from keyhole.api.old_result import OldResult as Result
 from keyhole.api.runs import RunInFull, Runs
 from keyhole.api.sample_complexity import SampleComplexity
-from keyhole.apps.heads.checkpoint_norms import CheckpointNorms, checkpoint_norms
-from keyhole.apps.heads.show_checkpoint_norms import checkpoint_norms_document
 from keyhole.apps.ledger.finding import Claim
 from keyhole.apps.ledger.reproduction import Claims, Findings, list_claims, reproduce
 from keyhole.apps.ledger.show_claims import claims_document
@@ -19,22 +17,20 @@ from keyhole.errors import OutputError
 from keyhole.show.runs import run_document, runs_document
 from keyhole.show.sample_complexity import sample_complexity_document
 
-from helpers import tiny_checkpoints as tiny
 from helpers.lab_fakes import Coin, Inline
 
 pytestmark = pytest.mark.slow
 
 KINDS = (
     SampleComplexity, Runs, RunInFull, Claims,
-    Findings, CheckpointNorms,
+    Findings,
 )  # fmt: skip
-DRAWN = (SampleComplexity, RunInFull, CheckpointNorms)
+DRAWN = (SampleComplexity, RunInFull)
 DOCUMENTS = {
     SampleComplexity: sample_complexity_document,
     Runs: runs_document,
     RunInFull: run_document,
     Claims: claims_document,
-    CheckpointNorms: checkpoint_norms_document,
 }
 
 
@@ -52,7 +48,6 @@ def answers(tmp_path_factory):
         runs,
         keyhole.show_run(runs[0].identity, store=folder / "store"),
         list_claims(),
-        checkpoint_norms(tiny.bert()[0], heads=3),
         reproduce(("sharpness",), folder=folder / "report", workers=1),
     ]
     return {type(answer): answer for answer in found}
@@ -171,7 +166,6 @@ def test_no_answer_is_read_as_markup(answers):
         Runs((replace(row, learner="<i>"),), answers[Runs].store),
         RunInFull(replace(answers[RunInFull].run, cpu=HOSTILE), None),
         Claims((claim,), ()),
-        replace(answers[CheckpointNorms], checkpoint=replace(answers[CheckpointNorms].checkpoint, source=HOSTILE)),
     ]
     assert {type(answer) for answer in hostile} == set(KINDS) - {Findings}  # ids, kinds and verdicts are words of ours
     for answer in hostile:

@@ -38,10 +38,10 @@ def test_the_norms_of_a_compiled_file(tmp_path):
     path = compiled.save(tmp_path / "model.safetensors")
     block = to_residual(compiled.plan)
     found = checkpoint_norms(path)
-    assert len(found.heads.trained) == len(block.query)
-    for head, query, key in zip(found.heads.trained, block.query, block.key, strict=True):
+    assert len(found.heads) == len(block.query)
+    for head, query, key in zip(found.heads, block.query, block.key, strict=True):
         wanted = np.linalg.norm(key @ query.T / np.sqrt(query.shape[1]), 2)
-        assert head["qk-spectral"] == pytest.approx(wanted, rel=1e-9)
+        assert head.trained["qk-spectral"] == pytest.approx(wanted, rel=1e-9)
 
 
 @pytest.mark.extra("transformer-lens")

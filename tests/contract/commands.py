@@ -139,7 +139,7 @@ CASES: dict[str, Case] = {
     "verify-proved": Case((f'prove model --claim "at least 0 of 1" --lengths 2,5 {VERIFY}',)),
     "verify-compiled": Case(('prove and.safetensors --claim "x3 & x9 & ~x14" --samples 1000 --json',)),
     "heads": Case(("heads model --rows tokens.npy --seed 1 --json",)),
-    "heads-estimator": Case(("heads model --rows long.npy --estimator --json",)),
+    "heads-estimator": Case(("checkpoint estimator model --rows long.npy --json",)),
     "infer": Case(("infer gaussian --size 8,16,32 --repeats 50 --json",)),
     "infer-keys": Case(("infer gp --attention softmax,cme --size 8,16 --repeats 10 --json",)),
     "pretrain": Case(("pretrain finite --mask 1,2 --size 8 --repeats 0 --json",)),

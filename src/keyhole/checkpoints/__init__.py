@@ -7,9 +7,11 @@ from keyhole.checkpoints.checkpoint import Checkpoint as Checkpoint
 from keyhole.checkpoints.checkpoint import EmbeddingPart as EmbeddingPart
 from keyhole.checkpoints.checkpoint import FeedForwardPart as FeedForwardPart
 from keyhole.checkpoints.checkpoint import Layer as Layer
+from keyhole.checkpoints.checkpoint import NotCovered as NotCovered
 from keyhole.checkpoints.checkpoint import PositionCode as PositionCode
 from keyhole.checkpoints.checkpoint import RowNorm as RowNorm
 from keyhole.checkpoints.checkpoint import Sizes as Sizes
+from keyhole.checkpoints.checkpoint import Unused as Unused
 from keyhole.checkpoints.fixed_query import FixedQueryLayer as FixedQueryLayer
 from keyhole.checkpoints.fixed_query import fixed_query_layer as fixed_query_layer
 from keyhole.checkpoints.fixed_query import fixed_query_profile as fixed_query_profile

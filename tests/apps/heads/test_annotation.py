@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from keyhole.apps.heads.annotation import (
-    Agreement,
     Example,
     agreement,
-    best_map,
-    best_offset,
     read_conllu,
     resampled,
     word_maps,
@@ -104,14 +101,6 @@ def test_agreement_by_hand():
                     by == targets[index][word],
                 ]
     assert pairs == len(found.inputs)
-
-
-def test_the_best_map_and_offset():
-    """The map and the offset of the largest share."""
-    correct = np.array([[1, 0, 1], [0, 0, 1], [1, 0, 0], [0, 0, 1]], dtype=bool)
-    found = Agreement(np.arange(4), np.array(["a"] * 4, dtype=object), np.array([1, -2, 1, 7]), correct, 4)
-    assert best_map(found) == (2, 0.75)
-    assert best_offset(found) == (1, 0.5)
 
 
 @pytest.mark.parametrize("copies", [1, 4])

@@ -6,24 +6,19 @@ from dataclasses import replace
 from math import log, sqrt
 
 import pytest
-import typer
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 from keyhole.api.fixed_query_bound import fixed_query_bound
 from keyhole.apps.heads.checkpoint_bound import checkpoint_bound
-from keyhole.apps.heads.command_checkpoint import checkpoint_app
 from keyhole.apps.heads.stand_in import STAND_IN
 from keyhole.bounds import PATH, guarantee
 from keyhole.checkpoints import fixed_query_layer, fixed_query_profile, load_checkpoint
-from keyhole.cli.app import Courteous
+from keyhole.cli.app import app
 from keyhole.errors import AssumptionError
 
 from helpers import tiny_checkpoints as tiny
 from helpers.tiny_checkpoints import heads_of
-
-app = typer.Typer(cls=Courteous)
-app.add_typer(checkpoint_app, name="checkpoint")
 
 
 @pytest.fixture

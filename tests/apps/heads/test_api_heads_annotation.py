@@ -7,17 +7,20 @@ import pytest
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
-from keyhole.apps.heads.head_annotation import heads_nearest
+from keyhole.apps.heads.annotation import Example, agreement
+from keyhole.apps.heads.controls import CONTROLS, controlled
+from keyhole.apps.heads.head_annotation import ranked
+from keyhole.checkpoints import load_checkpoint, prepare
 from keyhole.cli.app import app
 
 from helpers import tiny_checkpoints as tiny
 
 SETTINGS = {"nhead": 2, "norm_first": True, "causal": False}
-KEYS = [  # golden: fields are only ever added
+KEYS = {  # golden: fields are only ever added
     "keyhole", "schema", "source", "architecture", "counting", "chosen_on", "scored_on", "pooling", "directions",
     "offsets", "maps", "least_pairs", "level", "resamples", "longest", "left_out", "controls", "seed", "relations",
     "rare",
-]  # fmt: skip
+}  # fmt: skip
 
 
 def planted():
@@ -32,73 +35,63 @@ def planted():
     return arrays, points
 
 
+def ranked_by(arrays, points):
+    """The score of the one relation, to the nearest other point; chosen on the first half, scored on the second."""
+    model = prepare(load_checkpoint(arrays, config=SETTINGS))
+
+    def example(index):
+        apart = ((points[index][:, None] - points[index][None]) ** 2).sum(axis=-1)
+        np.fill_diagonal(apart, np.inf)
+        return Example(model.embed_features(points[index]), np.arange(8), apart.argmin(axis=1), ("nearest",) * 8)
+
+    agreements = {
+        kind: [agreement(run, [8] * 30, lambda index, part=part: example(30 * part + index)) for part in (0, 1)]
+        for kind, run in (("trained", model), *((kind, controlled(model, kind)) for kind in CONTROLS))
+    }
+    (score,), rare = ranked(agreements, model.checkpoint.sizes, np.full(30, 8), 0)
+    assert rare == {}
+    return score
+
+
 def test_a_planted_head():
-    """The planted head is chosen, agrees always in both parts, and is above chance and both controls."""
-    arrays, points = planted()
-    found = heads_nearest(arrays, rows=points, config=SETTINGS)
-    (score,) = found.scores
+    """The planted head is chosen, agrees always in both parts, and is above chance, offsets and both controls."""
+    score = ranked_by(*planted())
     assert (score.best.layer, score.best.head) == (0, 1)
     assert score.best.chosen == score.best.scored.value == score.best.scored.low == 1.0
     assert score.chance == pytest.approx(1 / 7)
     assert (score.chosen_pairs, score.scored_pairs) == (240, 240)
-    assert score.offset is None
+    assert score.offset_scored < 0.5
     assert score.over["chance"].low == pytest.approx(6 / 7)
     assert score.verdict == "above"
-    assert "1 of 1" in found.summary
 
 
 def test_points_without_their_head():
     """Where no head looks at the points, the best of all is not above the controls."""
     arrays, points = planted()
     arrays["layers.0.self_attn.in_proj_weight"][:, :2] = 0
-    assert heads_nearest(arrays, rows=points, config=SETTINGS).scores[0].verdict != "above"
+    assert ranked_by(arrays, points).verdict != "above"
 
 
 def run(*arguments):
     """The command run in this process."""
-    return CliRunner().invoke(app, ["heads", *(str(argument) for argument in arguments)])
+    return CliRunner().invoke(app, ["checkpoint", "relations", *(str(argument) for argument in arguments)])
 
 
 def test_refusals(tmp_path):
-    """Half a pair of treebanks, points that are not given, and options that would be ignored."""
-    arrays, points = planted()
-    save_file(arrays, tmp_path / "encoder.safetensors")
-    np.save(tmp_path / "few.npy", points[:2])
+    """A model without a tokenizer, and a treebank that is not there."""
+    save_file(planted()[0], tmp_path / "encoder.safetensors")
     (tmp_path / "settings.json").write_text(json.dumps(SETTINGS))
     (tmp_path / "a.conllu").write_text("1\tDogs\t_\t_\t_\t_\t2\tnsubj\n2\tbark\t_\t_\t_\t_\t0\troot\n")
-    known = (tmp_path / "encoder.safetensors", "--config", tmp_path / "settings.json")
-    both = ("--conllu", tmp_path / "a.conllu", "--test", tmp_path / "a.conllu")
-    for more, told in (
-        (("--conllu", tmp_path / "a.conllu"), "give both --conllu and --test"),
-        (("--nearest",), "give them by --rows"),
-        ((*both, "--head", "1-1"), "--head was given, and would be ignored"),
-        (("--nearest", "--rows", tmp_path / "few.npy"), "four inputs or more"),
-        (both, "no tokenizer.json"),
-        (("--conllu", tmp_path / "a.conllu", "--test", tmp_path / "absent.conllu"), "cannot be read"),
-    ):
-        answer = run(*known, *more)
-        assert answer.exit_code == 2, more
-        assert told in " ".join(answer.stderr.split())
-
-
-def test_words_and_figure_of_points(tmp_path):
-    """The words name the head from 1, chance and the controls; the figure has a point for each rival."""
-    arrays, points = planted()
-    save_file(arrays, tmp_path / "encoder.safetensors")
-    np.save(tmp_path / "points.npy", points)
-    (tmp_path / "settings.json").write_text(json.dumps(SETTINGS))
-    known = (
-        tmp_path / "encoder.safetensors",
-        "--config",
-        tmp_path / "settings.json",
-        "--rows",
-        tmp_path / "points.npy",
-    )
-    answer = run(*known, "--nearest", "--out", tmp_path / "points.csv")
-    assert answer.exit_code == 0
-    for part in ("1-2", "14.3", "shuffled", "random", "above", "Bonferroni"):
-        assert part in answer.stdout
-    assert len((tmp_path / "points.csv").read_text().splitlines()) == 1 + 3
+    for test, fact in (("a.conllu", "no tokenizer.json"), ("absent.conllu", "cannot be read")):
+        answer = run(
+            tmp_path / "encoder.safetensors",
+            tmp_path / "a.conllu",
+            tmp_path / test,
+            "--config",
+            tmp_path / "settings.json",
+        )
+        assert answer.exit_code == 2
+        assert fact in " ".join(answer.stderr.split())
 
 
 @pytest.mark.extra("tokenizers")
@@ -126,10 +119,10 @@ def test_a_treebank(tmp_path):
             rows += [("far", 3, "advmod")] * int(rng.integers(0, 2))
             blocks.append("\n".join(f"{n}\t{w}\t_\t_\t_\t_\t{h}\t{r}\t_\t_" for n, (w, h, r) in enumerate(rows, 1)))
         (tmp_path / f"{name}.conllu").write_text("\n\n".join(blocks) + "\n\n")
-    answer = run(tmp_path, "--conllu", tmp_path / "dev.conllu", "--test", tmp_path / "test.conllu", "--json")
+    answer = run(tmp_path, tmp_path / "dev.conllu", tmp_path / "test.conllu", "--json")
     assert answer.exit_code == 0, answer.stderr
     facts = json.loads(answer.stdout)
-    assert list(facts) == KEYS
+    assert set(facts) == KEYS
     (det,) = facts["relations"]  # the only one with 100 pairs
     assert (det["relation"], det["scored_pairs"], det["offset"], det["offset_scored"]) == ("det", 140, 1, 1.0)
     assert det["verdict"] in ("below", "open")

@@ -3,29 +3,24 @@
 import json
 
 import pytest
-import typer
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 from keyhole.apps.heads.checkpoint_norms import checkpoint_norms
-from keyhole.apps.heads.command_checkpoint import checkpoint_app
-from keyhole.apps.heads.norms import STATISTICS
+from keyhole.apps.heads.norms import STATISTICS, head_norms
 from keyhole.apps.heads.stand_in import stand_in_profile
 from keyhole.bounds import DEEP, guarantee
-from keyhole.cli.app import Courteous
+from keyhole.checkpoints import load_checkpoint
+from keyhole.cli.app import app
 from keyhole.errors import ArgumentError
 
 from helpers import tiny_checkpoints as tiny
 from helpers.tiny_checkpoints import heads_of
 
-KEYS = [  # golden: fields are only ever added
+KEYS = {  # golden: fields are only ever added
     "keyhole", "schema", "source", "architecture", "sizes", "number_formats", "counting", "distinct_layers",
     "statistics", "random_deviation", "seed", "heads", "stand_in", "stand_in_is", "not_covered", "unused", "series",
-]  # fmt: skip
-
-
-app = typer.Typer(cls=Courteous)
-app.add_typer(checkpoint_app, name="checkpoint")
+}  # fmt: skip
 
 
 def run(*arguments):
@@ -47,7 +42,7 @@ def test_json_alone_on_stdout(tmp_path):
     answer = run(write(tmp_path / "gpt2", tiny.gpt2), "--json")
     assert answer.exit_code == 0
     facts = json.loads(answer.stdout)
-    assert list(facts) == KEYS
+    assert set(facts) == KEYS
     assert facts["schema"] == "checkpoint-norms/1"
     assert [(head["layer"], head["head"]) for head in facts["heads"]] == [(a, b) for a in range(2) for b in range(3)]
     assert all(
@@ -57,51 +52,46 @@ def test_json_alone_on_stdout(tmp_path):
 
 
 def test_text(tmp_path):
-    """The words say vacuous by a power of ten, that it is no bound for the network, and what is not covered."""
-    answer = run(write(tmp_path / "llama", tiny.llama))
-    assert answer.exit_code == 0
-    told = " ".join(answer.stdout.split())
-    for part in ("vacuous by 10^", "Not a bound for this network", "rotary positions:", "4 heads on 2 keys and values"):
-        assert part in told
-    assert "share of each layer" in told
+    """The text is short and has the power of ten; the verbose one has four rows per layer and matrix."""
+    folder = write(tmp_path / "llama", tiny.llama)
+    short, long = run(folder).stdout, run(folder, "-v").stdout
+    assert len(short.splitlines()) <= 12
+    assert "vacuous by 10^" in short
+    assert sum(line.split()[-6:-5] == ["shuffled"] for line in long.splitlines()) == 4
 
 
 def test_by_how_much_it_is_vacuous():
     """With 10^orders times the samples, and a little more, the bound says something; with a little less it does not."""
-    arrays, _ = tiny.bert()
-    answer = checkpoint_norms(arrays, heads=3, samples=1e4, context=50)
-    profile = stand_in_profile(answer.checkpoint, answer.heads.trained, 51)
-    needed = 1e4 * 10**answer.bound.orders
+    checkpoint = load_checkpoint(tiny.bert()[0], config={"num_attention_heads": 3})
+    bound = checkpoint_norms(checkpoint, samples=1e4, context=50).stand_in
+    profile = stand_in_profile(checkpoint, head_norms(checkpoint).trained, 51)
+    needed = 1e4 * 10**bound.orders
     assert guarantee(DEEP, profile, needed * 0.999).vacuous
     assert not guarantee(DEEP, profile, needed * 1.03).vacuous
-    assert 0 < 1 - sum(answer.bound.shares) < 0.5  # the read-out has the rest
+    assert 0 < 1 - sum(bound.shares) < 0.5  # the read-out has the rest
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["heads.svg", "heads.png", "heads.csv", "heads.html", "heads.json", "heads.txt"])
+@pytest.mark.parametrize("name", ["heads.svg", "heads.csv", "heads.txt"])
 def test_files(tmp_path, name):
-    """Every format is written; the table of the figure has each head three times."""
-    answer = run(write(tmp_path / "bert", tiny.bert), "--out", tmp_path / name, "--statistic", "ov-rank")
-    assert answer.exit_code == 0
-    content = (tmp_path / name).read_bytes()
-    assert content
+    """The answer is written as text and as a figure, whose table has each head three times."""
+    assert run(write(tmp_path / "bert", tiny.bert), "--out", tmp_path / name).exit_code == 0
+    lines = (tmp_path / name).read_text().splitlines()
+    assert lines
     if name.endswith(".csv"):
-        lines = content.decode().splitlines()
-        assert lines[0] == "layer,head,weights,ov-rank"
+        assert lines[0] == "layer,head,weights,qk-spectral"
         assert len(lines) == 1 + 3 * 6
 
 
 def test_a_series(tmp_path):
     """Several folders are one model at several times: the first has not moved, and the figure has a line per layer."""
     folders = [write(tmp_path / f"step-{seed}", tiny.bert, seed=seed) for seed in range(3)]
-    answer = run(*folders, "--out", tmp_path / "drift.csv", "--json")
-    series = json.loads(answer.stdout)["series"]
+    series = json.loads(run(*folders, "--json").stdout)["series"]
     assert [moment["source"] for moment in series] == [str(folder) for folder in folders]
     assert max(series[0]["moved_score"]) < 1e-7
     assert min(series[1]["moved_score"]) > 0.1
+    assert run(*folders, "--out", tmp_path / "drift.csv").exit_code == 0
     assert len((tmp_path / "drift.csv").read_text().splitlines()) == 1 + 3 * 2
-    text = run(*folders).stdout
-    assert "W_QK moved" in text
 
 
 def hostile(folder):
@@ -139,8 +129,6 @@ def test_hostile_files_are_refused(tmp_path):
     [
         ({"statistic": "norm"}, "There is no statistic 'norm'; the names are qk-spectral"),
         ({"context": 0}, "A context has at least one position"),
-        ({"seed": -1}, "a seed is at least 0"),
-        ({"heads": 0}, "A model has at least one head"),
     ],
 )
 def test_options_are_refused(option, sentence):
@@ -153,4 +141,4 @@ def test_an_ending_is_refused_before_anything_is_read():
     """A name that says no format is refused first."""
     answer = run("./nowhere", "--out", "heads.gif")
     assert answer.exit_code == 2
-    assert "its name must end in" in answer.stderr
+    assert "must end in" in answer.stderr

@@ -8,10 +8,11 @@ import pytest
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
+from keyhole.apps.heads.head_data import Rows, Text
 from keyhole.apps.heads.heads import heads
 from keyhole.apps.heads.transformers_maps import outside_model
 from keyhole.cli.app import app
-from keyhole.errors import ArgumentError, CheckpointError, MissingError
+from keyhole.errors import ArgumentError, CheckpointError
 
 from helpers import tiny_checkpoints as tiny
 
@@ -42,13 +43,12 @@ def test_the_same_heads_by_both(tmp_path):
     sizes = {"hidden_size": tiny.D, "intermediate_size": tiny.UNITS, "vocab_size": tiny.SYMBOLS}
     sizes |= {"max_position_embeddings": tiny.PLACES, "hidden_act": "gelu"}
     (tmp_path / "config.json").write_text(json.dumps({**config, **sizes}))
-    ours = heads(tmp_path, text=TEXTS, controls=False)
-    theirs = heads(tmp_path, text=TEXTS, through="transformers")
-    assert theirs.use.kept == pytest.approx(ours.use.kept, abs=1e-5, nan_ok=True)
-    assert theirs.use.without == pytest.approx(ours.use.without, abs=1e-5, nan_ok=True)
-    assert list(theirs.controls) == ["random"]
-    assert theirs.record()["control_is"] == {"random": "all weights drawn as they are before training"}
-    assert theirs.checkpoint.causal is False
+    ours = heads(tmp_path, Text(TEXTS), controls=False)
+    theirs = heads(outside_model(tmp_path), Text(TEXTS))
+    assert theirs.uses["trained"].kept == pytest.approx(ours.uses["trained"].kept, abs=1e-5, nan_ok=True)
+    assert theirs.uses["trained"].without == pytest.approx(ours.uses["trained"].without, abs=1e-5, nan_ok=True)
+    assert list(theirs.control_is) == ["random"]
+    assert outside_model(tmp_path).checkpoint.causal is False
 
 
 @pytest.mark.extra("torch")
@@ -70,29 +70,29 @@ def test_families_that_our_pass_does_not_know(tmp_path, family, causal):
     getattr(transformers, f"{family}Model")(config).save_pretrained(tmp_path)
     tokenized(tmp_path)
     with pytest.raises(CheckpointError):
-        heads(tmp_path, text=TEXTS)
-    found = heads(tmp_path, text=TEXTS, through="transformers", head=(1, 1))
-    assert (found.checkpoint.sizes.layers, found.checkpoint.sizes.heads) == (2, 2)
-    assert found.checkpoint.causal is causal
-    assert found.shown.weights.sum(axis=1) == pytest.approx(1, abs=1e-5)
-    assert sum(found.record()["counts"]["trained"].values()) == 4
+        heads(tmp_path, Text(TEXTS))
+    model = outside_model(tmp_path)
+    found = heads(model, Text(TEXTS), head=(1, 1))
+    assert (found.sizes.layers, found.sizes.heads) == (2, 2)
+    assert model.checkpoint.causal is causal
+    assert found.map.weights.sum(axis=1) == pytest.approx(1, abs=1e-5)
+    assert sum(found.counts["trained"].values()) == 4
 
 
-def test_what_cannot_be_asked(tmp_path, monkeypatch):
-    """Without the package the command that brings it is said; rows, settings and other names are refused."""
-    with pytest.raises(ArgumentError, match="folder's own model on text"):
-        heads(tmp_path, rows=np.zeros((1, 3, 4)), through="transformers")
-    with pytest.raises(ArgumentError, match="there are keyhole's and transformers'"):
-        heads(tmp_path, text=TEXTS, through="jax")
+def test_what_cannot_be_run(tmp_path, monkeypatch):
+    """Settings, another name and an absent package are refused with exit code 2."""
     monkeypatch.setitem(sys.modules, "transformers", None)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingError, match=r"pip install 'keyhole\[transformers\]'"):
-        outside_model(tmp_path)
     (tmp_path / "text.txt").write_text("a\n")
-    words = ["heads", str(tmp_path), "--text", str(tmp_path / "text.txt"), "--through", "transformers"]
-    assert CliRunner().invoke(app, words).exit_code == 2
-    refused = CliRunner().invoke(app, [*words, "--estimator"])
-    assert "--through was given, and would be ignored" in " ".join(refused.stderr.split())
+    words = ["heads", str(tmp_path), "--text", str(tmp_path / "text.txt"), "--through"]
+    for more, fact in (
+        (["jax"], "no forward pass of 'jax'"),
+        (["transformers", "--config", str(tmp_path / "config.json")], "leave out --config"),
+        (["transformers"], "pip install 'keyhole[transformers]'"),
+    ):
+        answer = CliRunner().invoke(app, [*words, *more])
+        assert answer.exit_code == 2
+        assert fact in " ".join(answer.stderr.split())
 
 
 @pytest.mark.extra("torch")
@@ -103,3 +103,15 @@ def test_no_folder_of_a_model(tmp_path):
         outside_model(tmp_path / "absent")
     with pytest.raises(CheckpointError, match="transformers does not read"):
         outside_model(tmp_path)
+
+
+@pytest.mark.extra("torch")
+def test_rows_are_not_text(tmp_path):
+    """transformers runs a model on text alone."""
+    pytest.importorskip("transformers")
+    arrays, config = tiny.bert()
+    save_file(arrays, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    sizes = {"hidden_size": tiny.D, "intermediate_size": tiny.UNITS, "vocab_size": tiny.SYMBOLS}
+    (tmp_path / "config.json").write_text(json.dumps({**config, **sizes, "max_position_embeddings": tiny.PLACES}))
+    with pytest.raises(ArgumentError, match="on text alone"):
+        heads(outside_model(tmp_path), Rows(np.zeros((1, 3), dtype=int)))

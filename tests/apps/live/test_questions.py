@@ -13,6 +13,7 @@ from keyhole.api.compile import compile as compile_function
 from keyhole.api.describe import describe
 from keyhole.api.learn import learn
 from keyhole.api.stored_sweeps import stored_sweeps
+from keyhole.apps.heads.head_data import Images, Rows
 from keyhole.apps.heads.heads import heads
 from keyhole.apps.ledger.reproduction import list_claims
 from keyhole.apps.live.app import make_app
@@ -148,9 +149,9 @@ def test_a_model_says_what_it_can_be_asked(ask):
 def test_a_model_of_words_reads_its_own_tokens(ask, serving):
     """Without a tokenizer a text is tokens between spaces, by the names beside the weights; others are a sentence."""
     answer = ask("model/attention", model=3, text="BOS 0 1 SEP", layer=1, head=2)
-    own = heads(serving.models[2], rows=np.array([[2, 0, 1, 3]]), head=(0, 1), controls=False)
+    own = heads(serving.models[2], Rows(np.array([[2, 0, 1, 3]])), head=(0, 1), controls=False)
     assert answer["map"]["rows"] == ["BOS", "0", "1", "SEP"]
-    assert answer["map"]["weights"] == own.shown.weights.tolist()
+    assert answer["map"]["weights"] == own.map.weights.tolist()
     assert ask("model/norms", model=3)["tokens"] == ["0", "1", "BOS", "SEP", "no"]
     assert "no token named" in ask("model/attention", model=3, text="The cat")["refused"]
 
@@ -161,8 +162,8 @@ def test_an_image_is_read_as_at_the_terminal(ask, serving):
     np.save(content, pixels)
     name = keep_image(serving.store, content.getvalue())
     answer = ask("model/attention", model=2, image=name, layer=1, head=2)
-    own = heads(serving.models[1], images=pixels[None], head=(0, 1), controls=False)
-    assert answer["map"]["weights"] == own.shown.weights.tolist()
+    own = heads(serving.models[1], Images(pixels[None]), head=(0, 1), controls=False)
+    assert answer["map"]["weights"] == own.map.weights.tolist()
     assert answer["map"]["grid"] == [2, 2]
     assert "reads none" in ask("model/attention", model=3, image=name)["refused"]
 

@@ -131,20 +131,6 @@ def agreement(
     return Agreement(joined[0], joined[1], joined[2], joined[3], len(lengths))
 
 
-def best_map(found: Agreement) -> tuple[int, float]:
-    """The map that agrees most, and its share; the first of several."""
-    shares = found.correct.mean(axis=0)
-    best = int(shares.argmax())
-    return best, float(shares[best])
-
-
-def best_offset(found: Agreement) -> tuple[int, float]:
-    """The fixed offset (target minus word, −5 … 5) that agrees most, and its share."""
-    shares = {step: float((found.offsets == step).mean()) for step in OFFSETS}
-    best = max(shares, key=lambda step: shares[step])
-    return best, shares[best]
-
-
 def resampled(
     columns: Float[np.ndarray, "pairs columns"], inputs: Int[np.ndarray, "pairs"], resamples: int, seed: int
 ) -> Float[np.ndarray, "resamples columns"]:

@@ -8,11 +8,11 @@ from typing import Any
 from keyhole.api.bound import Bound, bound
 from keyhole.api.fixed_query_bound import FixedQueryBound, fixed_query_bound
 from keyhole.api.opening import settings_of
-from keyhole.apps.heads.checkpoint_norms import HEAD_NAMES, StandInBound, stand_in_bound
+from keyhole.apps.heads.checkpoint_norms import StandInBound, stand_in_bound
 from keyhole.apps.heads.norms import head_norms
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import Real
-from keyhole.checkpoints import Architecture, Checkpoint, FixedQueryLayer, fixed_query_layer, load_checkpoint
+from keyhole.checkpoints import Checkpoint, FixedQueryLayer, fixed_query_layer, load_checkpoint
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.show.document import Document, Gap, Lines
 
@@ -55,8 +55,6 @@ def checkpoint_bound(
     context: int | None = None,
     *,
     delta: Real = 0.01,
-    architecture: Architecture | str | None = None,
-    heads: int | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
     **more: Any,
 ) -> CheckpointBound | FixedQueryBound:
@@ -68,8 +66,7 @@ def checkpoint_bound(
     """
     if samples is None:
         raise ArgumentError("A bound of a checkpoint needs a number of samples; say how many it was trained on.")
-    settings = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
-    checkpoint = load_checkpoint(source, architecture=architecture, config=settings)
+    checkpoint = load_checkpoint(source, config=settings_of(config))
     layer = _fixed_query(checkpoint)
     if layer is not None:
         if context not in (None, layer.tokens - 1):

@@ -1,35 +1,54 @@
 """What are the norms of a checkpoint's heads? Every head beside two controls, shares in a bound, drift in a series."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import floor, isfinite, log10
-from pathlib import Path
 from statistics import median
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
-from keyhole.api.old_result import OldResult as Result
-from keyhole.api.opening import open_checkpoint, settings_of
+from keyhole.api.opening import Source
+from keyhole.api.result import Result
+from keyhole.apps.heads.head_data import opened
 from keyhole.apps.heads.norms import STATISTICS, HeadNormSet, distances, head_norms
-from keyhole.apps.heads.show_checkpoint_norms import checkpoint_norms_document
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import DEEP, Real, failure, guarantee, kept_share, sample_size
-from keyhole.checkpoints import Architecture, Checkpoint
+from keyhole.checkpoints import Checkpoint, NotCovered, Sizes, Unused
 from keyhole.decimals import at_most, brief
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure, Row
+from keyhole.files.record import hidden
 from keyhole.progress import Watch, ignore
-from keyhole.show.document import Document
+from keyhole.show.answer import Show
 
-HEAD_NAMES = ("num_attention_heads", "n_head", "n_heads", "num_heads", "nhead", "heads")  # as configurations have it
 COUNTING = "layers and heads count from 0 in arrays and JSON, from 1 in text and figures"
-KINDS = ("trained", "random", "shuffled")
+Kind = Literal["trained", "random", "shuffled"]
+KINDS: tuple[Kind, ...] = ("trained", "random", "shuffled")
 MOST = 300  # powers of ten of samples that are looked at
+MATRICES = {
+    "qk": "W_QK, as M = W_K W_Qᵀ/√k: medians over the heads of a layer; columns are of queries, rows of keys",
+    "ov": "W_OV = W_V W_O: medians over the heads of a layer; columns are outputs, rows inputs",
+}
+ROWS: tuple[tuple[str, Kind, Callable[[Iterable[float]], float]], ...] = (
+    ("trained", "trained", median),
+    ("  largest", "trained", max),
+    ("random", "random", median),
+    ("shuffled", "shuffled", median),
+)
+COLUMNS = {
+    "spectral": "spectral",
+    "frobenius": "Frobenius",
+    "columns": "Σ‖column‖",
+    "rows": "Σ‖row‖",
+    "rank": "stable rank",
+}
 
 
 @dataclass(frozen=True)
 class StandInBound:
     """The deep bound of the stand-in: its value, how many powers of ten of samples are wanting, each layer's share."""
+
+    properties: ClassVar[tuple[str, ...]] = ("sentence",)
 
     samples: float
     context: int
@@ -42,13 +61,28 @@ class StandInBound:
 
     @property
     def sentence(self) -> str:
-        """What it says, plainly."""
+        """Say what it promises."""
         if not self.vacuous:
             return f"gap ≤ {at_most(self.value)} at m = {brief(self.samples)}"
         if self.orders is None:
             return f"vacuous by more than 10^{MOST}: no number of samples up to 10^{MOST} makes it say anything"
         power = floor(self.orders)
         return f"vacuous by 10^{power}: it says nothing below 10^{power} times the {brief(self.samples)} samples given"
+
+
+@dataclass(frozen=True)
+class NormedHead:
+    """The statistics of one head, by its layer and number from 0, as trained and with both controls."""
+
+    layer: int
+    head: int
+    trained: Mapping[str, float]
+    random: Mapping[str, float]
+    shuffled: Mapping[str, float]
+
+    def of(self, kind: Kind) -> Mapping[str, float]:
+        """Return the statistics with one kind of weights."""
+        return {"trained": self.trained, "random": self.random, "shuffled": self.shuffled}[kind]
 
 
 @dataclass(frozen=True)
@@ -67,30 +101,121 @@ class CheckpointNorms(Result):
 
     schema: ClassVar[str] = "checkpoint-norms/1"
     has_figure: ClassVar[bool] = True
+    properties: ClassVar[tuple[str, ...]] = ("counting", "statistics")
+    counting: ClassVar[str] = COUNTING
+    statistics: ClassVar[Mapping[str, str]] = STATISTICS
 
-    checkpoint: Checkpoint
-    heads: HeadNormSet
-    bound: StandInBound | None
-    no_bound: str  # why there is none
-    statistic: str  # that the figure shows
+    source: str
+    architecture: str
+    sizes: Sizes
+    number_formats: tuple[str, ...]
+    distinct_layers: tuple[int, ...]
+    random_deviation: float
     seed: int
-    series: tuple[Moment, ...] = field(default=())
+    heads: tuple[NormedHead, ...]
+    stand_in: StandInBound | None
+    stand_in_is: str  # or why there is none
+    not_covered: tuple[NotCovered, ...]
+    unused: tuple[Unused, ...]
+    series: tuple[Moment, ...] = ()
+    statistic: str = hidden(default="qk-spectral")  # of the figure
 
-    @property
-    def summary(self) -> str:
-        """Whose norms, and the largest."""
-        largest = max(self.heads.trained, key=lambda head: head["qk-spectral"])
-        return (
-            f"{len(self.heads.trained)} heads of {self.checkpoint.source} ({self.checkpoint.architecture}); the largest"
-            f" ‖W_QK‖₂ is {largest['qk-spectral']:.3g}, of head {largest.layer + 1}-{largest.head + 1}"
+    def lines(self, show: Show) -> None:
+        """Set a row per layer, or per checkpoint of a series; the verbose text has every norm and control."""
+        sizes = self.sizes
+        shared = f" ({len(self.distinct_layers)} sets of weights)" if len(self.distinct_layers) < sizes.layers else ""
+        groups = f" on {sizes.key_value_heads} keys and values" if sizes.key_value_heads < sizes.heads else ""
+        show.line(
+            f"{self.source} ({self.architecture}): {sizes.layers} layers{shared}, {sizes.heads} heads{groups}, "
+            f"d = {sizes.width}, k = {sizes.head_width}, {', '.join(self.number_formats)}"
+        )
+        if self.series:
+            self._series_table(show)
+        else:
+            self._layer_table(show)
+        if self.stand_in is None:
+            show.line(f"In a norm bound: none. {self.stand_in_is}")
+        else:
+            show.line(f"Norm bound of a stand-in (Theorem D): {self.stand_in.sentence}.")
+        show.line(f"Not covered: {', '.join(each.what for each in self.not_covered) or 'nothing'}.")
+        if show.verbose:
+            self._rest(show)
+
+    def _layer_table(self, show: Show) -> None:
+        show.table(
+            {
+                "layer": ">",
+                "‖W_QK‖₂": ">",
+                "random": ">",
+                "shuffled": ">",
+                "largest": ">",
+                "‖W_OV‖₂": ">",
+                "share": ">",
+            },
+            [
+                (
+                    str(layer + 1),
+                    *(
+                        _short(median(self._of(layer, kind, "qk-spectral")))
+                        for kind in ("trained", "random", "shuffled")
+                    ),
+                    _short(max(self._of(layer, "trained", "qk-spectral"))),
+                    _short(median(self._of(layer, "trained", "ov-spectral"))),
+                    "–" if self.stand_in is None else _percent(self.stand_in.shares[layer]),
+                )
+                for layer in self.distinct_layers
+            ],
+        )
+        show.line(
+            "Medians over the heads of a layer; share: of the layer in the sum that is cubed to the bound's capacity."
         )
 
-    def document(self) -> Document:
-        """The model, a table per matrix with both controls, the bound's shares, the series, what is not covered."""
-        return checkpoint_norms_document(self.record())
+    def _series_table(self, show: Show) -> None:
+        show.table(
+            {"checkpoint": "<", "‖W_QK‖₂": ">", "‖W_OV‖₂": ">", "W_QK moved": ">", "W_OV moved": ">"},
+            [
+                (
+                    moment.source,
+                    _short(median(moment.medians["qk-spectral"])),
+                    _short(median(moment.medians["ov-spectral"])),
+                    f"{100 * median(moment.moved_score):.1f} %",
+                    f"{100 * median(moment.moved_value):.1f} %",
+                )
+                for moment in self.series
+            ],
+        )
+        show.line("Medians over layers of medians over heads; moved: ‖W − W₁‖_F/‖W₁‖_F from the first checkpoint.")
+
+    def _rest(self, show: Show) -> None:
+        for matrix, meaning in MATRICES.items():
+            show.line(meaning)
+            show.table(
+                {"layer": ">", "weights": "<", **dict.fromkeys(COLUMNS.values(), ">")},
+                [
+                    (
+                        str(layer + 1) if what == "trained" else "",
+                        what,
+                        *(_short(pick(self._of(layer, kind, f"{matrix}-{name}"))) for name in COLUMNS),
+                    )
+                    for layer in self.distinct_layers
+                    for what, kind, pick in ROWS
+                ],
+            )
+        show.facts(
+            [
+                ("random", f"normal entries of deviation {self.random_deviation:g}, as before training"),
+                ("shuffled", f"entries of each head's W_Q, W_K, W_V, W_O permuted (seed {self.seed})"),
+                ("stand-in", self.stand_in_is),
+                *((f"not covered: {each.what}", each.reason) for each in self.not_covered),
+                *((f"not used: {each.name}", each.reason) for each in self.unused),
+            ]
+        )
+
+    def _of(self, layer: int, kind: Kind, statistic: str) -> list[float]:
+        return [head.of(kind)[statistic] for head in self.heads if head.layer == layer]
 
     def figure(self) -> Figure:
-        """Layers × heads coloured by the statistic, both controls beside; of a series, a line per layer."""
+        """Draw layers × heads coloured by the statistic, both controls beside; of a series, a line per layer."""
         return self._series_figure() if self.series else self._grid_figure()
 
     def _grid_figure(self) -> Figure:
@@ -99,12 +224,12 @@ class CheckpointNorms(Result):
                 "layer": str(head.layer + 1),
                 "head": str(head.head + 1) if kind == "trained" else f"{kind} {head.head + 1}",
                 "weights": kind,
-                self.statistic: head[self.statistic],
+                self.statistic: head.of(kind)[self.statistic],
             }
             for kind in KINDS
-            for head in getattr(self.heads, kind)
+            for head in self.heads
         ]
-        drawn = f"normal weights of deviation {self.heads.deviation:g}"
+        drawn = f"normal weights of deviation {self.random_deviation:g}"
         return Figure(
             title=f"{STATISTICS[self.statistic]}, head by head",
             subtitle=f"left: trained; middle: {drawn}; right: entries shuffled; layers and heads count from 1",
@@ -116,7 +241,7 @@ class CheckpointNorms(Result):
         )
 
     def _series_figure(self) -> Figure:
-        layers = [str(index + 1) for index in self.checkpoint.distinct_layers]
+        layers = [str(index + 1) for index in self.distinct_layers]
         rows: list[Row] = [
             {"checkpoint": number, "layer": layer, self.statistic: value, "source": moment.source}
             for number, moment in enumerate(self.series, 1)
@@ -132,84 +257,62 @@ class CheckpointNorms(Result):
             colour=Axis("layer", "layer", "category"),
         )
 
-    def record(self) -> dict[str, Any]:
-        """Every head, both controls, and the rest as plain values."""
-        checkpoint = self.checkpoint
-        sets = (self.heads.trained, self.heads.random, self.heads.shuffled)
-        return {
-            "source": checkpoint.source,
-            "architecture": checkpoint.architecture,
-            "sizes": asdict(checkpoint.sizes),
-            "number_formats": list(checkpoint.number_formats),
-            "counting": COUNTING,
-            "distinct_layers": list(checkpoint.distinct_layers),
-            "statistics": dict(STATISTICS),
-            "random_deviation": self.heads.deviation,
-            "seed": self.seed,
-            "heads": [
-                {
-                    "layer": heads[0].layer,
-                    "head": heads[0].head,
-                    **{
-                        kind: {name: head[name] for name in STATISTICS} for kind, head in zip(KINDS, heads, strict=True)
-                    },
-                }
-                for heads in zip(*sets, strict=True)
-            ],
-            "stand_in": None if self.bound is None else {**asdict(self.bound), "sentence": self.bound.sentence},
-            "stand_in_is": STAND_IN if self.bound is not None else self.no_bound,
-            "not_covered": [asdict(each) for each in checkpoint.not_covered],
-            "unused": [asdict(each) for each in checkpoint.unused],
-            "series": [asdict(moment) for moment in self.series],
-        }
-
 
 def checkpoint_norms(
-    source: str | Path | Mapping[str, Any],
-    *later: str | Path | Mapping[str, Any],
-    architecture: Architecture | str | None = None,
-    heads: int | None = None,
-    config: str | Path | Mapping[str, Any] | None = None,
+    source: Source | Checkpoint,
+    *later: Source | Checkpoint,
     samples: Real = 1e6,
     context: int = 128,
     statistic: str = "qk-spectral",
     seed: int = 0,
     watch: Watch = ignore,
 ) -> CheckpointNorms:
-    """The norms of W_QK and W_OV of every head of a local checkpoint, or of a packaged model such as minilm.
+    """Measure W_QK and W_OV of every head of a local checkpoint, or of a packaged model such as minilm.
 
-    With several sources they are one model at several times, and the answer has their drift. `heads` gives the number
-    of heads where no file says it, and `config` any settings, or a JSON file of them; `samples` and `context` are those
-    of the bound whose shares are told; `statistic` is what the figure shows.
+    With several sources they are one model at several times, and the answer has their drift. `samples` and `context`
+    are those of the bound whose shares are given; `statistic` is what the figure shows.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> arrays = {f"blocks.0.attn.W_{name}": rng.normal(size=(2, 4, 3)) for name in "QKV"}
     >>> answer = checkpoint_norms(arrays | {"blocks.0.attn.W_O": rng.normal(size=(2, 3, 4))})
-    >>> head = answer.heads.trained[1]
     >>> M = arrays["blocks.0.attn.W_K"][1] @ arrays["blocks.0.attn.W_Q"][1].T / np.sqrt(3)
-    >>> bool(np.isclose(head["qk-spectral"], np.linalg.norm(M, 2)))
+    >>> bool(np.isclose(answer.heads[1].trained["qk-spectral"], np.linalg.norm(M, 2)))
     True
     """
     if statistic not in STATISTICS:
         raise ArgumentError(f"There is no statistic {statistic!r}; the names are {', '.join(STATISTICS)}.")
     if context < 1:
         raise ArgumentError(f"A context has at least one position; got {context}.")
-    if seed < 0:
-        raise ArgumentError(f"The seed {seed} was given; a seed is at least 0.")
-    if heads is not None and heads < 1:
-        raise ArgumentError(f"A model has at least one head; got {heads}.")
-    settings = {**(settings_of(config) or {}), **({} if heads is None else dict.fromkeys(HEAD_NAMES, heads))}
-    opened = [open_checkpoint(each, architecture=architecture, config=settings) for each in (source, *later)]
-    first = opened[0]
+    checkpoints = [opened(each) for each in (source, *later)]
+    first = checkpoints[0]
     norms = head_norms(first, seed=seed, watch=watch)
-    bound, why = None, ""
+    bound, what = None, STAND_IN
     try:
         bound = stand_in_bound(first, norms, samples, context)
     except AssumptionError as refusal:
-        why = str(refusal)
-    series = _series(opened, norms, watch) if later else ()
-    return CheckpointNorms(first, norms, bound, why, statistic, seed, series)
+        what = str(refusal)
+    return CheckpointNorms(
+        source=first.source,
+        architecture=first.architecture,
+        sizes=first.sizes,
+        number_formats=first.number_formats,
+        distinct_layers=first.distinct_layers,
+        random_deviation=norms.deviation,
+        seed=seed,
+        heads=tuple(
+            NormedHead(
+                own.layer, own.head, *({name: each[name] for name in STATISTICS} for each in (own, drawn, shuffled))
+            )
+            for own, drawn, shuffled in zip(norms.trained, norms.random, norms.shuffled, strict=True)
+        ),
+        stand_in=bound,
+        stand_in_is=what,
+        not_covered=first.not_covered,
+        unused=first.unused,
+        series=_series(checkpoints, norms, watch) if later else (),
+        statistic=statistic,
+    )
 
 
 def stand_in_bound(
@@ -248,7 +351,7 @@ def stand_in_bound(
 
 
 def _series(opened: Sequence[Checkpoint], first: HeadNormSet, watch: Watch) -> tuple[Moment, ...]:
-    """Each checkpoint's medians per layer, and how far its heads are from the first one's."""
+    """Return each checkpoint's medians per layer, and how far its heads are from the first one's."""
     moments = []
     for checkpoint in opened:
         norms = first if checkpoint is opened[0] else head_norms(checkpoint, watch=watch)
@@ -263,3 +366,11 @@ def _series(opened: Sequence[Checkpoint], first: HeadNormSet, watch: Watch) -> t
         ]
         moments.append(Moment(checkpoint.source, medians, shares[0], shares[1]))
     return tuple(moments)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if 1e-3 <= abs(value) < 1e4 else brief(value)
+
+
+def _percent(share: float) -> str:
+    return "< 0.1 %" if 0 < share < 0.001 else f"{100 * share:.1f} %"

@@ -1,23 +1,23 @@
 """Controls of what a trained model's heads do: the same model with its scores' weights shuffled, or all redrawn."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from keyhole.attention import Affine
 from keyhole.checkpoints import FeedForwardPart, Prepared, PreparedLayer
 
-Control = Literal["shuffled", "random"]
 INITIAL = 0.02  # deviation of redrawn weights
-CONTROLS: dict[Control, str] = {
+CONTROLS: Mapping[str, str] = {
     "shuffled": "entries of W_Q and of W_K permuted within each layer, so that their norms stay; the rest as trained",
     "random": f"every matrix of the layers redrawn, normal of deviation {INITIAL:g}, without biases; embeddings and "
     "norms as trained",
 }
 
 
-def controlled(model: Prepared, control: Control, seed: int = 0) -> Prepared:
+def controlled(model: Prepared, control: str, seed: int = 0) -> Prepared:
     """The model with weights of a control; its embeddings, norms and sizes stay."""
     rng = np.random.default_rng(seed)
     change = _shuffled if control == "shuffled" else _redrawn

@@ -1,24 +1,22 @@
 """Is a head an estimator? Its queries, keys and values beside smoothers and conditional means, on data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from keyhole.api.old_result import OldResult as Result
-from keyhole.api.opening import Source, open_checkpoint
+from keyhole.api.opening import Source
+from keyhole.api.result import Result
 from keyhole.apps.heads.controls import CONTROLS, controlled
-from keyhole.apps.heads.head_data import HeadData, head_data, require_one_kind
+from keyhole.apps.heads.head_data import Data, HeadData, head_data, opened, require_head
 from keyhole.apps.heads.heads import COUNTING
-from keyhole.apps.heads.show_head_estimator import head_estimator_document
-from keyhole.checkpoints import Architecture, Checkpoint, Prepared, prepare
-from keyhole.errors import ArgumentError, AssumptionError, DataError
+from keyhole.checkpoints import Checkpoint, Prepared, prepare
+from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure, Row
 from keyhole.latent.inference import Diagnosis, diagnose_head
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.show.document import Document
+from keyhole.show.answer import Show
 
 LEAST = 16  # rows of an input: half of them choose the settings, half judge
 MOST_INPUTS = 8
@@ -28,6 +26,15 @@ FAMILIES = (
     "conditional mean, exponential kernel",
     "conditional mean, Gaussian kernel",
 )
+SHORT = dict(zip(FAMILIES, ("mean", "softmax", "exp", "Gauss"), strict=True))
+MEANINGS = {
+    "says": "inputs on which some fit beats the mean of the values",
+    "γ/own": "the bandwidth chosen over the head's own temperature, the median",
+    "mean, softmax": "the share of the spread of held-out values that the family leaves",
+    "exp, Gauss": "the same of conditional means with the exponential and the Gaussian kernel",
+    "itself": "the same of the head at its own temperature",
+    "missed": "the share of the head's outputs that a multiple of the best fit misses",
+}
 RULE = (
     "A head's rows are data: pairs of a key and a value. Half of an input's rows choose each estimator's bandwidth and "
     "ridge, by leaving one out; the other half's values are predicted at their keys. The family is the one with the "
@@ -52,33 +59,64 @@ class EstimatedHead:
     disagreement: float  # share of the head's outputs that a multiple of the best family's fit misses
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False)
 class HeadEstimator(Result):
     """Every head, or one, as an estimator of its values, beside the same model with shuffled and random weights."""
 
     schema: ClassVar[str] = "head-estimator/1"
     has_figure: ClassVar[bool] = True
+    properties: ClassVar[tuple[str, ...]] = ("counting", "least_rows", "rule", "families")
+    counting: ClassVar[str] = COUNTING
+    least_rows: ClassVar[int] = LEAST
+    rule: ClassVar[str] = RULE
+    families: ClassVar[tuple[str, ...]] = FAMILIES
 
-    checkpoint: Checkpoint
+    source: str
+    architecture: str
     data: str
-    heads: tuple[EstimatedHead, ...]
-    controls: Mapping[str, tuple[EstimatedHead, ...]]
     left_out: int  # inputs of too few rows
-    causal: bool
+    queries: str
+    heads: tuple[EstimatedHead, ...]
+    counts: Mapping[str, Mapping[str, int]]  # weights → family → heads
+    control_is: Mapping[str, str]
     seed: int
 
-    @property
-    def summary(self) -> str:
-        """How many heads have which family."""
-        counted = ", ".join(f"{count} {name}" for name, count in _counts(self.heads).items() if count)
-        return f"{len(self.heads)} heads of {self.checkpoint.source} as estimators on {self.data}: {counted}"
-
-    def document(self) -> Document:
-        """The rule, counts beside the controls, a row per head."""
-        return head_estimator_document(self.record())
+    def lines(self, show: Show) -> None:
+        """Count the families beside the controls; the verbose text adds the rule, and a row per head."""
+        names = list(self.counts["trained"])
+        show.table(
+            {"weights": "<", **dict.fromkeys((SHORT.get(name, name) for name in names), ">")},
+            [(kind, *(str(count[name]) for name in names)) for kind, count in self.counts.items()],
+        )
+        short = f" ({self.left_out} under {LEAST} rows left out)" if self.left_out else ""
+        show.line(f"model: {self.source} ({self.architecture}); {self.data}{short}; queries: {self.queries}")
+        if len(self.heads) > 1 and not show.verbose:
+            return
+        show.table(
+            {"head": "<", "family": "<", **dict.fromkeys(("says", "γ/own", *SHORT.values(), "itself", "missed"), ">")},
+            [
+                (
+                    f"{each.layer + 1}-{each.head + 1}",
+                    SHORT.get(each.family, each.family),
+                    f"{each.informative}/{each.inputs}",
+                    "–" if each.bandwidth is None else f"{each.bandwidth:.2g}",
+                    *(f"{each.unexplained[name]:.2f}" for name in FAMILIES),
+                    f"{each.own:.2f}",
+                    f"{each.disagreement:.2f}",
+                )
+                for each in self.heads
+            ],
+        )
+        if show.verbose:
+            show.facts([*MEANINGS.items(), ("rule", RULE), *self.control_is.items()])
+            show.line(
+                "Keys and values are images of the same rows, so a flexible estimator may predict one from the other "
+                "in any network: compare the controls. A family that fits describes rows, and explains nothing; of "
+                "real data no exact posterior is known."
+            )
 
     def figure(self) -> Figure:
-        """Layers × heads coloured by what the best family leaves unexplained."""
+        """Draw layers × heads coloured by the share that the best family leaves unexplained."""
         rows: list[Row] = [
             {
                 "layer": str(each.layer + 1),
@@ -98,80 +136,50 @@ class HeadEstimator(Result):
             colour=Axis("unexplained", "unexplained share"),
         )
 
-    def record(self) -> dict[str, Any]:
-        """Every head as plain values, and the counts of the controls."""
-        return {
-            "source": self.checkpoint.source,
-            "architecture": self.checkpoint.architecture,
-            "counting": COUNTING,
-            "data": self.data,
-            "left_out": self.left_out,
-            "least_rows": LEAST,
-            "rule": RULE,
-            "queries": "the last row alone, which sees all others" if self.causal else "every row",
-            "families": list(FAMILIES),
-            "heads": [asdict(each) for each in self.heads],
-            "counts": {
-                "trained": _counts(self.heads),
-                **{name: _counts(estimates) for name, estimates in self.controls.items()},
-            },
-            "control_is": {name: CONTROLS[name] for name in CONTROLS if name in self.controls},
-            "seed": self.seed,
-        }
-
 
 def head_estimator(
-    source: Source,
+    source: Source | Checkpoint,
+    data: Data,
     *,
-    text: str | Path | Sequence[str] | None = None,
-    images: str | Path | np.ndarray | None = None,
-    rows: str | Path | np.ndarray | None = None,
-    architecture: Architecture | str | None = None,
-    config: str | Path | Mapping[str, Any] | None = None,
     head: tuple[int, int] | None = None,
-    longest: int = 128,
     controls: bool = True,
     seed: int = 0,
     watch: Watch = ignore,
 ) -> HeadEstimator:
-    """Which estimator of its values a head is, on the first inputs of data as `heads` takes them.
+    """Find the estimator of its values that each head, or one (by layer and head, from 0), is nearest to.
 
-    Queries, keys and values are those that scores read: with biases, and turned where positions are rotary. `head`
-    (layer and head, from 0) asks one alone. That a family fits describes a head's rows, and does not say that the model
-    was trained for it; of real data no exact posterior is known.
+    Queries, keys and values are those that scores read: with biases, and turned where positions are rotary. That a
+    family fits describes a head's rows, and does not say that the model was trained for it.
     """
-    require_one_kind(text=text, images=images, rows=rows)
-    checkpoint = open_checkpoint(source, architecture=architecture, config=config)
+    checkpoint = opened(source)
     model = prepare(checkpoint)
     sizes = checkpoint.sizes
-    if head is not None and not (0 <= head[0] < sizes.layers and 0 <= head[1] < sizes.heads):
-        raise ArgumentError(
-            f"Head {head[0] + 1}-{head[1] + 1} was asked for, and there are {sizes.layers} layers of {sizes.heads} "
-            "heads, counted from 1."
-        )
-    data = head_data(model, source, text=text, images=images, rows=rows, longest=longest)
-    long = [index for index, length in enumerate(data.lengths) if length >= LEAST]
+    require_head(head, sizes)
+    inputs = head_data(model, data)
+    long = [index for index, length in enumerate(inputs.lengths) if length >= LEAST]
     if not long:
         raise DataError(f"No input has {LEAST} rows, and a head is asked from so many; give longer ones.")
     asked = [(layer, number) for layer in range(sizes.layers) for number in range(sizes.heads)]
     asked = asked if head is None else [head]
-    models: dict[str, Prepared] = {"trained": model}
-    models |= {name: controlled(model, name, seed) for name in CONTROLS if controls}
+    control_is = CONTROLS if controls else {}
     estimated, done = {}, 0
-    for kind, run in models.items():
+    for kind in ("trained", *control_is):
+        run = model if kind == "trained" else controlled(model, kind, seed)
         kept: dict[tuple[int, int], list[Diagnosis]] = {each: [] for each in asked}
         for index in long[:MOST_INPUTS]:
-            _diagnose(run, data, index, kept, seed)
+            _diagnose(run, inputs, index, kept, seed)
             done += 1
-            watch(Progress(done, len(models) * len(long[:MOST_INPUTS]), f"{kind}: inputs"))
+            watch(Progress(done, (1 + len(control_is)) * len(long[:MOST_INPUTS]), f"{kind}: inputs"))
         estimated[kind] = tuple(_estimated(*each, kept[each]) for each in asked)
     return HeadEstimator(
-        checkpoint=checkpoint,
-        data=f"{len(long[:MOST_INPUTS])} of {data.what}",
-        heads=estimated.pop("trained"),
-        controls=estimated,
-        left_out=len(data.lengths) - len(long),
-        causal=bool(checkpoint.causal),
+        source=checkpoint.source,
+        architecture=checkpoint.architecture,
+        data=f"{len(long[:MOST_INPUTS])} of {inputs.what}",
+        left_out=len(inputs.lengths) - len(long),
+        queries="the last row alone, which sees all others" if checkpoint.causal else "every row",
+        heads=estimated["trained"],
+        counts={kind: _counts(each) for kind, each in estimated.items()},
+        control_is=control_is,
         seed=seed,
     )
 

@@ -1,4 +1,4 @@
-"""The inputs on which heads are looked at: text, images, rows of numbers, or tokens, made when they are run."""
+"""Inputs on which heads are measured: text, images, rows of numbers, or tokens, made when they are run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.api.opening import Source, array_of, tokens_of_bits
+from keyhole.api.opening import Source, array_of, open_checkpoint, tokens_of_bits
 from keyhole.apps.heads.head_statistics import Given
 from keyhole.apps.heads.texts import Pieces, TextReader, text_reader
-from keyhole.checkpoints import Checkpoint, Prepared, Runs, patches
+from keyhole.checkpoints import Checkpoint, Prepared, Runs, Sizes, patches
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.images import read_images
 from keyhole.files.reading import parse_json, read_text
@@ -41,57 +41,99 @@ class HeadData:
         return replace(self, give=give)
 
 
-def require_one_kind(**given: object) -> None:
-    """Refuse data of no kind, and of several."""
-    asked = [name for name, value in given.items() if value is not None]
-    if len(asked) != 1:
-        there = " and ".join(f"`{name}`" for name in asked) or "none"
-        one_of = " or ".join(f"`{name}`" for name in given)
-        verb = "were" if len(asked) > 1 else "was"
-        raise ArgumentError(f"Data of exactly one kind are needed, and {there} {verb} given; give {one_of}.")
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A file with a text on every line, or a list of texts; longer ones are cut into inputs of `longest` tokens."""
+
+    lines: str | Path | Sequence[str]
+    longest: int = 128
 
 
-def head_data(
-    model: Prepared,
-    source: Source,
-    *,
-    text: str | Path | Sequence[str] | None = None,
-    images: str | Path | np.ndarray | None = None,
-    rows: str | Path | np.ndarray | None = None,
-    longest: int = 128,
-) -> HeadData:
-    """Inputs of the one kind that was given."""
+@dataclass(frozen=True, eq=False)
+class Images:
+    """A folder of pictures or .npy files, or an array (n, channels, height, width) or (n, height, width).
+
+    The array may be a .npy, or `images` of an .npz. Real numbers are scaled as the model was trained; pixels from 0 to
+    255 need image_mean and image_std, in a preprocessor_config.json beside the weights or in the settings.
+    """
+
+    place: str | Path | np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """An array (n, T, features), such as points of the plane, or tokens (n, T); of a compiled function, bits (n, T).
+
+    The array may be a .npy, or `rows` of an .npz.
+    """
+
+    array: str | Path | np.ndarray
+
+
+Data = Text | Images | Rows
+
+
+def data_of(text: Path | None, images: Path | None, rows: Path | None) -> Data:
+    """Return the data of the one kind that is named; refuse none, and several."""
+    named = {"--text": text, "--images": images, "--rows": rows}
+    given = [name for name, place in named.items() if place is not None]
+    if len(given) != 1:
+        raise ArgumentError(
+            f"Give the data of exactly one kind by {' or '.join(named)}; got {', '.join(given) or 'none'}."
+        )
     if text is not None:
-        return text_data(model, text, longest)
-    if images is not None:
-        return image_data(model, images)
-    if rows is not None:
-        return row_data(model, source, rows)
-    raise ArgumentError("Data are needed, and none were given; give `text`, `images` or `rows`.")
+        return Text(text)
+    return Images(images) if images is not None else Rows(rows or "")
 
 
-def text_pieces(model: Runs, text: str | Path | Sequence[str], longest: int) -> tuple[list[Pieces], TextReader, str]:
-    """Texts, one on each line of a file, cut into inputs of at most so many tokens; their reader, and their name."""
-    if isinstance(text, str | Path):
+def opened(source: Source | Checkpoint) -> Checkpoint:
+    """Return a checkpoint as it was given, or opened."""
+    return source if isinstance(source, Checkpoint) else open_checkpoint(source)
+
+
+def require_head(head: tuple[int, int] | None, sizes: Sizes) -> None:
+    """Refuse a head, by layer and number from 0, that the model lacks."""
+    if head is not None and not (0 <= head[0] < sizes.layers and 0 <= head[1] < sizes.heads):
+        raise ArgumentError(
+            f"Head {head[0] + 1}-{head[1] + 1} was asked for, and there are {sizes.layers} layers of {sizes.heads} "
+            "heads, counted from 1."
+        )
+
+
+def head_data(model: Runs, data: Data) -> HeadData:
+    """Return the inputs that the data are to a model."""
+    if isinstance(data, Text):
+        return _text_data(model, data)
+    if not isinstance(model, Prepared):
+        raise ArgumentError("transformers runs a model on text alone; give text.")
+    if isinstance(data, Images):
+        rows, grid = _cut(model, data)
+        return replace(_features(model, rows, f"{len(rows)} images", ordered=False), grid=grid)
+    return _row_data(model, data)
+
+
+def text_pieces(model: Runs, text: Text) -> tuple[list[Pieces], TextReader, str]:
+    """Return the texts as inputs of at most so many tokens, their reader, and their name."""
+    if isinstance(text.lines, str | Path):
         try:
-            lines = read_text(Path(text)).splitlines()
+            lines = read_text(Path(text.lines)).splitlines()
         except OSError as error:
-            raise DataError(f"The text {str(text)!r} cannot be read: {error.strerror or error}.") from error
-        name = Path(text).name
+            raise DataError(f"The text {str(text.lines)!r} cannot be read: {error.strerror or error}.") from error
+        name = Path(text.lines).name
     else:
-        lines, name = list(text), "the texts"
+        lines, name = list(text.lines), "the texts"
     reader = text_reader(model.checkpoint.source)
     table = model.checkpoint.embedding.positions
-    room = longest if table is None else min(longest, len(table) - model.checkpoint.embedding.offset)
+    room = text.longest if table is None else min(text.longest, len(table) - model.checkpoint.embedding.offset)
     inputs: list[Pieces] = [each for line in lines if line.strip() for each in reader.line(line, room)]
     if not inputs:
         raise DataError(f"{name} has no text; write a text on every line.")
     return inputs, reader, name
 
 
-def text_data(model: Runs, text: str | Path | Sequence[str], longest: int) -> HeadData:
-    """Texts as inputs, the tokens that the tokenizer adds being sinks, and the first row of a causal model."""
-    inputs, reader, name = text_pieces(model, text, longest)
+def _text_data(model: Runs, text: Text) -> HeadData:
+    """Return texts as inputs; the tokens that the tokenizer adds are sinks, and the first row of a causal model."""
+    inputs, reader, name = text_pieces(model, text)
     first = bool(model.checkpoint.causal)
 
     def give(index: int) -> Given:
@@ -107,19 +149,13 @@ def text_data(model: Runs, text: str | Path | Sequence[str], longest: int) -> He
     )
 
 
-def image_data(model: Prepared, images: str | Path | np.ndarray) -> HeadData:
-    """Images as inputs of patches, which are no sequence."""
-    rows, grid = _cut(model, images)
-    return replace(_features(model, rows, f"{len(rows)} images", ordered=False), grid=grid)
-
-
-def image_rows(model: Prepared, images: str | Path | np.ndarray) -> np.ndarray:
-    """Images of a folder, of one file or of an array, cut into the model's patches: (n, count, numbers)."""
+def image_rows(model: Prepared, images: Images) -> np.ndarray:
+    """Return images cut into the model's patches: (n, count, numbers)."""
     return _cut(model, images)[0]
 
 
 def reads_images(checkpoint: Checkpoint) -> bool:
-    """Whether a model reads patches of one or three channels."""
+    """Return whether a model reads patches of one or three channels."""
     features = checkpoint.embedding.features
     return checkpoint.embedding.tokens is None and features is not None and _channels(features.inputs) > 0
 
@@ -129,17 +165,17 @@ def _channels(numbers: int) -> int:
     return next((n for n in (1, 3) if numbers >= n and isqrt(numbers // n) ** 2 * n == numbers), 0)
 
 
-def _cut(model: Prepared, images: str | Path | np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
-    """The patches of images, and how many there are down and across."""
+def _cut(model: Prepared, images: Images) -> tuple[np.ndarray, tuple[int, int]]:
+    """Return the patches of images, and how many there are down and across."""
     features = model.checkpoint.embedding.features
     if features is None:
         raise DataError(f"Images were given, and {model.checkpoint.source} reads none.")
     scaling = _image_settings(model)
-    if not isinstance(images, np.ndarray) and Path(images).is_dir():
+    if not isinstance(images.place, np.ndarray) and Path(images.place).is_dir():
         shape, filtered = _size(scaling), _whole(scaling.get("resample"), 2)
-        array = read_images(Path(images), _channels(features.inputs), shape, filtered)
+        array = read_images(Path(images.place), _channels(features.inputs), shape, filtered)
     else:
-        array = array_of(images, "images")
+        array = array_of(images.place, "images")
     array = array[:, None] if array.ndim == 3 else array
     if array.ndim != 4 or not len(array) or array.dtype.kind not in "fiu":
         raise DataError(
@@ -207,11 +243,10 @@ def _whole(value: object, default: int) -> int:
     return value if type(value) is int else default
 
 
-def row_data(model: Prepared, source: Source, rows: str | Path | np.ndarray) -> HeadData:
-    """Rows of numbers (inputs, T, features), or tokens (inputs, T) as whole numbers; of a compiled function, bits."""
-    array = array_of(rows, "rows")
+def _row_data(model: Prepared, rows: Rows) -> HeadData:
+    array = array_of(rows.array, "rows")
     if array.ndim == 2 and array.size and array.dtype.kind in "iub":
-        bits = tokens_of_bits(source, array)
+        bits = tokens_of_bits(model.checkpoint.source, array)
         return _tokens(model, array if bits is None else bits, last=bits is not None)
     if array.ndim != 3 or not array.size or array.dtype.kind not in "fiu":
         raise DataError(

@@ -1,4 +1,4 @@
-"""Whether a model is exchangeable: rows moved with their positions, without them, and before a row that stays.
+"""Changes of a model's last rows when rows move with their positions, without them, and before a row that stays.
 
 That an encoder's last rows move with its (token, position) pairs is a property of the architecture, and says nothing
 of data: it tests that the model was read right. How far the last rows change when tokens move and positions stay says
@@ -38,12 +38,12 @@ class OrderReport:
 
     @property
     def exchangeable(self) -> bool | None:
-        """Whether the model's rows move with its (row, position) pairs; None where the file does not say enough."""
+        """Return whether rows move with their (row, position) pairs; None if the file does not say enough."""
         return None if self.verdict == UNKNOWN else self.verdict.startswith("equivariant")
 
     @property
     def ignores_order(self) -> bool:
-        """Whether a row does not change beyond rounding when the rows before it are reordered."""
+        """Return whether a row changes by no more than rounding when the rows before it are reordered."""
         return self.moved_context is not None and self.moved_context <= ROUNDING
 
 

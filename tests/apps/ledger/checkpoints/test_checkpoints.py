@@ -1,7 +1,6 @@
 """Claims about published models: what is absent is named with what fetches it; what is there is judged by the rule."""
 
 import hashlib
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -223,9 +222,10 @@ def test_a_model_whose_rows_could_not_be_moved(monkeypatch, tmp_path, missing):
     def model_order(*_, **__):
         name = next(names)
         together = None if name == missing else TOGETHER[name]
-        return SimpleNamespace(report=OrderReport("", together, ALONE[name], CONTEXT[name], 10))
+        return OrderReport("", together, ALONE[name], CONTEXT[name], 10)
 
     monkeypatch.setattr(exchangeability, "model_order", model_order)
+    monkeypatch.setattr(exchangeability, "load_checkpoint", lambda *_, **__: None)
     monkeypatch.setattr(exchangeability, "read_digits", lambda _: np.zeros((10, 28, 28)))
     monkeypatch.setattr(Needed, "find", lambda _: tmp_path / "weights")
     outcome = exchangeability.measure("quick", 0)

@@ -5,11 +5,13 @@ from math import log10
 
 import numpy as np
 
+from keyhole.apps.heads.head_data import Images, Rows, Text
 from keyhole.apps.heads.model_order import ModelOrder, model_order
 from keyhole.apps.ledger.checkpoints.head_roles import conclude, read_digits
 from keyhole.apps.ledger.checkpoints.sentences import SENTENCES
 from keyhole.apps.ledger.checkpoints.sources import DIGITS, TSP, VIT, VIT_SETTINGS, measured, named
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
+from keyhole.checkpoints import load_checkpoint
 from keyhole.errors import MissingError
 from keyhole.figure import Axis, Figure
 from keyhole.papers import ZHANG_2022
@@ -47,21 +49,23 @@ def _measured(count: int, seed: int) -> Outcome:
     tours = {nodes: needed.find() for nodes, needed in TSP.items()}
     vision, digits = VIT.find(), DIGITS.find()
     orders: dict[str, ModelOrder] = {
-        "MiniLM": model_order("minilm", text=SENTENCES[:count], seed=seed),
-        "MNIST": model_order(vision, images=read_digits(digits)[:count], config=VIT_SETTINGS, seed=seed),
+        "MiniLM": model_order("minilm", Text(SENTENCES[:count]), seed=seed),
+        "MNIST": model_order(
+            load_checkpoint(vision, config=VIT_SETTINGS), Images(read_digits(digits)[:count]), seed=seed
+        ),
         **{
-            f"tours of {nodes}": model_order(path, rows=rng.random((count, nodes, 2)), seed=seed)
+            f"tours of {nodes}": model_order(path, Rows(rng.random((count, nodes, 2))), seed=seed)
             for nodes, path in tours.items()
         },
     }
     verdict = judge(
-        {name: answer.report.moved_together for name, answer in orders.items()},
-        {name: answer.report.moved_alone for name, answer in orders.items()},
-        {name: answer.report.moved_context for name, answer in orders.items()},
+        {name: answer.moved_together for name, answer in orders.items()},
+        {name: answer.moved_alone for name, answer in orders.items()},
+        {name: answer.moved_context for name, answer in orders.items()},
     )
-    together = {name: value for name, order in orders.items() if (value := order.report.moved_together) is not None}
-    alone = {name: value for name, order in orders.items() if (value := order.report.moved_alone) is not None}
-    context = {name: value for name, order in orders.items() if (value := order.report.moved_context) is not None}
+    together = {name: value for name, order in orders.items() if (value := order.moved_together) is not None}
+    alone = {name: value for name, order in orders.items() if (value := order.moved_alone) is not None}
+    context = {name: value for name, order in orders.items() if (value := order.moved_context) is not None}
     return Outcome(
         verdict,
         f"{named([vision, *tours.values()])}. Moved with positions: {_list(together)}. Moved without: {_list(alone)}. Last row, those before it reordered: {_list(context)}.",

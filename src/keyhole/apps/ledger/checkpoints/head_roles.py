@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from keyhole.apps.heads.head_data import Images, Rows, Text
 from keyhole.apps.heads.head_statistics import HeadUse
 from keyhole.apps.heads.heads import Heads, heads
 from keyhole.apps.ledger.checkpoints.sentences import SENTENCES
@@ -76,11 +77,11 @@ def measure_language(scale: Scale, seed: int) -> Outcome:
 
 
 def _language(seed: int) -> Outcome:
-    answer = heads("minilm", text=SENTENCES, seed=seed)
-    share = Counted(answer.use, ("sparse", "local", "sink"), seed)
-    random, shuffled = (share.of(answer.controls[name]) for name in ("random", "shuffled"))
+    answer = heads("minilm", Text(SENTENCES), seed=seed)
+    share = Counted(answer.uses["trained"], ("sparse", "local", "sink"), seed)
+    random, shuffled = (share.of(answer.uses[name]) for name in ("random", "shuffled"))
     package = PACKAGED["minilm"]
-    counts = answer.record()["counts"]["trained"]
+    counts = answer.counts["trained"]
     return Outcome(
         conclude(
             share.low >= 0.5 and random == 0 and shuffled < share.low,
@@ -108,11 +109,12 @@ def measure_vision(scale: Scale, seed: int) -> Outcome:
 
 def _vision(count: int, seed: int) -> Outcome:
     model, images, labels = VIT.find(), read_digits(DIGITS.find()), read_labels(LABELS.find())
-    answer = heads(model, images=images[:count], config=VIT_SETTINGS, queries="first", seed=seed)
-    read, right, spread = recognised(load_checkpoint(model, config=VIT_SETTINGS), images, labels)
-    share = Counted(answer.use, ("sparse", "sink", "near-uniform"), seed)
-    selective = Counted(answer.use, ("sparse", "sink"), seed)
-    even = share.of(answer.controls["random"], ("near-uniform",))
+    checkpoint = load_checkpoint(model, config=VIT_SETTINGS)
+    answer = heads(checkpoint, Images(images[:count]), first_query=True, seed=seed)
+    read, right, spread = recognised(checkpoint, images, labels)
+    share = Counted(answer.uses["trained"], ("sparse", "sink", "near-uniform"), seed)
+    selective = Counted(answer.uses["trained"], ("sparse", "sink"), seed)
+    even = share.of(answer.uses["random"], ("near-uniform",))
     return Outcome(
         conclude(
             share.low >= 0.5 and selective.low > 0 and even == 1, share.high < 0.5 or selective.high == 0 or even < 1
@@ -140,10 +142,15 @@ def measure_reinforcement(scale: Scale, seed: int) -> Outcome:
 def _reinforcement(count: int, seed: int) -> Outcome:
     rng = np.random.default_rng(seed)
     models = {nodes: needed.find() for nodes, needed in TSP.items()}
-    answers = {nodes: heads(path, rows=rng.random((count, nodes, 2)), seed=seed) for nodes, path in models.items()}
-    first = {nodes: Counted(answer.use, ("near-uniform",), seed, layers=(0,)) for nodes, answer in answers.items()}
-    later = {nodes: Counted(answer.use, ("sparse",), seed, layers=(1, 2)) for nodes, answer in answers.items()}
-    random = {nodes: later[nodes].of(answer.controls["random"], layers=(0, 1, 2)) for nodes, answer in answers.items()}
+    answers = {nodes: heads(path, Rows(rng.random((count, nodes, 2))), seed=seed) for nodes, path in models.items()}
+    first = {
+        nodes: Counted(answer.uses["trained"], ("near-uniform",), seed, layers=(0,))
+        for nodes, answer in answers.items()
+    }
+    later = {
+        nodes: Counted(answer.uses["trained"], ("sparse",), seed, layers=(1, 2)) for nodes, answer in answers.items()
+    }
+    random = {nodes: later[nodes].of(answer.uses["random"], layers=(0, 1, 2)) for nodes, answer in answers.items()}
     shares = [*first.values(), *later.values()]
     good = all(share.low >= 0.5 for share in shares) and not any(random.values())
     bad = any(share.high < 0.5 for share in shares) or any(random.values())
@@ -210,21 +217,17 @@ def conclude(good: bool, bad: bool) -> ClaimVerdict:  # noqa: FBT001  (what spea
 
 def told(found: Heads) -> str:
     """How many heads have which verdict, in words."""
-    counts = found.record()["counts"]["trained"]
+    counts = found.counts["trained"]
     return f"on {found.data}, {', '.join(f'{count} {name}' for name, count in counts.items() if count)}"
 
 
 def counted(found: Heads) -> dict[str, float]:
     """How many heads have which verdict, as trained and in the controls."""
-    return {
-        f"{kind}: {name}": float(count)
-        for kind, counts in found.record()["counts"].items()
-        for name, count in counts.items()
-    }
+    return {f"{kind}: {name}": float(count) for kind, counts in found.counts.items() for name, count in counts.items()}
 
 
 def _entropies(found: Heads, layer: int = 0) -> str:
-    return ", ".join(f"{value:.2f}" for value in found.use.mean("entropy", sinks=False)[layer])
+    return ", ".join(f"{value:.2f}" for value in found.uses["trained"].mean("entropy", sinks=False)[layer])
 
 
 def _drawn(found: Heads) -> Figure:

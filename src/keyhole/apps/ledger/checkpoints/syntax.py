@@ -45,7 +45,7 @@ def _measured(sentences: int | None, seed: int) -> Outcome:
     with TemporaryDirectory() as folder:
         used = [_beginning(part, sentences, Path(folder)) for part in parts]
         answer = heads_annotation("minilm", chosen_on=used[0], scored_on=used[1], seed=seed)
-    asked = {each.relation: each for each in answer.scores if each.relation in RELATIONS}
+    asked = {each.relation: each for each in answer.relations if each.relation in RELATIONS}
     good = len(asked) == len(RELATIONS) and all(each.verdict == "above" for each in asked.values())
     bad = any(each.verdict == "below" for each in asked.values())
     return Outcome(
@@ -59,10 +59,10 @@ def _measured(sentences: int | None, seed: int) -> Outcome:
                 for name, each in asked.items()
                 for rival in each.controls
             },
-            "relations above all rivals": float(sum(each.verdict == "above" for each in answer.scores)),
-            "relations": float(len(answer.scores)),
+            "relations above all rivals": float(sum(each.verdict == "above" for each in answer.relations)),
+            "relations": float(len(answer.relations)),
         },
-        f"Quantiles of resampled sentences, 95 % for all {len(answer.scores)} ranked relations together.",
+        f"Quantiles of resampled sentences, 95 % for all {len(answer.relations)} ranked relations together.",
         (_figure(answer),),
         caveats=(
             "UD's relations are not those of Stanford Dependencies, so shares compare in kind and not digit by digit. A head that agrees is described by it, and not explained.",

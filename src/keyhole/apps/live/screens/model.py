@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from keyhole.api.opening import open_checkpoint
 from keyhole.apps.heads.checkpoint_norms import checkpoint_norms
-from keyhole.apps.heads.head_data import reads_images
+from keyhole.apps.heads.head_data import Images, Rows, Text, reads_images
 from keyhole.apps.heads.heads import heads
 from keyhole.apps.live.images import image_folder
 from keyhole.apps.live.limits import CLAIM, LENGTHS, TEXT
@@ -42,16 +43,16 @@ def attention(query: Query, serving: Serving) -> Answer:
     model = _model(query, serving)
     head = query.whole("layer", 1, MOST_LAYERS, 1) - 1, query.whole("head", 1, MOST_LAYERS, 1) - 1
     if image := query.text("image", 64):
-        return heads(model, images=image_folder(serving.store, image), head=head, controls=False).record()
+        return heads(model, Images(image_folder(serving.store, image)), head=head, controls=False).record()
     text = query.text("text", TEXT).strip()
     if not text:
         raise ArgumentError("Type a sentence, or drop an image, to see what the heads do with it.")
     vocabulary = _word_list(model)
     if vocabulary is None:
-        return heads(model, text=[text], head=head, controls=False, longest=MOST_TOKENS).record()
+        return heads(model, Text([text], MOST_TOKENS), head=head, controls=False).record()
     words = text.split()[:MOST_TOKENS]
     tokens = np.array([[vocabulary.number(word) for word in words]])
-    read = heads(model, rows=tokens, head=head, controls=False).record()
+    read = heads(model, Rows(tokens), head=head, controls=False).record()
     return {**read, "map": {**read["map"], "rows": words}}
 
 
@@ -77,8 +78,8 @@ def prove(query: Query, serving: Serving) -> Command:
 
 @lru_cache(maxsize=8)
 def _norms(source: str) -> dict[str, Any]:
-    read = checkpoint_norms(source)
-    checkpoint, vocabulary = read.checkpoint, _word_list(source)
+    checkpoint, vocabulary = open_checkpoint(source), _word_list(source)
+    read = checkpoint_norms(checkpoint)
     asked = {
         "tokens": None if vocabulary is None else list(vocabulary.numbers)[:SOME],
         "reads_images": reads_images(checkpoint),
