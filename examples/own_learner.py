@@ -4,38 +4,24 @@ Run with: python examples/own_learner.py
 """
 
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 import keyhole
-from keyhole.training.learners import Fitted, register_learner
+from keyhole.training.learners import Fitted, Learner, register_learner
 from keyhole.training.task import Examples, ProblemSize
 
 
 @dataclass(frozen=True)
-class Winnow:
+class Winnow(Learner):
     """Weights on zeros, doubled or halved after a mistake; an AND is 0 where the zeros weigh T or more."""
 
-    passes: int = 20
+    passes: int = 20  # a field seeds the runs and names them in the store
+    name: ClassVar[str] = "winnow"
     packages: ClassVar[tuple[str, ...]] = ("numpy",)  # whose versions decide its numbers
-
-    @property
-    def name(self) -> str:
-        """How a person names it."""
-        return "winnow"
-
-    def record(self) -> dict[str, Any]:
-        """Name and settings: they seed its runs, and name them in the store."""
-        return {"name": self.name, "passes": self.passes}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> "Winnow":
-        """The learner that a record was made of."""
-        return cls(record["passes"])
 
     def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:  # noqa: ARG002
         """Go through the examples until a pass is without mistake; nothing is drawn, so the seed is not used."""

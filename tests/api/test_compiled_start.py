@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import keyhole
-from keyhole.api.compiled_start import CompiledStart
+from keyhole.api.compiled_start import CompiledStart, StartedLearner, compiled_weights
 from keyhole.attention import forward
 from keyhole.boolean import read_function
 from keyhole.errors import ArgumentError, CompileError
 from keyhole.sweeps.runs import RunSpec
 from keyhole.sweeps.runs.run import run
 from keyhole.training import SparseTask
-from keyhole.training.learners import StartedLearner, ToldTarget, change_settings, learner_from_record, learner_named
+from keyhole.training.learners import change_settings, learner_from_record, learner_named, learner_names
 from keyhole.training.network.network import apply, initial
 
 pytestmark = pytest.mark.slow
@@ -37,7 +37,7 @@ def test_the_start_is_the_compiled_model(formula, rho):
     function = read_function(formula)
     with jax.enable_x64(new_val=True):
         usual = {k: np.random.default_rng(0).normal(size=shape) for k, shape in SHAPES.items()}
-        start = CompiledStart(rho).weights(SMALL, function, usual)
+        start = compiled_weights(SMALL, function, usual, rho)
         ours = np.asarray(NETWORK({k: jnp.asarray(a) for k, a in start.items()}, jnp.asarray(EVERY)))
     compiled = keyhole.compile(function, CONTEXT, construction="additive", rho=rho)
     assert np.abs(ours - forward(compiled.model, EVERY)).max() < 1e-9
@@ -50,7 +50,7 @@ def test_training_keeps_more_often_than_it_finds():
     task, seeds = SparseTask("and:3"), range(6)
     kept, found = (
         sum(run(RunSpec(task, one, 12, m, seed)).success for m in (12, 24) for seed in seeds)
-        for one in (StartedLearner(SMALL, start=CompiledStart()), StartedLearner(SMALL))
+        for one in (CompiledStart(SMALL), StartedLearner(SMALL))
     )
     assert kept >= 8
     assert found <= 4
@@ -59,20 +59,22 @@ def test_training_keeps_more_often_than_it_finds():
 def test_the_random_start_is_the_usual_transformer():
     """`started:random` with the same settings starts from the weights that it is given, and is told nothing it uses."""
     usual = {"positions": np.ones((3, 2))}
-    assert StartedLearner(SMALL).start.weights(SMALL, read_function("x0"), usual) is usual
+    assert StartedLearner(SMALL).with_target(read_function("x0")).starting_weights(usual) is usual
 
 
 def test_only_it_is_told_the_function():
-    """No other learner has a way to be told the hidden function; without it, a start is refused."""
-    assert not isinstance(learner_named("transformer"), ToldTarget)
-    assert isinstance(learner_named("started:compiled"), ToldTarget)
+    """No other learner takes the hidden function; without it, compiled weights are refused."""
+    function = read_function("x0")
+    takers = {name for name in (*learner_names(), "started:random", "started:compiled")
+              if vars(learner_named(name).with_target(function)).get("target") is function}  # fmt: skip
+    assert takers == {"started:compiled"}
     with pytest.raises(ArgumentError, match="without a function"):
-        learner_named("started:compiled")._begin({})
+        learner_named("started:compiled").starting_weights({})
 
 
 def test_records():
     """A record gives its learner back, with the leak ratio of its start; an unknown start is refused."""
-    learner = StartedLearner(SMALL, start=CompiledStart(0.25))
+    learner = CompiledStart(SMALL, rho=0.25)
     assert learner_from_record(learner.record()) == learner
     assert learner.record()["start"] == {"name": "compiled", "rho": 0.25}
     with pytest.raises(ArgumentError, match="no start"):
@@ -96,7 +98,7 @@ def test_networks_without_room_are_refused(changes):
     settings = change_settings(SMALL, changes)
     usual = {k: np.asarray(a) for k, a in initial(settings, 2, CONTEXT, jax.random.key(0)).items()}
     with pytest.raises(ArgumentError, match="Compiled weights"):
-        CompiledStart().weights(settings, read_function("x0 & x1"), usual)
+        compiled_weights(settings, read_function("x0 & x1"), usual, 0.5)
 
 
 def test_the_question_can_be_asked(tmp_path):

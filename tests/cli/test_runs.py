@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 from keyhole.cli.app import app
 from keyhole.sweeps.runs.run import run
-from keyhole.sweeps.runs.spec import NUMERICS, RunSpec
+from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.sweeps.runs.store import Store
+from keyhole.training.learners import NUMERICS
 from keyhole.training.task import SparseTask
 
 from helpers.lab_fakes import Coin

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.training.learners.base import Fitted
+from keyhole.training.learners import Fitted, Learner
 
 
 def told_by(observer):
@@ -18,7 +18,7 @@ def told_by(observer):
 
 
 @dataclass(frozen=True)
-class Coin:
+class Coin(Learner):
     """Succeeds with probability 1/(1 + (m₀/m)⁴), m₀ = level · log₂ T; of its failures every other one fits.
 
     Each run leaves a line in the diary, if there is one: who made it.

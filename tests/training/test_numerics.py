@@ -1,7 +1,7 @@
 """Runs whose outcomes are written down: they change only with NUMERICS.
 
-When a test here fails because numbers were changed on purpose, raise NUMERICS in lab/runs/spec.py, so that no store
-mixes runs of before with runs of after, and write down what comes out then. A new field in a record changes the
+When a test here fails because numbers were changed on purpose, raise NUMERICS in training/learners/base.py, so that no
+store mixes runs of before with runs of after, and write down what comes out then. A new field in a record changes the
 identity of every run and with it what is drawn: no store can mix those, and only the values here are to be written
 down anew.
 """
@@ -11,7 +11,8 @@ import hashlib
 import pytest
 
 from keyhole.sweeps.runs.run import data_of, run
-from keyhole.sweeps.runs.spec import NUMERICS, RunSpec
+from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.training.learners import NUMERICS
 from keyhole.training.learners.registry import learner_named
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.transformer import TransformerLearner

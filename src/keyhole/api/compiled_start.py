@@ -1,6 +1,11 @@
-"""Compiled weights as the start of training: the lab's network, computing the hidden function before its first step."""
+"""Compiled weights as the start of training: the network computes the hidden function before its first step.
 
-from dataclasses import dataclass
+A learner that starts from them is given the function: success means that training kept it. The same network from its
+usual random start, `started:random`, has to find it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any, ClassVar
 
@@ -9,16 +14,69 @@ import numpy as np
 from keyhole.boolean import SparseFunction
 from keyhole.compiler import choose
 from keyhole.errors import ArgumentError
-from keyhole.training.learners import TransformerSettings, Weights, register_start
+from keyhole.training.learners import TransformerLearner, TransformerSettings, Weights, register_learner
 
-USED = 3  # coordinates of a token: its logit, its bit, and that it is no [CLS]
+USED = 3  # coordinates of a token: its logit, its bit, and 1 for all tokens but [CLS]
+PLAIN = TransformerSettings(norm="none", residual=False, activation="relu")  # units as the constructions have them
 
 
 @dataclass(frozen=True)
-class CompiledStart:
-    """Construction B (additive) of the hidden function, in the first head and the first units; the rest is random.
+class StartedLearner(TransformerLearner):
+    """The network of the constructions, from its usual random start."""
 
-    Statement  At the start the network's number for an input is the construction's, whatever the random weights are.
+    settings: TransformerSettings = PLAIN
+    start: ClassVar[str] = "random"
+
+    @property
+    def name(self) -> str:
+        """Return the name that a person types."""
+        return f"started:{self.start}"
+
+    def record(self) -> dict[str, Any]:
+        """Return the name, the start and every setting."""
+        return {"name": self.name, "start": {"name": self.start}, **self.settings.record()}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "StartedLearner":
+        """Make the learner of a record."""
+        start = {name: value for name, value in record["start"].items() if name != "name"}
+        settings = {name: value for name, value in record.items() if name not in {"name", "start"}}
+        return started(record["start"]["name"])(TransformerSettings(**settings), **start)
+
+
+@dataclass(frozen=True)
+class CompiledStart(StartedLearner):
+    """The same network, from weights that compute the hidden function."""
+
+    rho: float = 0.5  # the leak ratio
+    target: SparseFunction | None = field(default=None, compare=False, repr=False)
+    start: ClassVar[str] = "compiled"
+    remark: ClassVar[str] = (
+        "started:compiled is told the hidden function and starts from it: success means that training kept it"
+    )
+
+    def record(self) -> dict[str, Any]:
+        """Return the name, the start with its leak ratio, and every setting."""
+        return super().record() | {"start": {"name": self.start, "rho": self.rho}}
+
+    def with_target(self, function: SparseFunction) -> "CompiledStart":
+        """Return the learner with the function to start from."""
+        return replace(self, target=function)
+
+    def starting_weights(self, usual: Weights) -> Weights:
+        """Return the weights to start from, in single precision."""
+        if self.target is None:
+            raise ArgumentError(f"{self.name} was asked to train without a function to start from; tell it one.")
+        weights = compiled_weights(self.settings, self.target, usual, self.rho)
+        return {name: array.astype(np.float32) for name, array in weights.items()}
+
+
+def compiled_weights(
+    settings: TransformerSettings, function: SparseFunction, usual: Weights, rho: float
+) -> dict[str, np.ndarray]:
+    """Return construction B (additive) of the function in the first head and the first units; the rest is `usual`.
+
+    Statement  The network's number for an input is the construction's, whatever the usual weights are.
     Assumes    No norm, no residual, ReLU units, at least as many as the construction has; two symbols.
     Proof      Coordinate 0 of a token is its position's logit, 1 its bit, 2 is 1 but for [CLS], whose three are 0. The
                first head's query reads coordinate 0 alone; its first two values are coordinates 1 and 2. So their
@@ -27,41 +85,31 @@ class CompiledStart:
                units, and the read-out reads these alone.
     Source     Ours: Construction B, embedded.
     """
-
-    rho: float = 0.5  # the leak ratio
-    name: ClassVar[str] = "compiled"
-
-    def record(self) -> dict[str, Any]:
-        """Its name and the leak ratio."""
-        return {"name": self.name, "rho": self.rho}
-
-    def weights(self, settings: TransformerSettings, function: SparseFunction, usual: Weights) -> Weights:
-        """The random weights with the construction in their first coordinates."""
-        context = len(usual["positions"])
-        plan = choose(function, context, "additive", leak=self.rho).plan
-        _require_room(settings, plan.width, len(usual["tokens"]))
-        (head,) = plan.heads
-        w = {name: np.array(array, dtype=np.float64) for name, array in usual.items()}
-        places, own = list(function.positions), settings.width // settings.heads
-        w["positions"][:, :USED] = 0.0
-        w["positions"][np.delete(np.arange(context), places), 0] = head.rest_logits
-        w["positions"][places, 0] = head.symbol_focus[:, 0]
-        w["tokens"][:, :USED] = [(0.0, 0.0, 1.0), (0.0, 1.0, 1.0)]
-        w["cls"][:USED] = 0.0
-        for name, bias in (("query", "query_bias"), ("value", "value_bias")):
-            w[name][:, :own], w[bias][:own] = 0.0, 0.0
-        w["query_bias"][0] = sqrt(own)
-        w["key"][:, 0] = np.eye(settings.width)[0]
-        w["value"][[1, 2], [0, 1]] = 1.0
-        w["output"][:, :2], w["output_bias"][:2] = 0.0, 0.0
-        w["output"][[0, 1], [0, 1]] = 1.0
-        zero, one = head.rest_values
-        w["inner"][:, : plan.width], w["inner_bias"][: plan.width] = 0.0, 0.0
-        w["inner"][:2, : plan.width] = one - zero, zero
-        w["outer"][:, 0], w["outer_bias"][0] = 0.0, 0.0
-        w["outer"][: plan.width, 0] = plan.readout
-        w["readout"][:], w["readout_bias"] = np.eye(settings.width)[0], np.zeros(())
-        return w
+    context = len(usual["positions"])
+    plan = choose(function, context, "additive", leak=rho).plan
+    _require_room(settings, plan.width, len(usual["tokens"]))
+    (head,) = plan.heads
+    w = {name: np.array(array, dtype=np.float64) for name, array in usual.items()}
+    places, own = list(function.positions), settings.width // settings.heads
+    w["positions"][:, :USED] = 0.0
+    w["positions"][np.delete(np.arange(context), places), 0] = head.rest_logits
+    w["positions"][places, 0] = head.symbol_focus[:, 0]
+    w["tokens"][:, :USED] = [(0.0, 0.0, 1.0), (0.0, 1.0, 1.0)]
+    w["cls"][:USED] = 0.0
+    for name, bias in (("query", "query_bias"), ("value", "value_bias")):
+        w[name][:, :own], w[bias][:own] = 0.0, 0.0
+    w["query_bias"][0] = sqrt(own)
+    w["key"][:, 0] = np.eye(settings.width)[0]
+    w["value"][[1, 2], [0, 1]] = 1.0
+    w["output"][:, :2], w["output_bias"][:2] = 0.0, 0.0
+    w["output"][[0, 1], [0, 1]] = 1.0
+    zero, one = head.rest_values
+    w["inner"][:, : plan.width], w["inner_bias"][: plan.width] = 0.0, 0.0
+    w["inner"][:2, : plan.width] = one - zero, zero
+    w["outer"][:, 0], w["outer_bias"][0] = 0.0, 0.0
+    w["outer"][: plan.width, 0] = plan.readout
+    w["readout"][:], w["readout_bias"] = np.eye(settings.width)[0], np.zeros(())
+    return w
 
 
 def _require_room(settings: TransformerSettings, units: int, symbols: int) -> None:
@@ -81,4 +129,12 @@ def _require_room(settings: TransformerSettings, units: int, symbols: int) -> No
         )
 
 
-register_start(CompiledStart.name, CompiledStart)
+def started(start: str) -> type[StartedLearner]:
+    """Return the learner of this start."""
+    kinds = {kind.start: kind for kind in (StartedLearner, CompiledStart)}
+    if start not in kinds:
+        raise ArgumentError(f"There is no start {start!r}; there are {', '.join(sorted(kinds))}.")
+    return kinds[start]
+
+
+register_learner("started:", lambda start: started(start)(), StartedLearner.from_record)

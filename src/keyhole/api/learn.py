@@ -43,12 +43,8 @@ from keyhole.sweeps.thresholds import (
 from keyhole.training import SparseTask, Task
 from keyhole.training.learners import (
     PRESET_DISTRIBUTIONS,
-    CountsSteps,
-    DeepLearner,
+    GradientLearner,
     Learner,
-    OnlineLearner,
-    StatesPackages,
-    TransformerLearner,
     change_settings,
     learner_named,
 )
@@ -153,7 +149,7 @@ def learn(
             answer_of(by, each, growth_laws),
             attempts=attempts,
             time_limit=time_limit if attempts else None,
-            full_steps=plan.learner.steps if attempts and isinstance(plan.learner, CountsSteps) else None,
+            full_steps=plan.learner.steps if attempts else None,
         )
         for by, plan, (each, attempts) in zip(learners, plans, swept, strict=True)
     )
@@ -170,7 +166,7 @@ def lanes_of(
     executor: Executor | None, workers: int, folder: Path, watch: Watch, learners: Sequence[Learner]
 ) -> Callable[[], list[Lane]]:
     """What starts the lanes when they are first needed: those of an executor, or of spawned processes."""
-    compiled = any(isinstance(each, StatesPackages) and "jax" in each.packages for each in learners)
+    compiled = any(isinstance(each, GradientLearner) for each in learners)
     slow = "; a network's first run takes longer: jax compiles it" if compiled else ""
 
     def start() -> list[Lane]:
@@ -261,7 +257,7 @@ def _named(
 
 def _with_settings(learner: Learner, settings: Mapping[str, str | float | None]) -> Learner:
     """A transformer, of one layer or of several, with these settings changed; any other learner as it is."""
-    if not settings or not isinstance(learner, TransformerLearner | DeepLearner):
+    if not settings or not isinstance(learner, GradientLearner):
         return learner
     return replace(learner, settings=change_settings(learner.settings, settings))
 
@@ -298,7 +294,7 @@ def _fixed_schedule(samples: tuple[int, ...], online: bool, seeds: int | None) -
 
 def _own(schedule: Schedule | None, learner: Learner, *, first: bool) -> Schedule | None:
     """The schedule of a learner: one beside another that reads training sets gets those, not fresh samples."""
-    reads = isinstance(schedule, Online) and not first and not isinstance(learner, OnlineLearner)
+    reads = isinstance(schedule, Online) and not first and not learner.learns_online
     return None if reads else schedule
 
 

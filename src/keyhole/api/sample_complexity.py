@@ -26,7 +26,7 @@ from keyhole.sweeps.plans import Plan, write_plan
 from keyhole.sweeps.runs import SUCCESS
 from keyhole.sweeps.thresholds import Adaptive, Attempt, Sweep, Threshold
 from keyhole.training import SparseTask, Task
-from keyhole.training.learners import Learner, StatesLimits
+from keyhole.training.learners import Learner
 
 _FIRST = {"context", "m", "low", "high", "censored", "quantile"}
 
@@ -197,8 +197,6 @@ class SampleComplexity(Result):
 
 def _limits(learner: Learner, task: Task) -> list[str]:
     """What the learner assumes or departs from, where it says so, and a warning of noise that it does not bear."""
-    if not isinstance(learner, StatesLimits):
-        return []
     said = [learner.remark] if learner.remark else []
     if isinstance(task, SparseTask) and not learner.bears_noise and (task.label_noise or task.feature_noise):
         said.append(

@@ -20,7 +20,7 @@ from keyhole.show.document import Column, Document, Facts, Grid, Lines
 from keyhole.sweeps.laws import course_figure
 from keyhole.sweeps.runs import RunSpec, RunSummary, Store, data_of, make_run
 from keyhole.training import SparseTask
-from keyhole.training.learners import StartedLearner, TransformerLearner, change_settings, transformer_with_preset
+from keyhole.training.learners import TransformerLearner, change_settings, transformer_with_preset
 
 IDENTITY = 10  # letters shown of a run's name
 PROBED = 64  # inputs over which the attention of a frame is averaged
@@ -231,8 +231,7 @@ def _learner(preset: str, settings: Mapping[str, str | float | None], start: str
         return TransformerLearner(change_settings(learner.settings, settings)) if settings else learner
     if preset != "default":
         raise ArgumentError(f"The preset {preset!r} was given with compiled weights, which have settings of their own.")
-    started = StartedLearner(start=CompiledStart())
-    return StartedLearner(change_settings(started.settings, settings), start=started.start)
+    return CompiledStart(change_settings(CompiledStart().settings, settings))
 
 
 def _rounded(shares: Shares) -> list[list[float]]:

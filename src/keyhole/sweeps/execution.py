@@ -10,7 +10,7 @@ from typing import Any
 from keyhole.files.paths import home
 from keyhole.progress import Progress, Watch
 from keyhole.sweeps.runs import Lane, borrow, core_count, require_cores, start_processes
-from keyhole.training.learners import Learner, StatesPackages
+from keyhole.training.learners import GradientLearner, Learner
 
 
 class InProcess(Executor):
@@ -56,7 +56,7 @@ class Execution:
 
     def starter(self, learners: Sequence[Learner], watch: Watch) -> Callable[[], list[Lane]]:
         """Return what starts the lanes when they are first needed."""
-        compiled = any(isinstance(each, StatesPackages) and "jax" in each.packages for each in learners)
+        compiled = any(isinstance(each, GradientLearner) for each in learners)
         slow = "; a network's first run takes longer: jax compiles it" if compiled else ""
         executor = InProcess() if self.workers == 0 and self.executor is None else self.executor
 

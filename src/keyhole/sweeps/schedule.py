@@ -7,7 +7,7 @@ from keyhole.errors import ArgumentError
 from keyhole.sweeps.thresholds import BUDGET, LARGEST, Adaptive, Design, Grid, Online, SweepPlan
 from keyhole.sweeps.thresholds import Schedule as Rounds
 from keyhole.training import Task
-from keyhole.training.learners import Learner, OnlineLearner
+from keyhole.training.learners import Learner
 
 LEAST_SHARE = 0.01  # of runs that succeed at m*: with fewer, or with all but fewer, hundreds of runs show nothing
 LEAST_PRECISION = 0.001  # of m*; half a million runs would not reach it
@@ -70,5 +70,5 @@ class Schedule:
 
     def plan_beside(self, task: Task, learner: Learner, contexts: tuple[int, ...]) -> SweepPlan:
         """Return the sweep of a learner beside another: one that cannot learn online gets training sets."""
-        reads = self.online and not isinstance(learner, OnlineLearner)
+        reads = self.online and not learner.learns_online
         return (replace(self, online=False, seeds=None) if reads else self).plan(task, learner, contexts)

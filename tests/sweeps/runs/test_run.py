@@ -10,7 +10,7 @@ from keyhole.boolean.function import SparseFunction
 from keyhole.errors import ArgumentError
 from keyhole.sweeps.runs.run import learn, run
 from keyhole.sweeps.runs.spec import RunSpec
-from keyhole.training.learners.base import Fitted
+from keyhole.training.learners import Fitted, Learner
 from keyhole.training.observation import Observer, SampleSource
 from keyhole.training.task import Examples, Instance, ProblemSize, SparseTask
 
@@ -18,7 +18,7 @@ TASK = SparseTask("and:2")
 
 
 @dataclass(frozen=True)
-class Spy:
+class Spy(Learner):
     """A learner that remembers what it was given, and answers 0."""
 
     given: list = field(default_factory=list, compare=False)

@@ -1,7 +1,8 @@
 """A run is named by its configuration, and the name seeds it."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from keyhole.errors import ArgumentError
 from keyhole.sweeps.runs.run import FRESH, RunResult, data_of, run
 from keyhole.sweeps.runs.spec import RunSpec
-from keyhole.training.learners.base import Fitted
+from keyhole.training.learners import Fitted, Learner
 from keyhole.training.learners.presets import PRESETS, preset
 from keyhole.training.learners.registry import learner_named
 from keyhole.training.learners.settings import TransformerSettings
@@ -26,17 +27,17 @@ def test_every_field_is_in_the_name():
     others = [replace(SPEC, context=21), replace(SPEC, samples=101), replace(SPEC, samples=None), replace(SPEC, seed=1)]
     changed_task = {"function": "and:4", "law": "balanced", "label_noise": 0.1, "feature_noise": 0.1, "symbols": 3}
     changed_task["balanced_sets"] = True
-    assert set(changed_task) == {field.name for field in fields(SparseTask)}
+    assert set(changed_task) == {each.name for each in fields(SparseTask)}
     others += [replace(SPEC, task=replace(SPEC.task, **{name: value})) for name, value in changed_task.items()]
-    for field in fields(TransformerSettings):
-        value = getattr(SPEC.learner.settings, field.name)
+    for each in fields(TransformerSettings):
+        value = getattr(SPEC.learner.settings, each.name)
         known = {"activation": "relu", "norm": "pre", "positions": "fixed", "optimizer": "sgd", "schedule": "cosine"}
         known |= {"decay_kind": "coupled", "residual": False, "heads": 8, "width": 32, "weight_scale": 0.5}
         known |= {"steps": 4000, "every": 100}  # readings divide the steps
-        other = known.get(field.name, value + 0.5 if isinstance(value, float) else value)
+        other = known.get(each.name, value + 0.5 if isinstance(value, float) else value)
         other = (not value if isinstance(value, bool) else value + 1) if other == value else other
-        bare = {"norm": "none"} if field.name == "path_penalty" else {}  # a path norm needs that
-        settings = replace(SPEC.learner.settings, **bare | {field.name: other})
+        bare = {"norm": "none"} if each.name == "path_penalty" else {}  # a path norm needs that
+        settings = replace(SPEC.learner.settings, **bare | {each.name: other})
         others.append(replace(SPEC, learner=TransformerLearner(settings)))
     names = [SPEC.identity, *(other.identity for other in others)]
     assert len(set(names)) == len(names)
@@ -73,17 +74,13 @@ def test_data_are_seeded_by_the_name():
     assert not np.array_equal(one[1].inputs, other[1].inputs)
 
 
-class Knows:
+@dataclass(frozen=True)
+class Knows(Learner):
     """A learner that cheats on a share of the inputs: it exists to test the judge."""
 
-    name = "knows"
-
-    def __init__(self, mistakes, observer=None):
-        self.mistakes, self.observer = mistakes, observer
-
-    def record(self):
-        """Its one setting."""
-        return {"name": "knows", "mistakes": self.mistakes}
+    mistakes: int
+    observer: Any = field(default=None, compare=False)
+    name: ClassVar[str] = "knows"
 
     def with_observer(self, observer):
         """Take an observer, and break into it."""

@@ -14,7 +14,6 @@ from keyhole.boolean.fitting.bitsets import pack, unpack
 from keyhole.errors import ArgumentError
 from keyhole.sweeps.runs.run import run
 from keyhole.sweeps.runs.spec import RunSpec
-from keyhole.training.learners.base import StatesLimits
 from keyhole.training.learners.consistent import Consistent
 from keyhole.training.learners.elimination import Elimination
 from keyhole.training.learners.gf2 import LinearParity, solve
@@ -195,7 +194,6 @@ def test_negated_parities_are_fitted_with_a_constant_term(seed, negated, samples
 def test_exact_baselines_say_what_they_assume(name):
     """They say with every answer that labels are without noise, and of what kind; none claims to bear noise."""
     learner = learner_named(name)
-    assert isinstance(learner, StatesLimits)
     assert "without noise" in learner.remark
     assert not learner.bears_noise
 
@@ -220,10 +218,8 @@ def test_every_baseline_is_a_learner(name):
 @pytest.mark.parametrize("name", [name for name in BASELINES if not name.startswith("sklearn")])
 def test_exact_baselines_read_bits(name):
     """An alphabet of four symbols is refused by those that read bits."""
-    instance = SparseTask("and:2", symbols=4).instance(6, np.random.default_rng(0))
-    examples = instance.training_set(10, np.random.default_rng(1))
     with pytest.raises(ArgumentError, match="reads bits, and this task has 4 symbols"):
-        fitted(learner_named(name), instance, examples)
+        run(RunSpec(SparseTask("and:2", symbols=4), learner_named(name), 6, 10, 0))
 
 
 def test_an_estimator_reads_any_alphabet():

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,10 +14,10 @@ from keyhole.errors import ArgumentError
 from keyhole.sweeps.runs.store import Store
 from keyhole.training.learners import (
     Fitted,
+    Learner,
     learner_from_record,
     learner_named,
     learner_names,
-    register_family,
     register_learner,
     registry,
 )
@@ -27,24 +28,11 @@ PACKAGE = Path(keyhole.__file__).parent
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(Learner):
     """Answers the same to everything."""
 
     answer: bool = False
-
-    @property
-    def name(self):
-        """How a person names it."""
-        return "constant"
-
-    def record(self):
-        """Its name and its answer."""
-        return {"name": self.name, "answer": self.answer}
-
-    @classmethod
-    def from_record(cls, record):
-        """The learner of a record."""
-        return cls(record["answer"])
+    name: ClassVar[str] = "constant"
 
     def fit(self, _size, _examples, _seed):
         """Learn nothing."""
@@ -55,7 +43,6 @@ class Constant:
 def forgotten(monkeypatch):
     """What a test registers is gone after it."""
     monkeypatch.setattr(registry, "_LEARNERS", dict(registry._LEARNERS))
-    monkeypatch.setattr(registry, "_FAMILIES", dict(registry._FAMILIES))
 
 
 def test_a_learner_of_ones_own_has_a_name_once_registered():
@@ -72,7 +59,7 @@ def test_a_learner_of_ones_own_has_a_name_once_registered():
 
 def test_a_family_makes_learners_from_the_rest_of_a_name():
     """Names with a prefix and a colon are the family's; the prefix alone is nobody's."""
-    register_family("constant", lambda answer: Constant(answer == "yes"), Constant.from_record)
+    register_learner("constant:", lambda answer: Constant(answer == "yes"), Constant.from_record)
     assert learner_named("constant:yes") == Constant(answer=True)
     for name in ("constant", "constant:"):
         with pytest.raises(ArgumentError, match="There is no learner"):
@@ -112,7 +99,7 @@ def test_a_file_in_the_folder_is_a_learner_of_the_library(tmp_path):
         f"shutil.copytree({str(PACKAGE)!r}, {str(package)!r})\n"
         f"source = Path({str(package)!r}) / 'training' / 'learners'\n"
         "text = (source / 'elimination.py').read_text().split('register_learner(\"elimination\"')[0]\n"
-        "text += 'register_learner(\"mine\", Elimination, lambda _record: Elimination())'\n"
+        "text += 'register_learner(\"mine\", Elimination)'\n"
         "(source / 'a_file_of_mine.py').write_text(text)\n"
         f"sys.path.insert(0, {str(tmp_path)!r})\n"
         "from keyhole.training.learners import learner_named\n"

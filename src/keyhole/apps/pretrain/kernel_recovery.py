@@ -7,7 +7,7 @@ Vᵀ(𝔎 + λI)⁻¹𝔎(K, q) with 𝔎 = exp((aᵀb − 1)/γ); parameters ar
 import time
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 from keyhole.latent.models import SphereProcess
 from keyhole.sweeps.runs import RunResult, RunSpec
+from keyhole.training.learners import Method
 
 JUDGED = 500  # sequences on which a run is judged
 DRAWS = 8000  # sequences from which asymptotic standard errors are computed
@@ -24,8 +25,10 @@ NAMES = ("log_bandwidth", "log_ridge")
 
 
 @dataclass(frozen=True)
-class KernelHead:
+class KernelHead(Method):
     """Conditional-mean attention whose bandwidth and ridge are trained from a random start."""
+
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "scipy")
 
     starts: int = 1
     spread: float = 0.5  # standard deviation of log γ and log λ at the start
@@ -34,15 +37,6 @@ class KernelHead:
     def name(self) -> str:
         """How a person names it."""
         return "kernel-head"
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """What decides its numbers."""
-        return ("numpy", "scipy")
-
-    def record(self) -> dict[str, Any]:
-        """Its name and every setting."""
-        return {"name": self.name, **asdict(self)}
 
 
 @dataclass(frozen=True)

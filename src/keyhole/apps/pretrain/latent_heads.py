@@ -5,8 +5,8 @@ training loss is kept, which a person who trains can see; the excess risk, which
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -15,6 +15,7 @@ from keyhole.arrays import Float
 from keyhole.errors import ArgumentError
 from keyhole.latent.masking import MaskedTable, masked_loss, sink_loss, unpack
 from keyhole.latent.models import FiniteModel
+from keyhole.training.learners import Method
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -42,11 +43,13 @@ def minimise(objective: Objective, starts: Float[Any, "starts P"], steps: int = 
 
 
 @dataclass(frozen=True)
-class LatentHead:
+class LatentHead(Method):
     """Attention to latent values whose keys and values are one table: scores log p_z + Σ log A[x, z], values A[·, z].
 
     Token-wise maps give the scores, one softmax the posterior, and its average of the values the law of what is masked.
     """
+
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "scipy")
 
     values: int  # latent values the head has room for
     starts: int = 2
@@ -57,15 +60,6 @@ class LatentHead:
     def name(self) -> str:
         """How a person names it."""
         return "latent-head"
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """What decides its numbers."""
-        return ("numpy", "scipy")
-
-    def record(self) -> dict[str, Any]:
-        """Its name and every setting."""
-        return {"name": self.name, **asdict(self)}
 
     def fit(self, table: MaskedTable, rng: np.random.Generator) -> Minimum:
         """Train from random starts on a sample's table, or on the law itself."""
@@ -81,11 +75,13 @@ class LatentHead:
 
 
 @dataclass(frozen=True)
-class PrototypeHead:
+class PrototypeHead(Method):
     """Attention to prototypes with keys and values of their own: q(· | X) = B softmax(Sn + b), n the counts of X.
 
     The target may be any letter that depends on the latent: a masked token, a corrupted one, or the latent itself.
     """
+
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "scipy")
 
     values: int
     starts: int = 3
@@ -95,15 +91,6 @@ class PrototypeHead:
     def name(self) -> str:
         """How a person names it."""
         return "prototype-head"
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """What decides its numbers."""
-        return ("numpy", "scipy")
-
-    def record(self) -> dict[str, Any]:
-        """Its name and every setting."""
-        return {"name": self.name, **asdict(self)}
 
     def fit(
         self, counts: Float[Any, "K V"], targets: Float[Any, "K C"], rng: np.random.Generator
@@ -143,8 +130,10 @@ def prototype_loss(
 
 
 @dataclass(frozen=True)
-class SinkHead:
+class SinkHead(Method):
     """Even attention with a sink: tokens of logit 0, a sink of logit θ and value s, all of it trained."""
+
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "scipy")
 
     starts: int = 3
     spread: float = 1.0  # standard deviation of θ and s at the start
@@ -153,15 +142,6 @@ class SinkHead:
     def name(self) -> str:
         """How a person names it."""
         return "sink-head"
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """What decides its numbers."""
-        return ("numpy", "scipy")
-
-    def record(self) -> dict[str, Any]:
-        """Its name and every setting."""
-        return {"name": self.name, **asdict(self)}
 
     def fit(
         self,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from math import log
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from keyhole.latent.masking import (
 )
 from keyhole.latent.models import FiniteModel, GaussianLocation, Polya, letter_counts
 from keyhole.sweeps.runs import SUCCESS, RunResult, RunSpec, digest
+from keyhole.training.learners import Method
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -199,24 +200,16 @@ class SinkRecovery:
 
 
 @dataclass(frozen=True)
-class LeastSquares:
+class LeastSquares(Method):
     """Least squares on the mean of the tokens (tied), or on all of them side by side."""
 
     tied: bool
+    packages: ClassVar[tuple[str, ...]] = ("numpy",)
 
     @property
     def name(self) -> str:
         """How a person names it."""
         return "tied-least-squares" if self.tied else "untied-least-squares"
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """What decides its numbers."""
-        return ("numpy",)
-
-    def record(self) -> dict[str, Any]:
-        """Its name and its setting."""
-        return {"name": self.name, **asdict(self)}
 
 
 @dataclass(frozen=True)

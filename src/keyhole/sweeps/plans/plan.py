@@ -16,7 +16,7 @@ from typing import Any, get_type_hints
 
 from keyhole.errors import ArgumentError, KeyholeError
 from keyhole.sweeps.laws import BENT_ODDS, FLAT, LAWS, MISFIT, ODDS, PRICE, WIDE, read_laws
-from keyhole.sweeps.runs import SUCCESS, numerics_of
+from keyhole.sweeps.runs import SUCCESS
 from keyhole.sweeps.thresholds import SweepPlan, schedule_from_record
 from keyhole.training import task_from_record
 from keyhole.training.learners import learner_from_record
@@ -58,7 +58,7 @@ class Plan:
     @property
     def numerics(self) -> int:
         """The highest of its learners."""
-        return max((numerics_of(sweep.learner) for sweep in self.sweeps.values()), default=1)
+        return max((sweep.learner.numerics for sweep in self.sweeps.values()), default=1)
 
     @property
     def hash(self) -> str:

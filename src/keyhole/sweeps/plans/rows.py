@@ -15,9 +15,8 @@ from typing import Any
 from keyhole.errors import DataError
 from keyhole.files.atomic import write_file
 from keyhole.sweeps.plans.plan import Plan
-from keyhole.sweeps.runs import PACKAGES, SUCCESS, ImportedRun, RunResult, RunSpec, Store, numerics_of
+from keyhole.sweeps.runs import SUCCESS, ImportedRun, RunResult, RunSpec, Store
 from keyhole.sweeps.thresholds import SweepPlan
-from keyhole.training.learners import StatesPackages
 
 COLUMNS = (
     "context",
@@ -75,8 +74,8 @@ def import_rows(plan: Plan, store: Store, folder: Path) -> int:
 
 def _finished(one: SweepPlan, store: Store) -> Iterator[dict[str, str]]:
     """The rows of a sweep's runs in a store."""
-    asked = (one.task.record(), one.learner.record(), numerics_of(one.learner))
-    deciding = one.learner.packages if isinstance(one.learner, StatesPackages) else PACKAGES
+    asked = (one.task.record(), one.learner.record(), one.learner.numerics)
+    deciding = one.learner.packages
     names = [row.identity for row in store.rows(task=one.task.name, learner=one.learner.name, contexts=one.contexts)]
     for name, configuration in store.configurations(names).items():
         made = (configuration["task"], configuration["learner"], configuration["numerics"])

@@ -22,8 +22,6 @@ from keyhole.sweeps.runs.run import data_of as data_of
 from keyhole.sweeps.runs.run import digest as digest
 from keyhole.sweeps.runs.run import require_learnable as require_learnable
 from keyhole.sweeps.runs.spec import RunSpec as RunSpec
-from keyhole.sweeps.runs.spec import numerics_of as numerics_of
-from keyhole.sweeps.runs.store import PACKAGES as PACKAGES
 from keyhole.sweeps.runs.store import ImportedRun as ImportedRun
 from keyhole.sweeps.runs.store import RunSummary as RunSummary
 from keyhole.sweeps.runs.store import Store as Store

@@ -7,18 +7,14 @@ from pathlib import Path
 from keyhole.errors import ArgumentError
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.training import ProblemSize
-from keyhole.training.learners import StatesMemory
 
-ENTRY = 4  # bytes of a one-hot entry in single precision; a stored set of bytes, padded eightfold, is no larger
 TWO = 2  # symbols, where a task does not say how many it has
 
 
 def run_bytes(spec: RunSpec) -> int:
-    """What a run holds, as its learner says; or its training set as one-hot rows, m · T · A entries."""
+    """Return the bytes that a run takes, as its learner counts them."""
     symbols = int(getattr(spec.task, "symbols", TWO))
-    if isinstance(spec.learner, StatesMemory):
-        return spec.learner.memory(ProblemSize(spec.context, symbols, 0), spec.samples)
-    return ENTRY * (spec.samples or 0) * spec.context * symbols
+    return spec.learner.memory(ProblemSize(spec.context, symbols, 0), spec.samples)
 
 
 def available_bytes() -> int | None:

@@ -12,16 +12,7 @@ from keyhole.errors import ArgumentError
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.training import BLOCK as DRAWN
 from keyhole.training import Examples, Instance, Notice, Observer, SampleSource, Task
-from keyhole.training.learners import (
-    Fitted,
-    Learner,
-    Observable,
-    OnlineLearner,
-    Predictor,
-    Reading,
-    ToldTarget,
-    Validating,
-)
+from keyhole.training.learners import Fitted, Learner, Predictor, Reading
 
 FRESH = 10_000  # inputs on which success is judged
 SUCCESS = 0.99  # of them answered rightly
@@ -119,35 +110,19 @@ def learn(spec: RunSpec, notice: Notice | None = None) -> tuple[Instance, Exampl
     if not isinstance(learner, Learner):
         raise ArgumentError(f"{learner.name} does not learn hidden functions; use one of keyhole.training.learners.")
     require_learnable(learner, instance, online=examples is None)
-    if isinstance(learner, ToldTarget):
-        learner = learner.with_target(instance.function)
-    if isinstance(learner, Observable):
-        learner = learner.with_observer(Observer(instance, notice))
+    learner = learner.with_target(instance.function).with_observer(Observer(instance, notice))
     if examples is not None:
         return instance, examples, learner.fit(instance.size, examples, seed)
-    return instance, None, _require_online(learner).fit_online(instance.size, SampleSource(instance), seed)
+    return instance, None, learner.fit_online(instance.size, SampleSource(instance), seed)
 
 
 def require_learnable(learner: Learner, instance: Instance, *, online: bool) -> None:
     """Refuse in a sentence what the learner could not learn, before anything is run."""
-    if online:
-        _require_online(learner)
-        if instance.feature_noise:
-            raise ArgumentError(
-                "Fresh samples with feature noise were asked for; feature noise needs a training set. Give sample "
-                "sizes."
-            )
-    if isinstance(learner, Validating):
-        learner.validate(instance.size, online=online)
-
-
-def _require_online(learner: Learner) -> OnlineLearner:
-    """The learner as one that learns from fresh samples."""
-    if not isinstance(learner, OnlineLearner):
+    learner.validate(instance.size, online=online)
+    if online and instance.feature_noise:
         raise ArgumentError(
-            f"{learner.name} was asked to learn online, but it reads a training set; give sample sizes."
+            "Fresh samples with feature noise were asked for; feature noise needs a training set. Give sample sizes."
         )
-    return learner
 
 
 def data_of(spec: RunSpec) -> tuple[Instance, Examples | None]:

@@ -5,14 +5,14 @@ Two identities are kept apart here.
 What *seeds* a run is `RunSpec.record()`, with its numerics in it: task, learner with every setting, context, sample
 size and seed, as canonical JSON. Its SHA-256 is the run's identity, and every random stream of the run comes from that
 number. So the record is frozen: a field, name or value that is written otherwise draws other data. When the same record
-gives other numbers, NUMERICS is raised, or that of one learner (`StatesNumerics`) where only its numbers change.
+gives other numbers, NUMERICS of the learners is raised, or `Method.numerics` where only one learner changes.
 Rounding is no such change: a sum in another order, as another version of jax or another processor has it too, keeps the
 data and the starting weights. Nor is what a reading looks at.
 
 What *keys the store* is the same identity: a run that is found under it is not made again. Versions of packages and
 the processor do not enter the name, because they must not change what is drawn. They are stored beside each run, and a
 sweep points out the runs that were made with other versions of the packages that decide the learner's numbers
-(`StatesPackages`). The source of the library enters neither: a changed docstring makes no run again.
+(`Method.packages`). The source of the library enters neither: a changed docstring makes no run again.
 """
 
 import hashlib
@@ -26,14 +26,12 @@ import numpy as np
 
 from keyhole.errors import ArgumentError
 from keyhole.training import task_from_record
-from keyhole.training.learners import StatesNumerics, learner_from_record
-
-NUMERICS = 1  # raised when the same configuration gives other numbers; a learner may state its own
+from keyhole.training.learners import Method, learner_from_record
 
 
 @runtime_checkable
 class Described(Protocol):
-    """What a run is made of, as far as its name goes: a task or a learner, with a name and a record."""
+    """A task of a run, as far as its name goes."""
 
     @property
     def name(self) -> str:
@@ -48,7 +46,7 @@ class RunSpec:
     """One run to be made: a task, a learner, a context length, a sample size (None: fresh samples), a seed."""
 
     task: Described
-    learner: Described
+    learner: Method
     context: int
     samples: int | None
     seed: int
@@ -67,16 +65,16 @@ class RunSpec:
             "context": self.context,
             "samples": self.samples,
             "seed": self.seed,
-            "numerics": numerics_of(self.learner),
+            "numerics": self.learner.numerics,
         }
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "RunSpec":
         """The run that a record was made of; refuses one whose numbers would come out differently now."""
         task, learner = task_from_record(record["task"]), learner_from_record(record["learner"])
-        if record["numerics"] != numerics_of(learner):
+        if record["numerics"] != learner.numerics:
             raise ArgumentError(
-                f"The run was made with numerics {record['numerics']}, and this is numerics {numerics_of(learner)}: it "
+                f"The run was made with numerics {record['numerics']}, and this is numerics {learner.numerics}: it "
                 "cannot be made again to the bit. Use the version it was made with."
             )
         return cls(task, learner, record["context"], record["samples"], record["seed"])
@@ -90,8 +88,3 @@ class RunSpec:
     def seeds(self) -> tuple[np.random.SeedSequence, ...]:
         """Independent streams for the hidden part, the training set, the learner and the fresh inputs."""
         return tuple(np.random.SeedSequence(int(self.identity, 16)).spawn(4))
-
-
-def numerics_of(learner: Described) -> int:
-    """The numerics of this learner's runs."""
-    return learner.numerics if isinstance(learner, StatesNumerics) else NUMERICS

@@ -26,12 +26,11 @@ from keyhole.files.reading import parse_json
 from keyhole.sweeps.runs.database import explain_errors, open_database, transaction
 from keyhole.sweeps.runs.leases import LEASE, Lease, this_host
 from keyhole.sweeps.runs.run import RunResult
-from keyhole.sweeps.runs.spec import Described, RunSpec
-from keyhole.training.learners import StatesPackages
+from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.training.learners import PACKAGES, Method
 
 FILE = "runs.sqlite"
 BATCH = 500  # names asked for at once, below SQLite's smallest limit of 999 parameters
-PACKAGES = ("jax", "jaxlib", "optax", "numpy", "scipy", "scikit-learn")  # whose versions are stored with a run
 NAME = re.compile(r"[0-9a-f]{64}")  # of a run: SHA-256 in hexadecimal
 SHORT = "identity, task, learner, context, samples, seed, success, fitted, accuracy, steps, seconds, created"
 COLUMNS = len(SHORT.split(", "))
@@ -109,12 +108,12 @@ class Store:
             entries = list(self._among(f"SELECT {SHORT} FROM runs", identities))  # noqa: S608  (no value in it)
             return {entry[0]: _summary(entry) for entry in entries}
 
-    def other_versions(self, identities: Sequence[str], learner: Described) -> dict[str, int]:
+    def other_versions(self, identities: Sequence[str], learner: Method) -> dict[str, int]:
         """How many of these runs of a learner were made with other versions than the present, by what differs.
 
         Only packages that decide the learner's numbers count: those it states, or else all.
         """
-        deciding = _packages_of(learner)
+        deciding = learner.packages
         present, counts = versions(deciding), Counter[str]()
         with explain_errors(self.path):
             for (text,) in self._among("SELECT versions FROM runs", identities):
@@ -256,18 +255,13 @@ def processor() -> str:
 
 
 def _entry(spec: RunSpec, result: RunResult) -> tuple[Any, ...]:
-    recorded = dict.fromkeys((*PACKAGES, *_packages_of(spec.learner)))
+    recorded = dict.fromkeys((*PACKAGES, *spec.learner.packages))
     return (
         spec.identity, spec.task.name, spec.learner.name, spec.context, spec.samples, spec.seed,
         result.success, result.fitted, result.accuracy, result.steps, result.seconds,
         datetime.now(UTC).isoformat(timespec="seconds"), json.dumps(spec.record(), sort_keys=True),
         json.dumps(result.record()), json.dumps(versions(recorded)), processor(),
     )  # fmt: skip
-
-
-def _packages_of(learner: Described) -> tuple[str, ...]:
-    """The packages whose versions decide a learner's numbers: those it states, or else all that are stored."""
-    return learner.packages if isinstance(learner, StatesPackages) else PACKAGES
 
 
 ENTRIES = (str, str, str, int, int | None, int, int, int, float | int, int, float | int, str)  # of a row, by column

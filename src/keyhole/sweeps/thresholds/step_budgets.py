@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from keyhole.sweeps.thresholds.sweeps import Sweep, SweepPlan
-from keyhole.training.learners import CountsSteps, Learner
+from keyhole.training.learners import Learner
 
 FIRST = 16  # the first budget is this part of the steps that the learner may take
 
@@ -43,7 +43,7 @@ def sweep_by_steps(
     began, attempts, made, took = clock(), [], 0, 0.0
     for learner in budgets(plan.learner):
         swept = make(replace(plan, learner=learner))
-        last = _attempts(swept, learner.steps if isinstance(learner, CountsSteps) else 0)
+        last = _attempts(swept, learner.steps or 0)
         attempts += last
         made, took = made + swept.made, took + swept.seconds
         enough = all(attempt.successes >= plan.quantile * attempt.trials for attempt in last)
@@ -55,7 +55,7 @@ def sweep_by_steps(
 
 def budgets(learner: Learner) -> Iterator[Learner]:
     """The learner with a part of its steps, twice as many each time, and with all of them; others as they are."""
-    if isinstance(learner, CountsSteps):
+    if learner.steps is not None:
         part = FIRST
         while part > 1:
             yield learner.with_steps(learner.steps // part)

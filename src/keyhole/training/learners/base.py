@@ -1,36 +1,28 @@
-"""A learner: examples in, a predictor out, with what was read on the way.
+"""A learner: examples in, a predictor out, with what was read on the way."""
 
-`Learner` is all that is needed. The other protocols are for what some learners do besides: learn online, train by
-steps, take readings of the hidden part, refuse a problem before anything is run, count the memory they need, name the
-packages that decide their numbers, say that these numbers changed, say what they take the labels for, or start from the
-hidden function itself.
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
 
 import numpy as np
 
 from keyhole.arrays import Bool, UInt8
 from keyhole.boolean import SparseFunction
+from keyhole.errors import ArgumentError
 from keyhole.training.observation import Observer, SampleSource
 from keyhole.training.task import Examples, ProblemSize
 
+PACKAGES = ("jax", "jaxlib", "optax", "numpy", "scipy", "scikit-learn")  # whose versions are stored with a run
+NUMERICS = 1  # raised when the same records give other numbers; a learner may state its own
+ENTRY = 4  # bytes of a one-hot entry in single precision; a stored set of bytes, padded eightfold, is no larger
+
 Reading = Mapping[str, float]
-
-
-@runtime_checkable
-class Predictor(Protocol):
-    """An answer to every input."""
-
-    def __call__(self, inputs: UInt8[np.ndarray, "n T"]) -> Bool[np.ndarray, "n"]:
-        """The predicted labels."""
+Predictor = Callable[[UInt8[np.ndarray, "n T"]], Bool[np.ndarray, "n"]]
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What learning gave: a predictor, the steps it took, what was read on the way, and weights if there are any."""
+    """The outcome of learning: a predictor, the steps it took, readings on the way, and weights if there are any."""
 
     predict: Predictor
     steps: int = 0
@@ -39,99 +31,83 @@ class Fitted:
     weights: Mapping[str, np.ndarray] | None = None
 
 
-@runtime_checkable
-class Learner(Protocol):
-    """Anything that learns from a training set. A frozen record: equal fields learn alike, and pickle."""
+@dataclass(frozen=True)
+class Method:
+    """The way in which runs learn: derive a frozen dataclass with a `name`. Equal fields learn alike.
+
+    `record` seeds and names the runs, so a field that decides nothing has `compare=False`.
+    """
+
+    packages: ClassVar[tuple[str, ...]] = PACKAGES  # whose versions decide its numbers
 
     @property
     def name(self) -> str:
-        """How a person names it."""
-
-    def record(self) -> dict[str, Any]:
-        """Its name and every setting that decides what it learns, as plain values: they seed its runs."""
-
-    def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
-        """Learn from these examples."""
-
-
-@runtime_checkable
-class OnlineLearner(Protocol):
-    """A learner that can also learn from fresh samples; one without this method cannot, and is refused so."""
-
-    def fit_online(self, size: ProblemSize, source: SampleSource, seed: np.random.SeedSequence) -> Fitted:
-        """Learn from samples drawn afresh for every step."""
-
-
-@runtime_checkable
-class CountsSteps(Protocol):
-    """A learner that trains by steps, of which it takes at most so many."""
-
-    @property
-    def steps(self) -> int:
-        """At most so many."""
-
-    def with_steps(self, steps: int) -> Learner:
-        """The same learner, which may take about so many."""
-
-
-@runtime_checkable
-class Observable(Protocol):
-    """A learner that takes readings of the hidden part while it trains."""
-
-    def with_observer(self, observer: Observer) -> Learner:
-        """The same learner, taking its readings through this observer; it learns the same without."""
-
-
-@runtime_checkable
-class ToldTarget(Protocol):
-    """A learner that is told the hidden function, because it starts from it; its success is no learning."""
-
-    def with_target(self, function: SparseFunction) -> Learner:
-        """The same learner, told the function."""
-
-
-@runtime_checkable
-class Validating(Protocol):
-    """A learner that cannot learn every problem, and refuses before anything is run."""
-
-    def validate(self, size: ProblemSize, *, online: bool) -> None:
-        """Refuse in a sentence a problem that it cannot learn, from a training set or online."""
-
-
-@runtime_checkable
-class StatesMemory(Protocol):
-    """A learner that knows what a run of it holds in memory; of any other, its training set is counted."""
-
-    def memory(self, size: ProblemSize, samples: int | None) -> int:
-        """Bytes of a run on a training set of so many samples, or (None) on fresh ones."""
-
-
-@runtime_checkable
-class StatesPackages(Protocol):
-    """A learner that knows which packages decide its numbers; of any other, all that keyhole records are taken to."""
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """Names of distributions, such as numpy; runs made with other versions of them are pointed out."""
-
-
-@runtime_checkable
-class StatesNumerics(Protocol):
-    """A learner whose numbers once changed under the same record; of any other, they are those of numerics 1."""
+        """Return the name that a person types."""
+        raise NotImplementedError
 
     @property
     def numerics(self) -> int:
-        """Raised by one with every such change: it seeds and names runs, so that none is taken for another."""
+        """Return the version of its numbers; raise it by one when only its numbers change."""
+        return NUMERICS
+
+    def record(self) -> dict[str, Any]:
+        """Return the name and every field that decides what it learns, as plain values."""
+        return {"name": self.name, **{each.name: getattr(self, each.name) for each in fields(self) if each.compare}}
+
+    def memory(self, size: ProblemSize, samples: int | None) -> int:
+        """Return the bytes of a run on a training set (None: fresh samples); by default those of one-hot rows."""
+        return ENTRY * (samples or 0) * size.context * size.symbols
 
 
-@runtime_checkable
-class StatesLimits(Protocol):
-    """A learner that says with every answer what it assumes or departs from, and whether it bears wrong labels."""
+@dataclass(frozen=True)
+class Learner(Method):
+    """A method that learns hidden functions: override `fit`, and `fit_online` if it can; the rest has defaults."""
+
+    bears_noise: ClassVar[bool] = True  # whether it can learn from labels of which some are wrong
 
     @property
     def remark(self) -> str:
-        """A sentence without its stop, to be printed with every answer; empty if there is nothing to say."""
+        """Return its assumptions, a sentence without its stop that every answer prints; empty if there are none."""
+        return ""
 
     @property
-    def bears_noise(self) -> bool:
-        """Whether it can learn from labels of which some are wrong."""
+    def steps(self) -> int | None:
+        """Return the most steps that it takes; None if it does not train by steps."""
+        return None
+
+    @property
+    def learns_online(self) -> bool:
+        """Return whether it overrides `fit_online`."""
+        return type(self).fit_online is not Learner.fit_online
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "Learner":
+        """Make the learner of a record."""
+        return cls(**{name: value for name, value in record.items() if name != "name"})
+
+    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (any size will do)
+        """Refuse, before anything is run, a problem that it cannot learn."""
+        if online and not self.learns_online:
+            raise ArgumentError(
+                f"{self.name} was asked to learn online, but it reads a training set; give sample sizes."
+            )
+
+    def with_steps(self, steps: int) -> "Learner":  # noqa: ARG002
+        """Return the learner with about so many steps."""
+        return self
+
+    def with_observer(self, observer: Observer) -> "Learner":  # noqa: ARG002
+        """Return the learner with an observer for its readings; it learns the same without one."""
+        return self
+
+    def with_target(self, function: SparseFunction) -> "Learner":  # noqa: ARG002
+        """Return the learner with the hidden function, for those that start from it: their success is not learning."""
+        return self
+
+    def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
+        """Learn from these examples."""
+        raise NotImplementedError
+
+    def fit_online(self, size: ProblemSize, source: SampleSource, seed: np.random.SeedSequence) -> Fitted:
+        """Learn from samples drawn afresh for every step."""
+        raise NotImplementedError

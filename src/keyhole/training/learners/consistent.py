@@ -5,7 +5,7 @@ It shows what the data alone decide. The number of relevant positions is told to
 
 from dataclasses import dataclass
 from math import comb
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from keyhole.arrays import Bool, Int, UInt8
 from keyhole.boolean.fitting import ConjunctionSearch, JuntaSearch, Search, draw_fitting_set
 from keyhole.errors import ArgumentError
 from keyhole.training.learners.base import Fitted
-from keyhole.training.learners.bit_inputs import as_bits, bits_of, require_bits
+from keyhole.training.learners.exact import ExactLearner, as_bits
 from keyhole.training.learners.registry import register_learner
 from keyhole.training.task import Examples, ProblemSize
 
@@ -37,7 +37,7 @@ def _cells(bits: Bool[np.ndarray, "n T"], positions: tuple[int, ...]) -> Int[np.
 
 
 @dataclass(frozen=True)
-class Consistent:
+class Consistent(ExactLearner):
     """A random function of s positions that fits every example.
 
     `and`: a uniformly random monotone conjunction of s positions among those that fit. `junta`: a uniformly random
@@ -46,34 +46,23 @@ class Consistent:
 
     kind: Literal["and", "junta"] = "and"
 
-    packages: ClassVar[tuple[str, ...]] = ("numpy",)
-    bears_noise: ClassVar[bool] = False
-
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """Return the name that a person types."""
         return f"consistent:{self.kind}"
 
     @property
     def remark(self) -> str:
-        """What it takes the labels for."""
+        """Return what it takes the labels for."""
         what = "the AND of as many bits, none negated," if self.kind == "and" else "a function of as many bits"
         return (
             f"{self.name} assumes that labels are {what} as it is told, without noise; where nothing fits all "
             "examples it answers with the commoner label"
         )
 
-    def record(self) -> dict[str, Any]:
-        """Its name."""
-        return {"name": self.name}
-
-    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (bits, wherever they come from)
-        """Refuse symbols that are no bits."""
-        require_bits(size, self.name)
-
     def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
         """Search all sets of positions, and draw; where nothing fits the answer is the commoner label."""
-        bits, labels, sparsity = bits_of(size, examples, self.name), examples.labels, size.sparsity
+        bits, labels, sparsity = as_bits(examples.inputs), examples.labels, size.sparsity
         rng = np.random.default_rng(seed)
         search = (ConjunctionSearch if self.kind == "and" else JuntaSearch).of(bits, labels)
         _require_affordable(search, sparsity, bits.shape, self.name)
@@ -88,8 +77,8 @@ class Consistent:
         return Fitted(TableOf(positions, table), numbers={"consistent": 1.0})
 
 
-register_learner("consistent:and", Consistent, lambda _record: Consistent())
-register_learner("consistent:junta", lambda: Consistent("junta"), lambda _record: Consistent("junta"))
+register_learner("consistent:and", Consistent)
+register_learner("consistent:junta", lambda: Consistent("junta"))
 
 
 def _require_affordable(search: Search, size: int, shape: tuple[int, ...], name: str) -> None:

@@ -1,13 +1,12 @@
 """Elimination: a conjunction learned by striking out every literal that some positive example denies."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
 from keyhole.arrays import Bool, Int, UInt8
 from keyhole.training.learners.base import Fitted
-from keyhole.training.learners.bit_inputs import as_bits, bits_of, require_bits
+from keyhole.training.learners.exact import ExactLearner, as_bits
 from keyhole.training.learners.registry import register_learner
 from keyhole.training.task import Examples, ProblemSize
 
@@ -26,7 +25,7 @@ class Conjunction:
 
 
 @dataclass(frozen=True)
-class Elimination:
+class Elimination(ExactLearner):
     """The longest conjunction that no positive example denies; it never errs on the side of 1.
 
     Where the labels are a conjunction it fits every training set. `signed` admits negated literals too.
@@ -34,38 +33,27 @@ class Elimination:
 
     signed: bool = False
 
-    packages: ClassVar[tuple[str, ...]] = ("numpy",)
-    bears_noise: ClassVar[bool] = False
-
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """Return the name that a person types."""
         return "elimination:signed" if self.signed else "elimination"
 
     @property
     def remark(self) -> str:
-        """What it takes the labels for."""
+        """Return what it takes the labels for."""
         literals = "some bits and negated bits" if self.signed else "some bits, none negated"
         return (
             f"{self.name} assumes that labels are the AND of {literals}, without noise; one input wrongly labelled 1 "
             "removes literals for good"
         )
 
-    def record(self) -> dict[str, Any]:
-        """Its name and settings."""
-        return {"name": self.name}
-
-    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (bits, wherever they come from)
-        """Refuse symbols that are no bits."""
-        require_bits(size, self.name)
-
-    def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:  # noqa: ARG002  (nothing is drawn)
+    def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:  # noqa: ARG002
         """Strike out literals, one positive example after another."""
-        positive = bits_of(size, examples, self.name)[examples.labels]
+        positive = as_bits(examples.inputs)[examples.labels]
         ones = np.flatnonzero(positive.all(axis=0))
         zeros = np.flatnonzero(~positive.any(axis=0)) if self.signed else np.zeros(0, dtype=np.int64)
         return Fitted(Conjunction(ones, zeros), numbers={"literals": float(len(ones) + len(zeros))})
 
 
-register_learner("elimination", Elimination, lambda _record: Elimination())
-register_learner("elimination:signed", lambda: Elimination(signed=True), lambda _record: Elimination(signed=True))
+register_learner("elimination", Elimination)
+register_learner("elimination:signed", lambda: Elimination(signed=True))

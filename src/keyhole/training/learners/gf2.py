@@ -1,14 +1,13 @@
 """Gaussian elimination over GF(2): a parity learned as the solution of linear equations, one for each example."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
 from keyhole.arrays import Bool, UInt8
 from keyhole.boolean.fitting import Words, pack, unpack
 from keyhole.training.learners.base import Fitted
-from keyhole.training.learners.bit_inputs import as_bits, bits_of, require_bits
+from keyhole.training.learners.exact import ExactLearner, as_bits
 from keyhole.training.learners.registry import register_learner
 from keyhole.training.task import Examples, ProblemSize
 
@@ -81,7 +80,7 @@ def _reduce(rows: Words, width: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class LinearParity:
+class LinearParity(ExactLearner):
     """Any parity of any number of positions that fits all examples, each such parity being equally likely.
 
     `affine` admits negated parities: the equations have a constant term, one unknown more.
@@ -89,17 +88,14 @@ class LinearParity:
 
     affine: bool = False
 
-    packages: ClassVar[tuple[str, ...]] = ("numpy",)
-    bears_noise: ClassVar[bool] = False
-
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """Return the name that a person types."""
         return "gf2:affine" if self.affine else "gf2"
 
     @property
     def remark(self) -> str:
-        """What it takes the labels for."""
+        """Return what it takes the labels for."""
         if self.affine:
             return (
                 "gf2:affine assumes that labels are a parity of some bits or its negation, without noise; one wrong "
@@ -110,17 +106,9 @@ class LinearParity:
             "the answer, and a negated parity is not fitted (gf2:affine fits it)"
         )
 
-    def record(self) -> dict[str, Any]:
-        """Its name."""
-        return {"name": self.name}
-
-    def validate(self, size: ProblemSize, *, online: bool) -> None:  # noqa: ARG002  (bits, wherever they come from)
-        """Refuse symbols that are no bits."""
-        require_bits(size, self.name)
-
     def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
         """Solve the equations; where they contradict each other the answer does not fit, and says so."""
-        equations = bits_of(size, examples, self.name)
+        equations = as_bits(examples.inputs)
         if self.affine:
             equations = np.concatenate([equations, np.ones((len(equations), 1), dtype=bool)], axis=1)
         solution = solve(equations, examples.labels, np.random.default_rng(seed))
@@ -129,5 +117,5 @@ class LinearParity:
         return Fitted(ParityOf(chosen, self.affine and bool(solution.parity[-1])), numbers=numbers)
 
 
-register_learner("gf2", LinearParity, lambda _record: LinearParity())
-register_learner("gf2:affine", lambda: LinearParity(affine=True), lambda _record: LinearParity(affine=True))
+register_learner("gf2", LinearParity)
+register_learner("gf2:affine", lambda: LinearParity(affine=True))

@@ -1,11 +1,7 @@
-"""Learners by name, and back from their records.
-
-A learner registers itself in its own file: under a name, or as a family of names with a common beginning.
-"""
+"""Learners by name, and back from their records. A learner registers itself in its own file."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from keyhole.errors import ArgumentError
 from keyhole.training.learners.base import Learner
@@ -13,63 +9,52 @@ from keyhole.training.learners.base import Learner
 Record = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """How a learner is made from a name, or from the part of a name after its family's colon, and from a record."""
-
+class _Entry(NamedTuple):
     make: Callable[..., Learner]
     from_record: Callable[[Record], Learner]
 
-    @property
-    def is_ours(self) -> bool:
-        """Whether the library registered it."""
-        return self.from_record.__module__.startswith("keyhole.")
-
 
 _LEARNERS: dict[str, _Entry] = {}
-_FAMILIES: dict[str, _Entry] = {}
 
 
-def register_learner(name: str, make: Callable[[], Learner], from_record: Callable[[Record], Learner]) -> None:
-    """Make a learner known under a name: how it is made, and how it is made again from its record.
+def register_learner(
+    name: str, make: Callable[..., Learner], from_record: Callable[[Record], Learner] | None = None
+) -> None:
+    """Make a learner known under a name; without `from_record` the name decides all its settings.
 
-    A learner that is handed over as a value needs no registration. One that is named, or whose stored runs are to be
-    made again, does. A name that is registered again stands for the latest; the library's own names are not replaced.
+    A name that ends with a colon stands for all that begin with it, and `make` gets the rest. A learner that is passed
+    as a value needs a name only where its stored runs are to be made again. The last registration of a name counts, but
+    the library's own names are not replaced.
     """
-    _register(_LEARNERS, name, _Entry(make, from_record))
-
-
-def register_family(prefix: str, make: Callable[[str], Learner], from_record: Callable[[Record], Learner]) -> None:
-    """Make known every name that begins with this prefix and a colon; `make` is given the part after the colon."""
-    _register(_FAMILIES, prefix, _Entry(make, from_record))
-
-
-def _register(entries: dict[str, _Entry], name: str, entry: _Entry) -> None:
-    known = entries.get(name)
-    if known is not None and known.is_ours and not entry.is_ours:
+    known = _LEARNERS.get(name)
+    if known is not None and _is_ours(known.make) and not _is_ours(make):
         raise ArgumentError(f"A learner of one's own was called {name!r}, and keyhole has one; choose another name.")
-    entries[name] = entry
+    _LEARNERS[name] = _Entry(make, from_record or (lambda _record: make()))
+
+
+def _is_ours(make: Callable[..., Learner]) -> bool:
+    return make.__module__.startswith("keyhole.")
 
 
 def learner_names() -> tuple[str, ...]:
-    """The names that are registered, in order; a family knows others besides."""
-    return tuple(sorted(_LEARNERS))
+    """Return the registered names, in order; those that end with a colon stand for others and are left out."""
+    return tuple(sorted(name for name in _LEARNERS if not name.endswith(":")))
 
 
 def learner_named(name: str) -> Learner:
-    """The learner of this name."""
-    if name in _LEARNERS:
+    """Return the learner of this name."""
+    if name in _LEARNERS and not name.endswith(":"):
         return _LEARNERS[name].make()
-    prefix, _, rest = name.partition(":")
-    if rest and prefix in _FAMILIES:
-        return _FAMILIES[prefix].make(rest)
+    prefix, colon, rest = name.partition(":")
+    if rest and prefix + colon in _LEARNERS:
+        return _LEARNERS[prefix + colon].make(rest)
     raise ArgumentError(f"There is no learner {name!r}; there are {', '.join(learner_names())}.")
 
 
 def learner_from_record(record: Record) -> Learner:
-    """The learner that a record was made of."""
+    """Return the learner of a record."""
     name = str(record["name"])
-    entry = _LEARNERS.get(name) or _FAMILIES.get(name.partition(":")[0])
+    entry = _LEARNERS.get(name) or _LEARNERS.get(name.partition(":")[0] + ":")
     if entry is None:
         raise ArgumentError(
             f"The learner {name!r} is not registered; there are {', '.join(learner_names())}. Register it with "

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from inspect import signature
 from typing import Any, ClassVar
@@ -13,56 +12,64 @@ import numpy as np
 
 from keyhole.arrays import Bool, Float, Float32, UInt8
 from keyhole.errors import ArgumentError
-from keyhole.training.learners.base import Fitted
-from keyhole.training.learners.registry import register_family, register_learner
+from keyhole.training.learners.base import Fitted, Learner
+from keyhole.training.learners.registry import register_learner
 from keyhole.training.task import Examples, ProblemSize
 
-CLASSES = {
-    "tree": "tree.DecisionTreeClassifier",
-    "logistic": "linear_model.LogisticRegression",
-    "forest": "ensemble.RandomForestClassifier",
-    "lasso": "linear_model.LogisticRegression",
-    "mlp": "neural_network.MLPClassifier",
-}
-SETTINGS: dict[str, tuple[tuple[str, str | int | float | bool | None], ...]] = {  # of a name that stands for them too
-    "lasso": (("C", 1.0), ("l1_ratio", 1.0), ("solver", "liblinear")),
-    "mlp": (("max_iter", 1000),),
+Settings = tuple[tuple[str, str | int | float | bool | None], ...]
+CLASSES: dict[str, tuple[str, Settings]] = {  # short names, and the settings that each stands for
+    "tree": ("tree.DecisionTreeClassifier", ()),
+    "logistic": ("linear_model.LogisticRegression", ()),
+    "forest": ("ensemble.RandomForestClassifier", ()),
+    "lasso": ("linear_model.LogisticRegression", (("C", 1.0), ("l1_ratio", 1.0), ("solver", "liblinear"))),
+    "mlp": ("neural_network.MLPClassifier", (("max_iter", 1000),)),
 }
 
 
 @dataclass(frozen=True)
-class Estimator:
+class Estimator(Learner):
     """A classifier of scikit-learn: a short name of CLASSES, or a class such as `neighbors.KNeighborsClassifier`.
 
     It sees bits as 0 and 1, and larger alphabets one-hot. Settings are those of the class.
     """
 
     kind: str
-    settings: tuple[tuple[str, str | int | float | bool | None], ...] = ()
+    settings: Settings = ()
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "scipy", "scikit-learn")
 
     def __post_init__(self) -> None:
-        path = CLASSES.get(self.kind, self.kind)
+        path, usual = CLASSES.get(self.kind, (self.kind, ()))
         if path.count(".") != 1 or not all(part.isidentifier() for part in path.split(".")):
             raise ArgumentError(
                 f"There is no estimator sklearn:{self.kind}; use {', '.join(CLASSES)}, or a module and class such as "
                 "sklearn:neighbors.KNeighborsClassifier."
             )
-        usual = SETTINGS.get(self.kind, ())
         if not self.settings:
             object.__setattr__(self, "settings", usual)
         if self.kind not in CLASSES or self.settings != usual:  # the short names alone need no import of scikit-learn
             classifier(self.kind, dict(self.settings))
 
-    packages: ClassVar[tuple[str, ...]] = ("numpy", "scipy", "scikit-learn")
-
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """Return the name that a person types."""
         return f"sklearn:{self.kind}"
 
     def record(self) -> dict[str, Any]:
-        """Its name and settings."""
+        """Return the name and the settings."""
         return {"name": self.name, "settings": dict(self.settings)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "Estimator":
+        """Make the classifier of a record, its settings in order."""
+        name, settings = str(record["name"]), record.get("settings") or {}
+        if not isinstance(settings, Mapping) or not all(
+            isinstance(key, str) and isinstance(value, str | int | float | bool | None)
+            for key, value in settings.items()
+        ):
+            raise ArgumentError(
+                f"The settings of {name} are {settings!r}; they must be names, each with a number, a text or nothing."
+            )
+        return cls(name.removeprefix("sklearn:"), tuple(sorted(settings.items())))
 
     def fit(self, size: ProblemSize, examples: Examples, seed: np.random.SeedSequence) -> Fitted:
         """Fit the estimator; from labels that are all alike it learns that label."""
@@ -105,7 +112,7 @@ def classifier(kind: str, settings: Mapping[str, Any]) -> Callable[..., Any]:
     import sklearn  # noqa: PLC0415  (imported by its learners only)
     from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: PLC0415
 
-    module, name = CLASSES.get(kind, kind).split(".")
+    module, name = CLASSES.get(kind, (kind, ()))[0].split(".")
     made = None
     if module in sklearn.__all__ and not name.startswith("_"):  # its public modules
         with suppress(ImportError, AttributeError):  # some names of the listing are functions
@@ -162,24 +169,6 @@ def _features(inputs: UInt8[np.ndarray, "n T"], symbols: int) -> Float32[np.ndar
     return np.asarray(hot.reshape(len(inputs), -1), dtype=np.float32)
 
 
-def _from_record(record: Mapping[str, Any]) -> Estimator:
-    """The classifier of a record, its settings in order."""
-    name = str(record["name"])
-    return Estimator(name.removeprefix("sklearn:"), _settings_of(name, record.get("settings")))
-
-
-def _settings_of(name: str, settings: object) -> tuple[tuple[str, str | int | float | bool | None], ...]:
-    """The settings in order: names with numbers, texts or nothing, wherever they come from."""
-    if settings is None:
-        return ()
-    plain = str | int | float | bool | None
-    if not isinstance(settings, Mapping) or not all(isinstance(key, str) for key in settings):
-        raise ArgumentError(f"The settings of {name} are {settings!r}; they must be names with a value each.")
-    if not all(isinstance(value, plain) for value in settings.values()):
-        raise ArgumentError(f"The settings of {name} are {settings!r}; values must be numbers, texts or nothing.")
-    return tuple(sorted(settings.items()))
-
-
 for _kind in CLASSES:
-    register_learner(f"sklearn:{_kind}", partial(Estimator, _kind), _from_record)
-register_family("sklearn", Estimator, _from_record)
+    register_learner(f"sklearn:{_kind}", lambda kind=_kind: Estimator(kind), Estimator.from_record)
+register_learner("sklearn:", Estimator, Estimator.from_record)

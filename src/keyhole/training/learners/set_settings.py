@@ -1,17 +1,16 @@
 """The settings of a network that reads a set of tokens: plain values that decide the network and its training."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from keyhole.errors import ArgumentError
+from keyhole.training.learners.base import Method
 
 NETWORKS = ("encoder", "pooling", "positions")
 LOSSES = ("log", "squared")
 
 
 @dataclass(frozen=True)
-class SetSettings:
+class SetSettings(Method):
     """Every choice that decides a network of a set of tokens, but for the data and the seed.
 
     `encoder` is a pre-norm Transformer read at [CLS], without positions; `pooling` (DeepSets) is a network of the mean
@@ -43,14 +42,5 @@ class SetSettings:
 
     @property
     def name(self) -> str:
-        """How a person names it."""
+        """Return the name of the network."""
         return self.network
-
-    def record(self) -> dict[str, Any]:
-        """Its name and every setting, as plain values."""
-        return {"name": self.name, **asdict(self)}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> "SetSettings":
-        """The settings that a record was made of."""
-        return cls(**{name: value for name, value in record.items() if name != "name"})

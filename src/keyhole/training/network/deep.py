@@ -17,12 +17,12 @@ from jax import Array
 from keyhole.arrays import Bool, Float, UInt8
 from keyhole.attention import Model
 from keyhole.training.learners.base import Fitted, Predictor
-from keyhole.training.learners.deep_memory import block_rows
+from keyhole.training.learners.memory import block_rows
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.network.attend import Parameters, cls_vector, norm_rows
 from keyhole.training.network.compiling import Program
 from keyhole.training.network.dropping import dropped, kept_weights
-from keyhole.training.network.loop import Outset, arrays_of, on_a_set, on_fresh_samples, resting_moments
+from keyhole.training.network.loop import Outset, arrays_of, outset_of, resting_moments
 from keyhole.training.network.network import block_of, gelu, initial, model_of_blocks
 from keyhole.training.network.own_settings import own_settings, random_key
 from keyhole.training.network.predict import has_diverged, shape_of
@@ -39,24 +39,12 @@ def train_deep(
     layers: int,
     settings: TransformerSettings,
     size: ProblemSize,
-    examples: Examples,
+    data: Examples | SampleSource,
     seed: np.random.SeedSequence,
     observer: Observer | None = None,
 ) -> Fitted:
-    """Train so many layers on a training set."""
-    return _trained(layers, settings, size, on_a_set(settings, examples, seed, observer), observer)
-
-
-def train_deep_online(
-    layers: int,
-    settings: TransformerSettings,
-    size: ProblemSize,
-    source: SampleSource,
-    seed: np.random.SeedSequence,
-    observer: Observer | None = None,
-) -> Fitted:
-    """Train so many layers on fresh samples, until the probe is answered without error."""
-    return _trained(layers, settings, size, on_fresh_samples(source, seed, observer), observer)
+    """Train so many layers on a training set, or on fresh samples until the probe is answered without error."""
+    return _trained(layers, settings, size, outset_of(settings, data, seed, observer), observer)
 
 
 @own_settings()

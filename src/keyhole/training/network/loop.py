@@ -16,8 +16,8 @@ import numpy as np
 from jax import Array
 
 from keyhole.training.learners.base import Fitted
+from keyhole.training.learners.memory import padded_size
 from keyhole.training.learners.settings import TransformerSettings
-from keyhole.training.learners.training_memory import padded_size
 from keyhole.training.network.attend import Parameters
 from keyhole.training.network.compiling import Program
 from keyhole.training.network.network import initial
@@ -84,29 +84,31 @@ class Outset(NamedTuple):
 def train(
     settings: TransformerSettings,
     size: ProblemSize,
-    examples: Examples,
+    data: Examples | SampleSource,
     seed: np.random.SeedSequence,
     observer: Observer | None = None,
     begin: Begin | None = None,
 ) -> Fitted:
-    """Train one network on a training set; `begin` changes the weights it starts from."""
-    outset = on_a_set(settings, examples, seed, observer, padded_context(settings, size.context))
-    return _trained(settings, size, outset, observer, begin)
+    """Train one network on a training set, or on fresh samples; `begin` changes the weights it starts from.
 
-
-def train_online(
-    settings: TransformerSettings,
-    size: ProblemSize,
-    source: SampleSource,
-    seed: np.random.SeedSequence,
-    observer: Observer | None = None,
-    begin: Begin | None = None,
-) -> Fitted:
-    """Train one network on fresh samples, drawn inside the loop.
-
-    It stops when the probe is answered without error; without an observer the probe is drawn from the source.
+    On fresh samples, drawn inside the loop, it stops when the probe is answered without error; without an observer the
+    probe is drawn from the source.
     """
-    return _trained(settings, size, on_fresh_samples(source, seed, observer), observer, begin)
+    context = padded_context(settings, size.context)
+    return _trained(settings, size, outset_of(settings, data, seed, observer, context), observer, begin)
+
+
+def outset_of(
+    settings: TransformerSettings,
+    data: Examples | SampleSource,
+    seed: np.random.SeedSequence,
+    observer: Observer | None,
+    context: int | None = None,
+) -> Outset:
+    """Training on a set of examples padded to this context (None: as it is), or fresh ones, before its first step."""
+    if isinstance(data, Examples):
+        return on_a_set(settings, data, seed, observer, context)
+    return on_fresh_samples(data, seed, observer)
 
 
 @own_settings()
