@@ -59,7 +59,7 @@ import json
 from typer.main import get_command
 from keyhole.cli.app import app
 def count(command):
-    inner = getattr(command, "commands", {})
+    inner = {name: command.get_command(None, name) for name in getattr(command, "commands", {})}
     here = 0 if inner else sum(one.param_type_name == "option" for one in command.params)
     return here + sum(count(one) for one in inner.values())
 top = get_command(app)

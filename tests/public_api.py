@@ -124,10 +124,10 @@ def use_functions_of_data(folder: Path) -> None:
     sentence: str = exchangeability.answer
     claims = list_claims()
     assert_type(claims, Claims)
-    title: str = claims[0].title
+    title: str = claims.claims[0].title
     findings = reproduce(["sharpness"], folder=folder / "report", workers=1)
     assert_type(findings, Findings)
-    verdict: str = findings[0].outcome.verdict
+    verdict: str = findings["sharpness"].outcome.verdict
     records: Sequence[dict[str, object]] = [
         each.record()
         for each in (

@@ -10,9 +10,6 @@ import keyhole
 from keyhole.api.old_result import OldResult as Result
 from keyhole.api.runs import RunInFull, Runs
 from keyhole.api.sample_complexity import SampleComplexity
-from keyhole.apps.ledger.finding import Claim
-from keyhole.apps.ledger.reproduction import Claims, Findings, list_claims, reproduce
-from keyhole.apps.ledger.show_claims import claims_document
 from keyhole.errors import OutputError
 from keyhole.show.runs import run_document, runs_document
 from keyhole.show.sample_complexity import sample_complexity_document
@@ -22,15 +19,13 @@ from helpers.lab_fakes import Coin, Inline
 pytestmark = pytest.mark.slow
 
 KINDS = (
-    SampleComplexity, Runs, RunInFull, Claims,
-    Findings,
+    SampleComplexity, Runs, RunInFull,
 )  # fmt: skip
 DRAWN = (SampleComplexity, RunInFull)
 DOCUMENTS = {
     SampleComplexity: sample_complexity_document,
     Runs: runs_document,
     RunInFull: run_document,
-    Claims: claims_document,
 }
 
 
@@ -47,8 +42,6 @@ def answers(tmp_path_factory):
         learned,
         runs,
         keyhole.show_run(runs[0].identity, store=folder / "store"),
-        list_claims(),
-        reproduce(("sharpness",), folder=folder / "report", workers=1),
     ]
     return {type(answer): answer for answer in found}
 
@@ -143,31 +136,18 @@ def test_runs_are_a_sequence_of_rows(answers, tmp_path):
     assert repr(runs[:0]).startswith("<Runs: none in ")
 
 
-def test_claims_and_findings_are_sequences(answers):
-    """Each is indexed, sliced and iterated by its members."""
-    for kind in (Claims, Findings):
-        answer = answers[kind]
-        assert next(iter(answer)) is answer[0]
-        assert isinstance(answer[:1], kind)
-        assert len(answer[:1]) == 1
-    assert isinstance(answers[Claims][0], Claim)
-    assert answers[Findings].page.exists()
-
-
 HOSTILE = "<script>alert('x')</script> [bold]&[/bold]"
 
 
 def test_no_answer_is_read_as_markup(answers):
     """Texts with angle brackets come out escaped in HTML and as they are in text, in every kind of answer."""
     row = replace(answers[Runs][0], task=HOSTILE)
-    claim = replace(answers[Claims][0], title=HOSTILE)
     hostile = [
         replace(answers[SampleComplexity], what=HOSTILE),
         Runs((replace(row, learner="<i>"),), answers[Runs].store),
         RunInFull(replace(answers[RunInFull].run, cpu=HOSTILE), None),
-        Claims((claim,), ()),
     ]
-    assert {type(answer) for answer in hostile} == set(KINDS) - {Findings}  # ids, kinds and verdicts are words of ours
+    assert {type(answer) for answer in hostile} == set(KINDS)
     for answer in hostile:
         page = answer._repr_html_()
         assert "<script>" not in page

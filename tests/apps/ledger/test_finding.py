@@ -10,6 +10,7 @@ from keyhole.apps.ledger.ledger import LIBRARY, NOT_COVERED, choose, experiments
 from keyhole.apps.ledger.run import run_experiment
 from keyhole.apps.ledger.stored_finding import finding_bytes, read_finding
 from keyhole.errors import ArgumentError, AssumptionError
+from keyhole.files.record import record_of
 
 
 @pytest.mark.parametrize("experiment", LIBRARY, ids=lambda experiment: experiment.claim.id)
@@ -106,7 +107,7 @@ def test_the_command_of_a_finding_names_what_makes_it():
     library, own = (run_experiment(one, "quick", 3) for one in (find("bound-shape"), Experiment(OWN, measure_nothing)))
     assert library.command == "keyhole reproduce --only bound-shape --scale quick --seed 3"
     assert own.command == f"python {__file__}"
-    assert "origin" not in library.record()
+    assert "origin" not in record_of(library)
 
 
 def test_outcomes_compare_by_value():

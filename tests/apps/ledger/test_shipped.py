@@ -1,6 +1,7 @@
 """Findings that are shipped are as they were written, belong to claims that there are, and stand apart."""
 
 import json
+from dataclasses import replace
 
 from keyhole.apps.ledger.ledger import LIBRARY
 from keyhole.apps.ledger.reproduction import reproduce
@@ -34,22 +35,11 @@ def test_what_was_changed_is_left_out(tmp_path):
 
 def test_a_shipped_finding_is_not_taken_for_ones_own(tmp_path, monkeypatch):
     """The finding of this machine is measured, and keeps its verdict; what is shipped is written beside it."""
-    own = reproduce(("floor",), folder=tmp_path / "own", workers=1)[0]
-    other = own.record() | {"scale": "paper", "outcome": {**own.record()["outcome"], "verdict": "fails here"}}
-    monkeypatch.setattr("keyhole.apps.ledger.reproduction.shipped_findings", lambda: {"floor": Shipped(other)})
+    own = reproduce(("floor",), folder=tmp_path / "own", workers=1)["floor"]
+    other = replace(own, scale="paper", outcome=replace(own.outcome, verdict="fails here"))
+    monkeypatch.setattr("keyhole.apps.ledger.reproduction.shipped_findings", lambda: {"floor": other})
     found = reproduce(("floor",), folder=tmp_path / "own", workers=1)
-    assert found[0].outcome.verdict == own.outcome.verdict
+    assert found["floor"].outcome.verdict == own.outcome.verdict
     written = [json.loads((tmp_path / "own" / name).read_text("utf8")) for name in ("findings.json", "shipped.json")]
     assert [each["findings"][0]["outcome"]["verdict"] for each in written] == [own.outcome.verdict, "fails here"]
     assert "longer run, shipped with keyhole" in found.page.read_text("utf8")
-
-
-class Shipped:
-    """A finding that says this record."""
-
-    def __init__(self, record):
-        self._record = record
-
-    def record(self):
-        """The record."""
-        return self._record

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from keyhole.cli.arguments import folder_place, names
+from keyhole.cli.arguments import Json, Seed, Verbose, folder_place, names
 
 
 class Scale(StrEnum):
@@ -26,9 +26,10 @@ def reproduce_command(
     out: Annotated[
         Path, typer.Option(help="Folder of the page, the findings and the figures.", metavar="DIR", parser=folder_place)
     ] = Path("report"),
-    seed: Annotated[int, typer.Option(help="Seeds every random draw.", min=0)] = 0,
+    seed: Seed = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0 means one per core.", min=0)] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print the findings as one JSON object.")] = False,
+    verbose: Verbose = False,
+    json: Json = False,
 ) -> None:
     """Measure the claims; write the page of verdicts.
 
@@ -43,7 +44,7 @@ def reproduce_command(
       keyhole reproduce --scale paper
     """
     from keyhole.apps.ledger.reproduction import reproduce
-    from keyhole.cli.printing import print_document
+    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
     chosen = names(only) if only else ()
@@ -55,15 +56,12 @@ def reproduce_command(
         findings = reproduce(
             chosen, scale=scale.value, seed=seed, folder=out, workers=workers or None, watch=watch, warn=tell
         )
-    if json:
-        typer.echo(findings.to_json())
-    else:
-        print_document(findings.document())
-        typer.echo(f"\npage: {findings.page}")
+    print_answer(findings, as_json=json, verbose=verbose)
 
 
 def claims_command(
-    json: Annotated[bool, typer.Option("--json", help="Print the ledger as one JSON object.")] = False,
+    verbose: Verbose = False,
+    json: Json = False,
 ) -> None:
     """List the claims with their predictions.
 
@@ -76,10 +74,6 @@ def claims_command(
       keyhole claims --json
     """
     from keyhole.apps.ledger.reproduction import list_claims
-    from keyhole.cli.printing import print_document
+    from keyhole.cli.printing import print_answer
 
-    claims = list_claims()
-    if json:
-        typer.echo(claims.to_json())
-    else:
-        print_document(claims.document())
+    print_answer(list_claims(), as_json=json, verbose=verbose)

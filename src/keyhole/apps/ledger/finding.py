@@ -6,13 +6,14 @@ apart by the claim's kind, everywhere.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 from keyhole.errors import AssumptionError
 from keyhole.figure import Figure
+from keyhole.files.record import hidden
 from keyhole.papers import Paper
 from keyhole.verdicts import ClaimVerdict
 
@@ -93,6 +94,8 @@ class Experiment:
 class Finding:
     """A claim, what was seen of it, and how to see it again."""
 
+    properties: ClassVar[tuple[str, ...]] = ("command", "proved")
+
     claim: Claim
     outcome: Outcome
     run: str  # what identifies it: claim, scale, seed and revision, as in floor-quick-0-1
@@ -100,7 +103,12 @@ class Finding:
     seed: int
     seconds: float
     versions: Mapping[str, str]
-    origin: str = ""  # the file of a claim that is not the library's own
+    origin: str = hidden(default="")  # the file of a claim that is not the library's own
+
+    @property
+    def proved(self) -> bool:
+        """Whether the claim has a proof."""
+        return self.claim.proved
 
     @property
     def command(self) -> str:
@@ -108,11 +116,6 @@ class Finding:
         if self.origin:
             return f"python {self.origin}"
         return f"keyhole reproduce --only {self.claim.id} --scale {self.scale} --seed {self.seed}"
-
-    def record(self) -> dict[str, Any]:
-        """Return the finding as plain values, as findings.json has it."""
-        plain = {name: value for name, value in asdict(self).items() if name != "origin" or value}
-        return {**plain, "command": self.command, "proved": self.claim.proved}
 
 
 def run_name(claim: Claim, scale: Scale, seed: int) -> str:

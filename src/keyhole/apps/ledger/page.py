@@ -1,24 +1,27 @@
-"""The report: findings as records in, one self-contained page and its files out."""
+"""The page: findings and the story in, one self-contained page and its files out."""
 
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from keyhole import __version__
-from keyhole.figure import Figure, figure_from
+from keyhole.apps.ledger.finding import Finding
+from keyhole.apps.ledger.story import Part, Sentence
+from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
-from keyhole.files.record import to_json
+from keyhole.files.record import record_of, to_json
 from keyhole.show.chart import javascript, to_spec, to_svg
-from keyhole.show.mathml import to_mathml
 from keyhole.show.site import save_figure
+from keyhole.verdicts import ClaimVerdict
 
-ABSENT, UNFINISHED = "not measured here", "not finished"
+ABSENT: ClaimVerdict = "not measured here"
+UNFINISHED: ClaimVerdict = "not finished"
 UNMEASURED = (ABSENT, UNFINISHED)  # neither for a claim nor against it
 FORMATS = (".svg", ".png", ".csv")
 LEADS = (  # claim, which of its figures, and what it shows: at the head of the page
@@ -74,16 +77,50 @@ GLOSSARY = (  # what the page says without saying it again, in the order in whic
 RAISED = re.compile(r"\^(?:\{([^{}]*)\}|([−-]?(?:O?\([^()]*\)|\d+(?:\.\d+)?|\w+)))")
 LOWERED = re.compile(r"(?<![A-Za-z0-9_]{2})_(∞|[A-Za-z0-9]{1,2})(?![A-Za-z0-9_])")
 
-Record = Mapping[str, Any]
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure with the name of its files; one that came before is linked there, and not drawn again."""
+
+    name: str
+    title: str
+    svg: str
+    drawn_at: str  # the name of the drawing that shows the same figure before, or nothing
+
+
+@dataclass(frozen=True)
+class Card:
+    """A finding as the page shows it."""
+
+    finding: Finding
+    mathml: str
+    drawings: tuple[Drawing, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A sentence with what was found of it: a word, and how its claims came out."""
+
+    sentence: Sentence
+    word: str
+    counts: str
+
+
+@dataclass(frozen=True)
+class Lead:
+    """A figure at the head of the page."""
+
+    drawing: Drawing
+    finding: Finding
+    says: str
 
 
 def write_report(
-    findings: Sequence[Record],
-    story: Sequence[Record],
+    findings: Sequence[Finding],
+    story: Sequence[Part],
     not_covered: Iterable[tuple[str, str]],
-    references: Mapping[str, str],
     folder: Path,
-    longer: Mapping[str, Record] = MappingProxyType({}),
+    longer: Mapping[str, Finding] = MappingProxyType({}),
 ) -> Path:
     """Write index.html, findings.json and every figure as SVG, PNG and CSV; return the page's path.
 
@@ -91,39 +128,40 @@ def write_report(
     holds the page of the same findings already, nothing is written.
     """
     page = folder / "index.html"
-    contents = {folder / "findings.json": {"findings": list(findings)}}
-    if longer:
-        contents[folder / "shipped.json"] = {"findings": list(longer.values())}
-    written = {path: f"{to_json('findings/1', fields)}\n".encode() for path, fields in contents.items()}
+    contents = {folder / "findings.json": findings, folder / "shipped.json": tuple(longer.values())}
+    written = {
+        path: f"{to_json('findings/1', {'findings': record_of(listed)})}\n".encode()
+        for path, listed in contents.items()
+        if listed
+    }
     named = [figure for finding in findings for figure in named_figures(finding)]
     figures = [folder / "figures" / f"{name}{ending}" for name, _ in named for ending in FORMATS]
     if all(path.exists() for path in (page, *written, *figures)) and all(
-        p.read_bytes() == c for p, c in written.items()
+        path.read_bytes() == content for path, content in written.items()
     ):
         return page
     for name, figure in named:
         for ending in FORMATS:
             save_figure(figure, folder / "figures" / f"{name}{ending}")
-    write_file(page, render(findings, story, not_covered, references, longer).encode())
+    write_file(page, render(findings, story, not_covered, longer).encode())
     for path, content in written.items():
         write_file(path, content)
     return page
 
 
-def named_figures(finding: Record) -> list[tuple[str, Figure]]:
-    """A finding's figures, each with the name its files have."""
-    figures, name = [figure_from(figure) for figure in finding["outcome"]["figures"]], finding["claim"]["id"]
+def named_figures(finding: Finding) -> list[tuple[str, Figure]]:
+    """Return a finding's figures, each with the name its files have."""
+    figures, name = finding.outcome.figures, finding.claim.id
     return [(f"{name}-{i + 1}" if len(figures) > 1 else name, figure) for i, figure in enumerate(figures)]
 
 
 def render(
-    findings: Sequence[Record],
-    story: Sequence[Record],
+    findings: Sequence[Finding],
+    story: Sequence[Part],
     not_covered: Iterable[tuple[str, str]],
-    references: Mapping[str, str],
-    longer: Mapping[str, Record] = MappingProxyType({}),
+    longer: Mapping[str, Finding] = MappingProxyType({}),
 ) -> str:
-    """The page as text: the findings in the order of the story; references are entries for a bibliography, by key.
+    """Return the page as text: the findings in the order of the story.
 
     Beside a finding stands that of a longer run which was made elsewhere, where there is one, and is marked.
     """
@@ -131,20 +169,21 @@ def render(
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["typeset"] = typeset
-    template = environment.from_string(files("keyhole.show").joinpath("report.html.j2").read_text("utf8"))
-    shown = _shown(findings, [name for part in story for told in part["sentences"] for name in _all_claims(told)])
-    drawn = {one["name"] for each in shown.values() for one in each["figures"] if not one["as"]}
+    template = environment.from_string(Path(__file__).with_name("page.html.j2").read_text("utf8"))
+    cards = _cards(findings, [name for part in story for sentence in part.sentences for name in sentence.names])
+    drawn = {drawing.name for card in cards.values() for drawing in card.drawings if not drawing.drawn_at}
     specs = {n: to_spec(figure) for finding in findings for n, figure in named_figures(finding) if n in drawn}
-    verdicts = Counter(finding["outcome"]["verdict"] for finding in findings)
-    measured = [finding for finding in findings if finding["outcome"]["verdict"] not in UNMEASURED]
+    verdicts = Counter(finding.outcome.verdict for finding in findings)
+    measured = [finding for finding in findings if finding.outcome.verdict not in UNMEASURED]
     return template.render(
         version=__version__,
-        story=[{**part, "sentences": [_answered(each, shown) for each in part["sentences"]]} for part in story],
-        shown=shown,
+        commits=sorted({finding.versions["commit"] for finding in findings if "commit" in finding.versions}),
+        story=[(part, [_answer(sentence, cards) for sentence in part.sentences]) for part in story],
+        cards=cards,
         longer=longer,
-        leads=[lead for part in LEADS if (lead := _lead(shown, *part)) is not None],
-        evidence=_counted(finding["outcome"]["verdict"] for finding in measured if not finding["proved"]),
-        proved=sum(finding["proved"] for finding in measured),
+        leads=[lead for part in LEADS if (lead := _lead(cards, *part)) is not None],
+        evidence=_counted(finding.outcome.verdict for finding in measured if not finding.proved),
+        proved=sum(finding.proved for finding in measured),
         absent=verdicts[ABSENT],
         unfinished=verdicts[UNFINISHED],
         glossary=GLOSSARY,
@@ -152,8 +191,15 @@ def render(
         not_covered=list(not_covered),
         javascript=javascript(),
         specs=json.dumps(specs, ensure_ascii=False).replace("</", r"<\/"),
-        references=references,
+        references={paper.key: paper.bibtex for finding in findings for paper in finding.claim.papers},
     )
+
+
+def to_mathml(formula: str) -> str:
+    """Return a LaTeX formula as a block of MathML, which browsers draw without any script."""
+    from latex2mathml.converter import convert
+
+    return str(convert(formula, display="block"))
 
 
 def _counted(verdicts: Iterable[str]) -> list[tuple[str, int]]:
@@ -177,43 +223,35 @@ def _raise(found: re.Match[str]) -> str:
     return f"<sup>{found[1] or found[2]}</sup>"
 
 
-def _all_claims(sentence: Record) -> list[str]:
-    """The claims that decide a sentence, then the questions beside it."""
-    return [*sentence["claims"], *sentence["besides"]]
-
-
-def _shown(findings: Sequence[Record], order: Sequence[str]) -> dict[str, Any]:
-    """Findings with formula and drawings, as the template wants them; a figure that came before is linked there."""
-    by_name = {finding["claim"]["id"]: finding for finding in findings}
+def _cards(findings: Sequence[Finding], order: Sequence[str]) -> dict[str, Card]:
+    """Return the findings with formulas and drawings, by claim, in the order in which the page shows them."""
+    by_name = {finding.claim.id: finding for finding in findings}
     first: dict[str, str] = {}  # the figure, as a text → the name under which it is drawn
-    shown: dict[str, Any] = {}
+    cards: dict[str, Card] = {}
     for claim in [*order, *(name for name in by_name if name not in order)]:
-        finding, figures = by_name[claim], []
-        for name, figure in named_figures(finding):
-            before = first.setdefault(repr(figure), name)
+        drawings = []
+        for name, figure in named_figures(by_name[claim]):
+            before = first.setdefault(repr(record_of(figure)), name)
             same = before if before != name else ""
-            figures.append({"name": name, "title": figure.title, "as": same, "svg": "" if same else to_svg(figure)})
-        shown[claim] = {"finding": finding, "mathml": to_mathml(finding["claim"]["formula"]), "figures": figures}
-    return shown
+            drawings.append(Drawing(name, figure.title, "" if same else to_svg(figure), same))
+        cards[claim] = Card(by_name[claim], to_mathml(by_name[claim].claim.formula), tuple(drawings))
+    return cards
 
 
-def _lead(shown: Mapping[str, Any], name: str, place: int, says: str) -> dict[str, Any] | None:
-    """One of the figures at the head of the page, where its claim was looked at."""
-    figures = shown[name]["figures"] if name in shown else []
-    if place >= len(figures):
+def _lead(cards: Mapping[str, Card], name: str, place: int, says: str) -> Lead | None:
+    """Return one of the figures at the head of the page, if its claim was looked at."""
+    if name not in cards or place >= len(cards[name].drawings):
         return None
-    finding = shown[name]["finding"]
-    found = f"{finding['outcome']['verdict']}: {finding['outcome']['measurement']}"
-    return {**figures[place], "claim": name, "says": says, "found": found, "shipped": finding["claim"].get("shipped")}
+    return Lead(cards[name].drawings[place], cards[name].finding, says)
 
 
-def answer(verdicts: Sequence[str], *, limited: bool = False, partly: bool = False) -> str:
-    """What the verdicts of the claims that decide a sentence say of it, in a word.
+def answer_word(verdicts: Sequence[str], *, limited: bool = False, partly: bool = False) -> str:
+    """Return what the verdicts of the claims that decide a sentence say of it, in a word.
 
     A claim that was not measured, or not decided, leaves a part of the sentence open. A limit, or claims that reach a
     part of the sentence only, keep the answer from being a plain yes, though all of them hold.
 
-    >>> answer(["holds", "holds"]), answer(["holds"], limited=True), answer(["holds", "not measured here"])
+    >>> answer_word(["holds", "holds"]), answer_word(["holds"], limited=True), answer_word(["holds", "not measured here"])
     ('yes', 'yes, with a limit', 'in part')
     """
     held = sum(verdict.startswith("holds") for verdict in verdicts)
@@ -227,20 +265,19 @@ def answer(verdicts: Sequence[str], *, limited: bool = False, partly: bool = Fal
     return "yes, with a limit" if limited or "holds with a caveat" in verdicts else "yes"
 
 
-def _answered(sentence: Record, shown: Mapping[str, Any]) -> dict[str, Any]:
-    """A sentence with what was found of it: a word, and how its claims came out."""
-    deciding = [shown[name]["finding"] for name in sentence["claims"]]
-    besides = [shown[name]["finding"] for name in sentence["besides"]]
-    verdicts = [finding["outcome"]["verdict"] for finding in deciding] + [ABSENT] * sentence["absent"]
-    word = answer(verdicts, limited=bool(sentence["limit"]), partly=sentence["partly"])
+def _answer(sentence: Sentence, cards: Mapping[str, Card]) -> Answer:
+    deciding = [cards[name].finding for name in sentence.claims]
+    besides = [cards[name].finding for name in sentence.besides]
+    verdicts = [finding.outcome.verdict for finding in deciding] + [ABSENT] * sentence.absent
+    word = answer_word(verdicts, limited=bool(sentence.limit), partly=sentence.partly)
     lines = [_count(deciding)] if deciding else []
     lines += [f"Of our own questions beside it {_listed(besides)}."] if besides else []
-    return {**sentence, "answer": word, "counts": " ".join(lines), "all": _all_claims(sentence)}
+    return Answer(sentence, word, " ".join(lines))
 
 
-def _count(claims: Sequence[Record]) -> str:
+def _count(claims: Sequence[Finding]) -> str:
     """How the claims that decide a sentence came out, in one line."""
-    number, verdicts = len(claims), {finding["outcome"]["verdict"] for finding in claims}
+    number, verdicts = len(claims), {finding.outcome.verdict for finding in claims}
     if len(verdicts) > 1:
         return f"Of {number} claims that decide it, {_listed(claims)}."
     verdict = verdicts.pop()
@@ -249,9 +286,9 @@ def _count(claims: Sequence[Record]) -> str:
     return f"{who} {_said(verdict, number)}{_how(verdict, claims)}."
 
 
-def _listed(claims: Sequence[Record]) -> str:
+def _listed(claims: Sequence[Finding]) -> str:
     """How many claims have which verdict."""
-    verdicts = _counted(finding["outcome"]["verdict"] for finding in claims)
+    verdicts = _counted(finding.outcome.verdict for finding in claims)
     return ", ".join(f"{count} {_said(verdict, count)}{_how(verdict, claims)}" for verdict, count in verdicts)
 
 
@@ -260,11 +297,11 @@ def _said(verdict: str, count: int) -> str:
     return one if count == 1 else several
 
 
-def _how(verdict: str, claims: Sequence[Record]) -> str:
+def _how(verdict: str, claims: Sequence[Finding]) -> str:
     """How many of the claims with this verdict have a proof, and how many are measured."""
     if verdict in UNMEASURED:
         return ""
-    proved = [finding["proved"] for finding in claims if finding["outcome"]["verdict"] == verdict]
+    proved = [finding.proved for finding in claims if finding.outcome.verdict == verdict]
     counts = {"by proof": sum(proved), "by measurement": len(proved) - sum(proved)}
     named = {way: count for way, count in counts.items() if count}
     return f" ({', '.join(named) if len(named) == 1 else ', '.join(f'{n} {way}' for way, n in named.items())})"

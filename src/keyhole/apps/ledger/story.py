@@ -6,8 +6,7 @@ an answer, whatever is measured, is written here; the answer itself follows from
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from keyhole.papers import EDELMAN_2022, ZHANG_2022, Paper
 
@@ -23,6 +22,12 @@ class Sentence:
     besides: tuple[str, ...] = ()  # their verdicts do not bear on the sentence
     limit: str = ""  # what keeps the answer from being a plain yes, though every claim holds
     partly: bool = False  # the claims reach a part of the sentence only
+    absent: int = 0  # claims that decide it and were not looked at
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The claims that decide the sentence, then the questions beside it."""
+        return (*self.claims, *self.besides)
 
 
 @dataclass(frozen=True)
@@ -172,36 +177,18 @@ STORY = (
     ),
 )
 
-OWN = Part("Claims of your own", None, ())
+
+def story_of(names: Iterable[str]) -> list[Part]:
+    """Return the story with those of its claims that were looked at; claims that it does not name come last."""
+    wanted = list(names)
+    parts = [replace(part, sentences=tuple(_restrict(each, wanted) for each in part.sentences)) for part in STORY]
+    named = {name for part in STORY for sentence in part.sentences for name in sentence.names}
+    parts.append(Part("Claims of your own", None, (Sentence("", "", "", tuple(n for n in wanted if n not in named)),)))
+    parts = [replace(part, sentences=tuple(each for each in part.sentences if each.names)) for part in parts]
+    return [part for part in parts if part.sentences]
 
 
-def story_record(found: Iterable[str]) -> list[dict[str, Any]]:
-    """The story with those of its claims that were looked at; claims that it does not name come last."""
-    wanted = list(found)
-    parts: list[dict[str, Any]] = []
-    for part in STORY:
-        sentences = [
-            {
-                "short": sentence.short,
-                "says": sentence.says,
-                "place": sentence.place,
-                "claims": [name for name in sentence.claims if name in wanted],
-                "besides": [name for name in sentence.besides if name in wanted],
-                "absent": sum(name not in wanted for name in sentence.claims),
-                "limit": sentence.limit,
-                "partly": sentence.partly,
-            }
-            for sentence in part.sentences
-        ]
-        parts.append(
-            {
-                "title": part.title,
-                "paper": None if part.paper is None else f"{part.paper.short}: {part.paper.title}",
-                "sentences": [sentence for sentence in sentences if sentence["claims"] or sentence["besides"]],
-            }
-        )
-    named = {name for part in STORY for sentence in part.sentences for name in (*sentence.claims, *sentence.besides)}
-    if own := [name for name in wanted if name not in named]:
-        plain = {"short": "", "says": "", "place": "", "besides": [], "absent": 0, "limit": "", "partly": False}
-        parts.append({"title": OWN.title, "paper": None, "sentences": [{**plain, "claims": own}]})
-    return [part for part in parts if part["sentences"]]
+def _restrict(sentence: Sentence, wanted: list[str]) -> Sentence:
+    claims = tuple(name for name in sentence.claims if name in wanted)
+    besides = tuple(name for name in sentence.besides if name in wanted)
+    return replace(sentence, claims=claims, besides=besides, absent=len(sentence.claims) - len(claims))

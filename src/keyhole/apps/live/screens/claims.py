@@ -4,24 +4,25 @@ import json
 from typing import Any
 
 from keyhole.apps.ledger.reproduction import list_claims
-from keyhole.apps.ledger.story import story_record
+from keyhole.apps.ledger.story import story_of
 from keyhole.apps.live.query import Query
 from keyhole.apps.live.screens.base import Answer, Screen
 from keyhole.apps.live.settings import Serving
+from keyhole.files.record import record_of
 
 LARGEST = 64 * 2**20  # bytes of a file of findings
 
 
 def claims(_query: Query, serving: Serving) -> Answer:
     """The claims, each with its finding where the report's folder has one."""
-    listed = list_claims().record()
+    listed = list_claims()
     findings = {finding["claim"]["id"]: finding for finding in _findings(serving)}
     return {
         "claims": [
-            {"claim": claim, "outcome": findings.get(claim["id"], {}).get("outcome")} for claim in listed["claims"]
+            {"claim": record_of(claim), "outcome": findings.get(claim.id, {}).get("outcome")} for claim in listed.claims
         ],
-        "story": story_record(claim["id"] for claim in listed["claims"]),
-        "not_covered": listed["not_covered"],
+        "story": record_of(story_of(claim.id for claim in listed.claims)),
+        "not_covered": listed.not_covered,
         "report": bool(findings),
     }
 

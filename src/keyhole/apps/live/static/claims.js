@@ -30,7 +30,7 @@ function show() {
   const chosen = new Map(answer.claims.filter(wanted).map((each) => [each.claim.id, each]));
   fill("claims", answer.story.flatMap((part) => {
     const sentences = part.sentences.map((sentence) => [sentence, [...sentence.claims, ...sentence.besides].filter((name) => chosen.has(name))]).filter(([, names]) => names.length);
-    return sentences.length ? [el("h2", { class: "part" }, part.title), part.paper ? el("p", { class: "soft" }, part.paper) : null,
+    return sentences.length ? [el("h2", { class: "part" }, part.title), part.paper ? el("p", { class: "soft" }, `${part.paper.authors}, ${part.paper.year}: ${part.paper.title}`) : null,
       ...sentences.flatMap(([sentence, names]) => [sentence.says ? el("h3", { class: "sentence" }, sentence.says, el("span", { class: "soft" }, ` (${sentence.place})`)) : null, ...names.map((name) => card(chosen.get(name)))])].filter(Boolean) : [];
   }));
   const found = answer.claims.filter((each) => each.outcome && !UNMEASURED.includes(each.outcome.verdict));

@@ -1,6 +1,7 @@
 """The report is one page that needs nothing else, and shows every finding."""
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -8,10 +9,10 @@ import pytest
 from keyhole.apps.ledger import story as library
 from keyhole.apps.ledger.finding import Claim, Finding, Outcome
 from keyhole.apps.ledger.ledger import LIBRARY
-from keyhole.apps.ledger.page import answer, render, typeset, write_report
+from keyhole.apps.ledger.page import answer_word, render, to_mathml, typeset, write_report
+from keyhole.apps.ledger.story import Part, Sentence
 from keyhole.figure import Axis, Figure
 from keyhole.papers import EDELMAN_2022
-from keyhole.show.mathml import to_mathml
 
 WEIGHTS = Figure(
     "Weights",
@@ -23,7 +24,7 @@ WEIGHTS = Figure(
 
 
 def finding(name, kind, verdict="holds", shipped="", **outcome):
-    """The record of a finding with little in it."""
+    """A finding with little in it."""
     claim = Claim(
         id=name, title=f"The claim {name}", statement="It is <so> & more.", formula=r"a\le b", kind=kind,
         source="keyhole", prediction="it holds", could_fail="if not", papers=(EDELMAN_2022,), shipped=shipped,
@@ -31,7 +32,7 @@ def finding(name, kind, verdict="holds", shipped="", **outcome):
     seen = Outcome(
         **{"verdict": verdict, "measurement": "seen </script>", "numbers": {"x": 1.5}, "interval": "none", **outcome}
     )
-    return Finding(claim, seen, "0123", "quick", 7, 0.5, {"numpy": "2"}).record()
+    return Finding(claim, seen, "0123", "quick", 7, 0.5, {"numpy": "2"})
 
 
 FINDINGS = (
@@ -40,45 +41,36 @@ FINDINGS = (
     finding("gamma", "identity", "fails here"),
     finding("delta", "replication", "undecided at this scale"),
 )
-REFERENCES = {EDELMAN_2022.key: EDELMAN_2022.bibtex}
 
 
-def told(says, *claims, besides=(), absent=0, limit="", partly=False):
+def told(says, *claims, **more):
     """A sentence of a story."""
-    return {
-        "short": "short", "says": says, "place": "abstract", "claims": list(claims), "besides": list(besides),
-        "absent": absent, "limit": limit, "partly": partly,
-    }  # fmt: skip
+    return Sentence("short", says, "abstract", claims, **more)
 
 
 STORY = (
-    {
-        "title": "A paper",
-        "paper": "Somebody, 2022: Something",
-        "sentences": [
-            told("It <is> so.", "beta", "alpha", limit="one thing"),
-            told("", "gamma", "delta"),
-        ],
-    },
+    Part(
+        "A paper", EDELMAN_2022, (told("It <is> so.", "beta", "alpha", limit="one thing"), told("", "gamma", "delta"))
+    ),
 )
 
 
 def last(*names):
     """A story of these claims."""
-    return {"title": "Last", "paper": None, "sentences": [told("", *names)]}
+    return Part("Last", None, (told("", *names),))
 
 
 @pytest.mark.slow
 def test_claims_come_in_the_order_of_the_story():
     """Each sentence of a paper stands with its place before the claims that answer it, and what is missing is said."""
-    page = render(FINDINGS, STORY, [("a thing", "why")], REFERENCES)
+    page = render(FINDINGS, STORY, [("a thing", "why")])
     assert re.findall(r'<article id="(\w+)"', page) == ["beta", "alpha", "gamma", "delta"]
     assert page.index("It &lt;is&gt; so.") < page.index("one thing") < page.index('<article id="beta"')
 
 
 def test_measured_and_proved_are_marked_and_counted_apart():
     """Each claim has its kind beside its verdict; the counts at the head keep them apart."""
-    page = " ".join(render(FINDINGS, STORY, [], REFERENCES).split())
+    page = " ".join(render(FINDINGS, STORY, []).split())
     assert "Of 2 that were measured, 1 reads “holds” and 1 reads “undecided at this scale”." in page
     assert "2 have a proof" in page
     for name, kind in (
@@ -111,8 +103,8 @@ def test_the_claims_of_a_sentence_are_counted_in_one_line(verdicts, line):
     """How its claims came out stands in the summary and above them; proofs are told from measurements."""
     kinds = ["identity", "measurement", "replication", "measurement"]
     findings = [finding(f"c{i}", kind, verdict) for i, (kind, verdict) in enumerate(zip(kinds, verdicts, strict=False))]
-    names = [one["claim"]["id"] for one in findings]
-    page = render(findings, [{"title": "A paper", "paper": "P", "sentences": [told("So.", *names)]}], [], REFERENCES)
+    names = [one.claim.id for one in findings]
+    page = render(findings, [Part("A paper", EDELMAN_2022, (told("So.", *names),))], [])
     assert page.count(line) == 2
 
 
@@ -136,15 +128,15 @@ def test_the_claims_of_a_sentence_are_counted_in_one_line(verdicts, line):
 )
 def test_a_sentence_has_an_answer_in_a_word(verdicts, limited, partly, word):
     """The answer is a plain yes only where every claim holds, was measured, and reaches the whole sentence."""
-    assert answer(verdicts, limited=limited, partly=partly) == word
+    assert answer_word(verdicts, limited=limited, partly=partly) == word
 
 
 def test_questions_beside_a_sentence_do_not_decide_it():
     """A question of ours that fails is shown and marked, and leaves the answer as it is; an absent claim does not."""
     findings = (finding("alpha", "measurement"), finding("beta", "measurement", "fails here"))
     for absent, word in ((0, "yes"), (1, "in part")):
-        sentence = told("So.", "alpha", besides=["beta"], absent=absent)
-        page = render(findings, [{"title": "A paper", "paper": "P", "sentences": [sentence]}], [], REFERENCES)
+        sentence = told("So.", "alpha", besides=("beta",), absent=absent)
+        page = render(findings, [Part("A paper", EDELMAN_2022, (sentence,))], [])
         assert page.count(f">{word}</span>.</strong>") == 2
         assert page.count("(our own question)") == page.count('<span class="kind">our own question</span>') == 1
         assert "Of our own questions beside it 1 fails here (by measurement)." in page
@@ -154,7 +146,7 @@ def test_questions_beside_a_sentence_do_not_decide_it():
 def test_each_sentence_of_the_library_is_answered_and_listed():
     """Every sentence has a word for its answer on the page, twice, and a place that the contents lead to."""
     findings = [finding(experiment.claim.id, experiment.claim.kind) for experiment in LIBRARY]
-    page = render(findings, library.story_record(one["claim"]["id"] for one in findings), [], REFERENCES)
+    page = render(findings, library.story_of(one.claim.id for one in findings), [])
     sentences = [sentence for part in library.STORY for sentence in part.sentences]
     words = re.findall(r"Found: <span class=\"\w+\">([a-z ,]+)</span>", page)
     assert len(words) == 2 * len(sentences)
@@ -166,7 +158,7 @@ def test_each_sentence_of_the_library_is_answered_and_listed():
 def test_what_is_not_finished_is_not_counted_as_measured():
     """Runs under way count neither way, have no kind beside them, and are said to be what they are."""
     findings = (FINDINGS[0], finding("long", "measurement", "not finished"))
-    page = " ".join(render(findings, (last("alpha", "long"),), [], REFERENCES).split())
+    page = " ".join(render(findings, (last("alpha", "long"),), []).split())
     assert "Of 1 that were measured, 1 reads “holds”." in page
     assert "1 is not finished." in page
     assert '<span class="kind">measured' not in page.split('<article id="long"')[1].split("</article>")[0]
@@ -175,7 +167,7 @@ def test_what_is_not_finished_is_not_counted_as_measured():
 def test_the_same_figure_is_drawn_once():
     """A claim whose figure another one shows already has a link to it in place of the drawing."""
     findings = [finding(name, "measurement", figures=(WEIGHTS,)) for name in ("alpha", "beta")]
-    page = render(findings, (last("beta", "alpha"),), [], REFERENCES)
+    page = render(findings, (last("beta", "alpha"),), [])
     assert page.split("<script")[0].count("<svg") == 1
     assert 'data-figure="beta"' in page
     assert 'href="#figure-beta"' in page.split('<article id="alpha"')[1]
@@ -199,7 +191,7 @@ def test_powers_and_indices_are_set(text, page):
 
 def test_every_word_of_the_legend_is_explained():
     """The kinds that cards have are in the legend, before the first sentence; words and letters have a place."""
-    page = render(FINDINGS, STORY, [], REFERENCES)
+    page = render(FINDINGS, STORY, [])
     legend = page[page.index("How to read it") : page.index("They say")]
     for kind in ("measured", "replication", "proved: identity", "proved: inequality", "long run"):
         assert f'<span class="kind">{kind}</span>' in legend
@@ -210,7 +202,7 @@ def test_every_word_of_the_legend_is_explained():
 def test_what_is_shipped_is_marked():
     """A finding that rests on data of the repository says so beside its verdict and where it leads the page."""
     long = finding("registered-growth-12800", "measurement", shipped="rows of a <long> run", figures=(WEIGHTS,))
-    page = render((long, FINDINGS[2]), (last("registered-growth-12800", "gamma"),), [], REFERENCES)
+    page = render((long, FINDINGS[2]), (last("registered-growth-12800", "gamma"),), [])
     article = page.split('<article id="registered-growth-12800"')[1].split("</article>")[0]
     assert "long run, shipped with keyhole" in article
     assert "rows of a &lt;long&gt; run" in article
@@ -220,8 +212,8 @@ def test_what_is_shipped_is_marked():
 
 def test_a_longer_run_stands_beside_and_is_marked():
     """A finding that was made elsewhere stands beside this machine's, under its own verdict, and counts nowhere."""
-    other = {**finding("alpha", "measurement", "fails here", measurement="seen <elsewhere>"), "scale": "paper"}
-    plain, page = (render(FINDINGS, STORY, [], REFERENCES, longer) for longer in ({}, {"alpha": other}))
+    other = replace(finding("alpha", "measurement", "fails here", measurement="seen <elsewhere>"), scale="paper")
+    plain, page = (render(FINDINGS, STORY, [], longer) for longer in ({}, {"alpha": other}))
     article = page.split('<article id="alpha"')[1].split("</article>")[0]
     assert "longer run, shipped with keyhole" in article
     assert "seen &lt;elsewhere&gt;" in article
@@ -234,7 +226,7 @@ def test_a_longer_run_stands_beside_and_is_marked():
 def test_the_leading_figures_say_what_was_found():
     """A figure at the head of the page has its finding as its text for those who do not see it."""
     lead = finding("conjunctions-uniform", "measurement", "fails here", measurement="m* <grew>.", figures=(WEIGHTS,))
-    page = render((lead,), (last("conjunctions-uniform"),), [], REFERENCES)
+    page = render((lead,), (last("conjunctions-uniform"),), [])
     assert "fails here: m* &lt;grew&gt;." in page.split('class="leads"')[1].split("</figure>")[0]
 
 
@@ -242,11 +234,11 @@ def test_what_is_not_measured_here_counts_neither_way():
     """It is in neither count, whatever its kind."""
     findings = (*FINDINGS, finding("epsilon", "measurement", "not measured here"))
     story = (*STORY, last("epsilon"))
-    page = " ".join(render(findings, story, [], REFERENCES).split())
+    page = " ".join(render(findings, story, []).split())
     assert "Of 2 that were measured" in page
     assert "1 was not run: the models or data that it needs are not on this machine." in page
     assert "counts neither way." in page
-    assert "counts neither way" not in " ".join(render(FINDINGS, STORY, [], REFERENCES).split())
+    assert "counts neither way" not in " ".join(render(FINDINGS, STORY, []).split())
 
 
 def test_every_claim_answers_one_sentence():
@@ -259,16 +251,16 @@ def test_every_claim_answers_one_sentence():
 
 def test_a_claim_of_ones_own_comes_last():
     """A claim that the story does not name is told at its end; sentences without a finding are left out."""
-    story = library.story_record(["mine", "floor"])
-    assert [part["title"] for part in story] == ["Sparse variable creation", "Claims of your own"]
-    assert story[-1]["sentences"][0]["claims"] == ["mine"]
-    assert story[0]["sentences"][0]["besides"] == ["floor"]
-    assert story[0]["sentences"][0]["absent"] == len(library.STORY[0].sentences[1].claims)
+    story = library.story_of(["mine", "floor"])
+    assert [part.title for part in story] == ["Sparse variable creation", "Claims of your own"]
+    assert story[-1].sentences[0].claims == ("mine",)
+    assert story[0].sentences[0].besides == ("floor",)
+    assert story[0].sentences[0].absent == len(library.STORY[0].sentences[1].claims)
 
 
 def test_everything_is_shown_and_escaped():
     """Statement, prediction, verdict, caveat, command, seed, numbers and references stand on the page, as text."""
-    page = render(FINDINGS, STORY, [("a thing", "why not")], REFERENCES)
+    page = render(FINDINGS, STORY, [("a thing", "why not")])
     for text in (
         "It is &lt;so&gt; &amp; more.", "it holds", "if not", "only here", "seen &lt;/script&gt;", "fails here",
         "undecided at this scale", "keyhole reproduce --only alpha --scale quick --seed 7", "seed 7", "1.5", "why not",
@@ -280,7 +272,7 @@ def test_everything_is_shown_and_escaped():
 
 def test_page_names_nothing_outside():
     """No element refers to another file or host; every link leads to a place on the page."""
-    outside = re.sub(r"(?s)(<script[^>]*>).*?</script>", r"\1", render(FINDINGS, STORY, [], REFERENCES))
+    outside = re.sub(r"(?s)(<script[^>]*>).*?</script>", r"\1", render(FINDINGS, STORY, []))
     assert not re.findall(r"<[^>]+\ssrc\s*=", outside)
     links = [link for link in re.findall(r'\shref="([^"]*)"', outside) if link != "data:,"]
     assert links
@@ -297,7 +289,7 @@ def test_every_formula_is_mathml(experiment):
 
 def test_files_beside_the_page(tmp_path):
     """The folder holds the page, the findings and every figure in three formats."""
-    page = write_report(FINDINGS, STORY, [], REFERENCES, tmp_path)
+    page = write_report(FINDINGS, STORY, [], tmp_path)
     names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     figures = {
         f"figures/{name}.{ending}" for name in ("alpha-1", "alpha-2", "beta") for ending in ("svg", "png", "csv")
@@ -311,7 +303,7 @@ LAST = (last("gamma", "delta"), last("delta"))
 
 def test_the_same_findings_are_not_written_again(tmp_path):
     """A second report of the same findings leaves the files alone; other findings replace them."""
-    page = write_report(FINDINGS[2:], LAST[:1], [], REFERENCES, tmp_path)
+    page = write_report(FINDINGS[2:], LAST[:1], [], tmp_path)
     page.write_text("kept")
-    assert write_report(FINDINGS[2:], LAST[:1], [], REFERENCES, tmp_path).read_text() == "kept"
-    assert "The claim delta" in write_report(FINDINGS[3:], LAST[1:], [], REFERENCES, tmp_path).read_text()
+    assert write_report(FINDINGS[2:], LAST[:1], [], tmp_path).read_text() == "kept"
+    assert "The claim delta" in write_report(FINDINGS[3:], LAST[1:], [], tmp_path).read_text()
