@@ -22,6 +22,8 @@ from keyhole.apps.tables.curve import Curve, curve
 from keyhole.apps.tables.score import Scores, score
 from keyhole.apps.tables.suites import Suite, make_suite
 from keyhole.checkpoints import load_checkpoint
+from keyhole.errors import KeyholeError
+from keyhole.files.norms import norms_template
 
 ENCODER = {"in_proj_weight": (12, 4), "out_proj.weight": (4, 4)}
 
@@ -42,9 +44,9 @@ def use_functions_of_models(folder: Path) -> None:
     checked = keyhole.check(file)
     assert_type(checked, keyhole.Checked)
     holds: bool = checked.holds
-    guarantee = keyhole.bound(file, 1e6)
+    guarantee = keyhole.bound(keyhole.file_norms(file), 1e6)
     assert_type(guarantee, keyhole.Bound)
-    gap: float = guarantee.best.value
+    gap: float = guarantee.smallest.value
     arrays = {f"blocks.0.attn.W_{name}": np.ones((2, 3, 3)) for name in "QKVO"}
     norms = checkpoint_norms(arrays)
     assert_type(norms, CheckpointNorms)
@@ -75,7 +77,17 @@ def use_functions_of_models(folder: Path) -> None:
     scores = score(key, folder / "suite")
     assert_type(scores, Scores)
     auc: float = scores.mean["auc"]
-    print(degree, margin, read, holds, gap, rule, status, auc, largest, bound, proved, rule, order, output)  # noqa: T201  (so that every field is read)
+    print(degree, margin, read, holds, gap, rule, status, auc, largest, bound, proved, rule, order, output)  # noqa: T201
+
+
+def use_sources_of_norms(folder: Path) -> None:
+    """Norms of a file, and of a run."""
+    edited = folder / "norms.json"
+    edited.write_text(norms_template(), "utf8")
+    given: keyhole.NormSource = keyhole.json_norms(edited)
+    with suppress(KeyholeError):
+        given = keyhole.run_norms("ffffffff", folder / "no-store")
+    print(given.context)  # noqa: T201
 
 
 def use_functions_of_data(folder: Path) -> None:
@@ -149,4 +161,5 @@ def use_functions_of_data(folder: Path) -> None:
 
 if __name__ == "__main__":
     use_functions_of_models(Path(sys.argv[1]))
+    use_sources_of_norms(Path(sys.argv[1]))
     use_functions_of_data(Path(sys.argv[1]))

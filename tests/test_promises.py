@@ -33,7 +33,6 @@ from keyhole.prover.sample.disagreement import Disagreement
 from keyhole.prover.sample.repeats import Repeats, shared_rows
 from keyhole.prover.sample.sample_bound import HeldOut, Identification
 from keyhole.show.certificate import certificate_document
-from keyhole.show.guarantee import bound_document
 from keyhole.show.sample_complexity import _certified
 from keyhole.show.text import to_text
 
@@ -113,22 +112,20 @@ def test_bounds():
     found = bound("and:3", samples=1e6, context=1000)
     for stated in found.guarantees:
         assert read("gap ≤ ", str(stated))[0] >= Fraction(stated.value)
-    (_, occam), (_, size), (_, whole), (_, floor) = found.finite
-    shown = to_text(found.document(), 1000)
-    assert read("at a rate of at most: ", shown)[0] >= Fraction(occam)
-    assert read("of the function's positions: ", shown)[0] >= Fraction(size)
-    assert read("the samples show every pattern: ", shown)[0] >= Fraction(whole)
-    assert read("the positions of some target wrongly: ", str(found))[0] <= Fraction(floor)
+    shown = found.text(1000, verbose=True)
+    for each in found.finite_classes:
+        printed = read(re.escape(f"{each.name}: "), shown)[0]
+        assert printed <= Fraction(each.value) if each.from_below else printed >= Fraction(each.value)
     for rival in found.rivals:
         if rival.value is not None:
-            assert read(re.escape(f"{rival.name}: {rival.quantity} "), found.explain())[0] >= Fraction(rival.value)
+            assert read(re.escape(f"{rival.name}: {rival.quantity} "), shown)[0] >= Fraction(rival.value)
 
 
 def test_conditions_are_no_weaker_than_assumed():
     """A norm that inputs are assumed to keep is rounded down."""
     found = bound("and:3", samples=1e6, context=1000)
     radius = found.guarantees[1].profile.token_radius
-    shown = [line for one in found.guarantees for line in one.statement.valid_if if "‖x_t‖" in line]
+    shown = [line for one in found.guarantees for line in one.valid_if if "‖x_t‖" in line]
     assert all(read("‖x_t‖ ≤ ", line)[0] <= Fraction(radius) for line in shown)
     assert shown
 
@@ -158,11 +155,9 @@ def test_floors():
 def test_growth():
     """The samples that are needed at each context are rounded up."""
     grown = bound("and:3", samples=1e6, context=1000, contexts=(100, 333, 1000, 31_623))
-    shown = to_text(bound_document(grown.record())).splitlines()
-    for one in grown.record()["growth"]:
-        start = shown.index(next(line for line in shown if line.startswith(f"{one['theorem']}; norms {one['norms']}")))
-        for context, samples, line in zip(one["contexts"], one["samples"], shown[start + 2 :], strict=False):
-            assert read(f"{context:,} +", line)[0] >= Fraction(samples), line
+    for one in grown.growth:
+        for samples, (*_, shown, _) in zip(one.samples, one.rows, strict=True):
+            assert Fraction(shown) >= Fraction(samples)
 
 
 @pytest.mark.parametrize("value", [1.2345674999, 1.23456751, 3.0])

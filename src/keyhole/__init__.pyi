@@ -43,6 +43,10 @@ from keyhole.api.fit import fit as fit
 from keyhole.api.infer import Inference as Inference
 from keyhole.api.infer import infer as infer
 from keyhole.api.learn import learn as learn
+from keyhole.api.norm_sources import NormSource as NormSource
+from keyhole.api.norm_sources import file_norms as file_norms
+from keyhole.api.norm_sources import json_norms as json_norms
+from keyhole.api.norm_sources import run_norms as run_norms
 from keyhole.api.norms import Norms as Norms
 from keyhole.api.norms import norms as norms
 from keyhole.api.plans import PlanResult as PlanResult

@@ -21,6 +21,7 @@ import pytest
 from typer.testing import CliRunner
 
 from keyhole.cli.app import app
+from keyhole.files.norms import norms_template
 
 from helpers.spoiling import spoilt, spoilt_json
 
@@ -113,7 +114,7 @@ def seeds(tmp_path_factory):
     np.save(folder / "s.npy", inputs[:12])
     np.save(folder / "a.npy", rng.random((5, 12)))
     np.savetxt(folder / "d.csv", np.c_[inputs, labels], fmt="%d", delimiter=",")
-    (folder / "n.json").write_text(run(app, ["bound", "--template"]).stdout)
+    (folder / "n.json").write_text(norms_template())
     store = sqlite3.connect(folder / "store" / "runs.sqlite")
     store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     store.execute("PRAGMA journal_mode = DELETE")  # one file, to be spoilt
@@ -129,7 +130,7 @@ TEMPLATES = """
     score suite NUMBER --context 4 --out PLACE
     bound FORMULA --samples NUMBER --context 100
     bound FORMULA --samples 1e6 --context NUMBER --out PLACE
-    bound and:3 --samples 1e6 --context 100 --vary context NUMBER
+    bound and:3 --samples 1e6 --context 100 --vary NUMBER
     bound and:3 --samples 1e6 --context 100 --delta NUMBER --gap NUMBER
     learn FORMULA --context NUMBER --samples 8 --seeds 1 --learner NAME
     learn FORMULA --context 8 --samples 0 --learner NAME
@@ -154,7 +155,7 @@ TEMPLATES = """
     NAME --help
     check BAD.safetensors
     prove BAD.safetensors --samples 10
-    bound BAD.safetensors --samples 1e6
+    bound --file BAD.safetensors --samples 1e6
     prove FOREIGN.safetensors --samples 10
     fit BAD.csv --time-limit 2
     fit BAD.npz --time-limit 2
@@ -162,7 +163,7 @@ TEMPLATES = """
     prove RIGHT/m.safetensors --data BAD.csv --samples 10
     exchangeable BAD.npy --permutations 199
     exchangeable BAD.csv --permutations 199
-    bound BAD.json --samples 1e6
+    bound --norms BAD.json --samples 1e6
     score KEY.json RIGHT/a.npy --model model-000
     score RIGHT/suite/key.json BAD.npy --model model-000
     runs --store STORE

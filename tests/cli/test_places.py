@@ -23,7 +23,7 @@ BOUND = ("bound", "and:3", "--context", "100", "--samples", "1e6")
         ("compile", "and:3", "--context", "16", "--out", f"{LONG}.py"),
         ("score", "suite", "2", "--context", "16", "--out", LONG),
         (*BOUND, "--out", LONG),
-        ("bound", LONG, "--samples", "1e6"),
+        ("bound", "--file", LONG, "--samples", "1e6"),
         ("runs", "--store", LONG),
         ("runs", "show", "abcd", "--store", LONG),
         ("runs", "export", "x.csv", "--store", LONG),
@@ -108,7 +108,7 @@ def test_an_ending_in_capitals_is_that_ending(tmp_path):
     assert CliRunner().invoke(app, [*compile_and, str(module)]).exit_code == 0
     assert "torch" in module.read_text()
     assert CliRunner().invoke(app, [*compile_and, str(model)]).exit_code == 0
-    asked = [["check"], ["prove"], ["describe", "--file"], ["bound", "--samples", "1e6"]]
+    asked = [["check"], ["prove"], ["describe", "--file"], ["bound", "--samples", "1e6", "--file"]]
     for command, *more in asked:
         answer = CliRunner().invoke(app, [command, *more, str(model)])
         assert answer.exit_code == 0, answer.output

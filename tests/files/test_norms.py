@@ -6,12 +6,12 @@ import pytest
 
 from keyhole.bounds import pair_construction
 from keyhole.errors import DataError
-from keyhole.files.norms import dumps, read_norms, template
+from keyhole.files.norms import dumps, norms_template, read_norms
 
 
 def record(**changes):
     """The template with top-level entries changed; None removes one."""
-    found = {**json.loads(template()), **changes}
+    found = {**json.loads(norms_template()), **changes}
     return {k: v for k, v in found.items() if v is not None}
 
 
@@ -24,22 +24,21 @@ def written(tmp_path, found):
 
 @pytest.mark.parametrize("target", ["and", "parity"])
 def test_what_is_written_is_read(tmp_path, target):
-    """A profile survives the file, and a context given beside it replaces its own."""
+    """A profile survives the file."""
     profile = pair_construction(target, 50, 3)
     path = written(tmp_path, dumps(profile))
     assert read_norms(path) == profile
-    assert read_norms(path, tokens=7).tokens == 7
 
 
 def test_the_template_is_a_file_of_norms(tmp_path):
     """The template reads as it stands; whole numbers pass for norms."""
-    assert read_norms(written(tmp_path, template())).tokens == 101
+    assert read_norms(written(tmp_path, norms_template())).tokens == 101
     assert read_norms(written(tmp_path, record(readout=3))).readout == 3.0
 
 
 def head(**changes):
     """Blocks with one entry of the score matrix changed; None removes it."""
-    blocks = json.loads(template())["blocks"]
+    blocks = json.loads(norms_template())["blocks"]
     score = blocks[0]["heads"][0]["score"]
     score.update(changes)
     blocks[0]["heads"][0]["score"] = {k: v for k, v in score.items() if v is not None}
@@ -52,7 +51,7 @@ def head(**changes):
         ("not json", "is not a JSON file of norms"),
         ([1, 2], "is not a file of norms"),
         (record(schema="bound/1"), "is not a file of norms"),
-        (record(readout=None), "lacks readout; `keyhole.api.bound.norms_template"),
+        (record(readout=None), "lacks readout; `keyhole.files.norms.norms_template"),
         (record(readout=None, token_radius=None), "lacks readout and token_radius"),
         (record(tokens=None), "lacks tokens"),
         (record(blocks=[]), "at least one layer"),
@@ -89,10 +88,10 @@ def test_a_missing_file_is_said_to_be_missing(tmp_path):
 @pytest.mark.parametrize("name", ["symbols", "activation_lipschitz", "readout_bias", "projected", "normaliser"])
 def test_null_is_no_default(tmp_path, name):
     """Null under a name that has a default is not read as the default."""
-    found = {**json.loads(template()), name: None}
+    found = {**json.loads(norms_template()), name: None}
     with pytest.raises(DataError, match=f"{name} is null; leave it out"):
         read_norms(written(tmp_path, found))
-    blocks = json.loads(template())["blocks"]
+    blocks = json.loads(norms_template())["blocks"]
     blocks[0]["layernorm"] = None
     with pytest.raises(DataError, match="layernorm is null"):
         read_norms(written(tmp_path, record(blocks=blocks)))

@@ -1,105 +1,172 @@
-"""What do these norms guarantee? Every theorem that applies, its rivals, the samples each one needs."""
+"""How large can the gap between training and test error be, with these norms? Every theorem that applies."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.bound_growth import GROWTH_GAP, Growth, growths, require_few
+from keyhole.api.bound_growth import GROWTH_GAP, Growth, growths
 from keyhole.api.margin_bound import MarginBound, margin_bound
-from keyhole.api.norm_sources import Source, Subject, name_of, read_subject, veto_norms
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.norm_sources import NormSource, Source, source_of
+from keyhole.api.result import Result
 from keyhole.bounds import (
     ROUTES,
     Guarantee,
     Real,
+    Rival,
+    Step,
     failure,
     guarantee,
     identification_size,
     information_floor,
     kept_share,
-    number_record,
     rivals,
     sample_size,
+    with_tokens,
 )
 from keyhole.bounds.finite import EXACT_UP_TO, certificate_nats, exact_error
-from keyhole.bounds.theorems import Rival
-from keyhole.compiler import Compiled
-from keyhole.decimals import surely
+from keyhole.decimals import at_least, at_most, brief, surely
 from keyhole.errors import AssumptionError
 from keyhole.figure import Axis, Figure
-from keyhole.files.atomic import write_file
-from keyhole.files.norms import template
+from keyhole.files.record import hidden
 from keyhole.norm_profile import NormProfile, require_possible
-from keyhole.show.derivation import derivation_latex
-from keyhole.show.document import Document
-from keyhole.show.guarantee import bound_document, bound_html, explained_document
-from keyhole.show.site import save_figure
-from keyhole.show.text import to_text
+from keyhole.show.answer import Show
 
-DRAWN = (".svg", ".pdf", ".png", ".csv")  # endings of files that have the figure of growth
+MEANING = (
+    "gap: the difference between the mean loss on the training set and the expected loss on new inputs. Theorems T and "
+    "L use the path norm P_∞, Theorem P the path norm P; law: how inputs are distributed."
+)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A theorem that does not apply, and why."""
+
+    theorem: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class FiniteBound:
+    """What counting the functions of few positions gives: an error, or a number of samples."""
+
+    name: str
+    value: float
+    from_below: bool = False
 
 
 @dataclass(frozen=True, repr=False)
 class Bound(Result):
-    """The answer: guarantees in the order to be read, refusals with their reasons, rivals, and growth."""
+    """The guarantees of all theorems that apply, the smallest first; refusals with their reasons, rivals, growth."""
 
     schema: ClassVar[str] = "bound/1"
+    has_figure: ClassVar[bool] = True
+    properties: ClassVar[tuple[str, ...]] = ("best", "vacuous", "summary", "samples_for_gap")
 
     source: str  # whose norms they are
     guarantees: tuple[Guarantee, ...]
-    refused: tuple[tuple[str, str], ...]
+    refused: tuple[Refused, ...]
     rivals: tuple[Rival, ...]
-    gap: Real | None = None
-    samples_needed: tuple[tuple[str, int], ...] = ()
+    finite_classes: tuple[FiniteBound, ...] = ()  # of a function
     growth: tuple[Growth, ...] = ()
-    finite: tuple[tuple[str, float], ...] = ()  # for a named function: what finite classes say
-    construction: str | None = None  # of a named function, where it is another than the default
-    by_margin: MarginBound | None = None  # for a trained run: what its training margins promise
+    construction: str | None = None  # of a function, where it is another than the usual one
+    by_margin: MarginBound | None = None  # of a trained run: what its training margins promise
+    gap: Real | None = hidden(default=None)
+    samples_needed: tuple[int, ...] = hidden(default=())  # for the gap, by each guarantee
 
     @property
-    def best(self) -> Guarantee:
-        """The smallest of the guarantees; refused where no theorem applies."""
+    def smallest(self) -> Guarantee:
+        """The smallest of the guarantees."""
         if not self.guarantees:
-            raise AssumptionError(f"No theorem applies to {self.source}: {self.refused[0][1]}")
+            raise AssumptionError(f"No theorem applies to {self.source}: {self.refused[0].reason}")
         return min(self.guarantees, key=lambda stated: stated.value)
 
     @property
+    def best(self) -> str | None:
+        """The key of the theorem that gives it."""
+        return self.smallest.route if self.guarantees else None
+
+    @property
     def vacuous(self) -> bool:
-        """Whether every guarantee is, or there is none."""
-        return not self.guarantees or self.best.vacuous
+        """True if every guarantee is vacuous, or there is none."""
+        return not self.guarantees or self.smallest.vacuous
 
     @property
     def summary(self) -> str:
         """The smallest guarantee in a sentence, or why there is none."""
-        return str(self.best) if self.guarantees else f"no theorem applies: {self.refused[0][1]}"
+        return str(self.smallest) if self.guarantees else f"no theorem applies: {self.refused[0].reason}"
 
-    def document(self) -> Document:
-        """A sentence per theorem, what was refused, and growth."""
-        return bound_document(self._plain())
+    @property
+    def samples_for_gap(self) -> Mapping[str, Real] | None:
+        """The samples that each theorem needs for the gap."""
+        if not self.gap:
+            return None
+        titles = (stated.title for stated in self.guarantees)
+        return {"gap": self.gap, **dict(zip(titles, self.samples_needed, strict=True))}
 
-    def explained(self) -> Document:
-        """The same, then every derivation, what halving each norm does, and the rivals with their standing."""
-        return explained_document(self.record())
+    def lines(self, show: Show) -> None:
+        """Set a row per theorem, the smallest gap first; then what finite classes say, and growth."""
+        if self.by_margin is not None:
+            show.line(self.by_margin.sentence)
+        if self.guarantees:
+            self._table(show)
+        else:
+            show.line(f"No theorem applies to {self.source}: {self.refused[0].reason}")
+        if self.construction is not None:
+            show.line(f"The norms are those of the {self.construction} construction, which is the best one here.")
+        for entry in self.finite_classes if show.verbose else self.finite_classes[:1]:
+            value = at_least(entry.value, 4) if entry.from_below else at_most(entry.value, 4)
+            show.line(f"{entry.name}: {value}")
+        if self.growth:
+            show.line()
+            show.line(f"samples needed for a gap of {self.gap or GROWTH_GAP:g}")
+            show.table(
+                {"theorem": "<", "norms": "<", "T": ">", "samples": ">", "exponent of log T": ">"},
+                [row for grown in self.growth for row in grown.rows],
+            )
+        if show.verbose:
+            self._explain(show)
 
-    def explain(self) -> str:
-        """Everything as text: derivations, what halving each norm does, the rivals with their standing."""
-        return to_text(self.explained())
+    def _table(self, show: Show) -> None:
+        first = self.guarantees[0]
+        measured = "; norms measured after training" if first.measured else ""
+        sure = f"with probability ≥ {surely(first.delta)}{measured}"
+        show.line(f"{self.source}: gap after m = {brief(first.samples)} samples, {sure}")
+        needed = {f"samples for {self.gap:g}": ">"} if self.gap else {}
+        counts = self.samples_needed or (0,) * len(self.guarantees)
+        pairs = sorted(zip(self.guarantees, counts, strict=True), key=lambda pair: pair[0].value)
+        rows = [
+            (
+                stated.title.removeprefix("Theorem "),
+                at_most(stated.value),
+                "vacuous" if stated.vacuous else "",
+                *([f"{count:,}"] if needed else ()),
+            )
+            for stated, count in pairs
+        ]
+        show.table({"theorem": "<", "gap ≤": ">", "": "<", **needed}, rows)
 
-    def html(self) -> str:
-        """Every derivation as HTML."""
-        return bound_html(self._plain())
-
-    def latex(self) -> str:
-        """Every derivation as nested LaTeX lists, for lualatex or xelatex."""
-        return "\n\n".join(derivation_latex(stated.record()) for stated in self.guarantees)
-
-    def _repr_html_(self) -> str:
-        return self.html()
+    def _explain(self, show: Show) -> None:
+        """Every derivation, the effect of halving each norm, the theorems that do not apply, and the rivals."""
+        show.line(MEANING)
+        for stated in self.guarantees:
+            show.line()
+            _say_derivation(show, stated)
+        for grown in self.growth:
+            show.line(f"{grown.theorem}, norms {grown.norms}: limit of the exponent {grown.limit}")
+        if self.refused:
+            show.line()
+        for refused in self.refused:
+            show.line(f"Not evaluated: {refused.theorem}. {refused.reason}")
+        if self.rivals:
+            show.line()
+        for rival in self.rivals:
+            value = "no number" if rival.value is None else at_most(rival.value, 4)
+            known = "; ".join(filter(None, (rival.kind, rival.source, rival.remark)))
+            show.line(f"{rival.key}  {rival.name}: {rival.quantity} {value}  [{known}]")
 
     def figure(self) -> Figure:
-        """Samples needed against the context, a line per theorem; refused where no growth was asked for."""
+        """Draw the samples needed against the context, a line per theorem."""
         if not self.growth:
             raise AssumptionError(
                 "A figure of growth was asked for without contexts; give contexts, such as 100, 1000."
@@ -119,194 +186,137 @@ class Bound(Result):
             colour=Axis("bound", "", "category"),
         )
 
-    def save(self, path: str | Path, *, explained: bool = False) -> Path:
-        """Write the answer in the format of the path's ending, and return the path.
 
-        .json has the record, .txt the answer as it is shown, or explained; .html every derivation; .svg, .pdf, .png
-        and .csv have the figure of growth.
-        """
-        path = Path(path)
-        self.require_ending(path)
-        ending = path.suffix.lower()
-        if ending in DRAWN:
-            return save_figure(self.figure(), path)
-        if explained and ending == ".txt":
-            return write_file(path, f"{self.explain()}\n".encode())
-        return super().save(path)
-
-    @classmethod
-    def require_ending(cls, path: Path) -> None:
-        """Refuse a name that says no format, before anything is computed for it."""
-        if path.suffix.lower() not in DRAWN:
-            super().require_ending(path)
-
-    def record(self, *, halved: bool = True) -> dict[str, Any]:
-        """The answer as plain lists and dictionaries; what is no number is null with a reason.
-
-        What halving each norm does takes longest to compute, and is left out unless it is asked for.
-        """
-        plain = self._plain()
-        if not halved:
-            return plain
-        for stated, entry in zip(self.guarantees, plain["guarantees"], strict=True):
-            entry["sensitivity"] = _sensitivity_record(stated)
-        return plain
-
-    def _plain(self) -> dict[str, Any]:
-        """The record but for what halving each norm does, which takes longest and is shown only if asked for."""
-        return {
-            "source": self.source,
-            "construction": self.construction,
-            "by_margin": None if self.by_margin is None else self.by_margin.record(),
-            "best": self.best.route.key if self.guarantees else None,
-            "vacuous": self.vacuous,
-            "guarantees": [stated.record() for stated in self.guarantees],
-            "samples_for_gap": {"gap": self.gap, **dict(self.samples_needed)} if self.gap else None,
-            "refused": [{"theorem": title, "reason": reason} for title, reason in self.refused],
-            "rivals": [
-                {
-                    "key": rival.key,
-                    "name": rival.name,
-                    "quantity": rival.quantity,
-                    "kind": rival.kind,
-                    "source": str(rival.source),
-                    **number_record("value", rival.value, rival.remark),
-                }
-                for rival in self.rivals
-            ],
-            "finite_classes": [
-                {"name": name, **number_record("value", value), "from_below": name == FLOOR}
-                for name, value in self.finite
-            ],
-            "growth": [grown.record() for grown in self.growth],
-        }
-
-
-def _sensitivity_record(stated: Guarantee) -> dict[str, Any]:
-    """What halving each norm does: to the gap, or, where it is vacuous, to the samples for half the range."""
-    half = stated.statement.loss.ceiling / 2 if stated.vacuous else None
-    of = "the gap" if half is None else f"the samples for a gap of {half:g}"
-    try:
-        return {"of": of, "halved": {change.label: change.change for change in stated.sensitivity(half)}}
-    except AssumptionError as refusal:  # no number of samples is enough
-        return {"of": of, "halved": {}, "reason": str(refusal)}
-
-
-def norms_template() -> str:
-    """A JSON of norms to edit, which `bound` reads."""
-    return template()
+def _say_derivation(show: Show, stated: Guarantee) -> None:
+    """The tree of steps, each with its share; lemmas with their sources, conditions, and the effect of each norm."""
+    show.line(stated.sentence)
+    lemmas: dict[str, Step] = {}
+    for depth, share, step in stated.derivation.walk():
+        lemmas.setdefault(step.lemma, step)
+        given = ", ".join(f"{name} = {brief(value)}" for name, value in step.given)
+        inputs = f"   [{given}]" if given else ""
+        words = f"{100 * share:3.0f} %  {step.name} = {brief(step.value)}   {step.lemma}{inputs}"
+        show.line(f"{'   ' * depth}{words}", hang=8)
+    for name, step in lemmas.items():
+        show.line(f"  {name}: {step.formula}   {step.source}", hang=4)
+    for condition in stated.valid_if:
+        show.line(f"  valid if {condition}", hang=4)
+    if stated.note:
+        show.line(f"  {stated.note}", hang=2)
+    change = stated.sensitivity
+    halved = ", ".join(f"{norm} {100 * share:+.0f} %" for norm, share in change.halved.items())
+    show.line(f"  halving one norm changes {change.of}: {halved or change.reason}", hang=4)
 
 
 def bound(
-    source: Source,
+    source: Source | NormSource,
     samples: Real | None = None,
     context: int | None = None,
     *,
     delta: Real = 0.01,
     gap: Real | None = None,
-    measured: bool = False,
     contexts: Sequence[int] = (),
     law: str | Real | None = None,
     accepted: Real | None = None,
-    store: Path | None = None,
-    tell: Callable[[str], None] = lambda _: None,
 ) -> Bound:
-    """What the norms of `source` guarantee after `samples` samples, by every theorem that applies.
+    """Evaluate every theorem that covers the norms of `source`, after so many samples.
 
-    A source is a name such as and:3, a formula, what `compile` gave or its file, a file of norms, a profile, a model,
-    or the name of a trained run, which brings its training set's size and its law; where its weights were not kept it
-    is trained again, and `tell` is told. The smallest guarantee comes first. `gap` asks for the samples each theorem
-    needs; `contexts` for their growth; `measured` says that the norms were read off a trained model, as those of models
-    and runs always are, which costs a part of δ. `law` says how inputs are drawn: "uniform", or a number, the least
-    probability of a symbol where symbols are independent; None says nothing. With a law a conjunction or disjunction is
-    compiled by the veto construction, too, and the smaller bound is given. `accepted` is the probability with which a
-    drawn training set was kept, where sets were redrawn until they met a condition: every number is then computed at
-    δ·accepted, and promised of kept sets at δ. A run without a LayerNorm after
-    attention also gets a promise on its error, from the margins of its training set, at level δ by itself.
+    A source is a name such as and:3, a formula, what `compile` gave, a profile, or a model; `file_norms`, `json_norms`
+    and `run_norms` of `keyhole.api.norm_sources` give the norms of a file or of a trained run, which brings its number
+    of samples and its law.
+
+    `gap` also finds the samples that each theorem needs for it, `contexts` how these grow. `law` is how inputs are
+    drawn: "uniform", or the least probability of a symbol where symbols are independent; a conjunction or disjunction
+    is then also compiled by the veto construction, and the smaller bound is given. `accepted` is the probability with
+    which a drawn training set was kept, where sets were redrawn until they met a condition: every number is computed
+    at δ·accepted, and promised of kept sets at δ.
 
     >>> print(bound("and:3", 1e5, 100).guarantees[0])
     gap ≤ 0.0876 with probability ≥ 0.99 at m = 100,000 (Theorem T: one layer with a fixed query)
     """
-    require_few(contexts)
-    subject = read_subject(source, context, store, tell)
-    profile, measured = _under(law, subject.profile), measured or subject.measured
+    if context is not None and context < 1:
+        raise AssumptionError(f"A context has at least one position; got {context}.")
+    norms = source if isinstance(source, NormSource) else source_of(source, context)
+    profile = _under(law, _at(norms, context))
     require_possible(profile)
-    if subject.samples is not None:
-        _require_own(source, subject, samples, law)
-    samples = subject.samples if samples is None else samples
-    if samples is None:
-        raise AssumptionError("A bound was asked for without a number of samples; give `samples`.")
-    if subject.conditioned and accepted is None:
+    m, promised = sample_size(_samples(norms, samples, law)), failure(delta)
+    if norms.conditioned and accepted is None:
         raise AssumptionError(
-            f"The training set of {source} was redrawn until it was balanced, and a bound must know how likely a set "
-            "is kept. Give that probability, `accepted`."
+            f"The training set of {norms.name} was redrawn until it was balanced, and a bound must know how likely a "
+            "set is kept. Give that probability, `accepted`."
         )
-    m, promised = sample_size(samples), failure(delta)
     chance = promised * kept_share(accepted)
-    share = chance / len(ROUTES) if measured else chance  # the smallest of several is taken after looking
-    guarantees, refused = _guarantees(profile, m, promised, share, measured=measured)
-    vetoed = None if law is None else veto_norms(source, context)
-    if vetoed is not None:  # both are known before any data, so the smaller bound is had without a price
-        others, reasons = _guarantees(_under(law, vetoed), m, promised, share, measured=measured)
+    share = chance / len(ROUTES) if norms.measured else chance  # the smallest of several is taken after looking
+    guarantees, refused = _guarantees(profile, m, promised, share, measured=norms.measured)
+    construction = None
+    veto = None if law is None or "veto" not in norms.constructions else norms.constructions["veto"](norms.context)
+    if veto is not None:  # both are known before any data, so the smaller bound is had without a price
+        others, reasons = _guarantees(_under(law, veto), m, promised, share, measured=norms.measured)
         if _smallest(others) < _smallest(guarantees):
-            profile, guarantees, refused = _under(law, vetoed), others, reasons
-        else:
-            vetoed = None
-    if not guarantees and not subject.measured:
-        raise AssumptionError(f"No theorem applies to these norms: {refused[-1][1]}")  # of the widest
+            profile, guarantees, refused, construction = _under(law, veto), others, reasons, "veto"
+    if not guarantees and not norms.measured:
+        raise AssumptionError(f"No theorem applies to these norms: {refused[-1].reason}")  # of the widest
     if guarantees:
         guarantees.sort(key=min(guarantees, key=lambda stated: stated.value).__ne__)  # the smallest first
-    needed = () if gap is None else tuple((g.route.title, g.samples_for(gap)) for g in guarantees)
     return Bound(
-        source=name_of(source),
+        source=norms.name,
         guarantees=tuple(guarantees),
         refused=tuple(refused),
-        rivals=rivals(profile, samples, chance, measured=measured),
+        rivals=rivals(profile, m, chance, measured=norms.measured),
+        finite_classes=() if norms.sparsity is None else _finite(norms.sparsity, norms.context, m, promised, chance),
+        growth=growths(norms, profile, guarantees, contexts, gap or GROWTH_GAP, construction=construction or ""),
+        construction=construction,
+        by_margin=None if norms.margins is None else margin_bound(profile, norms.margins, promised, spent=chance),
         gap=gap,
-        samples_needed=needed,
-        finite=_finite(
-            subject.sparsity,
-            source.plan.context if isinstance(source, Compiled) else context,
-            samples,
-            promised,
-            chance,
-        ),
-        growth=growths(source, profile, guarantees, contexts, gap or GROWTH_GAP, vetoed=vetoed is not None)
-        if contexts
-        else (),
-        construction=None if vetoed is None else "veto",
-        by_margin=None if subject.margins is None else margin_bound(profile, subject.margins, promised, spent=chance),
+        samples_needed=() if gap is None else tuple(stated.samples_for(gap) for stated in guarantees),
     )
+
+
+def _at(norms: NormSource, context: int | None) -> NormProfile:
+    """The profile at a context, which norms that belong to a model cannot leave."""
+    if context is None or context == norms.context:
+        return norms.profile
+    if norms.fixed:
+        raise AssumptionError(
+            f"The norms of {norms.name} have a context of {norms.context}, and {context} was given; leave it out."
+        )
+    return with_tokens(norms.profile, context + norms.profile.constant_tokens)
+
+
+def _samples(norms: NormSource, samples: Real | None, law: str | Real | None) -> Real:
+    """The number of samples; refuse one, or a law, that a trained run does not have."""
+    if norms.samples is None:
+        if samples is None:
+            raise AssumptionError("A bound was asked for without a number of samples; give `samples`.")
+        return samples
+    if samples not in (None, norms.samples):
+        raise AssumptionError(
+            f"The run {norms.name} was trained on {norms.samples:,} samples, and {samples:g} were given; leave them "
+            "out."
+        )
+    if law is not None:
+        raise AssumptionError(
+            f"The run {norms.name} has the law its inputs were drawn from, and {law} was given; leave it out."
+        )
+    return norms.samples
 
 
 def _guarantees(
     profile: NormProfile, samples: float, delta: float, spent: float, *, measured: bool
-) -> tuple[list[Guarantee], list[tuple[str, str]]]:
-    """What every theorem that applies guarantees at δ, computed at the share of it, and why the others do not."""
-    found: list[Guarantee] = []
-    refused: list[tuple[str, str]] = []
+) -> tuple[list[Guarantee], list[Refused]]:
+    """The guarantee at δ of every theorem that applies, computed at the share of it, and why the others do not."""
+    stated: list[Guarantee] = []
+    refused: list[Refused] = []
     for route in ROUTES:
         try:
-            found.append(guarantee(route, profile, samples, delta=delta, spent=spent, measured=measured))
+            stated.append(guarantee(route, profile, samples, delta=delta, spent=spent, measured=measured))
         except AssumptionError as refusal:
-            refused.append((route.title, str(refusal)))
-    return found, refused
+            refused.append(Refused(route.title, str(refusal)))
+    return stated, refused
 
 
 def _smallest(guarantees: Sequence[Guarantee]) -> float:
     return min((stated.value for stated in guarantees), default=inf)
-
-
-def _require_own(source: Source, subject: Subject, samples: Real | None, law: str | Real | None) -> None:
-    """Refuse a number of samples, or a law, that a trained run does not have."""
-    if samples not in (None, subject.samples):
-        raise AssumptionError(
-            f"The run {source} was trained on {subject.samples:,} samples, and {samples:g} were given; leave them out."
-        )
-    if law is not None:
-        raise AssumptionError(
-            f"The run {source} has the law its inputs were drawn from, and {law} was given; leave it out."
-        )
 
 
 def _under(law: str | Real | None, profile: NormProfile) -> NormProfile:
@@ -322,33 +332,24 @@ def _under(law: str | Real | None, profile: NormProfile) -> NormProfile:
     return replace(profile, least_probability=float(law))
 
 
-def _finite(
-    sparsity: int | None, context: int | None, samples: Real, delta: float, spent: float
-) -> tuple[tuple[str, float], ...]:
-    """What finite classes say at δ, computed at the share `spent`, of a function named by its sparsity.
-
-    These bounds are not vacuous.
-    """
-    if sparsity is None or context is None:
-        return ()
+def _finite(sparsity: int, context: int, samples: float, delta: float, spent: float) -> tuple[FiniteBound, ...]:
+    """What counting the functions of so many positions gives at δ, computed at the share `spent`; never vacuous."""
     s, m = sparsity, int(samples)
-    nats = certificate_nats(context, s, spent)
     sure = f"with probability ≥ {surely(delta)}"
+    occam = f"Occam: {sure}, every function of {s} positions that fits all {m:,} samples errs at most"
     whole = float(identification_size(context, s, spent, witnessed=False))
-    fits = (
-        f"identification: samples from which on, {sure}, a function of {s} positions that fits them all is the target"
-    )
+    fits = f"identification: samples from which on, {sure}, a function of {s} positions that fits is the target"
     assumed = f"on uniform bits, if the target reads at most {s} positions"
-    identified: tuple[tuple[str, float], ...] = ((f"{fits}, {assumed}", whole),)
+    identified = [FiniteBound(f"{fits}, {assumed}", whole)]
     if s <= EXACT_UP_TO:  # beyond, the number does not use the rule
         seen = float(identification_size(context, s, spent))
-        identified = (
-            (f"{fits}, {assumed} and the samples show every pattern of the function's positions", seen),
-            ("identification: the same, whether or not the samples show every pattern", whole),
-        )
-    every = f"every function of {s} positions that fits all {m:,} samples"
-    occam = f"Occam: {sure}, {every} errs on new inputs at a rate of at most"
-    return ((occam, exact_error(nats, m)), *identified, (FLOOR, information_floor(context, s)))
-
-
-FLOOR = "information floor: with fewer samples every learner names the positions of some target wrongly"
+        identified = [
+            FiniteBound(f"{fits}, {assumed} and the samples show every pattern of the function's positions", seen),
+            FiniteBound("identification: the same, whether or not the samples show every pattern", whole),
+        ]
+    floor = "information floor: with fewer samples every learner names the positions of some target wrongly"
+    return (
+        FiniteBound(occam, exact_error(certificate_nats(context, s, spent), m)),
+        *identified,
+        FiniteBound(floor, information_floor(context, s), from_below=True),
+    )

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log
-from typing import Any
 
-from keyhole.api.norm_sources import Source, norms_of, sparsity_of, veto_norms
+from keyhole.api.norm_sources import NormSource
 from keyhole.bounds import Guarantee, Real
+from keyhole.decimals import at_most
 from keyhole.errors import ArgumentError
 from keyhole.norm_profile import NormProfile
 
@@ -26,66 +26,57 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Growth:
-    """The bounds of one theorem over several contexts, and the exponent of log T between neighbours."""
+    """The samples that one theorem asks for at several contexts, and the exponent of log T between neighbours."""
 
     theorem: str
     norms: str  # "fixed" or "compiled at each context"
     contexts: tuple[int, ...]
     samples: tuple[float, ...]  # needed for the gap
-    exponents: tuple[float, ...]  # of log T, between neighbouring contexts
+    exponents_of_log_T: tuple[float, ...]  # noqa: N815  (the key of its record)
     limit: str
 
-    def record(self) -> dict[str, Any]:
-        """The growth as plain values, for JSON."""
-        return {
-            "theorem": self.theorem,
-            "norms": self.norms,
-            "contexts": list(self.contexts),
-            "samples": list(self.samples),
-            "exponents_of_log_T": list(self.exponents),
-            "limit": self.limit,
-        }
-
-
-def require_few(contexts: Sequence[int]) -> None:
-    """Refuse a growth at more contexts than anyone reads, each of which costs a search for every theorem."""
-    if len(contexts) > MOST_CONTEXTS:
-        raise ArgumentError(
-            f"The growth at {len(contexts)} contexts was asked for; name at most {MOST_CONTEXTS}, such as 100, 10,000 "
-            "and 1,000,000: it is smooth between them."
-        )
+    @property
+    def rows(self) -> list[tuple[str, str, str, str, str]]:
+        """A row of a table for each context."""
+        title = self.theorem.removeprefix("Theorem ").partition(":")[0]
+        exponents = ("", *(f"{exponent:.3f}" for exponent in self.exponents_of_log_T))
+        return [
+            (title, self.norms.partition(" ")[0], f"{context:,}", at_most(samples, 4), exponent)
+            for context, samples, exponent in zip(self.contexts, self.samples, exponents, strict=True)
+        ]
 
 
 def growths(
-    source: Source,
+    source: NormSource,
     profile: NormProfile,
     guarantees: Sequence[Guarantee],
     contexts: Sequence[int],
     gap: Real,
     *,
-    vetoed: bool,
+    construction: str,
 ) -> tuple[Growth, ...]:
-    """Growth of every guarantee at fixed norms, and end to end where the norms are known at every context."""
+    """Return the growth of every guarantee at fixed norms, and end to end if norms are known at every context."""
+    if len(contexts) > MOST_CONTEXTS:  # each costs a search for every theorem
+        raise ArgumentError(
+            f"The growth at {len(contexts)} contexts was asked for; name at most {MOST_CONTEXTS}, such as 100, 10,000 "
+            "and 1,000,000: it is smooth between them."
+        )
+    if not contexts:
+        return ()
+    fixed = [replace(profile, tokens=T + profile.constant_tokens) for T in contexts]
+    kinds = {"fixed": fixed}
+    if source.constructions:
+        made = [source.constructions[construction](T) or source.constructions[""](T) or profile for T in contexts]
+        kinds["compiled"] = [replace(norms, least_probability=profile.least_probability) for norms in made]
     grown = []
-    compiled = sparsity_of(source) is not None
-    for kind in ("fixed", "compiled") if compiled else ("fixed",):
-        here = [
-            replace(profile, tokens=T + profile.constant_tokens)
-            if kind == "fixed"
-            else replace(
-                (vetoed and veto_norms(source, T)) or norms_of(source, T), least_probability=profile.least_probability
-            )
-            for T in contexts
-        ]
-        for found in guarantees:
-            sizes = tuple(float(found.again(profile=norms).samples_for(gap)) for norms in here)
-            limit = LIMITS.get((found.route.key, kind)) or LIMITS[(kind,)]
+    for kind, profiles in kinds.items():
+        for stated in guarantees:
+            sizes = tuple(float(stated.again(profile=norms).samples_for(gap)) for norms in profiles)
+            limit = LIMITS.get((stated.route, kind)) or LIMITS[(kind,)]
             words = "fixed" if kind == "fixed" else "compiled at each context"
-            grown.append(Growth(found.route.title, words, tuple(contexts), sizes, _exponents(contexts, sizes), limit))
+            logs = [log(log(2 * T + 2)) for T in contexts]  # log log(2T+2), the logarithm that Theorem T reads
+            exponents = tuple(
+                (log(sizes[i + 1]) - log(sizes[i])) / (logs[i + 1] - logs[i]) for i in range(len(contexts) - 1)
+            )
+            grown.append(Growth(stated.title, words, tuple(contexts), sizes, exponents, limit))
     return tuple(grown)
-
-
-def _exponents(contexts: Sequence[int], sizes: Sequence[float]) -> tuple[float, ...]:
-    """Slopes of log samples against log log(2T+2), the logarithm that Theorem T reads."""
-    logs = [log(log(2 * T + 2)) for T in contexts]
-    return tuple((log(sizes[i + 1]) - log(sizes[i])) / (logs[i + 1] - logs[i]) for i in range(len(contexts) - 1))

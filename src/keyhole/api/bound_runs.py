@@ -1,22 +1,24 @@
 """What does theory promise of every trained run? The best bound that applies to each, or why none does."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from keyhole.api.bound import bound
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.norm_sources import run_norms
+from keyhole.api.result import Result
 from keyhole.bounds import Real
-from keyhole.errors import KeyholeError, StoreError
-from keyhole.files.looking import is_there
+from keyhole.decimals import at_most, surely
+from keyhole.errors import KeyholeError
 from keyhole.files.paths import home
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.show.document import Document
-from keyhole.show.guarantee import run_bounds_document
+from keyhole.show.answer import Show
+from keyhole.show.folding import abbreviate
 from keyhole.sweeps.runs import Store
 
 NOT_KEPT = "its weights were not kept; ask for this run by its name, and it is trained again"
+IDENTITY, TASK = 10, 14  # letters shown of a run's name and of its task
 
 
 @dataclass(frozen=True)
@@ -27,10 +29,18 @@ class RunBound:
     task: str
     context: int
     samples: int | None
-    value: float | None
+    value: float | None = None
     theorem: str = ""
     vacuous: bool = True
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A reason why runs have no bound, and how many runs have it."""
+
+    reason: str
+    runs: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,62 +48,69 @@ class RunBounds(Result):
     """A row per trained run of a store."""
 
     schema: ClassVar[str] = "bound-runs/1"
+    properties: ClassVar[tuple[str, ...]] = ("summary", "reasons")
 
-    rows: tuple[RunBound, ...]
-    delta: Real
+    runs: tuple[RunBound, ...]
+    delta: float
 
     @property
     def summary(self) -> str:
-        """How many runs have a bound, and how many of these say something."""
-        bounded = [row for row in self.rows if row.value is not None]
-        useful = sum(not row.vacuous for row in bounded)
-        return f"{len(bounded)} of {len(self.rows)} runs have a bound, {useful} of them not vacuous"
+        """The number of runs that have a bound, and of those that have one that is not vacuous."""
+        bounded = [run for run in self.runs if run.value is not None]
+        useful = sum(not run.vacuous for run in bounded)
+        return f"{len(bounded)} of {len(self.runs)} runs have a bound, {useful} of them not vacuous"
 
-    def document(self) -> Document:
-        """A row per run, and how often each reason was given."""
-        return run_bounds_document(self.record())
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """The reasons why runs have none, the commonest first."""
+        counts = Counter(run.reason for run in self.runs if run.reason)
+        return tuple(Reason(reason, count) for reason, count in counts.most_common())
 
-    def record(self) -> dict[str, Any]:
-        """The rows as plain values, and the reasons counted."""
-        reasons = Counter(row.reason for row in self.rows if row.reason)
-        return {
-            "delta": float(self.delta),
-            "summary": self.summary,
-            "runs": [asdict(row) for row in self.rows],
-            "reasons": [{"reason": reason, "runs": count} for reason, count in reasons.most_common()],
-        }
+    def lines(self, show: Show) -> None:
+        """Set a row per run; then each reason once."""
+        show.line(f"{self.summary}, each with probability ≥ {surely(self.delta)}")
+        rows = [
+            (
+                run.identity[:IDENTITY],
+                abbreviate(run.task, TASK),
+                f"{run.context:,}",
+                "–" if run.samples is None else f"{run.samples:,}",
+                "none" if run.value is None else at_most(run.value),
+                run.theorem.partition(":")[0] + (" (vacuous)" if run.vacuous else "") if run.theorem else "",
+            )
+            for run in self.runs
+        ]
+        show.table({"run": "<", "task": "<", "T": ">", "m": ">", "gap at most": ">", "by": "<"}, rows)
+        for each in self.reasons:
+            show.line(f"{each.runs:,} without a bound: {each.reason}")
 
 
 def bound_runs(
     store: str | Path | None = None, *, delta: Real = 0.01, accepted: Real | None = None, watch: Watch = ignore
 ) -> RunBounds:
-    """The best bound on the gap of every run of a transformer in the store, each with probability ≥ 1 − δ of its own.
+    """Bound the gap of every run of a transformer in the store, each with probability ≥ 1 − δ of its own.
 
-    Runs whose weights were not kept are listed with that reason: training them again is left to who asks for one.
+    Runs whose weights were not kept are listed with that reason: ask for a single run to train it again.
     """
     folder = home(store)
     with Store(folder, create=False) as kept:
         listed = kept.rows(learner="transformer")
-        there = {row.identity: is_there(kept.weights_path(row.identity), StoreError) for row in listed}
-    rows = []
+        there = {row.identity: kept.weights_path(row.identity).exists() for row in listed}
+    runs = []
     for done, row in enumerate(listed, 1):
-        short = RunBound(row.identity, row.task, row.context, row.samples, None)
-        rows.append(_bounded(short, folder, delta, accepted) if there[row.identity] else _without(short, NOT_KEPT))
+        facts = (row.identity, row.task, row.context, row.samples)
+        reason = "" if there[row.identity] else NOT_KEPT
+        if not reason:
+            try:
+                answer = bound(run_norms(row.identity, folder), delta=delta, accepted=accepted)
+            except KeyholeError as refusal:
+                reason = str(refusal)
+            else:
+                reason = "" if answer.guarantees else answer.refused[0].reason
+        if reason:
+            runs.append(RunBound(*facts, reason=reason))
+        else:
+            best = answer.smallest
+            runs.append(RunBound(*facts, best.value, best.title, best.vacuous))
         watch(Progress(done, len(listed), "bounding runs"))
-    return RunBounds(tuple(rows), delta)
-
-
-def _bounded(row: RunBound, folder: Path, delta: Real, accepted: Real | None) -> RunBound:
-    """The row with its bound, or with the reason why there is none."""
-    try:
-        answer = bound(row.identity, delta=delta, accepted=accepted, store=folder)
-    except KeyholeError as refusal:
-        return _without(row, str(refusal))
-    if not answer.guarantees:
-        return _without(row, answer.refused[0][1])
-    best = answer.best
-    return RunBound(row.identity, row.task, row.context, row.samples, best.value, best.route.title, best.vacuous)
-
-
-def _without(row: RunBound, reason: str) -> RunBound:
-    return RunBound(row.identity, row.task, row.context, row.samples, None, reason=reason)
+    return RunBounds(tuple(runs), float(delta))

@@ -1,7 +1,7 @@
 """What error do the training margins of a run promise? The ramp loss at a margin, and a bound on its gap."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,18 +17,20 @@ SHARES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)  # of the training inputs that may
 class MarginBound:
     """A promise on the error of a trained layer, by the margins of its training set."""
 
+    properties: ClassVar[tuple[str, ...]] = ("vacuous", "sentence")
+
     margin: float  # γ
     ramp: float  # mean of min(1, max(0, 1 − yf/γ)) over the training set
     gap: float  # of that loss, at most
     error: float  # at most: the sum of both
     theorem: str
     delta: float  # promised
-    spent: float  # that the gap is computed at, no more than is promised
+    delta_spent: float  # that the gap is computed at, no more than is promised
     samples: int
 
     @property
     def vacuous(self) -> bool:
-        """Whether it says no more than that an error is at most 1."""
+        """True if it says no more than that an error is at most 1."""
         return self.error >= 1
 
     @property
@@ -41,25 +43,11 @@ class MarginBound:
             f"{self.samples:,}: at the margin γ = {at_least(self.margin)}, {parts} ({marks})"
         )
 
-    def record(self) -> dict[str, Any]:
-        """The promise as plain values."""
-        return {
-            "margin": self.margin,
-            "ramp": self.ramp,
-            "gap": self.gap,
-            "error": self.error,
-            "theorem": self.theorem,
-            "delta": self.delta,
-            "delta_spent": self.spent,
-            "vacuous": self.vacuous,
-            "sentence": self.sentence,
-        }
-
 
 def margin_bound(
     profile: NormProfile, margins: np.ndarray, delta: float, *, spent: float | None = None
 ) -> MarginBound | None:
-    """The smallest promise on the error of a layer with these norms and training margins yf; None where there is none.
+    """Return the smallest promise on the error of a layer with these norms and training margins yf, if there is one.
 
     The gap is computed at the share `spent` of δ, where that is given: the rest pays for training sets that were
     redrawn until they met a condition.
@@ -96,5 +84,5 @@ def _at(profile: NormProfile, margins: np.ndarray, share: float, delta: float, s
     except AssumptionError:  # of numbers that no bound is computed from
         return None
     ramp = float(np.clip(1 - margins / margin, 0, 1).mean())
-    error, theorem = ramp + stated.value, stated.route.title
+    error, theorem = ramp + stated.value, stated.title
     return MarginBound(margin, ramp, stated.value, error, theorem, delta, spent, len(margins))

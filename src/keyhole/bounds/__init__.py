@@ -15,7 +15,7 @@ from keyhole.bounds.covers.heads import head_capacity as head_capacity
 from keyhole.bounds.covers.heads import scalar_capacity as scalar_capacity
 from keyhole.bounds.covers.linear import gridded_matrix_size as gridded_matrix_size
 from keyhole.bounds.covers.linear import unordered_scalar_size as unordered_scalar_size
-from keyhole.bounds.derivation import number_record as number_record
+from keyhole.bounds.derivation import Step as Step
 from keyhole.bounds.falsification import falsify as falsify
 from keyhole.bounds.finite.floor import information_floor as information_floor
 from keyhole.bounds.finite.identification import identification_size as identification_size
@@ -30,6 +30,7 @@ from keyhole.bounds.softmax import pooled_move as pooled_move
 from keyhole.bounds.softmax import softmax_move as softmax_move
 from keyhole.bounds.theorems.guarantees import Guarantee as Guarantee
 from keyhole.bounds.theorems.guarantees import guarantee as guarantee
+from keyhole.bounds.theorems.guarantees import with_tokens as with_tokens
 from keyhole.bounds.theorems.peeling import peeled as peeled
 from keyhole.bounds.theorems.registry import DEEP as DEEP
 from keyhole.bounds.theorems.registry import LISTS as LISTS
@@ -40,6 +41,7 @@ from keyhole.bounds.theorems.registry import SCALAR as SCALAR
 from keyhole.bounds.theorems.registry import TABULATED as TABULATED
 from keyhole.bounds.theorems.risk import Loss as Loss
 from keyhole.bounds.theorems.risk import margin_loss as margin_loss
+from keyhole.bounds.theorems.rival_bounds import Rival as Rival
 from keyhole.bounds.theorems.rival_bounds import rivals as rivals
 from keyhole.bounds.theorems.tabulated import observed_normaliser_gap as observed_normaliser_gap
 from keyhole.bounds.theorems.tabulated import tabulated_floor as tabulated_floor

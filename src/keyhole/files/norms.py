@@ -11,7 +11,7 @@ from keyhole.files.reading import parse_json, read_text
 from keyhole.norm_profile import BlockNorms, HeadNorms, LayerNormPlace, MatrixNorms, NormProfile, require_possible
 
 SCHEMA = "norms/1"
-TEMPLATE = "`keyhole bound --template`"
+TEMPLATE = "`keyhole.files.norms.norms_template()`"  # as a caller from Python writes it
 WHOLE = {"rows", "columns", "tokens", "symbols", "constant_tokens"}
 FLAGS = {"residual", "concatenated", "biased", "split_residual", "readout_nonnegative", "odd_units", "projected"}
 WORDS = {"normaliser"}
@@ -20,8 +20,8 @@ LARGEST = 1e100  # of a norm; products of a few of them must still be numbers
 SHOWN = 40  # letters of a value that is refused
 
 
-def template() -> str:
-    """A file of norms to edit: one layer, one head, 100 positions and [CLS]."""
+def norms_template() -> str:
+    """Return a file of norms to edit: one layer, one head, 100 positions and [CLS]."""
     score = MatrixNorms(64, 64, spectral=3.0, frobenius=5.0, columns21=30.0, rows21=30.0, entries11=200.0)
     value = MatrixNorms(64, 16, spectral=1.0, frobenius=2.0, columns21=6.0, rows21=10.0, entries11=40.0)
     profile = NormProfile(
@@ -43,8 +43,8 @@ def dumps(profile: NormProfile) -> str:
     return json.dumps({"schema": SCHEMA, **asdict(profile)}, indent=2, ensure_ascii=False)
 
 
-def read_norms(path: Path, tokens: int | None = None) -> NormProfile:
-    """The profile in a file; `tokens` replaces the file's own."""
+def read_norms(path: Path) -> NormProfile:
+    """Return the profile in a file."""
     try:
         record = parse_json(read_text(path))
     except OSError as error:
@@ -53,8 +53,6 @@ def read_norms(path: Path, tokens: int | None = None) -> NormProfile:
         raise DataError(f"{path} is not a JSON file of norms; {TEMPLATE} is one to edit.") from error
     if not isinstance(record, dict) or record.get("schema", SCHEMA) != SCHEMA:
         raise DataError(f"{path} is not a file of norms (schema {SCHEMA}); {TEMPLATE} is one to edit.")
-    if tokens is not None:
-        record["tokens"] = tokens
     return parse_norms({k: v for k, v in record.items() if k != "schema"}, str(path))
 
 

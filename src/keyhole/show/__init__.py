@@ -4,9 +4,6 @@ from keyhole.figure import draw_with
 from keyhole.show.chart import to_html as to_html
 from keyhole.show.chart import to_png as to_png
 from keyhole.show.chart import to_svg as to_svg
-from keyhole.show.derivation import derivation_html as derivation_html
-from keyhole.show.derivation import derivation_latex as derivation_latex
-from keyhole.show.derivation import derivation_text as derivation_text
 from keyhole.show.site import save_figure as save_figure
 
 draw_with(to_svg)

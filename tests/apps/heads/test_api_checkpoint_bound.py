@@ -9,8 +9,8 @@ import pytest
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
-from keyhole.api.fixed_query_bound import fixed_query_bound
 from keyhole.apps.heads.checkpoint_bound import checkpoint_bound
+from keyhole.apps.heads.fixed_query_bound import fixed_query_bound
 from keyhole.apps.heads.stand_in import STAND_IN
 from keyhole.bounds import PATH, guarantee
 from keyhole.checkpoints import fixed_query_layer, fixed_query_profile, load_checkpoint
@@ -33,9 +33,9 @@ def folder(tmp_path):
 def test_it_is_the_bound_of_a_stand_in(folder):
     """Theorem D answers, theorems of one layer are refused with their reasons, and the words say whose bound it is."""
     answer = checkpoint_bound(folder, 1e6, 50)
-    assert [stated.route.key for stated in answer.guarantees] == ["deep"]
+    assert [stated.route for stated in answer.guarantees] == ["deep"]
     assert answer.vacuous
-    assert any("one attention layer" in reason for _, reason in answer.refused)
+    assert any("one attention layer" in reason for reason in (each.reason for each in answer.refused))
     text = " ".join(str(answer).split())
     assert STAND_IN in text
     assert "vacuous by 10^" in text
@@ -99,11 +99,11 @@ def test_redrawn_sets_are_paid_for_by_the_count_of_descriptions():
     kept, small = (
         fixed_query_bound(checkpoint, layer, 1000, **asked) for asked in ({"accepted": 0.001}, {"delta": 1e-5})
     )
-    assert kept.finite[0][1] == pytest.approx(small.finite[0][1], rel=1e-14)
+    assert kept.finite_classes[0].value == pytest.approx(small.finite_classes[0].value, rel=1e-14)
     assert kept.shrink == small.shrink
-    assert "with probability ≥ 0.99, at most" in kept.finite[0][0]
+    assert "with probability ≥ 0.99, at most" in kept.finite_classes[0].name
     sure = fixed_query_bound(checkpoint, layer, 1000, delta=1e-9)
-    assert "with probability ≥ 1 − 1e-09, at most" in sure.finite[0][0]
+    assert "with probability ≥ 1 − 1e-09, at most" in sure.finite_classes[0].name
 
 
 def test_redrawn_sets_are_paid_for_beside_a_stand_in(folder):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from keyhole.api.bound import bound
+from keyhole.api.norm_sources import NormSource
 from keyhole.bounds import (
     DEEP,
     LISTS,
@@ -196,7 +197,7 @@ def test_rivals_are_peeled_where_norms_were_measured():
     counted = {"R3", "R11", "description", "McAllester", "Catoni"}
     for key, value in plain.items():
         assert measured[key] == value if key in counted else measured[key] > value, key
-    shown = {rival.key: rival.value for rival in bound(conjunction(), 1e6, measured=True).rivals}
+    shown = {rival.key: rival.value for rival in bound(NormSource("norms", conjunction(), measured=True), 1e6).rivals}
     assert all(shown[key] == value for key, value in measured.items())
 
 
@@ -251,15 +252,10 @@ def test_the_general_theorem_doubles_the_constant_it_finds():
     assert found["R2"] == pytest.approx(scalar_model_cover(uniform, 1e6).capacity)
 
 
-def test_finite_lines_carry_their_delta_and_their_rule():
-    """Occam and identification print the probability; identification its rule, and the number without it: 107, 192."""
-    shown = " ".join(str(bound("and:3", 1e6, 1000, delta=0.01)).split())
-    assert "Occam: with probability ≥ 0.99, every function of 3 positions that fits all 1,000,000 samples errs" in shown
-    assert "errs on new inputs at a rate of at most: 3.208e-05" in shown
-    assert "the samples show every pattern of the function's positions: 107" in shown
-    numbers = [value for name, value in bound("and:3", 1e6, 1000).finite if name.startswith("identification")]
+def test_identification_has_its_rule():
+    """With every pattern seen 107 samples identify a function of 3 of 1,000 positions, without that 192."""
+    numbers = [each.value for each in bound("and:3", 1e6, 1000).finite_classes if each.name.startswith("ident")]
     assert numbers == [107, 192]
     assert identification_size(1000, 3, witnessed=False) == 192
-    crude = [name for name, _ in bound("parity:4", 1e6, 100).finite if name.startswith("identification")]
+    crude = [each for each in bound("parity:4", 1e6, 100).finite_classes if each.name.startswith("ident")]
     assert len(crude) == 1
-    assert "every pattern" not in crude[0]

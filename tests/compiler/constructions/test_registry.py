@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import keyhole
+from keyhole.api.norm_sources import file_norms
 from keyhole.attention import profile
 from keyhole.boolean.families import conjunction
 from keyhole.compiler.compiled import Compiled
@@ -49,7 +50,7 @@ def test_own_construction(output, tmp_path):
     assert np.array_equal(named.plan.readout, compiled.plan.readout)
     path = save_model(named, tmp_path / "a.safetensors")
     assert keyhole.check(path).record()["failures"] == []
-    assert keyhole.bound(path, samples=1000).best.value > 0
+    assert keyhole.bound(file_norms(path), samples=1000).smallest.value > 0
     assert keyhole.prove(path).record()["function"] == "x1 & ~x4"
 
 
@@ -82,7 +83,7 @@ def test_a_file_of_a_construction_that_is_not_registered(tmp_path):
     assert not checked.holds
     assert "even conjunction" in "; ".join(checked.failures)
     with pytest.raises(CheckpointError, match="not registered"):
-        keyhole.bound(path, samples=1000)
+        file_norms(path)
 
 
 @pytest.mark.usefixtures("own_registry")

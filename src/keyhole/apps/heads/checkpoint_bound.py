@@ -1,20 +1,21 @@
 """What do norm bounds say beside a checkpoint? Those of its stand-in, and by how much they are vacuous."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from keyhole.api.bound import Bound, bound
-from keyhole.api.fixed_query_bound import FixedQueryBound, fixed_query_bound
+from keyhole.api.norm_sources import NormSource
 from keyhole.api.opening import settings_of
 from keyhole.apps.heads.checkpoint_norms import StandInBound, stand_in_bound
+from keyhole.apps.heads.fixed_query_bound import FixedQueryBound, fixed_query_bound
 from keyhole.apps.heads.norms import head_norms
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import Real
 from keyhole.checkpoints import Checkpoint, FixedQueryLayer, fixed_query_layer, load_checkpoint
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.show.document import Document, Gap, Lines
+from keyhole.show.answer import Show
 
 CONTEXT = 128  # where none is given
 
@@ -23,30 +24,18 @@ CONTEXT = 128  # where none is given
 class CheckpointBound(Bound):
     """The bounds of a checkpoint's stand-in, and what of the network itself no theorem covers."""
 
+    stand_in_is: str = STAND_IN
     stand_in: StandInBound | None = None
-    uncovered: tuple[str, ...] = ()
+    not_covered: tuple[str, ...] = ()
 
-    @property
-    def summary(self) -> str:
-        """By how much it is vacuous."""
-        return f"{self.source}: {self.stand_in.sentence if self.stand_in else super().summary}; {STAND_IN}"
-
-    def document(self) -> Document:
-        """What it is a bound of, then as any bound."""
-        return (Lines(self._words()), Gap(), *super().document())
-
-    def explained(self) -> Document:
-        """The same before every derivation."""
-        return (Lines(self._words()), Gap(), *super().explained())
-
-    def _words(self) -> str:
-        vacuous = f"\n{self.stand_in.sentence}." if self.stand_in else ""
-        uncovered = "".join(f"\nnot covered: {each}" for each in self.uncovered)
-        return f"{self.source}\n{STAND_IN}{vacuous}{uncovered}"
-
-    def _plain(self) -> dict[str, Any]:
-        stand_in = None if self.stand_in is None else {**asdict(self.stand_in), "sentence": self.stand_in.sentence}
-        return {**super()._plain(), "stand_in_is": STAND_IN, "stand_in": stand_in, "not_covered": list(self.uncovered)}
+    def lines(self, show: Show) -> None:
+        """Say what it is a bound of; then as any bound."""
+        show.line(STAND_IN)
+        if self.stand_in is not None:
+            show.line(f"{self.stand_in.sentence}.")
+        for each in self.not_covered:
+            show.line(f"not covered: {each}")
+        super().lines(show)
 
 
 def checkpoint_bound(
@@ -77,11 +66,11 @@ def checkpoint_bound(
     length = CONTEXT if context is None else context
     norms = head_norms(checkpoint)
     profile = stand_in_profile(checkpoint, norms.trained, length + 1)
-    answer = bound(profile, samples, length, delta=delta, **more)
-    known = {field.name: getattr(answer, field.name) for field in fields(Bound)} | {"source": str(source)}
+    answer = bound(NormSource(str(source), profile), samples, length, delta=delta, **more)
+    known = {field.name: getattr(answer, field.name) for field in fields(Bound)}
     uncovered = tuple(f"{each.what}: {each.reason}" for each in checkpoint.not_covered)
     stated = stand_in_bound(checkpoint, norms, samples, length, delta, more.get("accepted"))
-    return CheckpointBound(**known, stand_in=stated, uncovered=uncovered)
+    return CheckpointBound(**known, stand_in=stated, not_covered=uncovered)
 
 
 def _fixed_query(checkpoint: Checkpoint) -> FixedQueryLayer | None:

@@ -64,6 +64,7 @@ def bound_command(
         str | None, typer.Option(help="Number of positions, T; 128, or those of a model of images.", metavar="T")
     ] = None,
     config: Config = None,
+    verbose: Verbose = False,
     json: Json = False,
     out: Out = None,
 ) -> None:
@@ -73,19 +74,14 @@ def bound_command(
     is that of a stand-in.
     """
     from keyhole.apps.heads.checkpoint_bound import CheckpointBound, checkpoint_bound
-    from keyhole.cli.printing import print_document
+    from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
     if out is not None:
         CheckpointBound.require_ending(out)
     with view_progress("bounding"):
         answer: Any = checkpoint_bound(source, count(samples), count(context) if context else None, config=config)
-    if out is not None:
-        typer.echo(f"wrote {answer.save(out)}", err=True)
-    elif json:
-        typer.echo(answer.to_json())
-    else:
-        print_document(answer.document())
+    print_answer(answer, as_json=json, verbose=verbose, out=out)
 
 
 @checkpoint_app.command("order", short_help="Whether it depends on the order of its rows.")

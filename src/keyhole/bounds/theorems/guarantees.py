@@ -1,80 +1,127 @@
 """A guarantee: a number, the conditions under which it holds, and the derivation that gives it."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import ClassVar
 
-from keyhole.bounds.derivation import Step, number_record
+from keyhole.bounds.derivation import HIDDEN, Step
 from keyhole.bounds.theorems.peeling import peel
 from keyhole.bounds.theorems.registry import Route
-from keyhole.bounds.theorems.risk import Loss, Statement, risk_step
+from keyhole.bounds.theorems.risk import Loss, risk_step
 from keyhole.bounds.validate import Real, failure, positive, sample_size
+from keyhole.decimals import at_most, brief, surely
 from keyhole.errors import AssumptionError
 from keyhole.norm_profile import NormProfile
 
 MOST_SAMPLES = 2**200  # beyond this a sample size is not worth a number
 
 
-class Sensitivity(NamedTuple):
-    """What halving one norm does: −0.31 is 31 % less."""
+@dataclass(frozen=True)
+class Sensitivity:
+    """The change of a number if one norm alone is halved: −0.31 is 31 % less."""
 
-    label: str
-    change: float
+    of: str  # the number: the gap, or the samples for a gap
+    halved: Mapping[str, float]  # by the name of the norm, the largest fall first
+    reason: str = ""  # why there are none
 
 
 @dataclass(frozen=True, repr=False)
 class Guarantee:
-    """A statement, with the theorem and the norms it came from, so that it can be asked again."""
+    """With probability ≥ 1 − δ the gap between expected and average loss is at most `value`.
 
-    statement: Statement
-    route: Route
-    profile: NormProfile
+    The value may be computed at less than δ: where the smallest of several bounds is taken after looking, or training
+    sets were redrawn, `delta_spent` is smaller than the δ that is promised. The theorem and the norms stand beside, so
+    that the question can be asked again with other numbers.
+    """
+
+    properties: ClassVar[tuple[str, ...]] = (
+        "route", "title", "vacuous", "dominating", "dominating_lemma", "note", "sentence", "loss_ceiling",
+        "sensitivity",
+    )  # fmt: skip
+
+    theorem: Route = field(metadata=HIDDEN)
+    profile: NormProfile = field(metadata=HIDDEN)
+    loss: Loss = field(metadata=HIDDEN)
+    value: float
+    samples: float  # m
+    delta: float  # promised
+    delta_spent: float
+    two_sided: bool
+    measured: bool
+    valid_if: tuple[str, ...]
+    derivation: Step
 
     @property
-    def value(self) -> float:
-        """The bound on the gap."""
-        return self.statement.value
+    def route(self) -> str:
+        """The key of the theorem."""
+        return self.theorem.key
 
     @property
-    def samples(self) -> float:
-        """The number of samples, m."""
-        return self.statement.samples
+    def title(self) -> str:
+        """The name of the theorem."""
+        return self.theorem.title
 
     @property
-    def valid_if(self) -> tuple[str, ...]:
-        """The conditions under which it holds."""
-        return self.statement.valid_if
+    def note(self) -> str:
+        """A remark on such bounds."""
+        return self.theorem.note
 
     @property
-    def derivation(self) -> Step:
-        """The steps that give the value, each with its share."""
-        return self.statement.derivation
+    def loss_ceiling(self) -> float:
+        """The largest loss."""
+        return self.loss.ceiling
 
     @property
     def vacuous(self) -> bool:
-        """Whether it says no more than the range of the loss does."""
-        return self.statement.vacuous
+        """True if the bound says no more than the range of the loss does."""
+        return self.value >= self.loss.ceiling
 
     @property
-    def dominating(self) -> Step:
+    def dominating(self) -> str:
         """The leaf of the derivation with the largest share."""
-        return self.derivation.dominating()
+        return self.derivation.leaf().name
+
+    @property
+    def dominating_lemma(self) -> str:
+        """The lemma of that leaf."""
+        return self.derivation.leaf().lemma
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one sentence."""
+        marks = [self.title]
+        marks += [] if self.two_sided else ["one-sided"]
+        marks += ["norms measured after training"] if self.measured else []
+        marks += ["VACUOUS"] if self.vacuous else []
+        chance = f"with probability ≥ {surely(self.delta)} at m = {brief(self.samples)}"
+        return f"gap ≤ {at_most(self.value)} {chance} ({'; '.join(marks)})"
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The effect of halving each norm: on the gap, or, if it is vacuous, on the samples for half the range."""
+        half = self.loss.ceiling / 2 if self.vacuous else None
+        of = "the gap" if half is None else f"the samples for a gap of {half:g}"
+        try:
+            return Sensitivity(of, self.halved(half))
+        except AssumptionError as refusal:  # no number of samples is enough
+            return Sensitivity(of, {}, str(refusal))
 
     def again(self, *, profile: NormProfile | None = None, samples: Real | None = None) -> "Guarantee":
-        """The same question with other norms, as mere numbers, or another number of samples."""
+        """Ask again with other norms, as mere numbers, or another number of samples."""
         return _guarantee(
-            self.route,
+            self.theorem,
             profile or self.profile,
             self.samples if samples is None else samples,
-            delta=self.statement.delta,
-            spent=self.statement.spent,
-            loss=self.statement.loss,
-            two_sided=self.statement.two_sided,
-            measured=self.statement.measured,
+            delta=self.delta,
+            spent=self.delta_spent,
+            loss=self.loss,
+            two_sided=self.two_sided,
+            measured=self.measured,
         )
 
     def samples_for(self, gap: Real) -> int:
-        """Fewest samples with a gap of at most this, every other number unchanged; the bound falls in m."""
+        """Return the fewest samples with a gap of at most this, every other number unchanged; the bound falls in m."""
         wanted = positive("the gap", gap)
         low, high = 0, 1
         while self.again(samples=high).value > wanted:
@@ -87,7 +134,7 @@ class Guarantee:
         return high
 
     def fewer(self, gap: float, enough: float) -> float:
-        """Samples for a gap, to a thousandth, when `enough` are known to do: halve, then close in."""
+        """Return the samples for a gap, to a thousandth, when `enough` are known to do: halve, then close in."""
         while enough > 1 and self.again(samples=max(1.0, enough / 2)).value <= gap:
             enough = max(1.0, enough / 2)
         low = enough / 2
@@ -97,43 +144,19 @@ class Guarantee:
             low, enough = (low, middle) if fits else (middle, enough)
         return enough
 
-    def sensitivity(self, gap: Real | None = None) -> tuple[Sensitivity, ...]:
-        """What halving each norm, as a mere number, does: to the value, or to the samples for a gap."""
+    def halved(self, gap: Real | None = None) -> dict[str, float]:
+        """Return the relative change of the value, or of the samples for a gap, if one norm alone is halved."""
         now = self.value if gap is None else float(self.samples_for(gap))
-        changes = []
-        for dial in self.route.dials(self.profile):
+        changes = {}
+        for dial in self.theorem.dials(self.profile):
             norm = dial.read(self.profile)
             if norm > 0:
-                halved = self.again(profile=dial.turn(self.profile, norm / 2))
-                then = halved.value if gap is None else halved.fewer(float(gap), now)
-                changes.append(Sensitivity(dial.label, then / now - 1))
-        return tuple(sorted(changes, key=lambda found: found.change))
-
-    def record(self) -> dict[str, Any]:
-        """The guarantee and its derivation as plain values, which `keyhole.show` sets as text, HTML and LaTeX."""
-        stated, dominating = self.statement, self.dominating
-        return {
-            "route": self.route.key,
-            "title": stated.title,
-            **number_record("value", stated.value),
-            "vacuous": stated.vacuous,
-            "samples": stated.samples,
-            "delta": stated.delta,
-            "delta_spent": stated.spent,
-            "two_sided": stated.two_sided,
-            "measured": stated.measured,
-            "dominating": dominating.name,
-            "valid_if": list(stated.valid_if),
-            "derivation": stated.derivation.record(),
-            "note": stated.note,
-            "sentence": str(stated),
-            "dominating_lemma": dominating.lemma.name,
-            "loss_ceiling": stated.loss.ceiling,
-        }
+                then = self.again(profile=dial.turn(self.profile, norm / 2))
+                changes[dial.label] = (then.value if gap is None else then.fewer(float(gap), now)) / now - 1
+        return dict(sorted(changes.items(), key=lambda change: change[1]))
 
     def __str__(self) -> str:
-        """One sentence."""
-        return str(self.statement)
+        return self.sentence
 
     def __repr__(self) -> str:
         return f"<Guarantee: {self}>"
@@ -150,7 +173,7 @@ def guarantee(
     two_sided: bool = True,
     measured: bool = False,
 ) -> Guarantee:
-    """What a theorem guarantees for these norms and this many samples.
+    """Evaluate a theorem for these norms and this many samples.
 
     Statement  Rule 3 with the theorem's R_m; for norms `measured` after training, Rule 4 first. It is computed at the
                share `spent` of δ, where that is given, and δ is promised: the rest pays for what the caller does, who
@@ -210,20 +233,19 @@ def _guarantee(
     )
     loss_is = f"the loss is {loss.lipschitz:g}-Lipschitz in the output and has values in [0, {loss.ceiling:g}]"
     common = ("the samples are independent draws of one law", norms, loss_is)
-    statement = Statement(
-        route.title,
-        derivation.value,
-        m,
-        promised,
-        chance,
-        loss,
-        derivation,
-        complexity.valid_if + common,
-        two_sided,
-        measured,
-        route.note,
+    return Guarantee(
+        theorem=route,
+        profile=profile,
+        loss=loss,
+        value=derivation.value,
+        samples=m,
+        delta=promised,
+        delta_spent=chance,
+        two_sided=two_sided,
+        measured=measured,
+        valid_if=complexity.valid_if + common,
+        derivation=derivation,
     )
-    return Guarantee(statement, route, profile)
 
 
 def with_tokens(profile: NormProfile, tokens: int) -> NormProfile:

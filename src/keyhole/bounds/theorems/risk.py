@@ -5,7 +5,6 @@ from math import exp, log, sqrt
 
 from keyhole.bounds.derivation import STANDARD, Complexity, Lemma, Step
 from keyhole.bounds.validate import Real, failure, norm, positive, sample_size
-from keyhole.decimals import at_most, brief, surely
 
 RULE_3 = Lemma("Rule 3", "gap ≤ 2 L R_m + c √(log(2/δ)/(2m))", STANDARD)
 RULE_3_ONE_SIDED = Lemma("Rule 3, one-sided", "gap ≤ 2 L R_m + c √(log(1/δ)/(2m))", STANDARD)
@@ -22,41 +21,6 @@ class Loss:
     def __post_init__(self) -> None:
         norm("the loss's Lipschitz constant", self.lipschitz)
         positive("the loss's ceiling", self.ceiling)
-
-
-@dataclass(frozen=True)
-class Statement:
-    """With probability ≥ 1 − δ the gap between expected and average loss is at most `value`.
-
-    The value may be computed at less than δ: where the smallest of several bounds is taken after looking, or training
-    sets were redrawn, the share `spent` is smaller than the δ that is promised.
-    """
-
-    title: str
-    value: float
-    samples: float
-    delta: float  # promised
-    spent: float  # that the value is computed at, no more than is promised
-    loss: Loss
-    derivation: Step
-    valid_if: tuple[str, ...]
-    two_sided: bool = True
-    measured: bool = False
-    note: str = ""
-
-    @property
-    def vacuous(self) -> bool:
-        """Whether it says no more than the range of the loss does."""
-        return self.value >= self.loss.ceiling
-
-    def __str__(self) -> str:
-        """One sentence."""
-        marks = [self.title]
-        marks += [] if self.two_sided else ["one-sided"]
-        marks += ["norms measured after training"] if self.measured else []
-        marks += ["VACUOUS"] if self.vacuous else []
-        chance = f"with probability ≥ {surely(self.delta)} at m = {brief(self.samples)}"
-        return f"gap ≤ {at_most(self.value)} {chance} ({'; '.join(marks)})"
 
 
 def margin_loss(margin: Real) -> Loss:

@@ -1,9 +1,9 @@
 """Other bounds on the same norms, each with its source, marked where it is a shape and not a bound."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from math import log
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from math import isfinite, log
+from typing import ClassVar, Literal
 
 from keyhole.bounds.covers.calculus import Cover
 from keyhole.bounds.covers.chaining import chained_sizes, complexity_of, dudley
@@ -17,7 +17,7 @@ from keyhole.bounds.covers.heads import (
     token_vectors,
 )
 from keyhole.bounds.covers.linear import scalar_cover, sparse_matrix_cover, volumetric_size
-from keyhole.bounds.derivation import Complexity, Lemma, Step
+from keyhole.bounds.derivation import HIDDEN, Complexity, Lemma, Step
 from keyhole.bounds.finite.pac_bayes import best_catoni, description_gap, lotfi, mcallester
 from keyhole.bounds.theorems.guarantees import guarantee
 from keyhole.bounds.theorems.norm_fields import rival_dials, scalar_dials
@@ -52,9 +52,21 @@ class Rival:
     name: str
     quantity: str
     kind: Kind
-    source: Source
+    origin: Source = field(metadata=HIDDEN)
     value: float | None = None
     remark: str = ""
+
+    properties: ClassVar[tuple[str, ...]] = ("source", "value_reason")
+
+    @property
+    def source(self) -> str:
+        """The work that the bound is from."""
+        return str(self.origin)
+
+    @property
+    def value_reason(self) -> str:
+        """The reason why there is no number, or no finite one."""
+        return self.remark if self.value is None else "" if isfinite(self.value) else "infinite"
 
 
 FIRST_VERSION = Rival(
@@ -257,9 +269,9 @@ def rivals(profile: NormProfile, samples: Real, delta: Real = 0.01, *, measured:
     standard, stored = Source("standard"), f"every parameter stored in {STORED_BITS} bits"
     compression = Rival("R11", "compression", one, "bound", Source("recalled", LOTFI_2023), remark=stored)
     described = Rival("description", "description length", one, "bound", standard, remark=stored)
-    averaged = replace(described, key="McAllester", name="PAC-Bayes", source=Source("standard", MCALLESTER_1999))
+    averaged = replace(described, key="McAllester", name="PAC-Bayes", origin=Source("standard", MCALLESTER_1999))
     tempered = replace(
-        averaged, key="Catoni", quantity="risk at no training error", source=Source("standard", CATONI_2007)
+        averaged, key="Catoni", quantity="risk at no training error", origin=Source("standard", CATONI_2007)
     )
     listed: tuple[tuple[Rival, Callable[[], float]], ...] = (
         (Rival("R1", "covers to risk", two, SHAPE, RECALLED), lambda: risk_shape(capacity(), m, delta)),

@@ -30,7 +30,7 @@ def variable(query: Query, _serving: Serving) -> Answer:
         "description": _described(plan.function).record(),
         "information_floor": information_floor(plan.context, plan.function.sparsity),
         "compiled": compiled.record(),
-        "bound": {**guarantees.record(halved=False), "summary": guarantees.summary},
+        "bound": guarantees.record(),
     }
 
 

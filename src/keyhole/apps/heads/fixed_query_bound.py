@@ -1,15 +1,18 @@
 """What do norms guarantee of a one-layer network that reads images at [CLS]? A bound for the network itself."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from math import floor, log
 from typing import Any
 
-from keyhole.api.bound import Bound, bound
+from keyhole.api.bound import Bound, FiniteBound, bound
+from keyhole.api.norm_sources import NormSource
 from keyhole.bounds import Guarantee, Real, agnostic_error, failure, guarantee, kept_share, sample_size
 from keyhole.checkpoints import Checkpoint, FixedQueryLayer, fixed_query_profile
 from keyhole.decimals import at_least, at_most, brief, surely
 from keyhole.errors import AssumptionError
-from keyhole.show.document import Document, Gap, Lines
+from keyhole.norm_profile import BlockNorms
+from keyhole.show.answer import Show
 
 BITS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16}
 IS = (
@@ -27,44 +30,25 @@ CONTINUOUS = (
 class FixedQueryBound(Bound):
     """The bounds of a one-layer network read at [CLS], and what would have to shrink for them to say something."""
 
+    bound_is: str = IS
     path: float = 0.0
-    radius: float = 0.0
+    token_radius: float = 0.0
     query: float = 0.0
     numbers: int = 0
     bits: int = 32
     shrink: str = ""
 
-    @property
-    def summary(self) -> str:
-        """The smallest guarantee, and of what."""
-        return f"{self.source}: {super().summary}"
-
-    def document(self) -> Document:
-        """What it is a bound of, then as any bound, then what would have to shrink."""
-        return (Lines(self._words()), Gap(), *super().document(), Lines(f"{CONTINUOUS}\n{self.shrink}"))
-
-    def explained(self) -> Document:
-        """The same with every derivation."""
-        return (Lines(self._words()), Gap(), *super().explained(), Lines(f"{CONTINUOUS}\n{self.shrink}"))
-
-    def _words(self) -> str:
-        return (
-            f"{self.source}\n{IS}\n"
+    def lines(self, show: Show) -> None:
+        """Say what it is a bound of; then as any bound, and what would have to shrink."""
+        show.line(IS)
+        show.line(
             f"Of all pairs of classes the largest path norm is P = {at_most(self.path)}, with pixels in units of a "
-            f"patch's largest norm; tokens have norm at most {at_most(self.radius)}, queries {at_most(self.query)}."
+            f"patch's largest norm; tokens have norm at most {at_most(self.token_radius)}, queries "
+            f"{at_most(self.query)}."
         )
-
-    def _plain(self) -> dict[str, Any]:
-        return {
-            **super()._plain(),
-            "bound_is": IS,
-            "path": self.path,
-            "token_radius": self.radius,
-            "query": self.query,
-            "numbers": self.numbers,
-            "bits": self.bits,
-            "shrink": self.shrink,
-        }
+        super().lines(show)
+        show.line(CONTINUOUS)
+        show.line(self.shrink)
 
 
 def fixed_query_bound(
@@ -76,7 +60,8 @@ def fixed_query_bound(
     """
     low, high = _range(checkpoint)
     profile = fixed_query_profile(layer, low, high)
-    answer = bound(profile, samples, None, delta=delta, **{**more, "measured": True})
+    source = NormSource(checkpoint.source, profile, measured=True)
+    answer = bound(source, samples, delta=delta, **more)
     query = max(head.query or 0.0 for head in profile.blocks[0].heads)
     bits = max((BITS.get(each, 64) for each in checkpoint.number_formats), default=64)
     chance = failure(delta) * kept_share(more.get("accepted"))
@@ -87,12 +72,12 @@ def fixed_query_bound(
         f"{surely(float(delta))}, at most"
     )
     known = {field.name: getattr(answer, field.name) for field in fields(Bound)}
-    path = next(each.route for each in answer.guarantees if each.route.key == "path")
+    path = next(each.theorem for each in answer.guarantees if each.route == "path")
     stated = guarantee(path, profile, sample_size(samples), delta=failure(delta), spent=chance)
     return FixedQueryBound(
-        **{**known, "source": checkpoint.source, "finite": ((occam, value),)},
+        **{**known, "finite_classes": (FiniteBound(occam, value),)},
         path=float(profile.path or 0.0),
-        radius=profile.token_radius,
+        token_radius=profile.token_radius,
         query=query,
         numbers=layer.numbers,
         bits=bits,
@@ -140,7 +125,7 @@ def _shrink(stated: Guarantee, numbers: int, bits: int, occam: float) -> str:
             "count here as if they had been fixed before the data."
         )
     if occam >= 1:
-        room = (2 * samples - log(1 / stated.statement.spent)) / log(2)  # bits of a description with a gap of 1
+        room = (2 * samples - log(1 / stated.delta_spent)) / log(2)  # bits of a description with a gap of 1
         fewer = floor(10 * room / numbers) / 10
         sentences.append(
             f"The count of descriptions says something below {fewer:g} bits a number, where these have {bits}, or for "
@@ -149,7 +134,7 @@ def _shrink(stated: Guarantee, numbers: int, bits: int, occam: float) -> str:
     return " ".join(sentences)
 
 
-def _largest(fits: Any) -> float:
+def _largest(fits: Callable[[float], bool]) -> float:
     """The largest share of a norm, down to a billionth, with which a bound says something; 0 where none does."""
     if not fits(1e-9):
         return 0.0
@@ -160,6 +145,6 @@ def _largest(fits: Any) -> float:
     return low
 
 
-def _without_queries(stated: Guarantee) -> Any:
+def _without_queries(stated: Guarantee) -> BlockNorms:
     block = stated.profile.blocks[0]
     return replace(block, heads=tuple(replace(head, query=0.0) for head in block.heads))
