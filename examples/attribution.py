@@ -8,7 +8,7 @@ import numpy as np
 from keyhole.apps.tables.suite.attribution import AttributionScore, score_attribution
 from keyhole.apps.tables.suites import make_suite
 from keyhole.attention.evaluation import evaluate
-from keyhole.compiler.assembly import logits, to_tabulated
+from keyhole.compiler.assembly import to_tabulated
 from keyhole.compiler.constructions.plan import Plan
 
 CONTEXT, MODELS, INPUTS = 32, 14, 200
@@ -28,7 +28,7 @@ def occlusion(plan: Plan, bits: np.ndarray) -> np.ndarray:
 
 def attention(plan: Plan, bits: np.ndarray) -> np.ndarray:
     """The attention of [CLS] averaged over heads: what one sees, which is not what is read."""
-    scores = np.stack([np.append(logits(plan, head), 0.0) for head in plan.heads])
+    scores = np.stack([np.append(plan.logits(head)[:, 0], 0.0) for head in plan.heads])
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     seen = (shares / shares.sum(axis=1, keepdims=True)).mean(axis=0)[:-1]
     return np.tile(seen, (len(bits), 1))

@@ -11,12 +11,12 @@ from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward_pass import forward
 from keyhole.attention.tables import dense, tabulate
 from keyhole.boolean.families import read_function
-from keyhole.compiler.assembly import logits, to_model, to_tabulated
+from keyhole.compiler.assembly import to_model, to_tabulated
 from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
+from keyhole.compiler.constructions.plan import remove_unread
 from keyhole.compiler.distractors import Distractor, add_distractor
 from keyhole.compiler.proof import prove, shares
-from keyhole.compiler.unread import remove_unread
 from keyhole.errors import AssumptionError, CompileError
 
 from helpers.compiled_plans import CONTEXT, FORMULAS, all_inputs, all_plans, targets
@@ -56,7 +56,7 @@ def test_model_and_tables_are_one(formula):
 def test_decoys_get_what_was_asked(leak, decoys):
     """Attention (1 − leak)/n on each of n decoys."""
     head = add_distractor(PLAN, Distractor(tuple(decoys), leak)).heads[-1]
-    raw = np.exp(np.append(logits(PLAN, head)[:, 0], 0.0))
+    raw = np.exp(np.append(PLAN.logits(head)[:, 0], 0.0))
     assert raw[sorted(decoys)] / raw.sum() == pytest.approx((1 - leak) / len(decoys), rel=1e-12)
 
 
@@ -79,7 +79,7 @@ def test_live_part_is_the_plan_without():
     assert kept.units == PLAN.units
     assert np.array_equal(kept.readout, PLAN.readout)
     assert np.array_equal(kept.heads[0].values, PLAN.heads[0].values)
-    assert np.array_equal(logits(kept, kept.heads[0]), logits(PLAN, PLAN.heads[0]))
+    assert np.array_equal(kept.logits(kept.heads[0]), PLAN.logits(PLAN.heads[0]))
     assert remove_unread(PLAN) is PLAN
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from keyhole.attention import evaluate, forward
 from keyhole.boolean.families import conjunction, parity
-from keyhole.compiler.assembly import key_vector, to_model, to_tabulated
+from keyhole.compiler.assembly import to_model, to_tabulated
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
@@ -31,7 +31,7 @@ def test_pair_conjunction_by_hand():
     column[[2, 6]], column[[3, 7]] = -0.5, 0.5
     assert np.array_equal(model.blocks[0].heads[0].value.weight[:, 0], column)
     assert plan.readout.tolist() == [4.0]
-    assert np.linalg.norm(key_vector(plan, plan.heads[0])) == pytest.approx(1.3862944, abs=1e-7)
+    assert np.linalg.norm(plan.key_vector(plan.heads[0])) == pytest.approx(1.3862944, abs=1e-7)
     assert named_norms(plan_profile(plan))["score_transposed_21"] == pytest.approx(2.7725887, abs=1e-7)
     bits = all_inputs(5)
     assert np.array_equal(np.round(forward(model, bits), 14), (bits[:, 1] & bits[:, 3]).astype(float))

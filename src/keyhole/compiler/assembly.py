@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from keyhole.arrays import Float
 from keyhole.attention import (
     Affine,
     Block,
@@ -38,33 +37,13 @@ def to_model(plan: Plan) -> Model:
     embedding = plan.layout.embedding()
     heads = tuple(
         Head(
-            score=FactoredScore(query=embedding.cls[:, None], key=key_vector(plan, head)[:, None]),
-            value=Affine(value_matrix(plan, head)),
+            score=FactoredScore(query=embedding.cls[:, None], key=plan.key_vector(head)[:, None]),
+            value=Affine(plan.value_matrix(head)),
             activation=_activation(plan),
         )
         for head in plan.heads
     )
     return Model(embedding, (Block(heads, _wiring(plan)),), ReadOut(plan.readout))
-
-
-def key_vector(plan: Plan, head: HeadPlan) -> np.ndarray:
-    """The vector q whose product with a token is its logit: M = q x_CLSᵀ."""
-    return plan.layout.key_vector(plan.function.positions, head.symbol_focus, logits(plan, head))
-
-
-def value_matrix(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "d k"]:
-    """W_V; [CLS] is the unit vector of the last coordinate, and so the last row is its own."""
-    matrix = plan.layout.value_matrix(plan.function.positions, head.values, head.rest_values)
-    matrix[-1] = head.own_values
-    return matrix
-
-
-def logits(plan: Plan, head: HeadPlan) -> Float[np.ndarray, "T 2"]:
-    """The head's logit at every position, in order, by symbol."""
-    every, places = np.empty((plan.context, 2)), list(plan.function.positions)
-    every[np.delete(np.arange(plan.context), places)] = np.reshape(head.rest_logits, (-1, 1))
-    every[places] = head.symbol_focus
-    return every
 
 
 def _tabulate_head(head: HeadPlan, plan: Plan, *, listed: bool) -> TabulatedHead:
@@ -73,7 +52,7 @@ def _tabulate_head(head: HeadPlan, plan: Plan, *, listed: bool) -> TabulatedHead
         scores = np.concatenate([head.symbol_focus, np.full((1, 2), head.rest_logits)])
         values = np.concatenate([head.values, head.rest_values[None]])
     else:
-        scores = logits(plan, head)
+        scores = plan.logits(head)
         values = np.tile(head.rest_values, (plan.context, 1, 1))
         values[list(plan.function.positions)] = head.values
     return TabulatedHead(scores, values, np.zeros(()), head.own_values, activation=_activation(plan))

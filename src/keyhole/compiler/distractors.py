@@ -9,8 +9,7 @@ from math import exp, log
 
 import numpy as np
 
-from keyhole.compiler.constructions.plan import HeadPlan, Plan
-from keyhole.compiler.unread import count_unread_heads, remove_unread
+from keyhole.compiler.constructions.plan import HeadPlan, Plan, count_unread_heads, remove_unread
 from keyhole.errors import AssumptionError, CheckpointError, CompileError
 
 _UNIT = re.compile(r"read by nothing: ones at (x\d+(?:, x\d+)*)")  # what add_distractor names its unit

@@ -8,8 +8,7 @@ import numpy as np
 
 from keyhole.attention import matrix_norms
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
-from keyhole.compiler.constructions.plan import HeadPlan, Plan
-from keyhole.compiler.unread import count_unread_heads
+from keyhole.compiler.constructions.plan import HeadPlan, Plan, count_unread_heads
 from keyhole.norm_profile import BlockNorms, HeadNorms, MatrixNorms, NormProfile
 
 

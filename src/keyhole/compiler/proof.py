@@ -13,8 +13,7 @@ from math import inf, isfinite
 import numpy as np
 
 from keyhole.boolean import Levels, decide
-from keyhole.compiler.constructions.plan import HeadPlan, Plan, half_gap, wanted
-from keyhole.compiler.unread import remove_unread
+from keyhole.compiler.constructions.plan import HeadPlan, Plan, half_gap, remove_unread, wanted
 from keyhole.errors import CompileError
 from keyhole.rigorous import Enclosure, exactly, exponentials, reading, relu, total, weighted_sum
 

@@ -13,9 +13,9 @@ from keyhole.apps.tables.suites import make_suite
 from keyhole.attention.evaluation import evaluate
 from keyhole.boolean.distribution import UNIFORM, sample
 from keyhole.boolean.formula import parse
-from keyhole.compiler.assembly import logits, to_tabulated
+from keyhole.compiler.assembly import to_tabulated
+from keyhole.compiler.constructions.plan import remove_unread
 from keyhole.compiler.constructions.registry import construction_of
-from keyhole.compiler.unread import remove_unread
 from keyhole.errors import AssumptionError
 
 SUITE = make_suite(28, 16)
@@ -45,7 +45,7 @@ def test_distractors_are_as_the_key_says():
     for member in MODELS:
         kept = len(remove_unread(member.plan).heads)
         for head, distractor in zip(member.plan.heads[kept:], member.distractors, strict=True):
-            mass = np.exp(np.append(logits(member.plan, head)[:, 0], 0.0))  # of either symbol
+            mass = np.exp(np.append(member.plan.logits(head)[:, 0], 0.0))  # of either symbol
             on = mass[list(distractor.decoys)].sum() / mass.sum()
             assert on == pytest.approx(1 - distractor.leak, rel=1e-12)
             assert distractor.leak in LEAKS

@@ -9,8 +9,11 @@ from keyhole.boolean.families import conjunction, majority, parity, random_junta
 from keyhole.compiler.constructions.additive import additive_plan
 from keyhole.compiler.constructions.codes import coded_plan
 from keyhole.compiler.constructions.pairs import pair_plans
-from keyhole.compiler.precision.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64
 from keyhole.compiler.precision.rounding import (
+    BFLOAT16,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
     _moves,
     growth,
     normaliser_error,

@@ -2,9 +2,8 @@
 
 from keyhole.compiler.constructions.additive import PositionLayout
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
-from keyhole.compiler.constructions.layout import Layout
 from keyhole.compiler.constructions.pairs import PairLayout, pair_plans
-from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, wanted
+from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Plan, wanted
 from keyhole.compiler.constructions.registry import (
     construction_of,
     find_construction,

@@ -16,8 +16,7 @@ import numpy as np
 from keyhole.attention import AdditiveEmbedding, Embedding, OneHotPositions, Positions
 from keyhole.boolean import Levels, SparseFunction, is_symmetric, tabulate
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
-from keyhole.compiler.constructions.layout import Layout, Places
-from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, fits, wanted
+from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Places, Plan, fits, wanted
 from keyhole.decimals import at_least
 from keyhole.errors import AssumptionError, CompileError
 

@@ -12,8 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from keyhole.boolean import SparseFunction
-from keyhole.compiler.constructions.layout import Layout
-from keyhole.compiler.constructions.plan import Output, Plan
+from keyhole.compiler.constructions.plan import Layout, Output, Plan
 from keyhole.errors import CompileError
 
 

@@ -24,8 +24,7 @@ from keyhole.compiler.constructions.additive import (
     ramp_plan,
 )
 from keyhole.compiler.constructions.base import TheoremNorm
-from keyhole.compiler.constructions.layout import Places
-from keyhole.compiler.constructions.plan import Output, Plan
+from keyhole.compiler.constructions.plan import Output, Places, Plan
 from keyhole.errors import CheckpointError, CompileError
 
 CODE_TRIES = 20

@@ -13,9 +13,8 @@ import numpy as np
 
 from keyhole.boolean import SparseFunction
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
-from keyhole.compiler.constructions.layout import Layout
 from keyhole.compiler.constructions.pairs import PairLayout
-from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan
+from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Plan
 from keyhole.compiler.least_norm import MAX_BITS, least_norm
 from keyhole.errors import AssumptionError, CompileError
 

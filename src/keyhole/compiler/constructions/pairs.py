@@ -16,8 +16,7 @@ import numpy as np
 from keyhole.attention import Embedding, OneHotPairs
 from keyhole.boolean import Levels, SparseFunction, conjunction_pattern
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
-from keyhole.compiler.constructions.layout import Layout, Places
-from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, fits, wanted
+from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Places, Plan, fits, wanted
 from keyhole.errors import AssumptionError, CompileError
 
 MAX_PATTERNS = 12  # relevant positions of a table: 2^12 units

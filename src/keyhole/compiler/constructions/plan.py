@@ -1,4 +1,4 @@
-"""A plan: what a construction decides, before it becomes weights.
+"""A plan: what a construction decides, before it becomes weights; and the layout of its tokens.
 
 Only what differs from position to position is kept: the logits and values of the relevant positions, and those that all
 the others share. The query is fixed at [CLS], whose own logit is 0. Off the relevant positions logits do not depend on
@@ -6,20 +6,103 @@ the symbol; at them they may.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from keyhole.arrays import Float
+from keyhole.attention import Embedding
 from keyhole.boolean import SparseFunction
-from keyhole.compiler.constructions.layout import Layout
 
 MAX_POSITIONS = 4096  # relevant ones
 MAX_ENTRIES = 2**24  # of a table of values: 128 MB
 Output = Literal["signs", "bits"]  # a true function reads 1; a false one −1 or 0
 _DISTRACTORS = re.compile(r" with \d+ distractors?$")  # what a plan's name says of heads that nothing reads
+
+
+Places = tuple[int, ...]  # relevant positions, in order
+
+
+@dataclass(frozen=True)
+class Layout(ABC):
+    """How T bits and [CLS] are vectors, and what a head's logits and values are as matrices there.
+
+    The last coordinate is [CLS]'s own: x_CLS is its unit vector. Logits and values come by relevant position and symbol
+    (`focus`, `values`) and for all the others (`rest`), as a HeadPlan has them.
+    """
+
+    context: int
+    names_position: ClassVar[bool]  # whether a token of the vocabulary names its position beside its symbol
+    orthogonal: ClassVar[bool] = True  # whether tokens of two positions are: then any logits can be chosen, exactly
+    radius: ClassVar[float]  # B_X, the length of the longest token
+
+    @classmethod
+    @abstractmethod
+    def stored(cls, context: int, dimension: int, codes_seed: int | None) -> "Layout":
+        """The layout of a model file, from what its description says of it."""
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """d, the coordinates of a token."""
+
+    @property
+    def codes_seed(self) -> int | None:
+        """What random position codes are drawn from, where there are any."""
+        return None
+
+    @abstractmethod
+    def embedding(self) -> Embedding:
+        """Every token as a vector."""
+
+    @abstractmethod
+    def diameter(self) -> float | None:
+        """D_X, the largest distance of two tokens; None where it is not computed."""
+
+    @abstractmethod
+    def key_entries(self, places: Places, focus: Float[np.ndarray, "s 2"]) -> np.ndarray:
+        """The entries of the key vector that can differ from zero, where all other logits are 0."""
+
+    @abstractmethod
+    def key_vector(
+        self, places: Places, focus: Float[np.ndarray, "s 2"], logits: Float[np.ndarray, "T 2"]
+    ) -> Float[np.ndarray, "d"]:
+        """The vector q whose product with a token is its logit: M = q x_CLSᵀ."""
+
+    @abstractmethod
+    def value_rows(self, values: Float[np.ndarray, "s 2 k"], rest: Float[np.ndarray, "2 k"]) -> np.ndarray:
+        """The rows of W_V that can differ from zero, without [CLS]'s."""
+
+    @abstractmethod
+    def value_matrix(
+        self, places: Places, values: Float[np.ndarray, "s 2 k"], rest: Float[np.ndarray, "2 k"]
+    ) -> Float[np.ndarray, "d k"]:
+        """W_V, with 0 in its last row, which is [CLS]'s."""
+
+    def check_head(  # noqa: B027  (where every position has its own coordinates there is nothing to refuse)
+        self,
+        places: Places,
+        focus: np.ndarray,
+        rest_logits: np.ndarray | float,
+        values: Float[np.ndarray, "s 2 k"],
+        rest: Float[np.ndarray, "2 k"],
+    ) -> None:
+        """Refuse a head that no matrices have in this layout: what is proved of tables would not hold of the model."""
+
+    @abstractmethod
+    def vocabulary(self) -> list[str]:
+        """The names of the tokens, [CLS] last."""
+
+    @abstractmethod
+    def directions(self) -> list[str]:
+        """The name of every coordinate."""
+
+    @abstractmethod
+    def symbol_columns(self) -> Float[np.ndarray, "d 2"]:
+        """Column b is 1 on the coordinates that say "this token shows b", wherever it stands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +174,23 @@ class Plan:
         """The number of ReLU units."""
         return len(self.units)
 
+    def logits(self, head: HeadPlan) -> Float[np.ndarray, "T 2"]:
+        """The head's logit at every position, in order, by symbol."""
+        every, places = np.empty((self.context, 2)), list(self.function.positions)
+        every[np.delete(np.arange(self.context), places)] = np.reshape(head.rest_logits, (-1, 1))
+        every[places] = head.symbol_focus
+        return every
+
+    def key_vector(self, head: HeadPlan) -> Float[np.ndarray, "d"]:
+        """The vector q whose product with a token is its logit: M = q x_CLSᵀ."""
+        return self.layout.key_vector(self.function.positions, head.symbol_focus, self.logits(head))
+
+    def value_matrix(self, head: HeadPlan) -> Float[np.ndarray, "d k"]:
+        """W_V; [CLS] is the unit vector of the last coordinate, and so the last row is its own."""
+        matrix = self.layout.value_matrix(self.function.positions, head.values, head.rest_values)
+        matrix[-1] = head.own_values
+        return matrix
+
     @property
     def path_inf(self) -> float:
         """P_∞ = Σ_j |w_j| Σ_h max |value|: what Theorem T charges for the plan."""
@@ -108,6 +208,35 @@ def _reach(head: HeadPlan, *, others: bool) -> Float[np.ndarray, "k"]:
     relevant, own = np.abs(head.values).max(axis=(0, 1), initial=0.0), np.abs(head.own_values)
     rest = np.abs(head.rest_values).max(axis=0) if others else np.zeros_like(own)
     return np.asarray(np.maximum(np.maximum(relevant, own), rest))
+
+
+def remove_unread(plan: Plan) -> Plan:
+    """The plan without what cannot reach the output: units of read-out weight 0, and heads that write to no other.
+
+    Statement  Both plans have the same output on every input, in exact arithmetic.
+    Proof      f = Σ_j w_j ReLU(Σ_h head_h[j]): a unit with w_j = 0 adds nothing, and a head whose values are 0 in
+               every unit with w_j ≠ 0 adds 0 to each of their pre-activations.
+    Source     Ours.
+    """
+    read = np.flatnonzero(plan.readout)
+    heads = tuple(
+        replace(
+            head,
+            values=head.values[:, :, read],
+            rest_values=head.rest_values[:, read],
+            cls_values=None if head.cls_values is None else head.cls_values[read],
+        )
+        for head in plan.heads
+        if head.values[:, :, read].any() or head.rest_values[:, read].any() or head.own_values[read].any()
+    )
+    if len(read) == plan.width and len(heads) == len(plan.heads):
+        return plan
+    return replace(plan, heads=heads, readout=plan.readout[read], units=tuple(plan.units[j] for j in read))
+
+
+def count_unread_heads(plan: Plan) -> int:
+    """How many distractors the plan has: heads without a unit that is read."""
+    return len(plan.heads) - len(remove_unread(plan).heads)
 
 
 def target_of(construction: str) -> str:

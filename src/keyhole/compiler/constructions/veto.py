@@ -14,9 +14,8 @@ import numpy as np
 
 from keyhole.boolean import SparseFunction, conjunction_pattern
 from keyhole.compiler.constructions.base import Construction, TheoremNorm
-from keyhole.compiler.constructions.layout import Layout
 from keyhole.compiler.constructions.pairs import PairLayout
-from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, wanted
+from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Plan, wanted
 from keyhole.errors import AssumptionError, CompileError
 
 

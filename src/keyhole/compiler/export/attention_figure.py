@@ -4,7 +4,6 @@ import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.boolean import Levels, decide
-from keyhole.compiler.assembly import logits
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.figure import Axis, Figure, Row
 
@@ -71,7 +70,7 @@ def _spelled(plan: Plan, bits: np.ndarray) -> str:
 
 def _attention(plan: Plan, head: HeadPlan, bits: np.ndarray | None = None) -> Float[np.ndarray, "length"]:
     """The attention on every token, [CLS] last, where the relevant bits are these; without any they are all 0."""
-    scores = np.append(logits(plan, head)[:, 0], 0.0)
+    scores = np.append(plan.logits(head)[:, 0], 0.0)
     if bits is not None:
         scores[list(plan.function.positions)] = head.symbol_focus[np.arange(len(bits)), bits.astype(int)]
     mass = np.exp(scores - scores.max())

@@ -15,20 +15,7 @@ from math import sqrt
 import numpy as np
 
 from keyhole.arrays import Float, Int, Shaped
-from keyhole.attention import (
-    AdditiveEmbedding,
-    Affine,
-    Block,
-    FactoredScore,
-    FeedForward,
-    Head,
-    Model,
-    PairEmbedding,
-    ReadOut,
-    ReLU,
-    Wiring,
-)
-from keyhole.compiler.assembly import key_vector
+from keyhole.attention import AdditiveEmbedding
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.errors import CompileError
 
@@ -82,7 +69,7 @@ def to_residual(plan: Plan) -> ResidualBlock:
     for h, (head, part) in enumerate(zip(plan.heads, gathered, strict=True)):
         width = len(part.names)
         query[h, plan.dimension - 1, 0] = sqrt(d_head)  # undone by the division of every score
-        key[h, : plan.dimension, 0] = key_vector(plan, head)
+        key[h, : plan.dimension, 0] = plan.key_vector(head)
         value[h, : plan.dimension, :width] = part.columns
         output[h, :width, fresh : fresh + width] = np.eye(width)
         inner[fresh : fresh + width] = part.rows
@@ -110,26 +97,6 @@ def token_ids(block: ResidualBlock, bits: Shaped[np.ndarray, "n T"]) -> Int[np.n
     """The tokens of each input, [CLS] last: the bits, or 2t + b_t where a token names its position."""
     symbols = bits.astype(np.int64) + (2 * np.arange(block.context) if block.paired else 0)
     return np.concatenate([symbols, np.full((len(bits), 1), len(block.tokens) - 1)], axis=1)
-
-
-def residual_model(block: ResidualBlock) -> Model:
-    """The block as the library's own records of weights, for the one forward pass."""
-    T = block.context
-    symbols = block.embed[:-1].reshape(T, 2, -1) if block.paired else block.embed[None, :-1]
-    heads = tuple(
-        Head(FactoredScore(query, key), Affine(value))
-        for query, key, value in zip(block.query, block.key, block.value, strict=True)
-    )
-    wiring = Wiring(
-        join="concatenate",
-        output=Affine(block.output.reshape(-1, len(block.directions))),
-        feedforward=FeedForward(Affine(block.inner, block.inner_bias), ReLU(), Affine(block.outer)),
-        residual="each",
-    )
-    table = symbols + block.position[:T, None]
-    return Model(
-        PairEmbedding(table, block.embed[-1] + block.position[T]), (Block(heads, wiring),), ReadOut(block.unembed[:, 0])
-    )
 
 
 def _gather(plan: Plan, head: HeadPlan, name: str) -> _Gathered:

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.attention import Affine
 from keyhole.boolean import read_function
-from keyhole.compiler.assembly import key_vector, to_model
 from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.constructions.registry import construction_of
@@ -66,12 +64,11 @@ def dense_matrices(plan: Plan) -> dict[str, np.ndarray]:
     """
     if dense_size(plan) > DENSE_BYTES:
         return {}
-    model = to_model(plan)
-    arrays = {"dense.embedding": model.embedding.rows(0, plan.context), "dense.cls": model.embedding.cls}
-    for index, (head, planned) in enumerate(zip(model.blocks[0].heads, plan.heads, strict=True)):
-        arrays[f"dense.head{index}.key"] = key_vector(plan, planned)
-        if isinstance(head.value, Affine):
-            arrays[f"dense.head{index}.value"] = head.value.weight
+    embedding = plan.layout.embedding()
+    arrays = {"dense.embedding": embedding.rows(0, plan.context), "dense.cls": embedding.cls}
+    for index, head in enumerate(plan.heads):
+        arrays[f"dense.head{index}.key"] = plan.key_vector(head)
+        arrays[f"dense.head{index}.value"] = plan.value_matrix(head)
     return arrays | {"dense.readout": plan.readout}
 
 

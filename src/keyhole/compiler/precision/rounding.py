@@ -1,16 +1,52 @@
-"""Lemma R: how far rounded numbers and rounded sums can move what a head computes."""
+"""Lemma R: how far the rounded numbers and sums of a number format can move what a head computes."""
 
 from dataclasses import dataclass
 from math import inf, log1p, tanh
+from typing import Any
 
 import numpy as np
 
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
-from keyhole.compiler.precision.formats import NumberFormat
 from keyhole.rigorous import UNDERFLOW, gamma
 
 SLACK = 1 + 1e-9  # the bound itself is computed in doubles: a few sums of positive terms
 LOST = UNDERFLOW  # and a few products for each unit, which lose 2^−1075 each where they underflow
+
+
+@dataclass(frozen=True)
+class NumberFormat:
+    """A binary floating-point format, rounding to nearest, ties to even."""
+
+    name: str
+    digits: int  # binary digits of the significand, the hidden one included
+    least: int  # exponent of the smallest positive normal number
+    most: int  # every finite number is below 2^most
+
+    @property
+    def unit(self) -> float:
+        """u, the unit roundoff."""
+        return 2.0**-self.digits
+
+    @property
+    def smallest(self) -> float:
+        """e_min, the smallest positive normal number."""
+        return 2.0**self.least
+
+    def round(self, numbers: Any) -> np.ndarray:
+        """The nearest numbers of the format, held as doubles; what is too large becomes infinite."""
+        numbers = np.asarray(numbers, dtype=np.float64)
+        if self.digits == 53:
+            return np.asarray(numbers)
+        _, exponent = np.frexp(numbers)
+        last = np.maximum(exponent, self.least + 1) - self.digits
+        rounded = np.ldexp(np.rint(np.ldexp(numbers, -last)), last)
+        return np.asarray(np.where(np.abs(rounded) >= 2.0**self.most, np.copysign(inf, rounded), rounded))
+
+
+FLOAT64 = NumberFormat("float64", 53, -1022, 1024)
+FLOAT32 = NumberFormat("float32", 24, -126, 128)
+BFLOAT16 = NumberFormat("bfloat16", 8, -126, 128)
+FLOAT16 = NumberFormat("float16", 11, -14, 16)
 
 
 def growth(steps: int, unit: float) -> float:
@@ -26,7 +62,6 @@ def normaliser_error(rows: int, accumulation: NumberFormat, division: float | No
                per term. With k = (1 + d)/(1 + ϑ), |d| ≤ u_d, |kN̂/Z − N/Z| ≤ (|k − 1| + |k| g_n) V.
     Source     Ours; proved above (part of Lemma R).
 
-    >>> from keyhole.compiler.precision.formats import FLOAT16
     >>> round(normaliser_error(101, FLOAT16), 3)
     0.109
     """

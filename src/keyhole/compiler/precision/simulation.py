@@ -6,7 +6,7 @@ import numpy as np
 
 from keyhole.arrays import Bool, Float
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
-from keyhole.compiler.precision.formats import NumberFormat, repeated_sum
+from keyhole.compiler.precision.rounding import NumberFormat
 
 Runs = list[tuple[int, int | None]]  # how many other positions come first, and then which relevant one
 
@@ -74,3 +74,41 @@ def position_runs(plan: Plan) -> Runs:
     places = (-1, *plan.function.positions, plan.context)
     gaps = [later - sooner - 1 for sooner, later in pairwise(places)]
     return [(gap, index if index < plan.function.sparsity else None) for index, gap in enumerate(gaps)]
+
+
+def repeated_sum(start: np.ndarray, term: np.ndarray, times: int, kind: NumberFormat) -> np.ndarray:
+    """`start` after adding `term` to it `times` times, rounding after every addition; entry by entry.
+
+    Statement  Between two powers of two the rounded steps are all equal after the first, so that whole stretches are
+               one step.
+    Proof      There the spacing U of the format is constant. Unless the term is an odd multiple of U/2 a step does not
+               depend on the sum; in that case it leads to an even multiple of U and from there repeats itself.
+
+    >>> from keyhole.compiler.precision.rounding import FLOAT16
+    >>> repeated_sum(np.zeros(1), np.ones(1), 10**6, FLOAT16).item(), 2.0**11
+    (2048.0, 2048.0)
+    """
+    total, term = np.broadcast_arrays(np.asarray(start, dtype=np.float64), np.asarray(term, dtype=np.float64))
+    total, left = total.copy(), np.full(total.shape, times, dtype=np.int64)
+    while (active := (left > 0) & np.isfinite(total)).any():
+        moved = np.where(active, kind.round(total + term), total)  # one plain step
+        left -= active
+        step = np.where(np.isfinite(moved), kind.round(moved + term) - np.where(np.isfinite(moved), moved, 0.0), 0.0)
+        left[active & (step == 0)] = 0
+        step = np.where(np.isfinite(step), step, 0.0)  # the next step leaves the format's range
+        inside = active & (step != 0) & (np.frexp(moved)[1] == np.frexp(total)[1])  # the plain step crossed no power
+        room = np.where(inside, _steps_inside(moved, np.where(inside, step, 1.0)), 0)
+        jump = np.minimum(left, room)
+        total = moved + jump * step  # exact: all of it lies on one grid
+        left -= jump
+    return total
+
+
+def _steps_inside(start: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """How many steps surely stay between the powers of two around the start, ends left out."""
+    _, exponent = np.frexp(start)
+    outer, inner = np.ldexp(1.0, exponent), np.ldexp(0.5, exponent)
+    away = np.sign(start) == np.sign(step)
+    room = np.where(away, outer - np.abs(start), np.abs(start) - inner)
+    steps = np.floor(np.where(start == 0, 0.0, room / np.abs(step))) - 2
+    return np.asarray(np.clip(steps, 0, 2**62).astype(np.int64))

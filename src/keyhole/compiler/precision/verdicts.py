@@ -11,8 +11,7 @@ import numpy as np
 
 from keyhole.boolean import Levels, decide
 from keyhole.compiler.constructions.plan import Plan, half_gap, wanted
-from keyhole.compiler.precision.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, NumberFormat
-from keyhole.compiler.precision.rounding import output_error
+from keyhole.compiler.precision.rounding import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, NumberFormat, output_error
 from keyhole.compiler.precision.simulation import simulate
 from keyhole.decimals import at_most, margin
 from keyhole.verdicts import FormatOutcome
@@ -35,15 +34,6 @@ NUMBERS = 2**17  # of a simulation held at once: inputs times units
 INPUTS = 256  # simulated at most
 DIGITS = 17  # tell any two doubles apart
 ROWS = 4096  # positions simulated one by one, where each has a logit of its own
-
-
-def short_name(pair: str) -> str:
-    """A pair of formats in short: how numbers are stored, and how they are summed where that differs.
-
-    >>> short_name("float16 stored, float32 summed")
-    'float16 / float32'
-    """
-    return pair.replace(" stored, ", " / ").removesuffix(" summed")
 
 
 @dataclass(frozen=True)
