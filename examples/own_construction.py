@@ -24,10 +24,10 @@ class EvenAttention(kit.Construction):
     name, targets, layout = "even", ("even conjunction",), kit.PairLayout
 
     def plans(
-        self, function: SparseFunction, context: int, mass: float, output: kit.Output, seed: int = 0
+        self, function: SparseFunction, context: int, leak: float, output: kit.Output, seed: int = 0
     ) -> list[kit.Plan]:
         """The pattern's column is 1/s where a literal is true and 1/s − 1 where it is not."""
-        del mass, seed  # nothing is chosen and nothing drawn
+        del leak, seed  # nothing is chosen and nothing drawn
         pattern = conjunction_pattern(function.rule)
         if pattern is None:
             raise CompileError("Even attention was asked for a function that is no conjunction; use another.")

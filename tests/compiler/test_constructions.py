@@ -103,10 +103,10 @@ def test_uniform_attention_is_exact_too():
 def test_refuses_a_mass_that_is_none(mass):
     """γ and ρ lie strictly between 0 and 1."""
     function = conjunction((0, 1))
-    with pytest.raises(AssumptionError, match="0 < γ < 1"):
+    with pytest.raises(AssumptionError, match="0 < leak < 1"):
         pair_plans(function, 5, mass, "signs")
     for make in (additive_plan, head_per_position_plan):
-        with pytest.raises(AssumptionError, match="0 < ρ < 1"):
+        with pytest.raises(AssumptionError, match="0 < leak < 1"):
             make(function, 5, mass, "signs")
 
 

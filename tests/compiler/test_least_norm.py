@@ -150,7 +150,7 @@ def test_refusals():
         least_plan(parity(tuple(range(5))), 9, 0.5, "signs")
     with pytest.raises(CompileError, match="functions of 1 to 4 bits"):
         least_norm(np.zeros(32, dtype=bool))
-    with pytest.raises(AssumptionError, match="γ is the attention mass"):
+    with pytest.raises(AssumptionError, match="0 < leak < 1"):
         least_plan(parity((0, 1)), 9, 0.0, "signs")
     with pytest.raises(keyhole.errors.ArgumentError, match="There is no output"):
         keyhole.norms("x0", output="yes")

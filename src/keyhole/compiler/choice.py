@@ -5,13 +5,13 @@ law scores cost nothing, whatever they are, and P_∞ is all that is charged.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
 from typing import cast
 
 from keyhole.boolean import SparseFunction, check_context
 from keyhole.bounds.theorems import spread_price
-from keyhole.compiler.constructions.base import Construction, check_plan
+from keyhole.compiler.constructions.base import Construction, check_leak, check_plan
 from keyhole.compiler.constructions.plan import MAX_POSITIONS, Output, Plan
 from keyhole.compiler.constructions.registry import (
     AUTO,
@@ -19,10 +19,9 @@ from keyhole.compiler.constructions.registry import (
     registered_constructions,
 )
 from keyhole.compiler.norms import plan_profile
-from keyhole.errors import AssumptionError, CompileError
+from keyhole.errors import CompileError
 from keyhole.norm_profile import NormProfile
 
-CARRIED = 1e-100  # the logits of a smaller leak are beyond double precision
 DEFAULT = 0.5  # the attention off the relevant positions: γ, or the leak ratio ρ
 LEAST = 1e-3  # the leak is searched for between this and one minus this
 GOLDEN = 0.6180339887498949
@@ -53,50 +52,8 @@ def choose(
     Without a charge it is Theorem T's. With "auto" those constructions compete that say so; the others are taken only
     by name.
     """
-    candidates = _candidates(function, context, construction, output, seed, leak)
-    best, maker = min(candidates, key=lambda pair: (_price(pair[0], charge), pair[0].width))
-    return Choice(best, maker, _compare(best, [plan for plan, _ in candidates], asked=construction != AUTO))
-
-
-def _candidates(
-    function: SparseFunction,
-    context: int,
-    construction: str | Construction,
-    output: str,
-    seed: int,
-    leak: float,
-) -> list[tuple[Plan, Construction]]:
-    """Every plan of the constructions to try, with its maker; at least one, or a refusal."""
     check_context(function, context)
-    if construction == AUTO:
-        makers = tuple(known for known in registered_constructions() if known.competes)
-    else:
-        makers = (find_construction(construction) if isinstance(construction, str) else construction,)
-    _check_request(function, output)
-    if not 0 < leak < 1:
-        raise AssumptionError(f"The leak is the attention off the relevant positions, so 0 < leak < 1; got {leak}.")
-    if leak < CARRIED:
-        raise AssumptionError(f"A leak of {leak:g} was given; double precision carries {CARRIED:g} or more.")
-    plans: list[tuple[Plan, Construction]] = []
-    refusals: list[CompileError] = []
-    for maker in makers:
-        try:
-            made = maker.plans(function, context, leak, cast("Output", output), seed)
-        except CompileError as refusal:
-            refusals.append(refusal)
-        else:
-            for plan in made:
-                check_plan(plan, maker)
-                if (plan.function, plan.context, plan.output) != (function, context, output):
-                    raise CompileError(f"The construction {maker.name!r} made a plan of another function or context.")
-                plans.append((plan, maker))
-    if not plans:
-        raise refusals[0] if refusals else CompileError(f"The construction {makers[0].name!r} made no plan.")
-    return plans
-
-
-def _check_request(function: SparseFunction, output: str) -> None:
-    """Refuse an output that is none, and functions of no position or of too many."""
+    check_leak(leak)
     if output not in ("signs", "bits"):
         raise CompileError(f"There is no output {output!r}; choose signs (1 and −1) or bits (1 and 0).")
     if function.sparsity > MAX_POSITIONS:
@@ -108,6 +65,35 @@ def _check_request(function: SparseFunction, output: str) -> None:
         raise CompileError(
             "The function is constant, and no head is needed for it; compile one that reads at least one position."
         )
+    if construction == AUTO:
+        makers = tuple(known for known in registered_constructions() if known.competes)
+    else:
+        makers = (find_construction(construction) if isinstance(construction, str) else construction,)
+    candidates = _candidates(makers, function, context, leak, cast("Output", output), seed)
+    best, maker = min(candidates, key=lambda pair: (_price(pair[0], charge), pair[0].width))
+    return Choice(best, maker, _compare(best, [plan for plan, _ in candidates], asked=construction != AUTO))
+
+
+def _candidates(
+    makers: tuple[Construction, ...], function: SparseFunction, context: int, leak: float, output: Output, seed: int
+) -> list[tuple[Plan, Construction]]:
+    """Every plan that these constructions make, with its maker; at least one, or a refusal."""
+    plans: list[tuple[Plan, Construction]] = []
+    refusals: list[CompileError] = []
+    for maker in makers:
+        try:
+            made = maker.plans(function, context, leak, output, seed)
+        except CompileError as refusal:
+            refusals.append(refusal)
+            continue
+        for plan in made:
+            check_plan(plan, maker)
+            if (plan.function, plan.context, plan.output) != (function, context, output):
+                raise CompileError(f"The construction {maker.name!r} made a plan of another function or context.")
+            plans.append((plan, maker))
+    if not plans:
+        raise refusals[0] if refusals else CompileError(f"The construction {makers[0].name!r} made no plan.")
+    return plans
 
 
 def cheapest(
@@ -125,19 +111,13 @@ def cheapest(
     of a logit scale log(1/γ) and read-outs 1/(1 − γ) do.
     """
 
-    def choose_at(mass: float) -> Choice:
-        return choose(function, context, construction, output=output, seed=seed, leak=mass, charge=charge)
+    def choose_at(leak: float) -> Choice:
+        return choose(function, context, construction, output=output, seed=seed, leak=leak, charge=charge)
 
-    mass = _golden_section(lambda mass: charge(plan_profile(choose_at(mass).plan)))
-    choice = choose_at(mass)
-    return Choice(choice.plan, choice.construction, f"{choice.why} {_searched(mass)}")
-
-
-def _searched(mass: float) -> str:
-    """Where a search for the attention mass ended."""
-    end = mass <= LEAST * 1.01 or mass >= 1 - LEAST * 1.01
+    leak = _golden_section(lambda leak: charge(plan_profile(choose_at(leak).plan)))
+    choice, end = choose_at(leak), min(leak, 1 - leak) <= LEAST * 1.01
     where = "at the end of the range searched" if end else "by golden section"
-    return f"The attention mass off the relevant positions is {mass:.4g}, {where}."
+    return replace(choice, why=f"{choice.why} The attention mass off the relevant positions is {leak:.4g}, {where}.")
 
 
 def path_inf(profile: NormProfile) -> float:

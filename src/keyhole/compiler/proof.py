@@ -109,7 +109,7 @@ def _by_patterns(plan: Plan) -> tuple[float, str]:
         before = heads[0](chosen)
         for head in heads[1:]:
             before += head(chosen)
-        worst = max(worst, _largest_error(_read_out(plan, relu(before)), _wanted(plan, bits)))
+        worst = max(worst, _largest_error(reading(relu(before), plan.readout), _wanted(plan, bits)))
     return worst, "every count of true literals" if by_count else "every pattern of the relevant bits"
 
 
@@ -185,11 +185,6 @@ def _chunks(patterns: np.ndarray, width: int) -> Iterator[np.ndarray]:
     yield from (patterns[start : start + step] for start in range(0, len(patterns), step))
 
 
-def _read_out(plan: Plan, hidden: Enclosure) -> Enclosure:
-    """Σ_j w_j h_j for each row of hidden units."""
-    return reading(hidden, plan.readout)
-
-
 def _wanted(plan: Plan, bits: np.ndarray) -> np.ndarray:
     """The wanted output of each pattern of relevant bits."""
     return np.where(decide(plan.function.rule, bits), 1.0, wanted(truth=False, output=plan.output))
@@ -251,7 +246,7 @@ def _outputs(
         x = points[np.arange(start, min(start + step, len(points.low)))]
         x = Enclosure(x.low[:, None], x.high[:, None])
         pre = x * exactly(one[None, :]) + (everything - x) * exactly(zero[None, :])
-        output = _read_out(plan, relu(pre))
+        output = reading(relu(pre), plan.readout)
         yield output.low, output.high
 
 
@@ -295,7 +290,8 @@ def _by_boxes(plan: Plan, masses: list[Masses]) -> float:
             everything = total(mass.focus) + mass.rest
             one, zero = head.rest_values[1], head.rest_values[0]
             rising += _affine(x, everything, exactly(one[pair]), exactly(zero[pair]))
-            gap += _affine(x, everything, _unit_gaps(one, pair), _unit_gaps(zero, pair))
+            gaps = (exactly(values[pair + 1]) - exactly(values[pair]) for values in (one, zero))
+            gap += _affine(x, everything, *gaps)
         step = _step(rising, gap)
         worst = max(worst, _largest_error(reading(step, plan.readout[pair]), _wanted(plan, block)))
     return worst
@@ -327,11 +323,6 @@ def _own_range(bits: np.ndarray, index: int, mass: Masses) -> Enclosure:
     low = np.where(bits, own.low, 0.0)
     high = np.nextafter(np.where(bits, own.high, 0.0) + leak.high, np.inf)
     return Enclosure(low[:, None], high[:, None])
-
-
-def _unit_gaps(values: np.ndarray, pair: np.ndarray) -> Enclosure:
-    """How the second unit of each pair differs from the first."""
-    return exactly(values[pair + 1]) - exactly(values[pair])
 
 
 def _affine(x: Enclosure, everything: Enclosure, one: Enclosure, zero: Enclosure) -> Enclosure:

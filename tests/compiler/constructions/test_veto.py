@@ -83,7 +83,7 @@ def test_other_functions_are_refused_with_the_reason(formula):
     """No other function is 1 where a unit reads its largest value alone."""
     with pytest.raises(CompileError, match="neither a conjunction nor a disjunction"):
         veto_plans(read_function(formula), 9, 0.5, "bits")
-    with pytest.raises(AssumptionError, match="γ is the attention mass"):
+    with pytest.raises(AssumptionError, match="0 < leak < 1"):
         veto_plans(conjunction((0, 1)), 9, 1.0, "bits")
 
 

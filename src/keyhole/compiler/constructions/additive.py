@@ -14,11 +14,10 @@ from typing import ClassVar
 import numpy as np
 
 from keyhole.attention import AdditiveEmbedding, Embedding, OneHotPositions, Positions
-from keyhole.boolean import Levels, SparseFunction, is_symmetric, tabulate
-from keyhole.compiler.constructions.base import Construction, TheoremNorm
+from keyhole.boolean import Levels, SparseFunction, tabulate
+from keyhole.compiler.constructions.base import Construction, TheoremNorm, check_leak
 from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Places, Plan, fits, wanted
-from keyhole.decimals import at_least
-from keyhole.errors import AssumptionError, CompileError
+from keyhole.errors import CompileError
 
 MAX_BINARY = 10  # relevant positions with binary weights: 2^10 levels
 TOKENS = 3  # coordinates e_0, e_1, e_CLS beside the position codes
@@ -32,7 +31,7 @@ class PositionLayout(Layout):
     radius: ClassVar[float] = sqrt(2)
 
     @classmethod
-    def stored(cls, context: int, dimension: int, codes_seed: int | None) -> "PositionLayout":  # noqa: ARG003
+    def stored(cls, context: int, dimension: int, codes_seed: int | None) -> "PositionLayout":
         """The context says all."""
         return cls(context)
 
@@ -55,21 +54,21 @@ class PositionLayout(Layout):
         """Two tokens of unlike symbols and positions, or one of them and [CLS]."""
         return sqrt(3) if self.context == 1 else 2.0
 
-    def key_entries(self, places: Places, focus: np.ndarray) -> np.ndarray:  # noqa: ARG002  (wherever they are)
+    def key_entries(self, places: Places, focus: np.ndarray) -> np.ndarray:
         """The logits themselves, alike for both symbols."""
         return focus[:, 0]
 
-    def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:  # noqa: ARG002
+    def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:
         """Each position's logit at its coordinate."""
         q = np.zeros(self.dimension)
         q[: self.context] = logits[:, 0]
         return q
 
-    def value_rows(self, values: np.ndarray, rest: np.ndarray) -> np.ndarray:  # noqa: ARG002  (alike everywhere)
+    def value_rows(self, values: np.ndarray, rest: np.ndarray) -> np.ndarray:
         """The rows of the two symbols."""
         return rest
 
-    def value_matrix(self, places: Places, values: np.ndarray, rest: np.ndarray) -> np.ndarray:  # noqa: ARG002
+    def value_matrix(self, places: Places, values: np.ndarray, rest: np.ndarray) -> np.ndarray:
         """A row for each of the two symbols."""
         matrix = np.zeros((self.dimension, rest.shape[1]))
         matrix[-TOKENS:-1] = rest
@@ -77,9 +76,9 @@ class PositionLayout(Layout):
 
     def check_head(
         self,
-        places: Places,  # noqa: ARG002
-        focus: np.ndarray,  # noqa: ARG002
-        rest_logits: np.ndarray | float,  # noqa: ARG002
+        places: Places,
+        focus: np.ndarray,
+        rest_logits: np.ndarray | float,
         values: np.ndarray,
         rest: np.ndarray,
     ) -> None:
@@ -114,16 +113,9 @@ class AdditiveConstruction(Construction):
     parameter = "target"
     competes: ClassVar[bool] = True
 
-    def plans(
-        self,
-        function: SparseFunction,
-        context: int,
-        mass: float,
-        output: Output,
-        seed: int = 0,  # noqa: ARG002  (nothing is drawn)
-    ) -> list[Plan]:
+    def plans(self, function: SparseFunction, context: int, leak: float, output: Output, seed: int = 0) -> list[Plan]:
         """B1 for symmetric functions, B2 for any of few positions."""
-        return [additive_plan(function, context, mass, output)]
+        return [additive_plan(function, context, leak, output)]
 
     def theorem_norms(self, plan: Plan) -> dict[str, TheoremNorm]:
         """‖M‖_F = (Σ(β + log ω_i)²)^½ for one-hot codes; ‖W_V‖ and ‖w‖ by the number n of steps between levels.
@@ -160,7 +152,7 @@ class Gathering:
 
 def additive_plan(function: SparseFunction, context: int, rho: float, output: Output) -> Plan:
     """Construction B with one coordinate per position: B1 for symmetric functions, B2 for any of few positions."""
-    check_leak(rho, 1.0)
+    check_leak(rho)
     weights, _ = level_weights(function, output)
     others = context - function.sparsity
     beta = log(others / rho) if others else 0.0
@@ -171,7 +163,7 @@ def additive_plan(function: SparseFunction, context: int, rho: float, output: Ou
 def level_weights(function: SparseFunction, output: Output) -> tuple[np.ndarray, list[float]]:
     """The whole-number weights ω of the relevant positions, and the value wanted at each level Σ ω_i b_i."""
     s = function.sparsity
-    if is_symmetric(function) and isinstance(function.rule, Levels):
+    if isinstance(function.rule, Levels) and not any(function.rule.negated):
         return np.ones(s), [wanted(level, output) for level in function.rule.levels]
     if s > MAX_BINARY:
         raise CompileError(
@@ -213,9 +205,3 @@ def ramp_plan(function: SparseFunction, output: Output, gathering: Gathering, su
     head = HeadPlan(gathering.focus, np.tile(values, (function.sparsity, 1, 1)), gathering.rest, values)
     parameters = {"beta": gathering.beta, "attention": attention, "rho": leak, "target": gathering.target}
     return Plan(function, gathering.layout, output, name + suffix, (head,), np.array(readout), tuple(units), parameters)
-
-
-def check_leak(rho: float, limit: float) -> None:
-    """A leak ratio must leave room for the ramps."""
-    if not 0 < rho < limit:
-        raise AssumptionError(f"ρ is the leak ratio, and the ramps need 0 < ρ < {at_least(limit, 6)}; got {rho}.")

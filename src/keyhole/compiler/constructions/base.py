@@ -13,7 +13,9 @@ import numpy as np
 
 from keyhole.boolean import SparseFunction
 from keyhole.compiler.constructions.plan import Layout, Output, Plan
-from keyhole.errors import CompileError
+from keyhole.errors import AssumptionError, CompileError
+
+LEAST_LEAK = 1e-100  # the logits of a smaller one are beyond double precision
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,10 @@ class Construction(ABC):
     competes: ClassVar[bool] = False  # whether it is tried where no construction is asked for
 
     @abstractmethod
-    def plans(self, function: SparseFunction, context: int, mass: float, output: Output, seed: int = 0) -> list[Plan]:
+    def plans(self, function: SparseFunction, context: int, leak: float, output: Output, seed: int = 0) -> list[Plan]:
         """Every way to build the function, at least one; CompileError with a reason where there is none."""
 
-    def theorem_norms(self, plan: Plan) -> Mapping[str, TheoremNorm]:  # noqa: ARG002  (none, unless a theorem says so)
+    def theorem_norms(self, plan: Plan) -> Mapping[str, TheoremNorm]:
         """The theorem's figure for each norm it speaks of, free of any matrix; the names are those of `named_norms`."""
         return {}
 
@@ -53,15 +55,23 @@ class Construction(ABC):
         A file keeps the parameters, and a seed only where position codes are drawn from it.
         """
         seed = 0 if plan.codes_seed is None else plan.codes_seed
-        mass = plan.parameters[self.parameter]
-        for again in self.plans(plan.function, plan.context, mass, plan.output, seed):
+        leak = plan.parameters[self.parameter]
+        for again in self.plans(plan.function, plan.context, leak, plan.output, seed):
             if again.construction == plan.target:
                 return again
         raise CompileError(f"The construction {self.name!r} makes no {plan.target} of this function.")
 
-    def read_parameters(self, plan: Plan) -> Mapping[str, float] | None:  # noqa: ARG002  (rebuild gives them)
+    def read_parameters(self, plan: Plan) -> Mapping[str, float] | None:
         """The parameters as the plan's own numbers give them, where `rebuild` gives them only nearly; else None."""
         return None
+
+
+def check_leak(leak: float) -> None:
+    """Refuse a leak that is no share of attention, or too small for double precision."""
+    if not 0 < leak < 1:
+        raise AssumptionError(f"The leak is the attention off the relevant positions, so 0 < leak < 1; got {leak}.")
+    if leak < LEAST_LEAK:
+        raise AssumptionError(f"A leak of {leak:g} was given; double precision carries {LEAST_LEAK:g} or more.")
 
 
 def check_plan(plan: Plan, maker: Construction) -> None:

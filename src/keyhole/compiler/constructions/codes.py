@@ -19,11 +19,10 @@ from keyhole.compiler.constructions.additive import (
     AdditiveConstruction,
     Gathering,
     PositionLayout,
-    check_leak,
     level_weights,
     ramp_plan,
 )
-from keyhole.compiler.constructions.base import TheoremNorm
+from keyhole.compiler.constructions.base import TheoremNorm, check_leak
 from keyhole.compiler.constructions.plan import Output, Places, Plan
 from keyhole.errors import CheckpointError, CompileError
 
@@ -74,7 +73,7 @@ class CodeLayout(PositionLayout):
         relevant = np.concatenate([codes.rows(i, i + 1, np.zeros(())) for i in places])
         return np.asarray(np.linalg.solve(relevant_products(codes, places), focus[:, 0]) @ relevant)
 
-    def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:  # noqa: ARG002
+    def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:
         """The combination of codes, and 0 for the tokens: what other positions get follows from their codes."""
         q = np.zeros(self.dimension)
         q[: self.width] = self.key_entries(places, focus)
@@ -113,9 +112,9 @@ class CodeConstruction(AdditiveConstruction):
     rebuild_slack: ClassVar[float] = 1e-7  # the bisection ends at 1e-9, which other libraries may cut elsewhere
     competes: ClassVar[bool] = False
 
-    def plans(self, function: SparseFunction, context: int, mass: float, output: Output, seed: int = 0) -> list[Plan]:
+    def plans(self, function: SparseFunction, context: int, leak: float, output: Output, seed: int = 0) -> list[Plan]:
         """The first draw from this seed on whose codes are far enough apart."""
-        return [coded_plan(function, context, mass, output, seed)]
+        return [coded_plan(function, context, leak, output, seed)]
 
     def theorem_norms(self, plan: Plan) -> dict[str, TheoremNorm]:
         """As for one-hot codes, but ‖M‖_F is only bounded: the relevant codes' products are at most 1/(3s).
@@ -149,7 +148,7 @@ def coded_plan(function: SparseFunction, context: int, rho: float, output: Outpu
     Proof      Hoeffding, and a union bound over sT pairs: no other inner products occur in the head.
     Source     Ours, following Edelman et al. (2022).
     """
-    check_leak(rho, 1.0)
+    check_leak(rho)
     weights, _ = level_weights(function, output)
     s = function.sparsity
     coherence = 1 / (3 * s)

@@ -12,11 +12,11 @@ from typing import ClassVar
 import numpy as np
 
 from keyhole.boolean import SparseFunction
-from keyhole.compiler.constructions.base import Construction, TheoremNorm
+from keyhole.compiler.constructions.base import Construction, TheoremNorm, check_leak
 from keyhole.compiler.constructions.pairs import PairLayout
 from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Plan
 from keyhole.compiler.least_norm import MAX_BITS, least_norm
-from keyhole.errors import AssumptionError, CompileError
+from keyhole.errors import CompileError
 
 
 class LeastNormConstruction(Construction):
@@ -27,16 +27,9 @@ class LeastNormConstruction(Construction):
     layout: ClassVar[type[Layout]] = PairLayout
     rebuild_slack: ClassVar[float] = 1e-9  # the weights are solved for
 
-    def plans(
-        self,
-        function: SparseFunction,
-        context: int,
-        mass: float,
-        output: Output,
-        seed: int = 0,  # noqa: ARG002  (nothing is drawn)
-    ) -> list[Plan]:
+    def plans(self, function: SparseFunction, context: int, leak: float, output: Output, seed: int = 0) -> list[Plan]:
         """One plan, of a function of few positions."""
-        return [least_plan(function, context, mass, output)]
+        return [least_plan(function, context, leak, output)]
 
     def theorem_norms(self, plan: Plan) -> dict[str, TheoremNorm]:
         """P_∞ is at most the optimum of the programme over 1 − γ.
@@ -55,8 +48,7 @@ def least_plan(function: SparseFunction, context: int, gamma: float, output: Out
     Proof      The value at position i is m_i + s e_i χ_i, with m_i = (1 − s|e_i|) c/(1 − Σ|e|): then Σ m_i = s c, and
                |m_i| ≤ 1 − s|e_i|.
     """
-    if not 0 < gamma < 1:
-        raise AssumptionError(f"γ is the attention mass off the relevant positions, so 0 < γ < 1; got {gamma}.")
+    check_leak(gamma)
     s = function.sparsity
     if s > MAX_BITS:
         raise CompileError(

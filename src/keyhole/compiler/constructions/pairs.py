@@ -6,7 +6,7 @@ the input; every unit reads only their 2s coordinates. The output is exact for e
 Source: ours, following Edelman et al. (2022); exactness with norms 2^O(s), symmetric poly(s), is stated there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import log, sqrt
 from typing import ClassVar
@@ -15,9 +15,9 @@ import numpy as np
 
 from keyhole.attention import Embedding, OneHotPairs
 from keyhole.boolean import Levels, SparseFunction, conjunction_pattern
-from keyhole.compiler.constructions.base import Construction, TheoremNorm
+from keyhole.compiler.constructions.base import Construction, TheoremNorm, check_leak
 from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Places, Plan, fits, wanted
-from keyhole.errors import AssumptionError, CompileError
+from keyhole.errors import CompileError
 
 MAX_PATTERNS = 12  # relevant positions of a table: 2^12 units
 Units = list[tuple[str, np.ndarray, float]]  # name, column of shape (s, 2), coefficient in units of 1/a
@@ -31,7 +31,7 @@ class PairLayout(Layout):
     radius: ClassVar[float] = 1.0
 
     @classmethod
-    def stored(cls, context: int, dimension: int, codes_seed: int | None) -> "PairLayout":  # noqa: ARG003  (as 2T + 1)
+    def stored(cls, context: int, dimension: int, codes_seed: int | None) -> "PairLayout":
         """The context says all."""
         return cls(context)
 
@@ -48,17 +48,17 @@ class PairLayout(Layout):
         """√2, between any two tokens."""
         return sqrt(2)
 
-    def key_entries(self, places: Places, focus: np.ndarray) -> np.ndarray:  # noqa: ARG002  (wherever they are)
+    def key_entries(self, places: Places, focus: np.ndarray) -> np.ndarray:
         """The logits of the relevant pairs."""
         return np.ravel(focus)
 
-    def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:  # noqa: ARG002
+    def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:
         """The logit of each pair."""
         q = np.zeros(self.dimension)
         q[:-1] = np.ravel(logits)
         return q
 
-    def value_rows(self, values: np.ndarray, rest: np.ndarray) -> np.ndarray:  # noqa: ARG002  (0 in the constructions)
+    def value_rows(self, values: np.ndarray, rest: np.ndarray) -> np.ndarray:
         """The rows of the relevant pairs."""
         return values.reshape(-1, values.shape[-1])
 
@@ -92,16 +92,9 @@ class PairConstruction(Construction):
     layout = PairLayout
     competes = True
 
-    def plans(
-        self,
-        function: SparseFunction,
-        context: int,
-        mass: float,
-        output: Output,
-        seed: int = 0,  # noqa: ARG002  (nothing is drawn)
-    ) -> list[Plan]:
+    def plans(self, function: SparseFunction, context: int, leak: float, output: Output, seed: int = 0) -> list[Plan]:
         """The targets A1–A5 that fit the function."""
-        return pair_plans(function, context, mass, output)
+        return pair_plans(function, context, leak, output)
 
     def theorem_norms(self, plan: Plan) -> dict[str, TheoremNorm]:
         """‖M‖_F = |β|√(2s), ‖Mᵀ‖_{2,1} = 2s|β|; then by target, in units of s/(1−γ) for the read-out.
@@ -116,14 +109,7 @@ class PairConstruction(Construction):
             "score_21": TheoremNorm("=", size),
             "score_transposed_21": TheoremNorm("=", 2 * s * beta),
         }
-        target_norms = {
-            "A1": _table_norms,
-            "A2": _conjunction_norms,
-            "A3": _disjunction_norms,
-            "A4": _threshold_norms,
-            "A5": _symmetric_norms,
-        }
-        return figures | target_norms[plan.target](plan, scale)
+        return figures | TARGET_NORMS[plan.target](plan, scale)
 
 
 def pair_plans(function: SparseFunction, context: int, gamma: float, output: Output) -> list[Plan]:
@@ -132,8 +118,7 @@ def pair_plans(function: SparseFunction, context: int, gamma: float, output: Out
     Statement  β = log((T+1−s)(1−γ)/(sγ)) gives a = (1−γ)/s on each relevant position.
     Proof      s e^β / (s e^β + T + 1 − s) = 1 − γ: the other T − s tokens and [CLS] have logit 0.
     """
-    if not 0 < gamma < 1:
-        raise AssumptionError(f"γ is the attention mass off the relevant positions, so 0 < γ < 1; got {gamma}.")
+    check_leak(gamma)
     s = function.sparsity
     beta = log((context + 1 - s) * (1 - gamma) / (s * gamma))
     attention = (1 - gamma) / s
@@ -267,19 +252,11 @@ def _table_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
     }
 
 
-def _conjunction_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
-    """A2: one pattern, and a constant for the value where it does not occur."""
-    return _pattern_and_constant_norms(plan, scale, abs(wanted(truth=False, output=plan.output)))
-
-
-def _disjunction_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
-    """A3: a constant 1, less one pattern."""
-    return _pattern_and_constant_norms(plan, scale, 1.0)
-
-
-def _pattern_and_constant_norms(plan: Plan, scale: float, level: float) -> dict[str, TheoremNorm]:
+def _pattern_and_constant_norms(plan: Plan, scale: float) -> dict[str, TheoremNorm]:
+    """A2 and A3: one pattern and a constant, the value where the pattern does not occur."""
     s, pattern = plan.function.sparsity, _pattern_norm(plan)
-    gap = 1 - wanted(truth=False, output=plan.output)
+    false = wanted(truth=False, output=plan.output)
+    gap, level = 1 - false, abs(false) if plan.target == "A2" else 1.0
     constants = sqrt(2 / s) if level else 0.0
     return {
         "value_21": TheoremNorm("=", pattern + constants),
@@ -315,3 +292,12 @@ def _pattern_norm(plan: Plan) -> float:
     """The length of a pattern's column of W_V: one entry 1/s and one −(s−1)/s per position."""
     s = plan.function.sparsity
     return sqrt((1 + (s - 1) ** 2) / s)
+
+
+TARGET_NORMS: dict[str, Callable[[Plan, float], dict[str, TheoremNorm]]] = {
+    "A1": _table_norms,
+    "A2": _pattern_and_constant_norms,
+    "A3": _pattern_and_constant_norms,
+    "A4": _threshold_norms,
+    "A5": _symmetric_norms,
+}

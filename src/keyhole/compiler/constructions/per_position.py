@@ -10,8 +10,8 @@ from math import exp, log, sqrt
 import numpy as np
 
 from keyhole.boolean import SparseFunction
-from keyhole.compiler.constructions.additive import PositionLayout, check_leak
-from keyhole.compiler.constructions.base import Construction, TheoremNorm
+from keyhole.compiler.constructions.additive import PositionLayout
+from keyhole.compiler.constructions.base import Construction, TheoremNorm, check_leak
 from keyhole.compiler.constructions.plan import HeadPlan, Output, Plan, wanted
 from keyhole.errors import CompileError
 
@@ -27,16 +27,9 @@ class HeadPerPosition(Construction):
     parameter = "target"
     competes = True
 
-    def plans(
-        self,
-        function: SparseFunction,
-        context: int,
-        mass: float,
-        output: Output,
-        seed: int = 0,  # noqa: ARG002  (nothing is drawn)
-    ) -> list[Plan]:
+    def plans(self, function: SparseFunction, context: int, leak: float, output: Output, seed: int = 0) -> list[Plan]:
         """A head per position, and two units per pattern."""
-        return [head_per_position_plan(function, context, mass, output)]
+        return [head_per_position_plan(function, context, leak, output)]
 
     def theorem_norms(self, plan: Plan) -> dict[str, TheoremNorm]:
         """‖M_h‖_F = |β| for each head; ‖w‖ by the number of patterns, two units each.
@@ -59,7 +52,7 @@ def head_per_position_plan(function: SparseFunction, context: int, rho: float, o
                hi = |c| − (s−|c|)ρ': [ReLU(u − lo) − ReLU(u − hi)]/(1 − sρ') = 1[b_I = c].
     Proof      If b_I = c then u ≥ hi; otherwise one term is off by a whole unit and u ≤ lo.
     """
-    check_leak(rho, 1.0)
+    check_leak(rho)
     s = function.sparsity
     if s > MAX_HEADS:
         raise CompileError(

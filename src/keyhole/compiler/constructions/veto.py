@@ -13,10 +13,10 @@ from typing import ClassVar
 import numpy as np
 
 from keyhole.boolean import SparseFunction, conjunction_pattern
-from keyhole.compiler.constructions.base import Construction, TheoremNorm
+from keyhole.compiler.constructions.base import Construction, TheoremNorm, check_leak
 from keyhole.compiler.constructions.pairs import PairLayout
 from keyhole.compiler.constructions.plan import HeadPlan, Layout, Output, Plan, wanted
-from keyhole.errors import AssumptionError, CompileError
+from keyhole.errors import CompileError
 
 
 class VetoConstruction(Construction):
@@ -27,16 +27,9 @@ class VetoConstruction(Construction):
     layout: ClassVar[type[Layout]] = PairLayout
     competes = True
 
-    def plans(
-        self,
-        function: SparseFunction,
-        context: int,
-        mass: float,
-        output: Output,
-        seed: int = 0,  # noqa: ARG002  (nothing is drawn)
-    ) -> list[Plan]:
+    def plans(self, function: SparseFunction, context: int, leak: float, output: Output, seed: int = 0) -> list[Plan]:
         """V1 for a conjunction of literals, V2 for a disjunction; a single literal is both."""
-        return veto_plans(function, context, mass, output)
+        return veto_plans(function, context, leak, output)
 
     def theorem_norms(self, plan: Plan) -> dict[str, TheoremNorm]:
         """P_∞ = Σ_j |w_j|, as every value is 1 or −1; M by its logits β and β + R; W_V by columns of length √(2T+1).
@@ -70,8 +63,7 @@ def veto_plans(function: SparseFunction, context: int, gamma: float, output: Out
                position shows one of the symbols that have it, which is a conjunction of literals.
     Source     Ours. At β = 0 it is R = log T, for a head that looks at nothing in particular.
     """
-    if not 0 < gamma < 1:
-        raise AssumptionError(f"γ is the attention mass off the relevant positions, so 0 < γ < 1; got {gamma}.")
+    check_leak(gamma)
     s = function.sparsity
     beta = log((context + 1 - s) * (1 - gamma) / (s * gamma))
     spread = log(s - 1 + s * gamma / (1 - gamma))
