@@ -69,7 +69,7 @@ def use_functions_of_models(folder: Path) -> None:
     status: str = certificate.certificate.status
     verified = keyhole.prove_claim(file, "x3 & ~x5", effort=keyhole.Effort(samples=100), store=folder / "store")
     assert_type(verified, keyhole.ClaimProof)
-    proved: float | None = verified.rows[0].margin
+    proved: float | None = verified.lengths[0].margin
     suite = make_suite(1, 12)
     assert_type(suite, Suite)
     key: Path = suite.save(folder / "suite")

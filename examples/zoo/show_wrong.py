@@ -52,7 +52,7 @@ def main() -> None:
         words=keyhole.Words(before=["BOS"], read_at="SEP"),
         effort=keyhole.Effort(samples=0),
     )
-    row = found.rows[0]
+    row = found.lengths[0]
     print(f"keyhole: {row.name}")
     if row.wrong_numbers is not None:
         word = np.array([row.wrong_numbers[1:-1]])

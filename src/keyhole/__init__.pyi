@@ -64,12 +64,12 @@ from keyhole.api.runs import forget_runs as forget_runs
 from keyhole.api.runs import runs as runs
 from keyhole.api.runs import show_run as show_run
 from keyhole.api.sample_complexity import SampleComplexity as SampleComplexity
-from keyhole.api.stored_run import TrainedRun as TrainedRun
 from keyhole.api.stored_run import read_run as read_run
 from keyhole.api.stored_sweeps import StoredSweeps as StoredSweeps
 from keyhole.api.stored_sweeps import stored_sweeps as stored_sweeps
 from keyhole.api.train import Trained as Trained
 from keyhole.api.train import train as train
+from keyhole.api.trained_run import TrainedRun as TrainedRun
 from keyhole.errors import KeyholeError as KeyholeError
 
 __version__: str

@@ -87,9 +87,3 @@ def test_a_bound_saves_growth_and_derivations(answers, tmp_path):
     with pytest.raises(AssumptionError, match="without contexts"):
         keyhole.bound("and:3", 1e5, 100).save(tmp_path / "b.svg")
     assert grown.save(tmp_path / "a.txt").read_text("utf8") == f"{grown.text(verbose=True)}\n"
-
-
-def test_the_function_of_a_certificate_renders_no_record(answers, monkeypatch):
-    """Asking for the formula builds nothing else."""
-    monkeypatch.setattr("keyhole.api.prove.certificate_record", None)
-    assert answers["prove/1"].function == "x3 & x7 & x11"

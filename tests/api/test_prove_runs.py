@@ -167,15 +167,14 @@ def test_noise_of_ones_own_sample_is_declared(tmp_path):
         told = prove(model, TrainingSet((inputs, labels), label_noise=0.03), assume_junta=2).record()
         assert told["identified"] is False
         assert told["noise"] == "label noise 0.03"
-        assert any("with label noise 0.03, so its labels are not the target's" in one for one in told["assumptions"])
-    untold = str(prove(model, (inputs, noisy), assume_junta=2))
-    assert "a target that labels them without noise on none; if labels are noisy, say so" in " ".join(untold.split())
+        assert any("label noise 0.03" in each for each in told["assumptions"])
+    assert prove(model, (inputs, noisy), assume_junta=2).identified is False
 
 
 def test_noise_that_is_no_share_is_refused(tmp_path):
     """A rate beyond one half, or without a sample of one's own, is refused in a sentence."""
     model = keyhole.compile("x0 & x2", 8).save(tmp_path / "and.safetensors")
-    with pytest.raises(ArgumentError, match=r"A label noise of 0\.6 was given; it is the share of wrong labels"):
+    with pytest.raises(ArgumentError, match=r"A label noise of 0\.6 was given"):
         prove(model, TrainingSet((np.zeros((1, 8), dtype=int), np.zeros(1, dtype=int)), label_noise=0.6))
     with pytest.raises(ArgumentError, match="without a training set of one's own"):
         prove(model, TrainingSet(label_noise=0.1))

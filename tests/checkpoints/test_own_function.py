@@ -65,7 +65,7 @@ def asked(folder, samples=10):
 @pytest.mark.parametrize("settings", [{}, VERSION_5, VERSION_4], ids=["bare", "version 5", "version 4"])
 def test_what_transformers_writes_is_read(tmp_path, settings):
     """Configurations as releases of transformers write them leave no doubt, and the claim is proved."""
-    assert [row.status for row in asked(arranged(tmp_path / "m", **settings)).rows] == ["PROVED"]
+    assert [row.status for row in asked(arranged(tmp_path / "m", **settings)).lengths] == ["PROVED"]
 
 
 @pytest.mark.parametrize("eps", [1e-12, 0.5, 1, 2.0, 50.0])
@@ -226,7 +226,7 @@ def test_the_file_that_transformers_takes(tmp_path):
     index = {"weight_map": dict.fromkeys(names, "part.safetensors")}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     (folder / "pytorch_model.bin").write_bytes(b"never opened")
-    assert asked(folder).rows[0].status == "PROVED"
+    assert asked(folder).lengths[0].status == "PROVED"
     index["metadata"] = {"dtype": "float16"}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     with pytest.raises(CheckpointError, match="has a dtype of its own"):

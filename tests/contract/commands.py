@@ -28,6 +28,10 @@ CHANGED: dict[str, dict[str, str]] = {
         "findings[].run": "names the claim, the scale, the seed and the revision of the measurement",
         "findings[].versions.jaxtyping": "findings state the packages that compute",
     },
+    **{
+        f"certify-{name}": {"eta_chernoff": "the Chernoff bound of a disagreement is gone: wrong_share is smaller"}
+        for name in ("file", "run", "unlearned")
+    },
 }
 
 # Numbers of the size of rounding errors that depend on the processor: case, path, and why. Each may be at most 1e-9,

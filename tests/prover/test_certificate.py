@@ -15,20 +15,13 @@ from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.prover.certificate import SET_ASIDE, Terms, certificate_of
 from keyhole.prover.proof.equal_to_function import verify
 from keyhole.prover.proof.tables import Drift
-from keyhole.prover.record import certificate_record as record
 from keyhole.prover.sample.sample_bound import identify
-from keyhole.show.certificate import certificate_document
-from keyhole.show.text import to_text
 
 from helpers.planted import every_sequence, junta_of, leaky, planted, random_symbol_junta, tent
+from helpers.proofs import record, text
 
 AND = junta_of("x3 & x17 & x20")
 UNIFORM = Terms(uniform_law(2), fresh=20_000)
-
-
-def text(found):
-    """A certificate as it is printed."""
-    return to_text(certificate_document(record(found)))
 
 
 def labelled(junta, tokens, m, seed, law=None):
@@ -82,16 +75,12 @@ def test_a_counterexample_keeps_the_promise():
     witness = found.verification.counterexample
     assert (evaluate(model, witness)[()] > 0) != found.junta(witness[None])[0]
     assert found.sampled is not None
-    assert found.chernoff is not None
     assert found.judgement is not None
     assert str(found.junta.function()) == "x1 & x4"
-    rate = min(found.sampled.rate, found.chernoff.rate, found.wrong_share.certain_high)
+    rate = min(found.sampled.rate, found.wrong_share.certain_high)
     assert found.wrong_share.low <= found.wrong_share.high <= found.wrong_share.certain_high
     assert found.error_bound == pytest.approx(found.judgement.error_bound + rate)
-    words = text(found)
-    assert "COUNTEREXAMPLE: the model says" in words
-    assert "for certain, nothing drawn: at least" in words
-    assert "PROVED" not in words
+    assert "PROVED" not in text(found)
 
 
 def test_repair_ends_in_a_proof_and_says_so():
@@ -103,8 +92,7 @@ def test_repair_ends_in_a_proof_and_says_so():
     assert (found.status, found.before.status) == ("PROVED", "COUNTEREXAMPLE")
     rows = every_sequence(12)
     assert np.array_equal(np.asarray(evaluate(found.repair.model, rows)) > 0, found.junta(rows))
-    assert "The model was changed" in text(found)
-    assert "The model as given was COUNTEREXAMPLE" in text(found)
+    assert record(found)["status_before_repair"] == "COUNTEREXAMPLE"
 
 
 @pytest.mark.slow
@@ -120,8 +108,6 @@ def test_a_sink_that_changes_the_function_is_compared_anew():
     assert found.extraction.agreement <= 30 / 8192
     assert found.extraction.agreement == pytest.approx(1 - given.extraction.agreement)
     assert record(found)["agreement"] == found.extraction.agreement
-    assert f"agrees with the model as given on {100 * found.extraction.agreement:.2f} % of 8,192" in flat(text(found))
-    assert "It computes another function than was read off" in flat(text(found))
 
 
 @pytest.mark.parametrize(("formula", "assumed"), [("x5", 1), ("x5 & x9", 2)])
@@ -138,7 +124,6 @@ def test_small_assumptions_search_among_themselves(formula, assumed):
     )
     found = certificate_of(planted(target, 50), sample, terms=replace(UNIFORM, assume_junta=assumed))
     assert (found.identification.identified, found.identification.by) == (True, "enumeration")
-    assert f"at most {assumed} {'position' if assumed == 1 else 'positions'} it is the only" in found.identification.why
     assert found.network_free.identification == found.identification
     assert found.network_free.search.sparsity == 3
 
@@ -154,7 +139,6 @@ def test_a_model_no_better_than_a_constant_is_warned_of():
         found = certificate_of(planted(junta, 30), (inputs, labels), terms=replace(UNIFORM, time_limit=1.0))
         assert (found.model_errors, found.constant_errors) == (turned, true - turned)
         warned = turned >= true - turned
-        assert text(found).startswith(f"WARNING       the model errs on {turned} inputs of its own") is warned
         assert bool(record(found)["warnings"]) is warned
     constant = certificate_of(planted(junta, 30), (inputs[~answers], answers[~answers]), terms=UNIFORM)
     assert (constant.model_errors, constant.constant_errors, record(constant)["warnings"]) == (0, 0, [])
@@ -181,8 +165,6 @@ def test_a_certificate_calls_no_two_functions_the_target():
         told = record(found)
         assert (told["identified"], told["identified_by"], told["no_network"]["identified"]) == (False, "", False)
         assert (told["identified_by_enumeration"], told["identified_by_sample_size"]) == (False, False)
-        assert "other functions of at most 2 positions fit the sample too" in flat(text(found))
-        assert "yes" not in flat(text(found)).split("identified")[1]
 
 
 @pytest.mark.parametrize("assumed", [2, 3])
@@ -202,7 +184,6 @@ def test_the_function_of_the_model_is_a_rival(monkeypatch, assumed):
     assert [junta.positions for junta in found.network_free.search.known] == [(1,)]
     for told in (found.identification, found.network_free.identification):
         assert (told.identified, told.by) == (False, "")
-        assert f"other functions of at most {assumed} positions fit the sample too" in told.why
     honest = certificate_of(planted(alone, 30), (inputs, alone(inputs)), terms=terms)
     assert honest.network_free.identification.by == "sample size"  # no rival is known there
 
@@ -211,12 +192,9 @@ def test_enumeration_and_sample_size_are_told_apart():
     """Enumeration is certain under its assumption; by size, where the search was not finished, δ is named."""
     sample, terms = labelled(AND, 60, 200, 0), replace(UNIFORM, assume_junta=3)
     listed = certificate_of(planted(AND, 60), sample, terms=terms)
-    assert "the target, by enumeration (certain if what is assumed holds)" in flat(text(listed))
-    assert "identified as the target: yes, by enumeration" in flat(text(listed))
     stopped = replace(listed.network_free.search, finished=False, only=None, reason="the time was up")
     told = identify(AND, sample, 3, uniform_law(2), 0.01, stopped)
     sized = replace(listed, identification=told)
-    assert "the target, by sample size (wrong with probability at most δ = 0.01)" in flat(text(sized))
     fields = ("identified_by", "identified_by_enumeration", "identified_by_sample_size", "identification_delta")
     assert [record(listed)[name] for name in fields] == ["enumeration", True, False, None]
     assert [record(sized)[name] for name in fields] == ["sample size", False, True, 0.01]
@@ -307,12 +285,11 @@ def test_another_law_than_the_sample_is_doubted():
     sample = labelled(AND, 40, 300, 0, law)
     proved = certificate_of(planted(AND, 40), sample, terms=replace(UNIFORM, assume_junta=3))
     assert proved.error_bound is not None
-    assert "which is in doubt" in text(proved)
+    assert proved.doubt in " ".join(record(proved)["assumptions"])
     junta = junta_of("x1 & x4")
     shaky = certificate_of(leaky(junta, 40), labelled(junta, 40, 300, 0, law), terms=UNIFORM)
     assert shaky.status == "COUNTEREXAMPLE"
     assert shaky.error_bound is None
-    assert "no promise about the model" in text(shaky)
 
 
 def test_larger_alphabets():
@@ -321,21 +298,8 @@ def test_larger_alphabets():
     found = certificate_of(planted(junta, 12, focus=8.0), labelled(junta, 12, 200, 0), terms=Terms(uniform_law(3)))
     assert found.status == "PROVED"
     assert found.error_bound == pytest.approx(exact_error(certificate_nats(12, 2, 0.0099, 3), 200))
-    assert "(x1, x5) in {" in text(found)
-    assert "all 3^12 inputs" in text(found)
-
-
-def test_words_fit_eighty_columns_and_never_call_it_correct():
-    """Every line is at most 79 wide; PROVED is followed by what is equal to what; δ is explained."""
-    found = certificate_of(planted(AND, 50), labelled(AND, 50, 200, 0), terms=replace(UNIFORM, assume_junta=3))
-    words = text(found)
-    assert max(map(len, words.splitlines())) < 80
-    assert "PROVED equal to x3 & x17 & x20 on all 2^50 inputs" in words
-    assert "correct" not in words
-    flat = " ".join(words.split())
-    assert "bounds the probability, over the draw of the training set, that a certificate is issued and wrong" in flat
-    assert "not the probability that this certificate, now issued, is wrong" in flat
-    assert "Assumed, and not to be seen in any sample: the target depends on at most 3 of the 50 positions" in flat
+    assert "(x1, x5) in {" in record(found)["function"]
+    assert "3^12" in text(found)
 
 
 def test_the_words_and_the_record_say_what_is_proved():
@@ -349,7 +313,6 @@ def test_the_words_and_the_record_say_what_is_proved():
             ),
         ):
             found = certificate_of(planted(AND, 50), sample, drifts=drifts, terms=UNIFORM)
-            assert f"the model is the function {words}" in flat(text(found))
             assert any(words in said for said in record(found)["assumptions"])
 
 
@@ -366,17 +329,8 @@ def test_every_promise_has_its_delta():
     """The error fails with probability at most δ; identification and inputs set aside have a δ each, added up."""
     sample, aside = labelled(AND, 50, 200, 0), labelled(AND, 50, 40, 1)
     one = certificate_of(planted(AND, 50), sample, terms=UNIFORM)
-    assert "fails with probability at most δ" in flat(text(one))
-    assert "promises hold" not in flat(text(one))
     assert list(record(one)["delta_parts"]) == ["sample", "fresh inputs"]
-    two = certificate_of(planted(AND, 50), sample, terms=replace(UNIFORM, assume_junta=3, delta=0.02))
-    assert "Identification has a δ more: that not all 2 promises hold has probability at most 2δ = 0.04" in flat(
-        text(two)
-    )
     all_three = certificate_of(planted(AND, 50), sample, held_out=aside, terms=replace(UNIFORM, assume_junta=3))
-    words = "Identification and the held-out bound have each a δ more: that not all 3 promises hold has probability"
-    assert f"{words} at most 3δ = 0.03" in flat(text(all_three))
-    assert words in record(all_three)["delta_means"]
     assert sum(record(all_three)["delta_parts"].values()) == pytest.approx(0.03)
 
 
@@ -387,15 +341,11 @@ def test_noise_identifies_nothing(noise):
     terms = replace(UNIFORM, assume_junta=3)
     clean = certificate_of(planted(AND, 50), sample, terms=terms)
     assert (clean.identification.identified, clean.network_free.identification.identified) == (True, True)
-    assert "labelled by one target" in flat(text(clean))
     noisy = certificate_of(planted(AND, 50), sample, terms=replace(terms, noise=noise))
     assert (noisy.identification.identified, noisy.network_free.identification.identified) == (False, False)
     assert noisy.error_bound == clean.error_bound  # the draws are independent all the same
-    words = flat(text(noisy))
-    assert f"the sample has {noise}, so the only function that fits it need not be the target" in words
-    assert f"promised for the model, against samples with {noise}" in words
-    assert "labelled by one target" not in words
-    assert f"independent draws, with {noise}, so its labels are not the target's" in words
+    assert noise in noisy.identification.why
+    assert any(noise in each for each in record(noisy)["assumptions"])
 
 
 def test_promises_on_noisy_samples_hold():
@@ -424,7 +374,7 @@ def test_a_biased_law_with_redrawn_sets():
     assert found.trivial_error == pytest.approx(1 - 0.8**3)
     assert found.doubt == ""
     assert (found.identification.identified, found.identification.by) == (True, "enumeration")
-    assert "kept with probability 0.25; δ is paid for it" in flat(text(found))
+    assert "probability 0.25" in text(found)
     assert record(found)["delta_parts"]["identification"] == pytest.approx(0.0025)
 
 
@@ -439,13 +389,6 @@ def test_identification_of_redrawn_sets_promises_delta(monkeypatch):
     assert (found.identification.by, found.identification.delta) == ("sample size", 0.01)
     assert found.identification.needed == identification_size(40, 3, 0.0025) != identification_size(40, 3, 0.01)
     assert record(found)["identification_delta"] == 0.01
-    assert "the target, by sample size (wrong with probability at most δ = 0.01)" in flat(text(found))
-    assert "Of it 0.0099 is for the sample and 0.0001 for fresh inputs" in flat(text(found))
-
-
-def flat(words):
-    """A text without its line breaks."""
-    return " ".join(words.split())
 
 
 def test_no_function_no_promise():
@@ -461,7 +404,6 @@ def test_no_function_no_promise():
     )
     found = certificate_of(model, labelled(AND, 31, 50, 0), terms=UNIFORM)
     assert (found.status, found.junta, found.error_bound) == ("UNDECIDED", None, None)
-    assert "none found: no function of at most 6 positions" in " ".join(text(found).split())
     assert record(found)["function"] is None
 
 
@@ -500,9 +442,9 @@ def test_open_parts_are_counted_in_words():
     )
     found = verify(model, Junta((), 2, np.array([False])), time_limit=1e-9)
     assert found.status == "UNDECIDED"
-    assert "1 part is open, with the bound" in found.reason
+    assert found.reason.startswith("1 part is open")
     halves = verify(model, Junta((0,), 2, np.array([False, False])), time_limit=1e-9)
-    assert "2 parts are open, with the bound" in halves.reason
+    assert halves.reason.startswith("2 parts are open")
 
 
 @pytest.mark.slow
@@ -512,4 +454,3 @@ def test_the_hypothetical_half_counts_errors_of_the_model():
     inputs = np.vstack([np.ones((3, 11), dtype=np.int8), labelled(AND, 21, 97, 0)[0][:, :11]])
     found = certificate_of(model, (inputs, np.zeros(100, dtype=bool)), terms=UNIFORM)
     assert (found.judgement.errors, found.model_errors, found.held_out.errors) == (0, 3, 3)
-    assert "shown as many errors" in flat(text(found))

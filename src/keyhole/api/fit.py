@@ -13,7 +13,6 @@ from keyhole.decimals import at_most, counted, percent, surely
 from keyhole.errors import ArgumentError, DataError
 from keyhole.files.data import as_sample, column_names, read_labelled
 from keyhole.files.record import hidden
-from keyhole.prover import formula
 from keyhole.prover.sample import occam_bound, repeats_of
 from keyhole.show.answer import Show
 from keyhole.show.folding import shorten
@@ -152,9 +151,9 @@ def fit(
         symbols=size,
         labels_true=float(labels.mean()),
         sparsity=sparsity,
-        function=None if first is None else formula(first),
+        function=None if first is None else str(first),
         columns=None if first is None else tuple(names[place] for place in first.positions if names),
-        same_size=tuple(map(formula, search.fitting)),
+        same_size=tuple(map(str, search.fitting)),
         error_bound=None if first is None else occam_bound(first, sample, delta, repeats).error_bound,
         delta=delta,
         found=search,

@@ -1,45 +1,39 @@
-"""What is known of all words of one length: proved, a wrong word, undecided, or no word to speak of."""
+"""Is a claim true on all words of one length? Proved, a wrong word, undecided, or no word to ask about."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
-from keyhole.api.kept_verdicts import load_verdict, question_key, save_verdict
-from keyhole.api.word_question import Case, WordQuestion, cases
-from keyhole.attention import Model, Tabulated, evaluate, forward
-from keyhole.languages import AtLength
+from keyhole.api.verdict_cache import load_verdict, question_key, save_verdict
+from keyhole.api.word_cases import Case, WordQuestion, output_as_computed
+from keyhole.attention import Model, evaluate
+from keyhole.decimals import at_least, at_most, margin
+from keyhole.files.record import record_of
 from keyhole.prover import FLOAT_UNITS, WordVerification, float_error, verify_words
-from keyhole.prover.extraction import CertifiableModel, certifiable
 
 BELOW = 0.99  # of the margin: a float error as small as that needs no closer look
 CHUNK = 2**22  # symbols of random words held at once
-FORMATS = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
-NAMES: Mapping[str, str] = {
-    "PROVED": "proved",
-    "COUNTEREXAMPLE": "WRONG INPUT",
-    "UNDECIDED": "undecided",
-    "VACUOUS": "no word to ask about",
-}
+LETTERS = 32  # of a word shown in a row
 
 
 @dataclass(frozen=True)
 class LengthVerdict:
-    """What is known of all words of one length.
+    """The verdict on all words of one length.
 
     `margin` is a certified lower bound of the distance from the wrong answer, over all words (PROVED). A wrong word is
     given in the model's own tokens, with the answer that was wanted and by how much the model prefers the other one, in
     exact arithmetic and, as computed, in the format of its weights. `bound` is the best lower bound (UNDECIDED). With
     VACUOUS there is no word of that length to ask about. `float_error` bounds how far a plain forward pass in
-    `float_format` is from exact arithmetic on any word; `float_keeps` says whether the margin is larger, so that the
+    `float_format` is from exact arithmetic on any word; `float_keeps` is true where the margin is larger, so that the
     model as it runs answers rightly too. Both are None where no bound is known.
     """
 
     length: int
-    status: str
+    status: Literal["PROVED", "COUNTEREXAMPLE", "UNDECIDED", "VACUOUS"]
     margin: float | None = None
     wrong_tokens: tuple[str, ...] | None = None
     wrong_numbers: tuple[int, ...] | None = None
@@ -59,131 +53,65 @@ class LengthVerdict:
 
     @property
     def name(self) -> str:
-        """The status as it is said."""
-        return NAMES[self.status]
+        """The status as it is printed."""
+        return {"COUNTEREXAMPLE": "WRONG INPUT", "VACUOUS": "no words"}.get(self.status, self.status)
 
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values."""
-        values = {part.name: getattr(self, part.name) for part in fields(self)}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    @property
+    def word(self) -> str:
+        """The wrong word: its tokens one after another, with blanks where a name has more than one letter."""
+        tokens = self.wrong_tokens or ()
+        return ("" if all(len(token) == 1 for token in tokens) else " ").join(tokens)
+
+    @property
+    def known(self) -> str:
+        """The margin, the beginning of a wrong word, or the bound."""
+        if self.margin is not None:
+            kept = f", {self.float_format} error ≤ {at_most(self.float_error or 0.0, 2)}" if self.float_keeps else ""
+            return f"margin {margin(self.margin)}{kept}"
+        if self.wrong_tokens is not None:
+            return self.word if len(self.word) <= LETTERS else f"{self.word[: LETTERS - 1]}…"
+        return self.reason if self.bound is None else f"not below {at_least(self.bound)}"
 
 
 @dataclass(frozen=True)
 class Search:
-    """How much is searched at each length, and where verdicts are kept."""
+    """How much is searched at each length, and where verdicts are stored."""
 
     samples: int
     time_limit: float
     seed: int
-    kept: Path
+    folder: Path
 
 
 def at_length(question: WordQuestion, length: int, search: Search) -> LengthVerdict:
-    """The verdict for one length of a checkpoint's words, from the store or made now."""
-    at = question.stated.at(length)
-    made = list(cases(question, at))
-    names, formats = question.vocabulary.numbers, question.checkpoint.number_formats
-    key = question_key(question.frame, sorted(names.items()), formats, made, search.seed, search.samples)
-    path = search.kept / f"{key}.json"
-    row = _earlier(path, search.time_limit)
+    """Return the verdict for one length, from the store or made now."""
+    cases = list(question.cases(question.stated.at(length)))
+    path = search.folder / f"{question_key(question.identity(), cases, search.seed, search.samples)}.json"
+    row = _stored(path, search.time_limit)
     if row is not None:
         return row
-    if not made:
+    if not cases:
         return LengthVerdict(length, "VACUOUS", reason=f"no word of length {length} is asked about")
-    read = [certifiable(case.model) for case in made]
-    verdicts = []
-    for case, model in zip(made, read, strict=True):
-        verdict = _searched(case, model, search.time_limit / len(made))
-        verdicts.append((case, verdict))
-        if verdict.status == "COUNTEREXAMPLE":
+    verdicts: list[WordVerification] = []
+    for case in cases:
+        verdicts.append(_searched(case, search.time_limit / len(cases)))
+        if verdicts[-1].status == "COUNTEREXAMPLE":
             break
-    row = _joined(question, length, verdicts, search.time_limit)
-    row = _with_float_error(row, question, made, read, search.time_limit)
-    pairs = [(model.tables, case) for case, model in zip(made, read, strict=True)]
-    sampled, wrong = _sampled(pairs, search, length)
-    row = replace(row, sampled=sampled, sampled_wrong=wrong)
-    rounded = sum(case.rounded for case in made)
+    row = _joined(question, length, cases, verdicts)
+    if row.margin is not None and question.plain:
+        row = _with_float_error(row, row.margin, question.formats, cases, search.time_limit)
+    sampled, wrong = _sampled(cases, search, length)
+    rounded = sum(case.rounded for case in cases)
     if rounded:
-        said = f"{rounded} sums of stored numbers (tokens and positions, logits) were rounded to double precision"
-        row = replace(row, reason="; ".join(filter(None, (row.reason, said))))
-    save_verdict(path, row.record())
+        says = f"{rounded} sums of stored numbers (tokens and positions, logits) were rounded to double precision"
+        row = replace(row, reason="; ".join(filter(None, (row.reason, says))))
+    row = replace(row, sampled=sampled, sampled_wrong=wrong, time_limit=search.time_limit)
+    save_verdict(path, record_of(row))
     return row
 
 
-def _with_float_error(
-    row: LengthVerdict,
-    question: WordQuestion,
-    made: Sequence[Case],
-    read: Sequence[CertifiableModel],
-    time_limit: float,
-) -> LengthVerdict:
-    """A proved row with what a pass in the format of the weights may be off, where that is known.
-
-    It takes the time limit once more at most: the rest of it is for a proof with a margin above that error.
-    """
-    formats, embedding = question.checkpoint.number_formats, question.checkpoint.embedding
-    units = {name: FLOAT_UNITS[name] for name in formats if name in FLOAT_UNITS}
-    plain = embedding.norm is None and embedding.segments is None and embedding.widen is None
-    plain = plain and all(len(wanted) == 1 for _, wanted, _ in question.pairs)  # not a mean of several logits
-    plain = plain and all(rival is None or len(rival) == 1 for _, _, rival in question.pairs)
-    if row.margin is None or len(units) < len(formats) or not units or not plain:
-        return row
-    coarsest, started = max(units, key=lambda name: units[name]), perf_counter()
-    error = max(
-        float_error(
-            case.model,
-            model.tables,
-            case.reads,
-            case.at.classes,
-            case.gross,
-            unit=units[coarsest],
-            drifts=model.drifts,
-            enough=BELOW * row.margin,
-            time_limit=time_limit / len(made),
-        )
-        for case, model in zip(made, read, strict=True)
-    )
-    if not np.isfinite(error):
-        return replace(row, float_format=coarsest, seconds=row.seconds + perf_counter() - started)
-    margin = row.margin
-    if margin <= error:  # the search stopped at the first margin above 0: it goes on to one above the error
-        left = max(time_limit - (perf_counter() - started), 0.0) / len(made)
-        again = [_searched(case, model, left, error) for case, model in zip(made, read, strict=True)]
-        margins = [verdict.margin for verdict in again if verdict.margin is not None]
-        margin = min(margins) if len(margins) == len(again) else margin
-    seconds = row.seconds + perf_counter() - started
-    row = replace(row, margin=margin, seconds=seconds)
-    return replace(row, float_format=coarsest, float_error=error, float_keeps=margin > error)
-
-
-def _searched(case: Case, model: CertifiableModel, time_limit: float, above: float = 0.0) -> WordVerification:
-    return verify_words(
-        model.tables, case.reads, case.at.classes, drifts=model.drifts, above=above, time_limit=time_limit
-    )
-
-
-def of_tables(read: CertifiableModel, at: AtLength, symbols: tuple[str, ...], search: Search) -> LengthVerdict:
-    """The verdict for a model of one length whose sign is the answer."""
-    key = question_key("tables", read.tables, read.drifts, at, symbols, search.seed, search.samples)
-    path = search.kept / f"{key}.json"
-    row = _earlier(path, search.time_limit)
-    if row is not None:
-        return row
-    if not at.classes:
-        return LengthVerdict(at.length, "VACUOUS", reason=f"no word of length {at.length} is asked about")
-    verdict = verify_words(read.tables, at.reads, at.classes, drifts=read.drifts, time_limit=search.time_limit)
-    row = _row(at.length, verdict, search.time_limit)
-    if verdict.counterexample is not None:
-        numbers = tuple(int(symbol) for symbol in verdict.counterexample)
-        row = replace(row, wrong_tokens=tuple(symbols[symbol] for symbol in numbers), wrong_numbers=numbers)
-    wrong = _wrongly_answered([(read.tables, at, at.reads)], search.samples, search.seed)
-    row = replace(row, sampled=search.samples, sampled_wrong=wrong)
-    save_verdict(path, row.record())
-    return row
-
-
-def _earlier(path: Path, time_limit: float) -> LengthVerdict | None:
-    """A verdict of an earlier call; made again with more time where time ended it, or left its float error open."""
+def _stored(path: Path, time_limit: float) -> LengthVerdict | None:
+    """Return the verdict of an earlier call, unless more time could settle what it left open."""
     known = {part.name for part in fields(LengthVerdict)}
     try:
         row = LengthVerdict(**{name: value for name, value in (load_verdict(path) or {}).items() if name in known})
@@ -193,86 +121,91 @@ def _earlier(path: Path, time_limit: float) -> LengthVerdict | None:
     return None if unsettled and row.time_limit < time_limit else row
 
 
-def _joined(
-    question: WordQuestion, length: int, verdicts: Sequence[tuple[Case, WordVerification]], time_limit: float
-) -> LengthVerdict:
-    """One verdict from those of all cases: a wrong word of any, else undecided if any is, else proved."""
-    seconds, parts = sum(found.seconds for _, found in verdicts), sum(found.parts for _, found in verdicts)
-    case, last = verdicts[-1]
-    if last.status == "COUNTEREXAMPLE" and last.counterexample is not None:
-        sequence = last.counterexample
-        first = len(question.frame.before) - int(question.frame.read_first)
-        count = length - int(question.frame.at_symbol)
-        word = [int(symbol) for symbol in sequence[first : first + count]]
-        word += [] if case.last is None else [case.last]
-        numbers = question.frame.tokens(tuple(word))
-        return replace(
-            _row(length, last, time_limit),
-            wrong_tokens=tuple(question.vocabulary.name(number) for number in numbers),
-            wrong_numbers=numbers,
-            wanted=last.wanted if question.pairs[0][0] is None else None,
-            output_as_computed=_as_computed(case.model, sequence, question.checkpoint.number_formats),
-            parts=parts,
-            seconds=seconds,
-        )
-    undecided = [found for _, found in verdicts if found.status == "UNDECIDED"]
-    if undecided:
-        worst = min(undecided, key=lambda found: -np.inf if found.bound is None else found.bound)
-        return replace(_row(length, worst, time_limit), parts=parts, seconds=seconds)
-    margin = min(found.margin for _, found in verdicts if found.margin is not None)
-    return LengthVerdict(length, "PROVED", margin, parts=parts, seconds=seconds, time_limit=time_limit)
-
-
-def _row(length: int, found: WordVerification, time_limit: float) -> LengthVerdict:
-    return LengthVerdict(
-        length,
-        found.status,
-        margin=found.margin,
-        wanted=found.wanted,
-        output=found.output,
-        bound=found.bound,
-        reason=found.reason,
-        parts=found.parts,
-        seconds=found.seconds,
-        time_limit=time_limit,
+def _searched(case: Case, time_limit: float, above: float = 0.0) -> WordVerification:
+    read = case.read
+    return verify_words(
+        read.tables, case.reads, case.at.classes, drifts=read.drifts, above=above, time_limit=time_limit
     )
 
 
-def _as_computed(model: Model, sequence: np.ndarray, formats: Sequence[str]) -> float | None:
-    """The read-out by a plain dense forward pass in the format of the weights, where numpy has it."""
-    kinds = [FORMATS[name] for name in formats if name in FORMATS]
-    if not kinds:
-        return None
-    return float(forward(in_format(model, min(kinds, key=lambda kind: np.dtype(kind).itemsize)), sequence))
+def _joined(
+    question: WordQuestion, length: int, cases: Sequence[Case], verdicts: Sequence[WordVerification]
+) -> LengthVerdict:
+    """Join the verdicts of all cases: a wrong word of any, else undecided if any is, else proved."""
+    case, last = cases[len(verdicts) - 1], verdicts[-1]
+    undecided = [verdict for verdict in verdicts if verdict.status == "UNDECIDED"]
+    row = LengthVerdict(
+        length,
+        "PROVED",
+        parts=sum(verdict.parts for verdict in verdicts),
+        seconds=sum(verdict.seconds for verdict in verdicts),
+    )
+    if last.counterexample is not None:
+        numbers, names = question.tokens(case, last.counterexample)
+        return replace(
+            row,
+            status="COUNTEREXAMPLE",
+            wrong_numbers=numbers,
+            wrong_tokens=names,
+            wanted=last.wanted if case.answer is None else case.answer,
+            output=last.output,
+            output_as_computed=output_as_computed(case, last.counterexample, question.formats),
+        )
+    if undecided:
+        worst = min(undecided, key=lambda verdict: -np.inf if verdict.bound is None else verdict.bound)
+        return replace(row, status="UNDECIDED", bound=worst.bound, reason=worst.reason)
+    return replace(row, margin=min(verdict.margin for verdict in verdicts if verdict.margin is not None))
 
 
-def in_format(value: Any, kind: Any) -> Any:
-    """The same record with every array of numbers in another format."""
-    if isinstance(value, np.ndarray):
-        return value.astype(kind)
-    if isinstance(value, tuple):
-        return tuple(in_format(part, kind) for part in value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{part.name: in_format(getattr(value, part.name), kind) for part in fields(value)})
-    return value
+def _with_float_error(
+    row: LengthVerdict, margin: float, formats: Sequence[str], cases: Sequence[Case], time_limit: float
+) -> LengthVerdict:
+    """Return a proved row with the float error of a pass in the format of the weights, where that is known.
+
+    It takes the time limit once more at most: the rest of it is for a proof with a margin above that error.
+    """
+    units = {name: FLOAT_UNITS[name] for name in formats if name in FLOAT_UNITS}
+    if len(units) < len(formats) or not units:
+        return row
+    coarsest, started = max(units, key=lambda name: units[name]), perf_counter()
+    error = max(
+        float_error(
+            case.model,
+            case.read.tables,
+            case.reads,
+            case.at.classes,
+            case.gross,
+            unit=units[coarsest],
+            drifts=case.read.drifts,
+            enough=BELOW * margin,
+            time_limit=time_limit / len(cases),
+        )
+        for case in cases
+        if isinstance(case.model, Model) and case.gross is not None
+    )
+    if np.isfinite(error) and margin <= error:  # the search stopped at the first margin above 0
+        left = max(time_limit - (perf_counter() - started), 0.0) / len(cases)
+        margins = [verdict.margin for case in cases for verdict in [_searched(case, left, error)]]
+        if None not in margins:
+            margin = min(each for each in margins if each is not None)
+    row = replace(row, margin=margin, seconds=row.seconds + perf_counter() - started, float_format=coarsest)
+    return replace(row, float_error=error, float_keeps=margin > error) if np.isfinite(error) else row
 
 
-def _sampled(pairs: Sequence[tuple[Tabulated, Case]], search: Search, length: int) -> tuple[int, int]:
-    """How many random words were tried, and how many are answered wrongly; every rival judges the same words."""
-    ends = sorted({case.last for _, case in pairs}, key=lambda last: -1 if last is None else last)
+def _sampled(cases: Sequence[Case], search: Search, length: int) -> tuple[int, int]:
+    """Return how many random words were tried, and how many are answered wrongly by some case."""
+    ends = sorted({case.last for case in cases}, key=lambda last: -1 if last is None else last)
     each = search.samples // len(ends)
-    wrong = 0
-    for last in ends:
-        judges = [(tables, case.at, case.reads) for tables, case in pairs if case.last == last]
-        wrong += _wrongly_answered(judges, each, [search.seed, length, 0 if last is None else last])
+    wrong = sum(
+        _wrongly_answered([case for case in cases if case.last == last], each, [search.seed, length, last or 0])
+        for last in ends
+    )
     return each * len(ends), wrong
 
 
-def _wrongly_answered(
-    judges: Sequence[tuple[Tabulated, AtLength, tuple[int, ...]]], samples: int, seed: int | list[int]
-) -> int:
-    """How many random words some judge finds wrong: half of them uniform, half with a random share of each symbol."""
-    tokens, symbols = judges[0][0].tokens, judges[0][0].symbols
+def _wrongly_answered(cases: Sequence[Case], samples: int, seed: list[int]) -> int:
+    """Count random words that some case finds wrong: half uniform, half with a random share of each symbol."""
+    tokens, symbols = cases[0].read.tables.tokens, cases[0].read.tables.symbols
     rng = np.random.default_rng(seed)
     wrong, left = 0, samples
     while left:
@@ -283,11 +216,11 @@ def _wrongly_answered(
         drawn = rng.random((some, tokens, 1)) > np.cumsum(chances, axis=1)[:, None, :-1]
         sequences = drawn.sum(axis=2)
         is_wrong = np.zeros(some, dtype=bool)
-        for tables, at, reads in judges:
-            words = np.zeros((some, at.length), dtype=np.int64)
-            words[:, list(at.reads)] = sequences[:, list(reads)]
-            true, spoken = at.answers(words)
-            f = np.asarray(evaluate(tables, sequences))
+        for case in cases:
+            words = np.zeros((some, case.at.length), dtype=np.int64)
+            words[:, list(case.at.reads)] = sequences[:, list(case.reads)]
+            true, spoken = case.at.answers(words)
+            f = np.asarray(evaluate(case.read.tables, sequences))
             is_wrong |= spoken & np.where(true, f <= 0, f >= 0)
         wrong += int(is_wrong.sum())
     return wrong

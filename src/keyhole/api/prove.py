@@ -3,98 +3,155 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.decision_lists import lists_record
-from keyhole.api.old_result import OldResult as Result
-from keyhole.api.stored_run import TrainedRun
-from keyhole.api.target_verdict import TargetVerdict, against_target
+from keyhole.api.decision_lists import say_lists
+from keyhole.api.result import Result
+from keyhole.api.trained_run import TrainedRun
 from keyhole.attention import Model, Tabulated
 from keyhole.boolean import SymbolLaw, biased_bits, uniform_law
 from keyhole.boolean.fitting import Sample
-from keyhole.bounds import Real
-from keyhole.checkpoints import is_tabulated, load_tabulated, read_foreign, save_tabulated
-from keyhole.compiler import compiled, load_undamaged, require_dense, to_tabulated
-from keyhole.compiler.constructions import Plan
+from keyhole.checkpoints import is_tabulated, load_tabulated, save_tabulated
+from keyhole.decimals import at_most, chance, margin, percent, surely
 from keyhole.errors import ArgumentError, CheckpointError
 from keyhole.files.data import as_sample, read_labelled
 from keyhole.files.looking import is_there
 from keyhole.files.model import read_model
+from keyhole.files.record import hidden
 from keyhole.files.safetensors_in import is_ours, read_weights
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.prover import ModelCertificate, Terms, certificate_of, certificate_record, formula
+from keyhole.prover import ModelCertificate, Terms, WrongShare, assumptions, certificate_of, warnings
 from keyhole.prover.extraction import CertifiableModel, HeadReading, certifiable, read_lists
 from keyhole.prover.sample import FRESH
-from keyhole.show.certificate import certificate_document
-from keyhole.show.decision_lists import lists_document
-from keyhole.show.document import Document
-from keyhole.show.folding import abbreviate
+from keyhole.show.answer import Show
+from keyhole.verdicts import CertificateStatus
 
-Source = str | Path | Model | Tabulated | compiled.Compiled | TrainedRun
+if TYPE_CHECKING:
+    from keyhole.api.target_verdict import TargetVerdict
+    from keyhole.compiler import Compiled
+    from keyhole.compiler.constructions import Plan
+
+    Source = str | Path | Model | Tabulated | Compiled | TrainedRun
+
 Data = str | Path | tuple[Any, Any]
 
 MODEL = ".safetensors"
-NAMED = 80  # letters of the function in a summary
-KEPT = ("source", "function", "status", "repair", "repair_says", "repaired_before")  # in the file of a model
+DRAWN = 60  # positions of an input that is drawn in full
+DELTA = (
+    "δ bounds the probability, over the draw of the training set, that a certificate is issued and wrong; it is not "
+    "the probability that this certificate, now issued, is wrong."
+)
+
+
+@dataclass(frozen=True)
+class NoNetwork:
+    """The smallest function that fits the sample, found by trying all."""
+
+    function: str | None
+    positions: tuple[int, ...] | None
+    error_bound: float | None
+    identified: bool | None
+    identified_by: str | None
+    searched: bool  # to the end
+    reason: str  # why not
+    fitting: int  # functions of that size that fit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Proof(Result):
-    """A certificate, and the model it is about: the one given, or, repaired, another."""
+    """What a model computes, whether that is proved, and what its training set promises; absent parts are None."""
 
     schema: ClassVar[str] = "prove/1"
 
     source: str
-    certificate: ModelCertificate
-    model: Tabulated
-    lists: tuple[HeadReading, ...] | None = None  # its heads read as decision lists, where that was asked for
-    law: SymbolLaw | None = None  # of the inputs that the lists are averaged over
-    target: TargetVerdict | None = None  # of a run whose function counts more positions than could be read off
-
-    @property
-    def status(self) -> str:
-        """PROVED, COUNTEREXAMPLE or UNDECIDED: whether the model equals the function on every input."""
-        return self.certificate.status
-
-    @property
-    def function(self) -> str | None:
-        """The function as a formula."""
-        junta = self.certificate.junta
-        return None if junta is None else formula(junta)
-
-    @property
-    def error_bound(self) -> float | None:
-        """The error promised for the model, where there is a sample."""
-        return self.certificate.error_bound
-
-    def record(self) -> dict[str, Any]:
-        """The certificate as plain values, for JSON."""
-        lists, target = lists_record(self.lists), None if self.target is None else self.target.record()
-        return {
-            "source": self.source,
-            **certificate_record(self.certificate),
-            "lists": lists,
-            "law": self._law_words(),
-            "target": target,
-        }
+    # the function that was read off
+    function: str | None
+    positions: tuple[int, ...] | None
+    table: tuple[int, ...] | None  # an answer for each cell; the first position is the least significant digit
+    context: int
+    symbols: int
+    agreement: float  # with the model, on `agreement_inputs` random inputs
+    agreement_inputs: int
+    # the comparison on all inputs
+    status: CertificateStatus
+    reason: str
+    margin: float | None  # PROVED: |output| is at least this on every input
+    rule: str
+    counterexample: tuple[int, ...] | None
+    model_answer: bool | None
+    function_answer: bool | None
+    output: float | None
+    branches: int
+    verification_seconds: float
+    # the rate at which the two can disagree
+    eta: float | None
+    eta_kind: str | None
+    eta_sampled: float | None
+    disagreement: tuple[str, ...]
+    wrong_share: WrongShare | None
+    wrong_share_says: tuple[str, ...]
+    # the sample
+    samples: int | None  # that count
+    rows: int | None
+    rows_counted: int | None
+    rows_distinct: int | None
+    rows_written: int | None
+    rows_refuted: bool | None
+    repeats_chance: float | None
+    errors_on_sample: int | None
+    model_errors_on_sample: int | None
+    rarer_label: float | None
+    noise: str
+    doubt: str  # why the sample does not follow the law
+    # promises
+    error_bound: float | None
+    vacuous: bool
+    trivial_error: float | None
+    held_out_bound: float | None
+    held_out_kind: str | None
+    held_out_errors: int | None
+    held_out_inputs: int | None
+    no_network: NoNetwork | None
+    identified: bool | None
+    identified_by: str | None
+    identified_by_enumeration: bool | None
+    identified_by_sample_size: bool | None
+    identification_delta: float | None
+    identification: str | None
+    identified_why: str | None
+    delta: float
+    delta_parts: Mapping[str, float]
+    # changes of the model
+    repair: str | None
+    repair_says: str | None
+    repaired_before: str | None
+    status_before_repair: CertificateStatus | None
+    # what to know
+    warnings: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    description: Mapping[str, Any] | None
+    seconds: float
+    target: "TargetVerdict | None"  # of a run whose function counts more positions than could be read off
+    model: Tabulated = hidden()  # the one given, or, repaired, another
+    drawn_from: SymbolLaw = hidden()
+    delta_means: str = DELTA
+    lists: tuple[HeadReading, ...] | None = None  # the heads as decision lists
+    law: str | None = None  # of the inputs that the lists are averaged over
 
     def with_lists(self, count: int) -> "Proof":
         """Return the proof with every head read as decision lists, `count` pairs of position and symbol of each."""
-        law = self.certificate.terms.law
-        return replace(self, lists=read_lists(self.model, law, count), law=law)
-
-    def _law_words(self) -> str | None:
-        return None if self.law is None else law_words(self.law)
+        return replace(self, lists=read_lists(self.model, self.drawn_from, count), law=law_words(self.drawn_from))
 
     def save_model(self, path: str | Path) -> Path:
-        """Write the model the certificate is about, which `prove` reads again."""
-        record = self.record()
-        return save_tabulated(self.model, Path(path), {name: record[name] for name in KEPT})
+        """Write the model the proof is about, which `prove` reads again."""
+        notes = {name: getattr(self, name) for name in ("source", "function", "status")}
+        notes |= {name: getattr(self, name) for name in ("repair", "repair_says", "repaired_before")}
+        return save_tabulated(self.model, Path(path), notes)
 
     def save(self, path: str | Path) -> Path:
-        """Write the certificate as .json, .txt or .html, or the model it is about as .safetensors."""
+        """Write the proof as .json, .txt or .html, or the model it is about as .safetensors."""
         return self.save_model(path) if Path(path).suffix.lower() == MODEL else super().save(path)
 
     @classmethod
@@ -103,43 +160,96 @@ class Proof(Result):
         if path.suffix.lower() != MODEL:
             super().require_ending(path)
 
-    @property
-    def summary(self) -> str:
-        """The function, and whether the model equals it on every input."""
-        certificate = self.certificate
+    def lines(self, show: Show) -> None:
+        """Say warnings, the function, the verdict and the promised error."""
+        for warning in self.warnings:
+            show.line(f"WARNING: {warning}")
+        show.line(self.function or f"no function found: {self.reason}")
+        self._say_verdict(show)
+        self._say_promise(show)
+        if self.repair is not None:
+            show.line(f"{self.repair}: {self.repair_says} Before, it was {self.status_before_repair}.")
+        if self.repaired_before is not None:
+            show.line(f"The file was written after a repair: {self.repaired_before}")
+        if show.verbose:
+            self._say_more(show)
+        if self.lists is not None:
+            say_lists(show, self.lists, self.law or "")
+
+    def _say_verdict(self, show: Show) -> None:
+        everywhere = f"all {self.symbols}^{self.context} inputs"
         if self.target is not None:
-            name, inputs = abbreviate(self.target.function, NAMED), f"{certificate.symbols}^{certificate.tokens} inputs"
-            return f"{self.target.status} against its target {name}, on all {inputs}"
-        function = "no function found" if self.function is None else abbreviate(self.function, NAMED)
-        verdict = {"PROVED": "PROVED equal to", "COUNTEREXAMPLE": "COUNTEREXAMPLE to"}.get(self.status, "UNDECIDED:")
-        return f"{verdict} {function} on all {certificate.symbols}^{certificate.tokens} inputs"
+            show.line(self.target.sentence(everywhere))
+        elif self.status == "PROVED" and self.margin is not None:
+            show.line(f"PROVED equal to the model on {everywhere}, margin {margin(self.margin)}")
+        elif self.counterexample is not None:
+            show.line(
+                f"COUNTEREXAMPLE: the model answers {self.model_answer} (output {self.output:.3g}), the function "
+                f"{self.function_answer}"
+            )
+            for line in drawn_input(self.counterexample, self.positions or ()):
+                show.line(line)
+        elif self.function is not None:
+            show.line(f"UNDECIDED on {everywhere}: {self.reason} ({self.verification_seconds:.1f} s)")
+        if self.wrong_share_says:
+            show.line(f"they differ on {self.wrong_share_says[0]}")
 
-    def document(self) -> Document:
-        """Warnings, the function, the status, what the sample promises, what is assumed, and the lists if asked for."""
-        record = self.record()
-        lists = () if record["lists"] is None else lists_document(record["lists"], str(record["law"]))
-        return (*certificate_document(record), *lists)
+    def _say_promise(self, show: Show) -> None:
+        if self.error_bound is not None:
+            trivial = "" if self.trivial_error is None else f" (a constant answer: {self.trivial_error:.4g})"
+            bound = f"error ≤ {at_most(self.error_bound, 4)} on new inputs, probability ≥ {surely(self.delta)}"
+            show.line(f"{bound}{trivial}{'; vacuous' if self.vacuous else ''}")
+        elif self.samples is not None:
+            show.line(f"no error is promised: {self.doubt}")
+        if self.identified is not None:
+            show.line(f"{'the target' if self.identified else 'not identified as the target'}: {self.identified_why}")
+
+    def _say_more(self, show: Show) -> None:
+        """Set what the answer rests on, as named facts."""
+        rows = []
+        if self.function is not None:
+            share = f"{percent(self.agreement, 2)} of {self.agreement_inputs:,} random inputs"
+            rows.append(("read off", f"{len(self.positions or ())} of {self.context} positions; agrees on {share}"))
+        if self.rule:
+            rows.append(("margin", self.rule))
+        rows += [("disagreement", says) for says in (*self.disagreement, *self.wrong_share_says[1:])]
+        if self.samples is not None:
+            errors = f"the function errs on {self.errors_on_sample}, the model on {self.model_errors_on_sample}"
+            rows.append(("sample", f"{self.samples:,} of {self.rows:,} labelled inputs count: {errors}"))
+        if self.held_out_bound is not None:
+            measured = self.held_out_kind == "measured"
+            which = "set aside" if measured else "if half of the sample had been set aside"
+            bound = f"at most {at_most(self.held_out_bound, 4)}"
+            rows.append(
+                ("held out", f"{bound}: {self.held_out_errors} errors on {self.held_out_inputs:,} inputs {which}")
+            )
+        free = self.no_network
+        if free is not None and free.error_bound is not None:
+            found = f"{free.function}, one of {free.fitting}" if free.fitting > 1 else str(free.function)
+            rows.append(
+                ("no network", f"the smallest function that fits: {found}; error ≤ {at_most(free.error_bound, 4)}")
+            )
+        if free is not None and not free.searched:
+            rows.append(("search", free.reason))
+        if self.identification is not None:
+            rows.append(("identified", self.identification))
+        parts = ", ".join(f"{chance(part)} {name}" for name, part in self.delta_parts.items())
+        rows.append(("δ", f"δ = {chance(self.delta)}; its parts: {parts}. {self.delta_means}"))
+        rows += [("assumed", each) for each in self.assumptions]
+        show.facts([*rows, ("time", f"{self.seconds:.1f} s")])
 
 
-def read_source(path: Path) -> CertifiableModel:
-    """The model of a file: compiled by keyhole, written after a repair, or PyTorch weights, described."""
-    if not is_ours(path):
-        foreign = read_foreign(*read_weights(path))
-        return replace(certifiable(foreign.model), assumed=foreign.assumed, described=foreign.described)
-    stored = read_model(path)
-    if is_tabulated(stored):
-        return replace(certifiable(load_tabulated(stored)), note=_note(stored.description.get("notes")))
-    plan = load_undamaged(stored, path)
-    require_dense(plan, stored, path)
-    return _of_plan(plan)
+def drawn_input(sequence: tuple[int, ...], positions: tuple[int, ...]) -> list[str]:
+    """Return an input as text: the symbols at the positions that matter, and all of a short one with marks below.
 
-
-def _of_plan(plan: Plan) -> CertifiableModel:
-    """The model that a construction made."""
-    model = to_tabulated(plan)
-    if plan.output == "bits":  # 1 and 0 are told apart at one half; signs at 0
-        model = replace(model, readout=replace(model.readout, bias=np.asarray(-0.5)))
-    return certifiable(model)
+    >>> drawn_input((0, 1, 1), (1,))
+    ['input: x1 = 1', '011', ' ^']
+    """
+    relevant = ", ".join(f"x{place} = {sequence[place]}" for place in positions) or "no position matters"
+    if len(sequence) > DRAWN or max(sequence) > 9:
+        return [f"input: {relevant}; the JSON has it whole"]
+    marks = "".join("^" if place in positions else " " for place in range(len(sequence))).rstrip()
+    return [f"input: {relevant}", "".join(map(str, sequence)), marks]
 
 
 @dataclass(frozen=True)
@@ -148,27 +258,42 @@ class TrainingSet:
 
     data: Data | None = None  # (inputs, labels), or a file of them; None: those of the run
     held_out: Data | None = None  # labelled inputs that the model never saw
-    bias: Real | None = None  # the probability of a 1 where inputs are bits; None: one half, or that of the run
-    accepted: Real = 1.0  # the probability with which a drawn set was kept, where sets were redrawn
-    label_noise: Real = 0.0  # the share of wrong labels in expectation
+    bias: float | None = None  # the probability of a 1 where inputs are bits; None: one half, or that of the run
+    accepted: float = 1.0  # the probability with which a drawn set was kept, where sets were redrawn
+    label_noise: float = 0.0  # the share of wrong labels in expectation
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.label_noise < 0.5:
+            raise ArgumentError(
+                f"A label noise of {self.label_noise:g} was given; the share of wrong labels is from 0 to below 0.5."
+            )
+        if self.label_noise and self.data is None:
+            raise ArgumentError(
+                f"A label noise of {self.label_noise:g} was given without a training set of one's own; give `data` too."
+            )
+
+    @property
+    def noise(self) -> str:
+        """The noise in words, or nothing."""
+        return f"label noise {self.label_noise:g}" if self.label_noise else ""
 
 
 @dataclass(frozen=True)
 class Effort:
     """How much is done for an answer."""
 
-    time_limit: Real = 10.0  # seconds for a proof, or for the proof at each length
+    time_limit: float = 10.0  # seconds for a proof, or for the proof at each length
     samples: int | None = None  # random inputs to try beside the proof; None: as many as is usual
     seed: int = 0
 
 
 def prove(
-    model: Source,
+    model: "Source",
     data: Data | TrainingSet | None = None,
     *,
     assume_junta: int | None = None,
     repair: bool = False,
-    delta: Real = 0.01,
+    delta: float = 0.01,
     effort: Effort = Effort(),  # noqa: B008  (a frozen value)
     watch: Watch = ignore,
 ) -> Proof:
@@ -182,21 +307,20 @@ def prove(
     """
     given = data if isinstance(data, TrainingSet) else TrainingSet(data)
     run = model if isinstance(model, TrainedRun) else None
-    noise = _noise(given, float(given.label_noise))
-    if run is not None and run.conditioned and given.data is None and given.accepted == 1:
+    of_run = run if given.data is None else None  # whose training set it is
+    if of_run is not None and of_run.conditioned and given.accepted == 1:
         raise ArgumentError(
-            f"The training set of run {run.name} was redrawn until it was balanced, and a bound must know how likely "
-            "a set is kept. Give that probability: `TrainingSet(accepted=…)`."
+            f"The training set of run {of_run.name} was redrawn until it was balanced, and a bound must know how "
+            "likely a set is kept. Give that probability: `TrainingSet(accepted=…)`."
         )
     subject = _subject(model)
     tables = subject.tables
-    drawn = run is not None and given.data is None
     terms = Terms(
         law=_law(tables, given.bias) if run is None or given.bias is not None else run.law,
         delta=float(delta),
         accepted=float(given.accepted),
         assume_junta=assume_junta,
-        noise=run.noise if drawn and run is not None else noise,
+        noise=given.noise if of_run is None else of_run.noise,
         repair=repair,
         time_limit=float(effort.time_limit),
         seed=effort.seed,
@@ -204,7 +328,7 @@ def prove(
     )
     certificate = certificate_of(
         tables,
-        run.sample if drawn and run is not None else _sample(given.data),
+        _sample(given.data) if of_run is None else of_run.sample,
         drifts=subject.drifts,
         of_weights=subject.of_weights,
         held_out=_sample(given.held_out),
@@ -214,57 +338,151 @@ def prove(
     certificate = replace(certificate, note=subject.note, assumed=subject.assumed, described=subject.described)
     target = None
     if run is not None and certificate.junta is None:
+        from keyhole.api.target_verdict import against_target
+
         watch(Progress(0, None, "proving the target"))
         target = against_target(subject, run.instance, time_limit=terms.time_limit)
-    about = tables if certificate.repair is None else certificate.repair.model
-    name = str(model) if isinstance(model, str | Path) else "a model" if run is None else run.name
-    return Proof(name, certificate, about, target=target)
+    name = run.name if run is not None else str(model) if isinstance(model, str | Path) else "a model"
+    return proof_of(name, certificate, tables if certificate.repair is None else certificate.repair.model, target)
+
+
+def proof_of(source: str, found: ModelCertificate, model: Tabulated, target: "TargetVerdict | None" = None) -> Proof:
+    """Set the parts of a certificate side by side."""
+    junta, verification, free = found.junta, found.verification, found.network_free
+    judged, repeats, identification, held = found.judgement, found.repeats, found.identification, found.held_out
+    witness = verification.counterexample
+    fits = None if free is None or not free.search.fitting else free.search.fitting[0]
+    return Proof(
+        source=source,
+        function=None if junta is None else str(junta),
+        positions=None if junta is None else junta.positions,
+        table=None if junta is None else tuple(int(answer) for answer in junta.table),
+        context=found.tokens,
+        symbols=found.symbols,
+        agreement=found.extraction.agreement,
+        agreement_inputs=found.extraction.samples,
+        status=verification.status,
+        reason=verification.reason,
+        margin=verification.margin,
+        rule=verification.rule,
+        counterexample=None if witness is None else tuple(int(symbol) for symbol in witness),
+        model_answer=verification.model_answer,
+        function_answer=verification.junta_answer,
+        output=verification.output,
+        branches=verification.branches,
+        verification_seconds=verification.seconds,
+        eta=None if found.disagreement is None else found.disagreement.rate,
+        eta_kind=None if found.disagreement is None else found.disagreement.kind,
+        eta_sampled=None if found.sampled is None else found.sampled.rate,
+        disagreement=() if found.sampled is None else (str(found.sampled),),
+        wrong_share=found.wrong_share,
+        wrong_share_says=() if found.wrong_share is None else tuple(found.wrong_share.words),
+        samples=None if judged is None else judged.samples,
+        rows=None if repeats is None else repeats.rows,
+        rows_counted=None if repeats is None else repeats.counted,
+        rows_distinct=None if repeats is None else repeats.distinct,
+        rows_written=None if repeats is None else repeats.copies,
+        rows_refuted=None if repeats is None else repeats.refuted,
+        repeats_chance=None if repeats is None else repeats.chance,
+        errors_on_sample=None if judged is None else judged.errors,
+        model_errors_on_sample=found.model_errors,
+        rarer_label=None if judged is None else judged.rarer_label,
+        noise=found.terms.noise,
+        doubt=found.doubt,
+        error_bound=found.error_bound,
+        vacuous=found.vacuous,
+        trivial_error=found.trivial_error,
+        held_out_bound=None if held is None else held.bound,
+        held_out_kind=None if held is None else held.kind,
+        held_out_errors=None if held is None else held.errors,
+        held_out_inputs=None if held is None else held.inputs,
+        no_network=None
+        if free is None
+        else NoNetwork(
+            function=None if fits is None else str(fits),
+            positions=None if fits is None else fits.positions,
+            error_bound=None if free.judgement is None else free.judgement.error_bound,
+            identified=None if free.identification is None else free.identification.identified,
+            identified_by=None if free.identification is None else free.identification.by,
+            searched=free.search.finished,
+            reason=free.search.reason,
+            fitting=len(free.search.fitting),
+        ),
+        identified=None if identification is None else identification.identified,
+        identified_by=None if identification is None else identification.by,
+        identified_by_enumeration=None if identification is None else identification.by == "enumeration",
+        identified_by_sample_size=None if identification is None else identification.by == "sample size",
+        identification_delta=None if identification is None else identification.delta,
+        identification=None if identification is None else str(identification),
+        identified_why=None if identification is None else identification.why,
+        delta=found.terms.delta,
+        delta_parts=found.delta_parts,
+        repair=None if found.repair is None else found.repair.name,
+        repair_says=None if found.repair is None else found.repair.says,
+        repaired_before=found.note or None,
+        status_before_repair=None if found.before is None else found.before.status,
+        warnings=tuple(warnings(found)),
+        assumptions=tuple(assumptions(found)),
+        description=found.described,
+        seconds=found.seconds,
+        target=target,
+        model=model,
+        drawn_from=found.terms.law,
+    )
 
 
 def law_words(law: SymbolLaw) -> str:
-    """A law of independent symbols in a few words."""
+    """Return a law of independent symbols in a few words."""
     if law.uniform:
         return "uniform bits" if law.symbols == 2 else f"{law.symbols} symbols, all equally likely"
     return f"independent symbols with chances {', '.join(f'{chance:g}' for chance in law.chances)}"
 
 
-def _subject(source: Source) -> CertifiableModel:
-    """What is certified: the model of a file, of a compiled function, or one that is given."""
+def _subject(source: "Source") -> CertifiableModel:
+    """Return the model of a file, of a compiled function, of a run, or the one that is given."""
     if isinstance(source, str | Path):
-        if not is_there(Path(source), CheckpointError):
-            raise CheckpointError(
-                f"There is no file {str(source)!r}. Name a model file; a run of the store is named by --run, or read "
-                "by `keyhole.read_run`."
-            )
         return read_source(Path(source))
-    if isinstance(source, compiled.Compiled):
-        return _of_plan(source.plan)
-    return certifiable(source.model if isinstance(source, TrainedRun) else source)
+    if isinstance(source, Model | Tabulated):
+        return certifiable(source)
+    return certifiable(source.model) if isinstance(source, TrainedRun) else _of_plan(source.plan)
 
 
-def _note(notes: Any) -> str:
-    """The repairs that a file's notes tell of, the earliest first."""
-    if not isinstance(notes, Mapping):
-        return ""
-    last = notes.get("repair") and f"{notes['repair']}. {notes.get('repair_says', '')}"
-    return " Then ".join(str(note) for note in (notes.get("repaired_before"), last) if note)
+def read_source(path: Path) -> CertifiableModel:
+    """Return the model of a file: compiled by keyhole, written after a repair, or PyTorch weights, described."""
+    if not is_there(path, CheckpointError):
+        raise CheckpointError(f"There is no file {str(path)!r}. Name a model file; --run names a run of the store.")
+    if not is_ours(path):
+        from keyhole.checkpoints import read_foreign
+
+        foreign = read_foreign(*read_weights(path))
+        return replace(certifiable(foreign.model), assumed=foreign.assumed, described=foreign.described)
+    stored = read_model(path)
+    if is_tabulated(stored):
+        notes = stored.description.get("notes")
+        repairs: list[str] = []
+        if isinstance(notes, Mapping):  # of this repair and those before it
+            last = notes.get("repair") and f"{notes['repair']}. {notes.get('repair_says', '')}"
+            repairs = [str(note) for note in (notes.get("repaired_before"), last) if note]
+        return replace(certifiable(load_tabulated(stored)), note=" Then ".join(repairs))
+    from keyhole.compiler import load_undamaged, require_dense
+
+    plan = load_undamaged(stored, path)
+    require_dense(plan, stored, path)
+    return _of_plan(plan)
 
 
-def _noise(given: TrainingSet, rate: float) -> str:
-    """The noise of a sample of one's own, in words, or nothing."""
-    if not 0 <= rate < 0.5:
-        raise ArgumentError(
-            f"A label noise of {rate:g} was given; it is the share of wrong labels, from 0 to below 0.5."
-        )
-    if rate and given.data is None:
-        raise ArgumentError(
-            f"A label noise of {rate:g} was given without a training set of one's own; give `data` too."
-        )
-    return f"label noise {rate:g}" if rate else ""
+def _of_plan(plan: "Plan") -> CertifiableModel:
+    """Return the model that a construction made."""
+    from keyhole.compiler import to_tabulated
+
+    model = to_tabulated(plan)
+    if plan.output == "bits":  # 1 and 0 are told apart at one half; signs at 0
+        model = replace(model, readout=replace(model.readout, bias=np.asarray(-0.5)))
+    return certifiable(model)
 
 
-def _law(tables: Tabulated, bias: Real | None) -> SymbolLaw:
-    """Uniform symbols, or bits of this bias."""
+def _law(tables: Tabulated, bias: float | None) -> SymbolLaw:
+    """Return uniform symbols, or bits of this bias."""
     if bias is None or bias == 0.5:
         return uniform_law(tables.symbols)
     if tables.symbols != 2:

@@ -1,16 +1,16 @@
 """Is a claim about a model true on every word of each length?"""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.length_verdict import LengthVerdict, Search, at_length, of_tables
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.claim_property import read_alphabet, stated_property
+from keyhole.api.length_verdict import LengthVerdict, Search, at_length
 from keyhole.api.prove import Effort, read_source
-from keyhole.api.stated_claim import read_alphabet, stated_property
-from keyhole.api.word_question import WordQuestion, answer_pairs
+from keyhole.api.result import Result
+from keyhole.api.word_cases import CheckpointQuestion, TablesQuestion, WordQuestion, answer_pairs
 from keyhole.checkpoints import (
     Checkpoint,
     Frame,
@@ -19,6 +19,7 @@ from keyhole.checkpoints import (
     load_checkpoint,
     read_vocabulary,
 )
+from keyhole.decimals import margin
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure
 from keyhole.files.paths import home
@@ -26,12 +27,12 @@ from keyhole.files.safetensors_in import is_ours
 from keyhole.languages import Property
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.prover import FLOAT_ASSUMED
-from keyhole.show.document import Document
-from keyhole.show.verification import verification_document
+from keyhole.show.answer import Show
 
 LONGEST = 4096  # of a word in a checkpoint's position table
 MOST_LENGTHS = 4096
 SAMPLES = 100_000  # random words of each length, if not said
+GROUPS = 5  # rows that are shown without -v
 ASSUMED = (
     (
         "a proof is about the function that the weights define in exact arithmetic; only the sums of token and "
@@ -48,6 +49,7 @@ class ClaimProof(Result):
     """The verdict for every length, and what was taken for granted."""
 
     schema: ClassVar[str] = "prove-claim/1"
+    properties: ClassVar[tuple[str, ...]] = ("summary",)
     has_figure: ClassVar[bool] = True
 
     source: str
@@ -59,82 +61,79 @@ class ClaimProof(Result):
     loader: str | None  # the class of transformers that reads the model; None for a model of keyhole's own
     read_first: bool
     assumed: tuple[str, ...]
-    rows: tuple[LengthVerdict, ...]
-    compared: str | None = None  # with the code of the model's family; None for a model of keyhole's own
-
-    @property
-    def counts(self) -> Counter[str]:
-        """How many lengths have each status."""
-        return Counter(row.status for row in self.rows)
+    compared: str | None  # with the code of the model's family; None for a model of keyhole's own
+    lengths: tuple[LengthVerdict, ...]
 
     @property
     def shortest_wrong(self) -> LengthVerdict | None:
         """The shortest wrong word over all lengths."""
-        return next((row for row in self.rows if row.status == "COUNTEREXAMPLE"), None)
+        return next((row for row in self.lengths if row.status == "COUNTEREXAMPLE"), None)
 
     @property
     def summary(self) -> str:
-        """Up to which length the claim is proved, where it is first wrong, and where random words first show it."""
-        asked = [row for row in self.rows if row.status != "VACUOUS"]
-        if not asked:
-            return f"{self.claim}: no word of these lengths is asked about"
-        proved = [row.length for row in asked if row.status == "PROVED"]
-        wrong = [row.length for row in asked if row.status == "COUNTEREXAMPLE"]
-        unbroken = 0
-        for row in asked:
-            if row.status != "PROVED":
-                break
-            unbroken = row.length
-        parts = []
-        if len(proved) == len(asked):
-            parts.append(f"proved for {_lengths_said(proved)}")
+        """The verdicts of all lengths in one line."""
+        groups = "; ".join(f"{lengths} {verdict} {known}".rstrip() for lengths, verdict, known in self._groups())
+        return f"{self.claim}: {groups}"
+
+    def _groups(self) -> list[tuple[str, str, str]]:
+        """Join neighbouring lengths of one status; all that follow the first few are counted together."""
+        groups = [list(rows) for _, rows in groupby(self.lengths, lambda row: row.status)]
+        shown = [_group(rows) for rows in groups[: GROUPS if len(groups) > GROUPS + 1 else None]]
+        rest = [row for rows in groups[len(shown) :] for row in rows]
+        if rest:
+            names = list(dict.fromkeys(row.name for row in rest))
+            counts = ", ".join(f"{sum(row.name == name for row in rest)} {name}" for name in names)
+            shown.append((_span(rest), counts, ""))
+        return shown
+
+    def lines(self, show: Show) -> None:
+        """Set a row for each run of lengths, then the shortest wrong word."""
+        of_words = "" if self.where is None else f", of words with {self.where}"
+        show.line(f"{self.claim}{of_words}: {self.shown_as}, {self.answers}")
+        if show.verbose:
+            show.table(
+                {"T": ">", "verdict": "<", "margin, or a wrong word": "<", "random words wrong": ">", "seconds": ">"},
+                [
+                    (
+                        str(row.length),
+                        row.name,
+                        row.known,
+                        f"{row.sampled_wrong:,} of {row.sampled:,}",
+                        f"{row.seconds:.1f}",
+                    )
+                    for row in self.lengths
+                ],
+            )
         else:
-            more = [length for length in proved if length > unbroken]
-            parts += [f"proved up to T = {unbroken}"] if unbroken else []
-            parts += [f"{'also ' * bool(unbroken)}proved for {_lengths_said(more)}"] if more else []
-            parts += [] if proved else ["proved for no length"]
-        kept = [row.length for row in asked if row.float_keeps]
-        parts += [f"also proved as it runs in {self._format} for {_lengths_said(kept)}"] if kept else []
-        parts += [f"the first length with a wrong word is T = {wrong[0]}"] if wrong else []
-        undecided = [row.length for row in asked if row.status == "UNDECIDED"]
-        parts += [f"undecided for {_lengths_said(undecided)}"] if undecided else []
-        seen = next((row.length for row in asked if row.sampled_wrong), None)
-        if wrong and asked[0].sampled and seen != asked[0].length:
-            tried = f"{asked[0].sampled:,} random words of each length show no error"
-            parts.append(tried + ("" if seen is None else f" before T = {seen}"))
-        return f"{self.claim}: " + "; ".join(parts)
+            show.table({"length": "<", "verdict": "<", "margin, or a wrong word": "<"}, self._groups())
+        if self.compared is not None:
+            show.line(self.compared)
+        wrong = self.shortest_wrong
+        if wrong is not None:
+            self._say_wrong(show, wrong)
+        if show.verbose:
+            reasons = [(f"T = {row.length}", row.reason) for row in self.lengths if row.reason]
+            show.facts([*reasons, *(("assumed", each) for each in self.assumed)])
 
-    @property
-    def _format(self) -> str:
-        return next((row.float_format for row in self.rows if row.float_format is not None), "")
-
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values, for JSON."""
-        return {
-            "source": self.source,
-            "claim": self.claim,
-            "where": self.where,
-            "alphabet": list(self.alphabet),
-            "shown_as": self.shown_as,
-            "answers": self.answers,
-            "loader": self.loader,
-            "read_first": self.read_first,
-            "assumed": list(self.assumed),
-            "compared": self.compared,
-            "summary": self.summary,
-            "lengths": [row.record() for row in self.rows],
-        }
-
-    def document(self) -> Document:
-        """The summary, a row for each length, the shortest wrong word, what is assumed."""
-        return verification_document(self.record())
+    def _say_wrong(self, show: Show, wrong: LengthVerdict) -> None:
+        """Say the shortest wrong word, by how much it is wrong, and how to see it."""
+        show.line(wrong.word)
+        wanted, output = "true" if wrong.wanted else "false", wrong.output or 0.0
+        found = f"{wrong.sampled_wrong:,} of {wrong.sampled:,} random words are wrong"
+        show.line(f"The answer should be {wanted}, and the other one wins by {abs(output):.4g}; {found}.")
+        if show.verbose and self.loader is not None and wrong.output_as_computed is not None:
+            show.line(f"A pass in the format of the weights prefers it by {abs(wrong.output_as_computed):.4g}:")
+            show.line("import torch, transformers")
+            show.line(f"model = transformers.{self.loader}.from_pretrained({self.source!r})")
+            place = 0 if self.read_first else -1
+            show.line(f"print(model(torch.tensor([{list(wrong.wrong_numbers or ())}])).logits[0, {place}])")
 
     def figure(self) -> Figure:
-        """The margin against the length: proved from below, wrong words by how far they are wrong."""
+        """Draw the margin against the length: proved from below, wrong words by how far they are wrong."""
         rows: list[dict[str, Any]] = []
-        for row in self.rows:
+        for row in self.lengths:
             height = row.margin if row.status == "PROVED" else row.bound
-            if row.status == "COUNTEREXAMPLE" and row.output is not None:
+            if row.output is not None:
                 height = -abs(row.output)
             if height is not None:
                 rows.append({"T": row.length, "margin": height, "verdict": row.name})
@@ -149,6 +148,23 @@ class ClaimProof(Result):
             y=Axis("margin", "margin of the right answer"),
             colour=Axis("verdict", "", "category"),
         )
+
+
+def _span(rows: Sequence[LengthVerdict]) -> str:
+    first, last = rows[0].length, rows[-1].length
+    return f"T = {first}" if first == last else f"T = {first} … {last}"
+
+
+def _group(rows: Sequence[LengthVerdict]) -> tuple[str, str, str]:
+    """Return the lengths, the verdict and what is known of some lengths of one status."""
+    known = rows[0].known
+    margins = [(row.margin, row.length) for row in rows if row.margin is not None]
+    if len(margins) > 1:
+        least, length = min(margins)
+        kept = [row for row in rows if row.float_keeps]
+        formats = f"; {len(kept)} also in {kept[0].float_format}" if kept else ""
+        known = f"least margin {margin(least)} at T = {length}{formats}"
+    return _span(rows), rows[0].name, known
 
 
 @dataclass(frozen=True)
@@ -193,94 +209,70 @@ def prove_claim(
         raise ArgumentError(
             f"{samples} random words and {effort.time_limit} seconds were asked for; give 0 or more, and more than 0."
         )
-    folder = home(None if store is None else Path(store)) / "verify"
-    search = Search(samples, float(effort.time_limit), effort.seed, folder)
+    search = Search(samples, float(effort.time_limit), effort.seed, home(store) / "verify")
+    where = words.where
+    named = (_called(claim), None if where is None else _called(where), symbols)
     if not isinstance(model, Checkpoint) and Path(model).is_file() and is_ours(Path(model)):
-        return _own(Path(model), claim, lengths, symbols, words.where, search, watch)
+        read = read_source(Path(model))
+        context = read.tables.tokens
+        if lengths and list(lengths) != [context]:
+            raise ArgumentError(f"{Path(model).name} has {context} positions; give no lengths, or only that one.")
+        if len(symbols) != read.tables.symbols:
+            raise ArgumentError(
+                f"{Path(model).name} has {read.tables.symbols} symbols, and the alphabet {len(symbols)}; name as many."
+            )
+        tables = TablesQuestion(read, stated_property(claim, symbols, where, shortest=context), symbols)
+        proved = _proved(tables, [context], search, watch)
+        return ClaimProof(
+            str(model),
+            *named,
+            shown_as="x0 … xT−1",
+            answers="true where the output is above 0",
+            loader=None,
+            read_first=False,
+            assumed=ASSUMED[:1],
+            compared=None,
+            lengths=proved,
+        )
     checkpoint = model if isinstance(model, Checkpoint) else load_checkpoint(model)
     vocabulary = Vocabulary({}) if isinstance(model, Checkpoint) else read_vocabulary(model)
-    before, read_at, where = words.before, words.read_at, words.where
-    read_first = bool(before) and read_at == before[0]
-    after = () if read_at is None or read_first else (read_at,)
     listed = _lengths(lengths)
+    read_first = bool(words.before) and words.read_at == words.before[0]
+    after = () if words.read_at is None or read_first else (words.read_at,)
     frame = Frame(
         tuple(vocabulary.number(symbol) for symbol in symbols),
-        tuple(vocabulary.number(token) for token in before),
+        tuple(vocabulary.number(token) for token in words.before),
         tuple(vocabulary.number(token) for token in after),
         read_first,
     )
     stated = stated_property(claim, symbols, where, shortest=listed[0])
-    pairs, said = answer_pairs(checkpoint, vocabulary, symbols, words.answers)
-    question = WordQuestion(checkpoint, vocabulary, frame, stated, pairs)
-    origin = None if isinstance(model, Checkpoint) else Path(model)
-    compared = compared_with_own_code(checkpoint, origin, frame, listed, effort.seed)
+    pairs, answers = answer_pairs(checkpoint, vocabulary, symbols, words.answers)
+    folder = None if isinstance(model, Checkpoint) else Path(model)
+    return ClaimProof(
+        checkpoint.source if isinstance(model, Checkpoint) else str(model),
+        *named,
+        shown_as=f"{' '.join([*words.before, 'x1 … xT', *after])}, read at {words.read_at or 'the last symbol'}",
+        answers=answers,
+        loader="AutoModelForCausalLM" if checkpoint.causal else "AutoModelForMaskedLM",
+        read_first=read_first,
+        assumed=ASSUMED,
+        compared=compared_with_own_code(checkpoint, folder, frame, listed, effort.seed),
+        lengths=_proved(CheckpointQuestion(checkpoint, vocabulary, frame, stated, pairs), listed, search, watch),
+    )
+
+
+def _proved(question: WordQuestion, lengths: list[int], search: Search, watch: Watch) -> tuple[LengthVerdict, ...]:
+    """Return the verdict of each length."""
     rows = []
-    for done, length in enumerate(listed):
-        row = at_length(question, length, search)
-        rows.append(row)
-        watch(Progress(done + 1, len(listed), f"T = {length}: {row.name}; lengths done", detail=row, milestone=True))
-    source = checkpoint.source if isinstance(model, Checkpoint) else str(model)
-    shown = " ".join([*before, "x1 … xT", *after])
-    return ClaimProof(
-        source,
-        _called(claim),
-        None if where is None else _called(where),
-        symbols,
-        f"{shown}, read at {read_at or 'the last symbol'}",
-        said,
-        "AutoModelForCausalLM" if checkpoint.causal else "AutoModelForMaskedLM",
-        read_first,
-        ASSUMED,
-        tuple(rows),
-        compared,
-    )
-
-
-def _own(
-    path: Path,
-    claim: str | Property,
-    lengths: Sequence[int] | None,
-    symbols: tuple[str, ...],
-    where: str | Property | None,
-    search: Search,
-    watch: Watch,
-) -> ClaimProof:
-    """A model compiled or stored by keyhole: its context is the only length, and its sign the answer."""
-    read = read_source(path)
-    length = read.tables.tokens
-    if lengths and list(lengths) != [length]:
-        raise ArgumentError(
-            f"{path.name} is a model of {length} positions; only words of that length can be asked about."
-        )
-    if len(symbols) != read.tables.symbols:
-        raise ArgumentError(
-            f"{path.name} has {read.tables.symbols} symbols, and the alphabet {len(symbols)}; name as many."
-        )
-    stated = stated_property(claim, symbols, where, shortest=length)
-    row = of_tables(read, stated.at(length), symbols, search)
-    watch(Progress(1, 1, f"T = {length}: {row.name}; lengths done", detail=row, milestone=True))
-    return ClaimProof(
-        str(path),
-        _called(claim),
-        None if where is None else _called(where),
-        symbols,
-        "x0 … xT−1",
-        "true where the output is above 0",
-        loader=None,
-        read_first=False,
-        assumed=ASSUMED[:1],
-        rows=(row,),
-    )
+    for done, length in enumerate(lengths, 1):
+        rows.append(at_length(question, length, search))
+        says = f"T = {length}: {rows[-1].name}; lengths done"
+        watch(Progress(done, len(lengths), says, detail=rows[-1], milestone=True))
+    return tuple(rows)
 
 
 def _called(claim: str | Property) -> str:
     return claim if isinstance(claim, str) else type(claim).__name__
-
-
-def _lengths_said(lengths: Sequence[int]) -> str:
-    if len(lengths) == 1:
-        return f"T = {lengths[0]}"
-    return f"{len(lengths)} lengths from {lengths[0]} to {lengths[-1]}"
 
 
 def _lengths(lengths: Sequence[int] | None) -> list[int]:

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from keyhole.api.run_certificate import RunCertificate
-from keyhole.api.stored_run import TrainedRun, read_run
+from keyhole.api.stored_run import read_run
+from keyhole.api.trained_run import TrainedRun
 from keyhole.attention import Tabulated, evaluate
 from keyhole.boolean import Junta, uniform_law
 from keyhole.errors import AssumptionError, KeyholeError
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.prover import ModelCertificate, Terms, certificate_of, formula, warnings
+from keyhole.prover import ModelCertificate, Terms, certificate_of, warnings
 from keyhole.prover.extraction import LONGEST, WIDEST, certifiable
 from keyhole.sweeps.runs import RunSummary, spawn_pool, worker_environment
 from keyhole.training import Instance, SparseTask, Task
@@ -178,7 +179,7 @@ def _in_short(row: RunSummary, run: TrainedRun, found: ModelCertificate, wrong: 
         context=row.context,
         samples=row.samples,
         seed=row.seed,
-        function=None if junta is None else formula(junta),
+        function=None if junta is None else str(junta),
         right=None if junta is None else is_target(junta, run.instance),
         status=found.status,
         margin=found.verification.margin,

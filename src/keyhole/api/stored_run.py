@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
-from keyhole.attention import Model
+from keyhole.api.trained_run import TrainedRun
 from keyhole.boolean import SymbolLaw
 from keyhole.errors import AssumptionError, StoreError
 from keyhole.files.looking import is_there
@@ -18,20 +17,6 @@ from keyhole.training import Instance
 from keyhole.training.learners import TransformerLearner
 
 NAME = re.compile(r"[0-9a-f]{4,64}")  # a beginning of an identity
-
-
-@dataclass(frozen=True, eq=False)
-class TrainedRun:
-    """What a certificate needs of a run."""
-
-    name: str  # as it was asked for: a beginning of the identity
-    identity: str
-    model: Model
-    sample: tuple[np.ndarray, np.ndarray] | None  # None: it learned from fresh samples
-    law: SymbolLaw
-    conditioned: bool  # whether training sets were redrawn until one was balanced
-    noise: str  # what is noisy about the sample, in words, or nothing
-    instance: Instance
 
 
 def names_run(text: str) -> bool:

@@ -4,13 +4,16 @@ A function of many positions cannot be read off a model as a table of 2^s cells.
 words with each count are bounded together, as for a claim about a checkpoint.
 """
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from keyhole.api.stated_claim import counted_property
+from keyhole.api.claim_property import counted_property
+from keyhole.decimals import margin
 from keyhole.prover import verify_words
 from keyhole.prover.extraction import CertifiableModel
+from keyhole.show.folding import abbreviate
 from keyhole.training import Instance
+
+NAMED = 60  # letters of the function in a sentence
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,14 @@ class TargetVerdict:
     reason: str
     seconds: float
 
-    def record(self) -> dict[str, Any]:
-        """Every field as plain values."""
-        fields = asdict(self)
-        return {**fields, "counterexample": None if self.counterexample is None else list(self.counterexample)}
+    def sentence(self, everywhere: str) -> str:
+        """Return the verdict in a line."""
+        what = f"the target {abbreviate(self.function, NAMED)}, which counts {self.positions} positions"
+        if self.margin is not None:
+            return f"PROVED equal to {what}, on {everywhere}, margin {margin(self.margin)}"
+        if self.counterexample is None:
+            return f"UNDECIDED against {what}: {self.reason} ({self.seconds:.1f} s)"
+        return f"NOT equal to {what}: the output is {self.output:.3g} on an input that the JSON has"
 
 
 def against_target(model: CertifiableModel, instance: Instance, *, time_limit: float) -> TargetVerdict | None:

@@ -12,6 +12,8 @@ from keyhole.arrays import Bool, Int, Integer, Shaped
 from keyhole.boolean.function import SparseFunction, from_table
 from keyhole.errors import ShapeError
 
+LISTED = 8  # cells that are printed
+
 
 @dataclass(frozen=True, eq=False)
 class Junta:
@@ -46,6 +48,18 @@ class Junta:
     def function(self) -> SparseFunction | None:
         """The Boolean function it is, over bits; None over a larger alphabet."""
         return from_table(self.positions, self.table) if self.symbols == 2 else None
+
+    def __str__(self) -> str:
+        """The formula over bits; over more symbols, the cells that answer true."""
+        function = self.function()
+        if function is not None:
+            return str(function)
+        if self.table.all() or not self.table.any():
+            return str(int(self.table[0]))
+        names = ", ".join(f"x{place}" for place in self.positions)
+        cells = [cell for cell, answer in zip(self.cells(), self.table.tolist(), strict=True) if answer]
+        listed = ", ".join(str(cell) if len(cell) > 1 else f"({cell[0]})" for cell in cells[:LISTED])
+        return f"({names}) in {{{listed}{f', … {len(cells) - LISTED} more' if len(cells) > LISTED else ''}}}"
 
 
 def cells_of(inputs: Shaped[np.ndarray, "m T"], symbols: int, positions: tuple[int, ...]) -> Int[np.ndarray, "m"]:

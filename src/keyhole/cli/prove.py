@@ -4,13 +4,17 @@ import json as plain
 from contextlib import nullcontext
 from inspect import cleandoc
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from keyhole.cli.arguments import count, file_place, lengths
-from keyhole.cli.exit_codes import INTERRUPTED
 from keyhole.errors import ArgumentError
+from keyhole.files.record import record_of
+from keyhole.progress import Progress
+
+if TYPE_CHECKING:
+    from keyhole.api.trained_run import TrainedRun
 
 EXAMPLES = """
 Examples:
@@ -76,6 +80,7 @@ def prove_command(
         Path | None, typer.Option(help="Folder of runs and verdicts; KEYHOLE_HOME or .keyhole.", metavar="DIR")
     ] = None,
     rows: Annotated[bool, typer.Option("--rows", hidden=True)] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say all that the answer rests on.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     out: Annotated[Path | None, typer.Option(help=OUT, metavar="FILE", parser=file_place)] = None,
 ) -> None:
@@ -86,120 +91,56 @@ def prove_command(
 
     Exit code 0 if the question was answered (also undecided), 1 if a wrong input was found, 2 for bad input.
     """
+    from keyhole.api.prove import Effort, Proof, prove
+    from keyhole.cli.printing import print_answer
+    from keyhole.show.progress_view import view_progress
+
     if (model is None) == (run is None):
         raise ArgumentError("Name a model, or a run with --run: one of the two.")
     about_claim = {"--lengths": length, "--before": before or None, "--read-at": read_at, "--answers": answers}
     about_function = {"--run": run, "--data": data, "--assume-junta": assume_junta, "--lists": lists}
     ignored = [name for name, value in (about_claim if claim is None else about_function).items() if value is not None]
     if ignored:
-        kind = "needs a --claim" if claim is None else "is not about a --claim"
-        raise ArgumentError(f"{ignored[0]} {kind}; leave it out.")
-    if claim is None:
-        _prove(model, run, data, assume_junta, lists, samples, time_limit, store, as_json=json, out=out)
-    else:
-        words: dict[str, object] = {"alphabet": _listed(alphabet), "before": _listed(before), "read_at": read_at}
-        words["answers"] = None if answers is None else _listed(answers)
-        claim, _, where = claim.partition(" where ")
-        words["where"] = where or None
-        _prove_claim(
-            Path(str(model)), claim, length, words, samples, time_limit, store, rows=rows, as_json=json, out=out
+        raise ArgumentError(f"{ignored[0]} {'needs' if claim is None else 'is not about'} a --claim; leave it out.")
+    effort = Effort(time_limit, None if samples is None else count(samples))
+    if claim is not None:
+        from keyhole.api.prove_claim import ClaimProof, Words, prove_claim
+
+        if out is not None:
+            ClaimProof.require_ending(out)
+        asked, _, where = claim.partition(" where ")
+        words = Words(
+            _listed(alphabet), _listed(before), read_at, None if answers is None else _listed(answers), where or None
         )
+        listed = None if length is None else lengths(length)
+        with nullcontext(_print_row) if rows else view_progress("reading the model") as watch:
+            claimed = prove_claim(str(model), asked, listed, words=words, effort=effort, store=store, watch=watch)
+        if rows:
+            typer.echo(plain.dumps({"verified": {"summary": claimed.summary}}))
+        else:
+            print_answer(claimed, as_json=json, verbose=verbose, out=out)
+        raise typer.Exit(claimed.shortest_wrong is not None)
+    if out is not None:
+        Proof.require_ending(out)
+    with view_progress("reading the model") as watch:
+        if run is not None:
+            from keyhole.api.stored_run import read_run
+
+            source: str | TrainedRun = read_run(run, store, tell=lambda says: typer.echo(says, err=True))
+        else:
+            source = str(model)
+        proof = prove(source, data, assume_junta=assume_junta, effort=effort, watch=watch)
+    print_answer(proof if lists is None else proof.with_lists(lists), as_json=json, verbose=verbose, out=out)
+    raise typer.Exit(proof.status == "COUNTEREXAMPLE")
 
 
 prove_command.__doc__ = f"{cleandoc(prove_command.__doc__ or '')}\n{EXAMPLES}"
 
 
-def _prove(
-    model: str | None,
-    run: str | None,
-    data: Path | None,
-    assume_junta: int | None,
-    lists: int | None,
-    samples: str | None,
-    time_limit: float,
-    store: Path | None,
-    *,
-    as_json: bool,
-    out: Path | None,
-) -> None:
-    from keyhole.api.prove import Effort, Proof, prove
-    from keyhole.cli.printing import print_document
-    from keyhole.show.progress_view import view_progress
-
-    if out is not None:
-        Proof.require_ending(out)
-    with view_progress("reading the model") as watch:
-        source: object = model
-        if run is not None:
-            from keyhole.api.stored_run import read_run
-
-            source = read_run(run, store, tell=lambda said: typer.echo(said, err=True))
-        effort = Effort(time_limit, None if samples is None else count(samples))
-        proof = prove(source, data, assume_junta=assume_junta, effort=effort, watch=watch)  # type: ignore[arg-type]
-    if lists is not None:
-        proof = proof.with_lists(lists)
-    if as_json:
-        typer.echo(proof.to_json())
-    else:
-        print_document(proof.document())
-    if out is not None:
-        typer.echo(f"wrote {proof.save(out)}", err=True)
-    if proof.status == "COUNTEREXAMPLE":
-        raise typer.Exit(1)
-
-
-def _prove_claim(
-    model: Path,
-    claim: str,
-    length: str | None,
-    words: dict[str, object],
-    samples: str | None,
-    time_limit: float,
-    store: Path | None,
-    *,
-    rows: bool,
-    as_json: bool,
-    out: Path | None,
-) -> None:
-    from keyhole.api.length_verdict import LengthVerdict
-    from keyhole.api.prove import Effort
-    from keyhole.api.prove_claim import ClaimProof, Words, prove_claim
-    from keyhole.cli.printing import print_document
-    from keyhole.progress import Progress
-    from keyhole.show.progress_view import view_progress
-
-    if out is not None:
-        ClaimProof.require_ending(out)
-
-    def print_row(progress: Progress) -> None:
-        if isinstance(progress.detail, LengthVerdict):
-            typer.echo(plain.dumps({"length": progress.detail.record()}))
-
-    try:
-        with nullcontext(print_row) if rows else view_progress("reading the model") as watch:
-            proof = prove_claim(
-                model,
-                claim,
-                None if length is None else lengths(length),
-                words=Words(**words),  # type: ignore[arg-type]
-                effort=Effort(time_limit, None if samples is None else count(samples)),
-                store=store,
-                watch=watch,
-            )
-    except KeyboardInterrupt as stop:
-        typer.echo("keyhole: interrupted; the same command goes on from the lengths that are done.", err=True)
-        raise typer.Exit(INTERRUPTED) from stop
-    if rows:
-        summary = {name: value for name, value in proof.record().items() if name != "lengths"}
-        typer.echo(plain.dumps({"verified": summary}))
-    elif as_json:
-        typer.echo(proof.to_json())
-    else:
-        print_document(proof.document())
-    if out is not None:
-        typer.echo(f"wrote {proof.save(out)}", err=True)
-    if proof.shortest_wrong is not None:
-        raise typer.Exit(1)
+def _print_row(progress: Progress) -> None:
+    """Print the verdict of a length as a line of JSON."""
+    if progress.detail is not None:
+        typer.echo(plain.dumps({"length": record_of(progress.detail)}))
 
 
 def _listed(text: str) -> list[str]:

@@ -24,7 +24,6 @@ from keyhole.prover.extraction.extraction import Extraction, agreement, extract
 from keyhole.prover.proof.equal_to_function import Verification, verify
 from keyhole.prover.proof.tables import Drift
 from keyhole.prover.repair import Repair, projected_junta, sharpened, sink_projection
-from keyhole.prover.sample.chernoff import chernoff_disagreement
 from keyhole.prover.sample.disagreement import FRESH, Disagreement, sampled_disagreement
 from keyhole.prover.sample.repeats import LEVEL, Repeats, repeats_of, shared_rows
 from keyhole.prover.sample.sample_bound import (
@@ -109,7 +108,6 @@ class ModelCertificate:
     verification: Verification
     seconds: float
     sampled: Disagreement | None = None
-    chernoff: Disagreement | None = None
     wrong_share: WrongShare | None = None  # of inputs on which model and function differ, where that is not proved none
     judgement: Judgement | None = None
     model_errors: int | None = None  # of the model itself on the sample, each row once if repeats are no chance
@@ -142,7 +140,7 @@ class ModelCertificate:
         """The smallest rate at which model and function can disagree: zero after a proof."""
         if self.junta is not None and self.status == "PROVED":
             return Disagreement(0.0, "proved zero")
-        known = [found for found in (self.sampled, self.chernoff) if found is not None]
+        known = [] if self.sampled is None else [self.sampled]
         if self.wrong_share is not None:
             known.append(Disagreement(self.wrong_share.certain_high, "proved rare"))
         return min(known, key=lambda found: found.rate, default=None)
@@ -165,6 +163,18 @@ class ModelCertificate:
     def vacuous(self) -> bool:
         """Whether the promise is no better than always answering the same."""
         return self.error_bound is None or self.trivial_error is None or self.error_bound >= self.trivial_error
+
+    @property
+    def delta_parts(self) -> dict[str, float]:
+        """How δ is spent over drawn sets; identification and inputs set aside have a δ of their own."""
+        parts = {"sample": self.terms.occam_delta, "fresh inputs": self.terms.sampling_delta}
+        if self.identification is not None:
+            parts["identification"] = self.terms.delta * self.terms.accepted
+        if self.held_out is not None and self.held_out.kind == "measured":
+            parts["held out"] = self.terms.delta
+        if self.wrong_share is not None and self.wrong_share.drawn:
+            parts["wrong share"] = self.terms.delta
+        return parts
 
 
 def certificate_of(
@@ -210,10 +220,10 @@ def certificate_of(
             shown, evaluator = _repaired(shown, evaluator, sample)
     if (junta := shown.junta) is not None and shown.status != "PROVED":
         watch(Progress(3, None, f"comparing the two on {terms.fresh:,} fresh inputs"))
-        rates = _sampled(junta, evaluator, terms), chernoff_disagreement(evaluator, junta, terms.law)
+        rate = _sampled(junta, evaluator, terms)
         watch(Progress(4, None, "asking how rare a difference is"))
         share = _wrong_share(shown, evaluator, junta, drifts if shown.repair is None else None)
-        shown = replace(shown, sampled=rates[0], chernoff=rates[1], wrong_share=share)
+        shown = replace(shown, sampled=rate, wrong_share=share)
     if sample is not None:
         watch(Progress(5, None, "asking the sample"))
         shown = _with_sample(shown, evaluator, sample, read.junta)

@@ -8,9 +8,9 @@ from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 import keyhole
-from keyhole.api.opening import open_checkpoint
 from keyhole.apps.heads.head_data import Rows, Text
 from keyhole.apps.heads.heads import heads
+from keyhole.apps.heads.model_source import open_checkpoint
 from keyhole.cli.app import app
 from keyhole.errors import ArgumentError
 

@@ -6,11 +6,10 @@ from itertools import count
 import numpy as np
 import pytest
 
-from keyhole.api.length_verdict import in_format
 from keyhole.attention import GELU, Affine, Identity, LayerNorm, ReLU, RMSNorm, TanhGELU, forward
 from keyhole.checkpoints import Frame, framed_model, load_checkpoint, logit_difference
 from keyhole.languages import read_property
-from keyhole.prover.extraction import certifiable
+from keyhole.prover.extraction import certifiable, in_format
 from keyhole.prover.proof import float_error as module
 from keyhole.prover.proof.curves import curves, slopes
 from keyhole.prover.proof.float_error import Arithmetic, Computed, float_error

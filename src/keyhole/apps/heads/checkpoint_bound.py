@@ -7,9 +7,9 @@ from typing import Any
 
 from keyhole.api.bound import Bound, bound
 from keyhole.api.norm_sources import NormSource
-from keyhole.api.opening import settings_of
 from keyhole.apps.heads.checkpoint_norms import StandInBound, stand_in_bound
 from keyhole.apps.heads.fixed_query_bound import FixedQueryBound, fixed_query_bound
+from keyhole.apps.heads.model_source import settings_of
 from keyhole.apps.heads.norms import head_norms
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import Real

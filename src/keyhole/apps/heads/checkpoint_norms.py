@@ -7,9 +7,9 @@ from math import floor, isfinite, log10
 from statistics import median
 from typing import ClassVar, Literal
 
-from keyhole.api.opening import Source
 from keyhole.api.result import Result
 from keyhole.apps.heads.head_data import opened
+from keyhole.apps.heads.model_source import Source
 from keyhole.apps.heads.norms import STATISTICS, HeadNormSet, distances, head_norms
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import DEEP, Real, failure, guarantee, kept_share, sample_size

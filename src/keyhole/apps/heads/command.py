@@ -63,9 +63,9 @@ def heads_command(
     Entropy, effective support, largest weight, weight on neighbours and on sinks, with sinks and without. With --head
     the figure shows that head's attention on the first input. Text needs keyhole[hf].
     """
-    from keyhole.api.opening import open_checkpoint
     from keyhole.apps.heads.head_data import data_of
     from keyhole.apps.heads.heads import Heads, heads
+    from keyhole.apps.heads.model_source import open_checkpoint
     from keyhole.apps.heads.transformers_maps import outside_model
     from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress

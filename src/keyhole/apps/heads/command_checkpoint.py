@@ -43,8 +43,8 @@ def norms_command(
     Spectral, Frobenius, (2,1) by columns and by rows, stable rank; the share of each layer in a norm bound, and by how
     much that is vacuous. Nothing of the files is run.
     """
-    from keyhole.api.opening import open_checkpoint
     from keyhole.apps.heads.checkpoint_norms import CheckpointNorms, checkpoint_norms
+    from keyhole.apps.heads.model_source import open_checkpoint
     from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
@@ -103,9 +103,9 @@ def order_command(
     Do its last rows move with its rows and their positions, how far do they change when rows move and positions stay,
     and does a row change when those before it are reordered?
     """
-    from keyhole.api.opening import open_checkpoint
     from keyhole.apps.heads.head_data import data_of
     from keyhole.apps.heads.model_order import model_order
+    from keyhole.apps.heads.model_source import open_checkpoint
     from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
@@ -134,9 +134,9 @@ def estimator_command(
 
     The head itself, and the same model with shuffled and with random weights, stand beside it.
     """
-    from keyhole.api.opening import open_checkpoint
     from keyhole.apps.heads.estimator import HeadEstimator, head_estimator
     from keyhole.apps.heads.head_data import data_of
+    from keyhole.apps.heads.model_source import open_checkpoint
     from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 
@@ -161,8 +161,8 @@ def relations_command(
     out: Out = None,
 ) -> None:
     """Find the head of each relation of a treebank, beside the best fixed offset and both controls."""
-    from keyhole.api.opening import open_checkpoint
     from keyhole.apps.heads.head_annotation import HeadsAnnotation, heads_annotation
+    from keyhole.apps.heads.model_source import open_checkpoint
     from keyhole.cli.printing import print_answer
     from keyhole.show.progress_view import view_progress
 

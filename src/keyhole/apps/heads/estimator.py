@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from keyhole.api.opening import Source
 from keyhole.api.result import Result
 from keyhole.apps.heads.controls import CONTROLS, controlled
 from keyhole.apps.heads.head_data import Data, HeadData, head_data, opened, require_head
 from keyhole.apps.heads.heads import COUNTING
+from keyhole.apps.heads.model_source import Source
 from keyhole.checkpoints import Checkpoint, Prepared, prepare
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure, Row

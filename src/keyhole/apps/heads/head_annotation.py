@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from keyhole.api.opening import Source
 from keyhole.api.result import Result
 from keyhole.apps.heads.annotation import (
     DIRECTIONS,
@@ -23,6 +22,7 @@ from keyhole.apps.heads.annotation import (
 from keyhole.apps.heads.controls import CONTROLS, controlled
 from keyhole.apps.heads.head_data import opened
 from keyhole.apps.heads.heads import COUNTING, part_of
+from keyhole.apps.heads.model_source import Source
 from keyhole.apps.heads.texts import text_reader
 from keyhole.checkpoints import Checkpoint, Prepared, Sizes, prepare
 from keyhole.errors import DataError

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.api.opening import Source, array_of, open_checkpoint, tokens_of_bits
 from keyhole.apps.heads.head_statistics import Given
+from keyhole.apps.heads.model_source import Source, array_of, open_checkpoint, tokens_of_bits
 from keyhole.apps.heads.texts import Pieces, TextReader, text_reader
 from keyhole.checkpoints import Checkpoint, Prepared, Runs, Sizes, patches
 from keyhole.errors import ArgumentError, DataError

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from keyhole.api.opening import Source
 from keyhole.api.result import Result
 from keyhole.apps.heads.annotation import word_maps
 from keyhole.apps.heads.controls import CONTROLS, controlled
 from keyhole.apps.heads.head_data import Data, HeadData, head_data, opened, require_head
 from keyhole.apps.heads.head_statistics import RULE, USE, VERDICTS, HeadUse, head_use
+from keyhole.apps.heads.model_source import Source
 from keyhole.apps.heads.transformers_maps import REDRAWN, OutsideModel, redrawn
 from keyhole.checkpoints import Checkpoint, Prepared, Runs, Sizes, filled, prepare
 from keyhole.decimals import counted

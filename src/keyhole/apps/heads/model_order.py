@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from keyhole.api.opening import Source, array_of, tokens_of_bits
 from keyhole.api.result import Result
 from keyhole.apps.heads.head_data import Data, Images, Text, image_rows, opened, text_pieces
+from keyhole.apps.heads.model_source import Source, array_of, tokens_of_bits
 from keyhole.apps.heads.order import OrderReport, order_of_rows, order_of_tokens
 from keyhole.checkpoints import Checkpoint, Prepared, prepare
 from keyhole.errors import DataError

@@ -8,3 +8,4 @@ from keyhole.prover.extraction.scope import LONGEST as LONGEST
 from keyhole.prover.extraction.scope import WIDEST as WIDEST
 from keyhole.prover.extraction.scope import CertifiableModel as CertifiableModel
 from keyhole.prover.extraction.scope import certifiable as certifiable
+from keyhole.prover.extraction.scope import in_format as in_format

@@ -45,7 +45,7 @@ def certifiable(model: Model | Tabulated) -> CertifiableModel:
             f"A model of {len(model.blocks)} layers was to be certified; after one layer tokens depend on each other, "
             "so only one-layer models read at [CLS] have tables. Certify a one-layer model."
         )
-    tabulated = tabulate(in_doubles(model)) if isinstance(model, Model) else in_doubles(model)
+    tabulated = tabulate(in_format(model)) if isinstance(model, Model) else in_format(model)
     if tabulated.tokens > LONGEST or tabulated.symbols > WIDEST:
         raise AssumptionError(
             f"A model of {tabulated.tokens} positions over {tabulated.symbols} symbols was to be certified; up to "
@@ -66,10 +66,10 @@ def certifiable(model: Model | Tabulated) -> CertifiableModel:
         _require_safe(nearer)
         return CertifiableModel(nearer, moved, of_weights=False)
     if is_safe(tabulated):
-        drifts = drifts_of(in_doubles(model), tabulated)
+        drifts = drifts_of(in_format(model), tabulated)
         if is_exact_enough(drifts, tabulated):
             return CertifiableModel(tabulated, drifts)
-    return _in_more_bits(in_doubles(model), tabulated)
+    return _in_more_bits(in_format(model), tabulated)
 
 
 def _in_more_bits(model: Model, tabulated: Tabulated) -> CertifiableModel:
@@ -89,14 +89,14 @@ def _require_safe(tables: Tabulated) -> None:
         )
 
 
-def in_doubles(value: Any) -> Any:
-    """The same record with every array, of whichever library, as numpy's in double precision."""
+def in_format(value: Any, kind: Any = np.float64) -> Any:
+    """Return the same record with every array, of whichever library, as numpy's in a number format."""
     if is_array_api_obj(value):
-        return numbers_of(value)
+        return numbers_of(value).astype(kind, copy=False)
     if isinstance(value, tuple):
-        return tuple(in_doubles(part) for part in value)
+        return tuple(in_format(part, kind) for part in value)
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{part.name: in_doubles(getattr(value, part.name)) for part in fields(value)})
+        return replace(value, **{part.name: in_format(getattr(value, part.name), kind) for part in fields(value)})
     return value
 
 

@@ -23,7 +23,7 @@ class Disagreement:
     """A rate η that the chance of disagreement does not exceed, and what it rests on."""
 
     rate: float
-    kind: Literal["proved zero", "sampled", "Chernoff", "proved rare"]
+    kind: Literal["proved zero", "sampled", "proved rare"]
     disagreements: int = 0
     inputs: int = 0
     delta: float = 0.0  # the chance, over the fresh inputs, that the rate is too small; 0 where nothing was drawn
@@ -36,10 +36,7 @@ class Disagreement:
             )
         if self.kind == "proved zero":
             return "0: equal on all inputs"
-        if self.kind == "proved rare":
-            return f"at most {at_most(self.rate, 2)} (proved, no inputs drawn)"
-        useless = "; vacuous" if self.rate >= 1 else ""
-        return f"at most {at_most(self.rate, 2)} (a Chernoff bound, no inputs drawn{useless})"
+        return f"at most {at_most(self.rate, 2)} (proved, no inputs drawn)"
 
 
 def sampled_disagreement(

@@ -15,6 +15,7 @@ from keyhole.attention import Evaluator
 from keyhole.boolean import Junta, SymbolLaw, without_ignored
 from keyhole.boolean.fitting import FittingJuntas, Sample, every_cell_seen
 from keyhole.bounds.finite import certificate_nats, exact_error, held_out_ceiling, identification_size
+from keyhole.decimals import chance
 from keyhole.prover.sample.repeats import Repeats, repeats_of
 
 DOUBT = 1e-6  # the chance with which a sample of the law is doubted all the same
@@ -99,6 +100,11 @@ class Identification:
     why: str
     needed: int | None = None  # the sample size at which the first rule applies
     delta: float | None = None  # by sample size: the chance of being wrong all the same; by enumeration there is none
+
+    def __str__(self) -> str:
+        sure = "certain" if self.delta is None else f"wrong with probability at most δ = {chance(self.delta)}"
+        verdict = f"yes, by {self.by} ({sure} if what is assumed holds)" if self.identified else "no"
+        return f"{verdict}: {self.why}. Assumed, and not to be seen in any sample: {self.assumption}."
 
 
 def identify(

@@ -148,7 +148,7 @@ def rungs(law: Law, context: int, samples: int, seed: np.random.SeedSequence) ->
         BAYES: best_catoni(STORED_BITS * counted * log(2), samples, DELTA * share, ramp(margins, margin)),
         COUNTED: description_gap(STORED_BITS * counted, samples, DELTA * share),
     }
-    if settled.error_bound is not None and settled.certificate.status == "PROVED":
+    if settled.error_bound is not None and settled.status == "PROVED":
         rungs[OCCAM] = settled.error_bound
     return Rungs(
         law, context, samples, ratio, spread, gap, gap - half, gap + half, float((unseen <= 0).mean()),

@@ -79,7 +79,7 @@ def measure(scale: Scale, seed: int) -> Outcome:
                 effort=Effort(SECONDS[scale], SAMPLES, seed),
                 store=folder,
             )
-            tested += [Tested(task, row) for row in proof.rows]
+            tested += [Tested(task, row) for row in proof.lengths]
     beside = [model for model in tested if model.task == "long" and model.passed]
     tested = [model for model in tested if model.task != "long"]
     passed = [model for model in tested if model.passed]

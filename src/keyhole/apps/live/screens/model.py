@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from keyhole.api.opening import open_checkpoint
 from keyhole.apps.heads.checkpoint_norms import checkpoint_norms
 from keyhole.apps.heads.head_data import Images, Rows, Text, reads_images
 from keyhole.apps.heads.heads import heads
+from keyhole.apps.heads.model_source import open_checkpoint
 from keyhole.apps.live.images import image_folder
 from keyhole.apps.live.limits import CLAIM, LENGTHS, TEXT
 from keyhole.apps.live.query import Query

@@ -49,7 +49,7 @@ def certificate(query: Query, serving: Serving) -> Answer:
     if not IDENTITY.fullmatch(run):
         raise ArgumentError("That is no name of a run; start a training first.")
     answer = prove(read_run(run, serving.store), effort=Effort(TIME_LIMIT, samples=10_000))
-    return {"summary": answer.summary, **answer.record()}
+    return {"summary": "; ".join(answer.text(1000).splitlines()), **answer.record()}
 
 
 SCREEN = Screen(

@@ -1,4 +1,4 @@
-"""Verdicts that were kept: a file for each question, named by the digest of all that the answer depends on."""
+"""Verdicts of earlier calls: a file for each question, named by the digest of all that the answer depends on."""
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -12,11 +12,11 @@ import numpy as np
 from keyhole import __version__
 from keyhole.files.atomic import write_file
 
-SEARCH = 3  # raised when the same question gets another answer than before
+SEARCH = 4  # raised when the same question gets another answer than before
 
 
 def question_key(*parts: Any) -> str:
-    """A name for a question: the digest of all that its answer depends on."""
+    """Return a name for a question: the digest of all that its answer depends on."""
     digest = sha256(f"{__version__} {SEARCH}".encode())
     for piece in _pieces(parts):
         digest.update(piece)
@@ -41,7 +41,7 @@ def _pieces(value: Any) -> Iterator[bytes]:
 
 
 def load_verdict(path: Path) -> dict[str, Any] | None:
-    """The verdict of an earlier call, lists as tuples; None where there is none that can be read."""
+    """Return the verdict of an earlier call, lists as tuples; None where there is none that can be read."""
     try:
         verdict = loads(path.read_bytes())["verdict"]
         return {name: tuple(value) if isinstance(value, list) else value for name, value in verdict.items()}

@@ -1,4 +1,4 @@
-"""Opening a model for its heads: any checkpoint, and a function that keyhole compiled, by the layer that it exports."""
+"""Models whose heads are read: any checkpoint, and a function that keyhole compiled, by the layer it exports."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,0 +1,26 @@
+"""A trained run as the prover takes it: its model, its training set, and the law both came from."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from keyhole.attention import Model
+from keyhole.boolean import SymbolLaw
+
+if TYPE_CHECKING:
+    from keyhole.training import Instance
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedRun:
+    """What a certificate needs of a run."""
+
+    name: str  # as it was asked for: a beginning of the identity
+    identity: str
+    model: Model
+    sample: tuple[np.ndarray, np.ndarray] | None  # None: it learned from fresh samples
+    law: SymbolLaw
+    conditioned: bool  # training sets were redrawn until one was balanced
+    noise: str  # what is noisy about the sample, in words, or nothing
+    instance: "Instance"
