@@ -11,7 +11,8 @@ from keyhole.api.learn import learn
 from keyhole.api.prove import TrainingSet, prove
 from keyhole.api.prove_runs import is_target, mistakes, prove_runs
 from keyhole.api.run_certificate import shares
-from keyhole.api.stored_run import TrainedRun, noise_of
+from keyhole.api.stored_run import noise_of
+from keyhole.api.trained_run import TrainedRun
 from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import uniform_law
 from keyhole.errors import ArgumentError, AssumptionError
