@@ -1,14 +1,11 @@
 """Exchangeable models with a latent per sequence: exact posteriors, and attention judged as their estimator.
 
-`models` holds the latent models and their registry, `inference` measures attention against their posterior means,
-`exchangeability` tests sequences and representations, `long` attends over very long contexts, and `learning` says what
+`models` holds the latent models and their registry, `kernels` attention as a kernel estimator, `inference` measures it
+against their posterior means, `exchangeability` tests sequences and representations, and `masking` has what
 pretraining can teach.
 """
 
 from keyhole.latent.exchangeability import compare_representations as compare_representations
-from keyhole.latent.exchangeability import linear_probe as linear_probe
-from keyhole.latent.exchangeability import network_probe as network_probe
-from keyhole.latent.exchangeability import nuisance_probe as nuisance_probe
 from keyhole.latent.inference import Context as Context
 from keyhole.latent.inference import Pooling as Pooling
 from keyhole.latent.inference import Posterior as Posterior
@@ -18,16 +15,12 @@ from keyhole.latent.inference import Problem as Problem
 from keyhole.latent.inference import Prototypes as Prototypes
 from keyhole.latent.inference import Regression as Regression
 from keyhole.latent.inference import Settings as Settings
-from keyhole.latent.inference import diagnose_head as diagnose_head
 from keyhole.latent.inference import prototype_attention as prototype_attention
-from keyhole.latent.long import embed_long as embed_long
-from keyhole.latent.long import softmax_long as softmax_long
 from keyhole.latent.models import BetaBernoulli as BetaBernoulli
 from keyhole.latent.models import Draw as Draw
 from keyhole.latent.models import FiniteModel as FiniteModel
 from keyhole.latent.models import GaussianLocation as GaussianLocation
 from keyhole.latent.models import GaussianMixture as GaussianMixture
-from keyhole.latent.models import LatentModel as LatentModel
 from keyhole.latent.models import LinearRegression as LinearRegression
 from keyhole.latent.models import MarkovChain as MarkovChain
 from keyhole.latent.models import ModelWithKeys as ModelWithKeys

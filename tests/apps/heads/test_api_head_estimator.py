@@ -7,12 +7,12 @@ import pytest
 from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
+from keyhole.apps.heads.diagnosis import diagnose_head
 from keyhole.apps.heads.estimator import head_estimator
 from keyhole.apps.heads.head_data import Rows
 from keyhole.checkpoints import load_checkpoint, prepare
 from keyhole.cli.app import app
 from keyhole.errors import ArgumentError, DataError
-from keyhole.latent.inference import diagnose_head
 
 from helpers import tiny_checkpoints as tiny
 

@@ -22,6 +22,7 @@ from keyhole.latent.exchangeability.balance import balance_p_value
 from keyhole.latent.exchangeability.extendibility import extendibility_test
 from keyhole.latent.inference import prototypes
 from keyhole.latent.inference.schedules import PowerOfT
+from keyhole.latent.kernels import Exponential
 from keyhole.latent.models.finite import FiniteLatent, FiniteModel
 from keyhole.latent.models.not_exchangeable import MarkovChain
 
@@ -187,10 +188,8 @@ BREAKS = {
     ),
     "attention-conditional-mean: a steeper softmax": (
         attention_conditional_mean,
-        "softmax_long",
-        lambda keys, values, queries, *, temperature: ORIGINAL_SOFTMAX(
-            keys, values, queries, temperature=0.9 * temperature
-        ),
+        "Exponential",
+        lambda temperature: Exponential(0.9 * temperature),
     ),
     "inference-rates: noise counted twice": (
         inference_rates,
@@ -211,7 +210,6 @@ BREAKS = {
 }
 ORIGINAL_MULTIPLIER = attention_conditional_mean.multiplier
 ORIGINAL_EMBED = attention_conditional_mean.embed_mean
-ORIGINAL_SOFTMAX = attention_conditional_mean.softmax_long
 ORIGINAL_EXPECTED = inference_rates.expected_error
 ORIGINAL_COLUMNS = bound_rivals.with_larger_columns
 ORIGINAL_PAIR = bound_growth.pair_construction

@@ -1,7 +1,5 @@
 """Laws of conditional-mean-embedding attention: the exact Bayesian answer of a linear-Gaussian model."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from keyhole.errors import AssumptionError, ShapeError
-from keyhole.latent.kernels.conditional_mean import cme_attention, embed_mean, feature_attention
+from keyhole.latent.kernels.conditional_mean import embed_mean
 from keyhole.latent.kernels.families import Exponential, Features, Gaussian, Polynomial, linear_kernel, sphere_kernel
 
 KERNELS = [
@@ -75,20 +73,19 @@ def test_it_is_the_formula(kernel, context, ridge):
     keys, values, queries = context
     inverse = np.linalg.inv(kernel(keys, keys) + ridge * np.eye(len(keys)))
     expected = kernel(queries, keys) @ inverse @ values
-    np.testing.assert_allclose(cme_attention(kernel, keys, values, queries, ridge=ridge), expected, rtol=0, atol=SOLVED)
+    answers = embed_mean(kernel, keys, values, ridge=ridge).mean(queries)
+    np.testing.assert_allclose(answers, expected, rtol=0, atol=SOLVED)
 
 
 @given(contexts(), ridges)
-def test_features_give_the_same_without_a_square_of_tokens(context, ridge):
-    """Ĉ_VK(Ĉ_KK + (λ/T)I)⁻¹φ(q) is the same estimator, and so is its unnormalised form in the code."""
+def test_it_is_the_quotient_of_covariances(context, ridge):
+    """Ĉ_VK(Ĉ_KK + (λ/T)I)⁻¹φ(q), without a square of tokens."""
     keys, values, queries = context
-    by_kernel = cme_attention(Features(lifted), keys, values, queries, ridge=ridge)
-    by_features = feature_attention(lifted, keys, values, queries, ridge=ridge)
-    np.testing.assert_allclose(by_features, by_kernel, rtol=0, atol=SOLVED)
     image, tokens = lifted(keys), len(keys)
     cross, square = values.T @ image / tokens, image.T @ image / tokens
     covariances = cross @ np.linalg.inv(square + ridge / tokens * np.eye(image.shape[1])) @ lifted(queries).T
-    np.testing.assert_allclose(by_features, covariances.T, rtol=0, atol=SOLVED)
+    answers = embed_mean(Features(lifted), keys, values, ridge=ridge).mean(queries)
+    np.testing.assert_allclose(answers, covariances.T, rtol=0, atol=SOLVED)
 
 
 @each
@@ -97,7 +94,9 @@ def test_leaving_out_is_leaving_out(kernel, context, ridge):
     """The closed form equals solving again without each token, at the same ridge."""
     keys, values, _ = context
     expected = [
-        cme_attention(kernel, np.delete(keys, t, axis=0), np.delete(values, t, axis=0), keys[t : t + 1], ridge=ridge)[0]
+        embed_mean(kernel, np.delete(keys, t, axis=0), np.delete(values, t, axis=0), ridge=ridge).mean(keys[t : t + 1])[
+            0
+        ]
         for t in range(len(keys))
     ]
     np.testing.assert_allclose(embed_mean(kernel, keys, values, ridge=ridge).left_out(), expected, rtol=0, atol=SOLVED)
@@ -129,54 +128,12 @@ def test_seeing_a_token_never_widens_the_answer(kernel, context, ridge):
     assert (before <= noise + prior * kernel.diagonal(queries) + tolerance).all()
 
 
-@pytest.mark.slow
-@each
-def test_jax_traces_the_embedding(kernel):
-    """Compiled means, variances and left-out means agree with numpy, and gradients with differences."""
-    generator = np.random.default_rng(0)
-    keys, values, queries = (generator.uniform(-1, 1, size=shape) for shape in [(5, 2), (5, 1), (3, 2)])
-
-    def readings(*context):
-        answered = embed_mean(kernel, *context[:2], ridge=0.5)
-        return answered.mean(context[2]), answered.variance(context[2], noise=0.3), answered.left_out()
-
-    with jax.enable_x64(new_val=True):
-        context = [jnp.asarray(array) for array in (keys, values, queries)]
-        compiled = jax.jit(readings)(*context)
-        slope = np.asarray(jax.grad(lambda k: readings(k, *context[1:])[0].sum())(context[0]))
-    for traced, plain in zip(compiled, readings(keys, values, queries), strict=True):
-        np.testing.assert_allclose(traced, plain, rtol=0, atol=SOLVED)
-    step = np.zeros_like(keys)
-    step[1, 0] = 1e-5
-    up, down = (readings(keys + sign * step, values, queries)[0].sum() for sign in (1, -1))
-    assert slope[1, 0] == pytest.approx((up - down) / 2e-5, abs=1e-6)  # h² × third derivatives below 1e4
-
-
-@pytest.mark.extra("torch")
-@each
-def test_torch_agrees_on_the_embedding(kernel):
-    """The same means, variances and left-out means from torch tensors."""
-    import torch
-
-    generator = np.random.default_rng(1)
-    keys, values, queries = (generator.uniform(-1, 1, size=shape) for shape in [(5, 2), (5, 1), (3, 2)])
-    plain = embed_mean(kernel, keys, values, ridge=0.5)
-    tensors = embed_mean(kernel, torch.tensor(keys), torch.tensor(values), ridge=0.5)
-    asked = torch.tensor(queries)
-    np.testing.assert_allclose(tensors.mean(asked).numpy(), plain.mean(queries), rtol=0, atol=SOLVED)
-    variance = tensors.variance(asked, noise=0.3).numpy()
-    np.testing.assert_allclose(variance, plain.variance(queries, noise=0.3), rtol=0, atol=SOLVED)
-    np.testing.assert_allclose(tensors.left_out().numpy(), plain.left_out(), rtol=0, atol=SOLVED)
-
-
 @pytest.mark.parametrize("number", [0.0, -1.0, np.nan])
 def test_ridge_and_noise_are_positive(number):
     """Without a ridge the system may have no solution."""
     keys = np.ones((2, 1))
     with pytest.raises(AssumptionError, match="a ridge must be positive"):
         embed_mean(linear_kernel(), keys, keys, ridge=number)
-    with pytest.raises(AssumptionError, match="a ridge must be positive"):
-        feature_attention(np.asarray, keys, keys, keys, ridge=number)
     with pytest.raises(AssumptionError, match="a noise variance must be positive"):
         embed_mean(linear_kernel(), keys, keys, ridge=1.0).variance(keys, noise=number)
 
@@ -193,9 +150,7 @@ def test_contexts_that_do_not_fit_are_refused(shapes, sentence):
     """Each mismatch has its sentence."""
     context = [np.zeros(shape) for shape in shapes]
     with pytest.raises(ShapeError, match=sentence):
-        cme_attention(linear_kernel(), *context, ridge=1.0)
-    with pytest.raises(ShapeError, match=sentence):
-        feature_attention(np.asarray, *context, ridge=1.0)
+        embed_mean(linear_kernel(), *context[:2], ridge=1.0).mean(context[2])
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])
@@ -204,7 +159,7 @@ def test_undefined_entries_are_refused(which):
     context = [np.ones((2, 1)) for _ in range(3)]
     context[which][0, 0] = np.nan
     with pytest.raises(ShapeError, match=f"{['keys', 'values', 'queries'][which]} holds NaN"):
-        cme_attention(linear_kernel(), *context, ridge=1.0)
+        embed_mean(linear_kernel(), *context[:2], ridge=1.0).mean(context[2])
 
 
 def test_nothing_is_left_of_one_token():
@@ -227,5 +182,5 @@ def test_vectors_on_the_circle(ridge, answer):
     angles = np.radians([0, 90, 180, 45])
     points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     values = np.array([[1.0], [0.0], [-1.0]])
-    mean = cme_attention(sphere_kernel(0.5), points[:3], values, points[3:], ridge=ridge)
+    mean = embed_mean(sphere_kernel(0.5), points[:3], values, ridge=ridge).mean(points[3:])
     assert mean[0, 0] == pytest.approx(answer, abs=5e-8)

@@ -1,6 +1,5 @@
 """Laws of Matérn's kernels and of kernels given as functions."""
 
-import jax
 import numpy as np
 import pytest
 from hypothesis import given
@@ -31,15 +30,6 @@ def test_matern_is_positive_semi_definite_with_unit_diagonal(nu, points, bandwid
     gram = Matern(bandwidth, nu)(points, points)
     assert np.linalg.eigvalsh(gram).min() >= -1e-12
     np.testing.assert_array_equal(np.diag(gram), Matern(bandwidth, nu).diagonal(points))
-
-
-@pytest.mark.slow
-@smoothness
-def test_matern_has_no_undefined_gradient_where_points_meet(nu):
-    """The distance is a root, whose derivative at 0 must not spread."""
-    meet = jax.numpy.zeros((2, 2))
-    slope = jax.grad(lambda left: Matern(1.0, nu)(left, meet).sum())(meet)
-    assert bool(np.all(np.isfinite(slope)))
 
 
 @pytest.mark.parametrize("nu", [1.0, 0.0, float("nan")])

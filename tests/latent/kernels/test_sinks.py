@@ -1,9 +1,5 @@
 """Laws of the sink: two Bayesian answers are exactly softmax attention with one."""
 
-from math import log
-
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -72,50 +68,6 @@ def test_padding_can_be_masked():
     answer = attend_with_sink(sink, np.array([0.0, -np.inf]), values)
     assert answer[0] == pytest.approx(2.0, rel=1e-15)
     assert attend_with_sink(sink, np.full(2, -np.inf), values)[0] == 1.0
-
-
-@pytest.mark.slow
-def test_the_loss_has_its_minimum_at_the_true_logit():
-    """The population cross-entropy of a Pólya urn is stationary at θ = log α₀, and convex there.
-
-    All sequences of length 2 over three colours, weighed by their probability under the urn.
-    """
-    contents = np.array([1.0, 2.0, 1.0])
-    sequences = [(a, b) for a in range(3) for b in range(3)]
-    with jax.enable_x64(new_val=True):
-
-        def loss(logit):
-            total = 0.0
-            for first, second in sequences:
-                counted = contents + np.eye(3)[first]
-                chance = contents[first] / 4 * counted[second] / 5
-                predictive = (counted + np.eye(3)[second]) / 6
-                tokens = jnp.asarray(np.eye(3)[[first, second]])
-                sink = Sink(logit, jnp.asarray(contents / 4))
-                total -= chance * (predictive * jnp.log(attend_with_sink(sink, jnp.zeros(2), tokens))).sum()
-            return total
-
-        slope, bend = jax.grad(loss)(log(4.0)), jax.grad(jax.grad(loss))(log(4.0))
-    assert float(slope) == pytest.approx(0, abs=1e-14)
-    assert float(bend) > 1e-3
-
-
-@pytest.mark.extra("torch")
-def test_torch_agrees_on_sinks():
-    """The same answers from torch tensors, with a gradient for the logit."""
-    import torch
-
-    generator = np.random.default_rng(1)
-    scores, values = generator.normal(size=(4, 3)), generator.normal(size=(4, 3, 2))
-    logit = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
-    answer = attend_with_sink(
-        Sink(logit, torch.ones(2, dtype=torch.float64)), torch.tensor(scores), torch.tensor(values)
-    )
-    plain = attend_with_sink(Sink(0.3, np.ones(2)), scores, values)
-    np.testing.assert_allclose(answer.detach().numpy(), plain, rtol=0, atol=1e-14)
-    answer.sum().backward()
-    up, down = (attend_with_sink(Sink(0.3 + h, np.ones(2)), scores, values).sum() for h in (1e-5, -1e-5))
-    assert float(logit.grad) == pytest.approx((up - down) / 2e-5, abs=1e-8)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 2), (3, 1), (1, 3, 2)])

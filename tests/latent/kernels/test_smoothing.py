@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, field
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,14 +82,14 @@ class Witness(Kernel):
     seen: list = field(default_factory=list)
     positive = True
 
-    def between(self, left, right, xp):
+    def between(self, left, right):
         """Ones."""
         self.seen.append((len(left), len(right)))
-        return xp.ones(self.seen[-1])
+        return np.ones(self.seen[-1])
 
-    def alone(self, points, xp):
+    def alone(self, points):
         """Ones."""
-        return xp.ones(len(points))
+        return np.ones(len(points))
 
 
 @pytest.mark.parametrize(
@@ -133,40 +131,6 @@ def test_far_queries_keep_their_weights():
     """A query so far that every kernel value underflows is still answered, by its nearest key."""
     weights = smoothing_weights(Gaussian(1.0), np.array([[0.0], [1.0]]), np.array([[100.0]]))
     assert weights[0, 1] == pytest.approx(1.0, rel=1e-15)
-
-
-@pytest.mark.slow
-@each
-def test_jax_traces_smoothing(kernel):
-    """Compiled, smoothing and leaving out agree with numpy, and gradients with differences."""
-    generator = np.random.default_rng(0)
-    keys, values, queries = (generator.normal(size=shape) for shape in [(5, 2), (5, 1), (4, 2)])
-    with jax.enable_x64(new_val=True):
-        context = [jnp.asarray(array) for array in (keys, values, queries)]
-        smoothed = jax.jit(lambda *arrays_: smooth(kernel, *arrays_, block=3))(*context)
-        left_out = jax.jit(lambda *arrays_: smooth_left_out(kernel, *arrays_))(*context[:2])
-        slope = jax.grad(lambda k: (smooth_left_out(kernel, k, context[1]) ** 2).sum())(context[0])
-    np.testing.assert_allclose(smoothed, smooth(kernel, keys, values, queries), rtol=0, atol=1e-13)
-    np.testing.assert_allclose(left_out, smooth_left_out(kernel, keys, values), rtol=0, atol=1e-13)
-    step = np.zeros_like(keys)
-    step[2, 1] = 1e-5
-    up, down = (np.sum(smooth_left_out(kernel, keys + sign * step, values) ** 2) for sign in (1, -1))
-    assert np.asarray(slope)[2, 1] == pytest.approx((up - down) / 2e-5, abs=1e-6)  # h² × third derivatives below 1e4
-
-
-@pytest.mark.extra("torch")
-@each
-def test_torch_agrees_on_smoothing(kernel):
-    """The same answers from torch tensors."""
-    import torch
-
-    generator = np.random.default_rng(1)
-    keys, values, queries = (generator.normal(size=shape) for shape in [(5, 2), (5, 1), (4, 2)])
-    tensors = [torch.tensor(array) for array in (keys, values, queries)]
-    smoothed = smooth(kernel, *tensors, block=3).numpy()
-    np.testing.assert_allclose(smoothed, smooth(kernel, keys, values, queries), rtol=0, atol=1e-13)
-    left_out = smooth_left_out(kernel, *tensors[:2]).numpy()
-    np.testing.assert_allclose(left_out, smooth_left_out(kernel, keys, values), rtol=0, atol=1e-13)
 
 
 def test_kernels_of_either_sign_do_not_smooth():

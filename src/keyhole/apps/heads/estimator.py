@@ -8,13 +8,13 @@ import numpy as np
 
 from keyhole.api.result import Result
 from keyhole.apps.heads.controls import CONTROLS, controlled
+from keyhole.apps.heads.diagnosis import Diagnosis, diagnose_head
 from keyhole.apps.heads.head_data import Data, HeadData, head_data, opened, require_head
 from keyhole.apps.heads.heads import COUNTING
 from keyhole.apps.heads.model_source import Source
 from keyhole.checkpoints import Checkpoint, Prepared, prepare
 from keyhole.errors import AssumptionError, DataError
 from keyhole.figure import Axis, Figure, Row
-from keyhole.latent.inference import Diagnosis, diagnose_head
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.show.answer import Show
 

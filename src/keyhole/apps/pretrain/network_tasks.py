@@ -12,9 +12,9 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from keyhole.apps.pretrain.probe import linear_probe
 from keyhole.apps.pretrain.tasks import Rows, result
 from keyhole.errors import ArgumentError
-from keyhole.latent import linear_probe
 from keyhole.latent.models import FiniteModel, GaussianLocation, count_vectors
 from keyhole.sweeps.runs import RunResult, RunSpec
 from keyhole.training.learners import SetSettings

@@ -25,12 +25,6 @@ from keyhole.latent.exchangeability.permutations import binomial_limit as binomi
 from keyhole.latent.exchangeability.permutations import least_permutations as least_permutations
 from keyhole.latent.exchangeability.permutations import rejection_rate as rejection_rate
 from keyhole.latent.exchangeability.permutations import require_permutations as require_permutations
-from keyhole.latent.exchangeability.probes import NuisanceReading as NuisanceReading
-from keyhole.latent.exchangeability.probes import ProbeReading as ProbeReading
-from keyhole.latent.exchangeability.probes import linear_probe as linear_probe
-from keyhole.latent.exchangeability.probes import network_probe as network_probe
-from keyhole.latent.exchangeability.probes import nuisance_probe as nuisance_probe
-from keyhole.latent.exchangeability.probes import read_out as read_out
 from keyhole.latent.exchangeability.repeats import RepeatedSequences as RepeatedSequences
 from keyhole.latent.exchangeability.repeats import repeated_sequences as repeated_sequences
 from keyhole.latent.exchangeability.sufficiency import Information as Information

@@ -5,8 +5,6 @@ from keyhole.latent.inference.attentions import make_attention as make_attention
 from keyhole.latent.inference.attentions import make_attentions as make_attentions
 from keyhole.latent.inference.bias import ridge_bias as ridge_bias
 from keyhole.latent.inference.bias import softmax_floor as softmax_floor
-from keyhole.latent.inference.diagnosis import Diagnosis as Diagnosis
-from keyhole.latent.inference.diagnosis import diagnose_head as diagnose_head
 from keyhole.latent.inference.harmonics import eigenvalue as eigenvalue
 from keyhole.latent.inference.harmonics import multiplicity as multiplicity
 from keyhole.latent.inference.harmonics import multiplier as multiplier

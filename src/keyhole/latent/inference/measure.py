@@ -18,7 +18,7 @@ from keyhole.latent.inference.problem import Context, Posterior, Problem
 from keyhole.latent.inference.rates import Slope, fit_slope, slope
 from keyhole.progress import Progress, Watch, ignore
 
-MOST_TOKENS = 8192  # tokens of one context here; longer ones are for `long_cme` and `long_softmax`
+MOST_TOKENS = 8192  # of one context, whose matrix of T × T takes 0.5 GB
 IDENTITY = 1e-18  # squared distances below this are rounding: the estimator is the posterior mean
 
 Table = Float[Any, "repeats sizes"]

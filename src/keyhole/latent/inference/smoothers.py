@@ -19,9 +19,9 @@ from keyhole.latent.kernels import (
     Kernel,
     Matern,
     Polynomial,
+    factor,
     linear_kernel,
 )
-from keyhole.latent.long.pivoted_cholesky import factor
 
 Points = Float[Any, "T d"]
 Places = Float[Any, "n d"]

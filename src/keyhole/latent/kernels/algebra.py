@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
-from array_api_compat import array_namespace
+import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.attention import require_positive
@@ -31,18 +31,18 @@ class Kernel(ABC):
     def __call__(self, left: Left, right: Right) -> Gram:
         """k(a, b) for every row a of `left` and every row b of `right`."""
         _require_one_width(left, right)
-        return self.between(left, right, array_namespace(left, right))
+        return self.between(left, right)
 
     def logarithm(self, left: Left, right: Right) -> Gram:
         """The logarithm of k(a, b), which neither overflows nor vanishes where k does."""
         if not self.positive:
             raise AssumptionError(f"{self} can be negative or zero, so it has no logarithm and cannot weigh tokens")
         _require_one_width(left, right)
-        return self.log_between(left, right, array_namespace(left, right))
+        return self.log_between(left, right)
 
     def diagonal(self, points: Left) -> Float[Any, "m"]:
         """k(a, a) for every row a, without the matrix."""
-        return self.alone(points, array_namespace(points))
+        return self.alone(points)
 
     def __add__(self, other: "Kernel") -> "Sum":
         """The kernel k(a, b) + l(a, b)."""
@@ -57,16 +57,16 @@ class Kernel(ABC):
         return Scaled(self, float(factor))
 
     @abstractmethod
-    def between(self, left: Left, right: Right, xp: Any) -> Gram:
-        """The kernel at all pairs, in the namespace xp."""
+    def between(self, left: Left, right: Right) -> Gram:
+        """The kernel at all pairs, in the namespace np."""
 
-    def log_between(self, left: Left, right: Right, xp: Any) -> Gram:
-        """Its logarithm at all pairs, in the namespace xp."""
-        return xp.log(self.between(left, right, xp))
+    def log_between(self, left: Left, right: Right) -> Gram:
+        """Its logarithm at all pairs, in the namespace np."""
+        return np.log(self.between(left, right))
 
     @abstractmethod
-    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
-        """The diagonal k(a, a), in the namespace xp."""
+    def alone(self, points: Left) -> Float[Any, "m"]:
+        """The diagonal k(a, a), in the namespace np."""
 
 
 @dataclass(frozen=True)
@@ -86,34 +86,34 @@ class _Pair(Kernel):
 class Sum(_Pair):
     """The sum of two kernels: features side by side."""
 
-    def between(self, left: Left, right: Right, xp: Any) -> Gram:
+    def between(self, left: Left, right: Right) -> Gram:
         """Entry by entry."""
-        return self.first.between(left, right, xp) + self.second.between(left, right, xp)
+        return self.first.between(left, right) + self.second.between(left, right)
 
-    def log_between(self, left: Left, right: Right, xp: Any) -> Gram:
+    def log_between(self, left: Left, right: Right) -> Gram:
         """The logarithm of the sum, from the logarithms."""
-        return xp.logaddexp(self.first.log_between(left, right, xp), self.second.log_between(left, right, xp))
+        return np.logaddexp(self.first.log_between(left, right), self.second.log_between(left, right))
 
-    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+    def alone(self, points: Left) -> Float[Any, "m"]:
         """The sum on the diagonal."""
-        return self.first.alone(points, xp) + self.second.alone(points, xp)
+        return self.first.alone(points) + self.second.alone(points)
 
 
 @dataclass(frozen=True)
 class Product(_Pair):
     """The product of two kernels: all products of a feature of one with a feature of the other."""
 
-    def between(self, left: Left, right: Right, xp: Any) -> Gram:
+    def between(self, left: Left, right: Right) -> Gram:
         """Entry by entry."""
-        return self.first.between(left, right, xp) * self.second.between(left, right, xp)
+        return self.first.between(left, right) * self.second.between(left, right)
 
-    def log_between(self, left: Left, right: Right, xp: Any) -> Gram:
+    def log_between(self, left: Left, right: Right) -> Gram:
         """The sum of the logarithms."""
-        return self.first.log_between(left, right, xp) + self.second.log_between(left, right, xp)
+        return self.first.log_between(left, right) + self.second.log_between(left, right)
 
-    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+    def alone(self, points: Left) -> Float[Any, "m"]:
         """The product on the diagonal."""
-        return self.first.alone(points, xp) * self.second.alone(points, xp)
+        return self.first.alone(points) * self.second.alone(points)
 
 
 @dataclass(frozen=True)
@@ -131,17 +131,17 @@ class Scaled(Kernel):
         """Whether the kernel is."""
         return self.kernel.positive
 
-    def between(self, left: Left, right: Right, xp: Any) -> Gram:
+    def between(self, left: Left, right: Right) -> Gram:
         """Entry by entry."""
-        return self.factor * self.kernel.between(left, right, xp)
+        return self.factor * self.kernel.between(left, right)
 
-    def log_between(self, left: Left, right: Right, xp: Any) -> Gram:
+    def log_between(self, left: Left, right: Right) -> Gram:
         """A shift of the logarithm."""
-        return log(self.factor) + self.kernel.log_between(left, right, xp)
+        return log(self.factor) + self.kernel.log_between(left, right)
 
-    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+    def alone(self, points: Left) -> Float[Any, "m"]:
         """The multiple on the diagonal."""
-        return self.factor * self.kernel.alone(points, xp)
+        return self.factor * self.kernel.alone(points)
 
 
 def _require_one_width(left: Left, right: Right) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from array_api_compat import device
+import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.attention import Array, require_positive
@@ -19,18 +19,17 @@ class _ByLogarithm(Kernel):
 
     positive = True
 
-    def between(self, left: Left, right: Right, xp: Any) -> Gram:
-        return xp.exp(self.log_between(left, right, xp))
+    def between(self, left: Left, right: Right) -> Gram:
+        return np.exp(self.log_between(left, right))
 
     @abstractmethod
-    def log_between(self, left: Left, right: Right, xp: Any) -> Gram: ...
+    def log_between(self, left: Left, right: Right) -> Gram: ...
 
 
 @dataclass(frozen=True)
 class Gaussian(_ByLogarithm):
     """exp(−‖a − b‖²/(2h²)), h the bandwidth.
 
-    >>> import numpy as np
     >>> Gaussian(bandwidth=1.0)(np.zeros((1, 2)), np.ones((1, 2))).round(6).tolist()
     [[0.367879]]
     """
@@ -40,13 +39,13 @@ class Gaussian(_ByLogarithm):
     def __post_init__(self) -> None:
         require_positive("a bandwidth", self.bandwidth)
 
-    def log_between(self, left: Left, right: Right, xp: Any) -> Gram:
+    def log_between(self, left: Left, right: Right) -> Gram:
         """Half the squared distance, in bandwidths."""
-        return -_squared_distance(left, right, self.bandwidth, xp) / 2
+        return -_squared_distance(left, right, self.bandwidth) / 2
 
-    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+    def alone(self, points: Left) -> Float[Any, "m"]:
         """One."""
-        return xp.ones_like(points[:, 0])
+        return np.ones_like(points[:, 0])
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,6 @@ class Matern(_ByLogarithm):
     Statement  With r = √(2ν)‖a − b‖/h it is e^(−r) times 1, 1 + r, or 1 + r + r²/3 for ν = ½, 3/2, 5/2.
     Source     Standard.
 
-    >>> import numpy as np
     >>> Matern(bandwidth=1.0, smoothness=0.5)(np.zeros((1, 1)), np.ones((1, 1))).round(6).tolist()
     [[0.367879]]
     """
@@ -69,27 +67,25 @@ class Matern(_ByLogarithm):
         if self.smoothness not in (0.5, 1.5, 2.5):
             raise AssumptionError(f"a Matérn kernel here has smoothness 0.5, 1.5 or 2.5; got {self.smoothness}")
 
-    def log_between(self, left: Left, right: Right, xp: Any) -> Gram:
-        """The distance decides; its root is not differentiated where two points are one."""
-        square = 2 * self.smoothness * _squared_distance(left, right, self.bandwidth, xp)
-        apart = square > 0
-        distance = xp.where(apart, xp.sqrt(xp.where(apart, square, xp.ones_like(square))), xp.zeros_like(square))
+    def log_between(self, left: Left, right: Right) -> Gram:
+        """The logarithm of a polynomial in the distance, less the distance."""
+        square = 2 * self.smoothness * _squared_distance(left, right, self.bandwidth)
+        distance = np.sqrt(square)
         if self.smoothness == 0.5:
             return -distance
         if self.smoothness == 1.5:
-            return xp.log1p(distance) - distance
-        return xp.log1p(distance + square / 3) - distance
+            return np.log1p(distance) - distance
+        return np.log1p(distance + square / 3) - distance
 
-    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+    def alone(self, points: Left) -> Float[Any, "m"]:
         """One."""
-        return xp.ones_like(points[:, 0])
+        return np.ones_like(points[:, 0])
 
 
 @dataclass(frozen=True)
 class Exponential(_ByLogarithm):
     """exp((aᵀb − c)/γ): the kernel of softmax attention at temperature γ, whatever c.
 
-    >>> import numpy as np
     >>> Exponential(temperature=0.5, offset=1.0)(np.eye(2), np.eye(2)).round(6).tolist()
     [[1.0, 0.135335], [0.135335, 1.0]]
     """
@@ -100,20 +96,19 @@ class Exponential(_ByLogarithm):
     def __post_init__(self) -> None:
         require_positive("a temperature", self.temperature)
 
-    def log_between(self, left: Left, right: Right, xp: Any) -> Gram:  # noqa: ARG002  (operators suffice)
+    def log_between(self, left: Left, right: Right) -> Gram:
         """Logits."""
         return (left @ right.T - self.offset) / self.temperature
 
-    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+    def alone(self, points: Left) -> Float[Any, "m"]:
         """exp((‖a‖² − c)/γ)."""
-        return xp.exp((xp.sum(points * points, axis=-1) - self.offset) / self.temperature)
+        return np.exp((np.sum(points * points, axis=-1) - self.offset) / self.temperature)
 
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
     """(aᵀb + c)^degree, c ≥ 0.
 
-    >>> import numpy as np
     >>> Polynomial(degree=2, offset=1.0)(np.ones((1, 2)), np.ones((1, 2))).tolist()
     [[9.0]]
     """
@@ -128,13 +123,13 @@ class Polynomial(Kernel):
                 f"(aᵀb + c)^degree is a kernel for degree ≥ 1 and c ≥ 0; got degree {self.degree} and c = {self.offset}"
             )
 
-    def between(self, left: Left, right: Right, xp: Any) -> Gram:  # noqa: ARG002  (operators suffice)
+    def between(self, left: Left, right: Right) -> Gram:
         """Powers of products."""
         return (left @ right.T + self.offset) ** self.degree
 
-    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+    def alone(self, points: Left) -> Float[Any, "m"]:
         """Powers of squared norms."""
-        return (xp.sum(points * points, axis=-1) + self.offset) ** self.degree
+        return (np.sum(points * points, axis=-1) + self.offset) ** self.degree
 
 
 @dataclass(frozen=True)
@@ -147,20 +142,19 @@ class Constant(Kernel):
     def __post_init__(self) -> None:
         require_positive("a constant kernel", self.value)
 
-    def between(self, left: Left, right: Right, xp: Any) -> Gram:
+    def between(self, left: Left, right: Right) -> Gram:
         """The number everywhere."""
-        return _filled(self.value, left, right, xp)
+        return _filled(self.value, left, right)
 
-    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+    def alone(self, points: Left) -> Float[Any, "m"]:
         """The number."""
-        return xp.full_like(points[:, 0], self.value)
+        return np.full_like(points[:, 0], self.value)
 
 
 @dataclass(frozen=True)
 class Features(Kernel):
     """φ(a)ᵀφ(b) for a map φ of rows to rows; say `positive` only of features whose products are all positive.
 
-    >>> import numpy as np
     >>> Features(lambda points: points**2)(np.ones((1, 2)), np.ones((1, 2))).tolist()
     [[2.0]]
     """
@@ -168,14 +162,14 @@ class Features(Kernel):
     features: Callable[[Array], Array]
     positive: bool = False
 
-    def between(self, left: Left, right: Right, xp: Any) -> Gram:  # noqa: ARG002  (operators suffice)
+    def between(self, left: Left, right: Right) -> Gram:
         """Products of features."""
         return self.features(left) @ self.features(right).T
 
-    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+    def alone(self, points: Left) -> Float[Any, "m"]:
         """Squared norms of features."""
         image = self.features(points)
-        return xp.sum(image * image, axis=-1)
+        return np.sum(image * image, axis=-1)
 
 
 @dataclass(frozen=True)
@@ -184,7 +178,6 @@ class Given(Kernel):
 
     That it is symmetric and positive semi-definite is the user's word; say `positive` only if all values are.
 
-    >>> import numpy as np
     >>> Given(lambda left, right: np.minimum(left, right.T))(np.array([[1.0], [2.0]]), np.array([[3.0]])).tolist()
     [[1.0], [2.0]]
     """
@@ -192,7 +185,7 @@ class Given(Kernel):
     function: Callable[[Array, Array], Array]
     positive: bool = False
 
-    def between(self, left: Left, right: Right, xp: Any) -> Gram:  # noqa: ARG002  (the user's function has its own)
+    def between(self, left: Left, right: Right) -> Gram:
         """The function's matrix, of the shape it must have."""
         gram = self.function(left, right)
         wanted = (left.shape[0], right.shape[0])
@@ -203,11 +196,11 @@ class Given(Kernel):
             )
         return gram
 
-    def alone(self, points: Left, xp: Any) -> Float[Any, "m"]:
+    def alone(self, points: Left) -> Float[Any, "m"]:
         """The diagonal, from small square blocks."""
         starts = range(0, max(points.shape[0], 1), 64)
         blocks = [points[start : start + 64, :] for start in starts]
-        return xp.concat([xp.linalg.diagonal(self.between(block, block, xp)) for block in blocks])
+        return np.concatenate([np.diagonal(self.between(block, block)) for block in blocks])
 
 
 def sphere_kernel(temperature: float) -> Exponential:
@@ -220,15 +213,15 @@ def linear_kernel() -> Polynomial:
     return Polynomial(degree=1, offset=0.0)
 
 
-def _squared_distance(left: Left, right: Right, bandwidth: float, xp: Any) -> Gram:
+def _squared_distance(left: Left, right: Right, bandwidth: float) -> Gram:
     """‖a − b‖²/h², coordinate by coordinate: expanding the square would lose the distance of near points."""
-    square = _filled(0.0, left, right, xp)
+    square = _filled(0.0, left, right)
     for column in range(left.shape[1]):
         gap = (left[:, column][:, None] - right[:, column][None, :]) / bandwidth
         square = square + gap * gap
     return square
 
 
-def _filled(number: float, left: Left, right: Right, xp: Any) -> Gram:
+def _filled(number: float, left: Left, right: Right) -> Gram:
     shape = (left.shape[0], right.shape[0])
-    return xp.full(shape, number, dtype=xp.result_type(left, right), device=device(left))
+    return np.full(shape, number, dtype=np.result_type(left, right))

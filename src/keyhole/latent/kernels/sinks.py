@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf, log
 from typing import Any
 
-from array_api_compat import array_namespace, device
+import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.attention import Array, Scores, Softmax, require_numbers, require_positive
@@ -18,7 +18,7 @@ from keyhole.errors import AssumptionError, ShapeError
 class Sink:
     """The score and the value of the token that is always there."""
 
-    logit: float | Float[Any, ""]  # an array when it is learned
+    logit: float
     value: Float[Any, "k"]
 
 
@@ -34,9 +34,8 @@ def prepend(sink: Sink, scores: Scores, values: Array) -> tuple[Array, Array]:
             f"of shape {expected}; got {tuple(values.shape)}"
         )
     require_numbers(values=values)
-    xp = array_namespace(scores, values, sink.value)
-    value = xp.broadcast_to(sink.value, (*scores.shape[:-1], 1, sink.value.shape[0]))
-    return _prepend_logit(sink, scores), xp.concat([value, values], axis=-2)
+    value = np.broadcast_to(sink.value, (*scores.shape[:-1], 1, sink.value.shape[0]))
+    return _prepend_logit(sink, scores), np.concatenate([value, values], axis=-2)
 
 
 def attend_with_sink(sink: Sink, scores: Scores, values: Array) -> Array:
@@ -51,11 +50,10 @@ def sink_weight(sink: Sink, scores: Scores) -> Float[Any, "*batch"]:
 
 
 def _prepend_logit(sink: Sink, scores: Scores) -> Array:
-    xp = array_namespace(scores)
     # Padding may be masked by a score of −∞, but an undefined score would spread to every answer.
-    require_numbers(scores=xp.where(scores == -inf, 0.0, scores))
-    nothing = xp.zeros((*scores.shape[:-1], 1), dtype=scores.dtype, device=device(scores))
-    return xp.concat([nothing + sink.logit, scores], axis=-1)  # a sum, so that the logit can be learned
+    require_numbers(scores=np.where(scores == -inf, 0.0, scores))
+    nothing = np.zeros((*scores.shape[:-1], 1))
+    return np.concatenate([nothing + sink.logit, scores], axis=-1)
 
 
 def polya_sink(concentration: Float[Any, "k"]) -> Sink:
@@ -67,14 +65,12 @@ def polya_sink(concentration: Float[Any, "k"]) -> Sink:
     Proof      The sink's mass is α₀ and each token's is 1.
     Source     Ours.
 
-    >>> import numpy as np
     >>> tokens = np.eye(3)[[0, 0, 1]]
     >>> (7 * attend_with_sink(polya_sink(np.array([1.0, 2.0, 1.0])), np.zeros(3), tokens)).round(12).tolist()
     [3.0, 3.0, 1.0]
     """
-    xp = array_namespace(concentration)
-    total = float(xp.sum(concentration))
-    if not (0 < total < inf and float(xp.min(concentration)) >= 0):
+    total = float(np.sum(concentration))
+    if not (0 < total < inf and float(np.min(concentration)) >= 0):
         raise AssumptionError("an urn holds a non-negative finite amount of every colour, and not nothing in all")
     return Sink(log(total), concentration / total)
 
@@ -89,7 +85,6 @@ def gaussian_sink(prior_mean: Float[Any, "k"], *, prior_variance: float, noise_v
                (σ²/τ²)/(σ²/τ² + T) = σ²/(σ² + Tτ²).
     Source     Ours.
 
-    >>> import numpy as np
     >>> sink = gaussian_sink(np.zeros(1), prior_variance=2.0, noise_variance=0.5)
     >>> attend_with_sink(sink, np.zeros(3), np.array([[1.0], [2.0], [3.0]])).round(7).tolist()
     [1.8461538]

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from array_api_compat import array_namespace, device
+import numpy as np
 
 from keyhole.attention import Answers, Keys, Mixtures, Queries, Softmax, Values, require_context
 from keyhole.errors import AssumptionError, ShapeError
@@ -35,15 +35,13 @@ def smooth(kernel: Kernel, keys: Keys, values: Values, queries: Queries, *, bloc
     Proof      ‖q − k‖² = 2 − 2qᵀk on the sphere, and a factor common to all tokens cancels.
     Source     Standard.
 
-    >>> import numpy as np
     >>> from keyhole.latent.kernels.families import Constant
     >>> smooth(Constant(), np.eye(2), np.array([[1.0], [3.0]]), np.zeros((1, 2))).tolist()
     [[2.0]]
     """
     require_context(keys, values, queries)
-    xp = array_namespace(keys, values, queries)
     blocks = [smoothing_weights(kernel, keys, queries[some, :]) @ values for some in in_blocks(queries.shape[0], block)]
-    return xp.concat(blocks, axis=0)
+    return np.concatenate(blocks, axis=0)
 
 
 def smooth_left_out(kernel: Kernel, keys: Keys, values: Values, *, block: int = BLOCK) -> Answers:
@@ -58,11 +56,10 @@ def smooth_left_out(kernel: Kernel, keys: Keys, values: Values, *, block: int = 
     tokens = keys.shape[0]
     if tokens < 2:
         raise ShapeError("a context of one token leaves nothing when it is left out; give at least two")
-    xp = array_namespace(keys, values)
-    index = xp.arange(tokens, device=device(keys))
+    index = np.arange(tokens)
     blocks = []
     for some in in_blocks(tokens, block):
         own = index[some][:, None] == index[None, :]
-        logits = xp.where(own, -inf, kernel.logarithm(keys[some, :], keys))
+        logits = np.where(own, -inf, kernel.logarithm(keys[some, :], keys))
         blocks.append(Softmax()(logits) @ values)
-    return xp.concat(blocks, axis=0)
+    return np.concatenate(blocks, axis=0)

@@ -7,7 +7,7 @@ and its value side by side.
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -39,29 +39,11 @@ class Risk:
     loss: str
 
 
-@runtime_checkable
 class Sampler(Protocol):
     """Anything that draws sequences: all that a test of exchangeability needs of a model."""
 
     def sample(self, n: int, length: int, rng: Rng) -> Draw:
         """Draw n sequences of `length` tokens; one seed gives the same tokens."""
-
-
-@runtime_checkable
-class LatentModel(Sampler, Protocol):
-    """A latent per sequence, its exact posterior, and what it predicts."""
-
-    def posterior(self, tokens: Tokens) -> Any:
-        """The law of the latent given each sequence: an array of probabilities, or a value with `mean`."""
-
-    def predictive(self, tokens: Tokens) -> Any:
-        """The law of the next token given each sequence, by averaging over the posterior."""
-
-    def statistic(self, tokens: Tokens) -> Any:
-        """The minimal sufficient statistic: what of a sequence the posterior is a function of, and no more."""
-
-    def bayes_risk(self, length: int, *, draws: int = 2000, rng: Rng = 0) -> Risk:
-        """The loss of the best estimate of the latent after `length` tokens."""
 
 
 def require_probabilities(what: str, law: Float[Any, "*rows"], axis: int = 0) -> None:

@@ -9,7 +9,7 @@ from keyhole.arrays import Float
 from keyhole.errors import AssumptionError
 from keyhole.latent.inference.problem import Context, Posterior, Prediction, Regression, Settings
 from keyhole.latent.inference.smoothers import prior_at
-from keyhole.latent.long.pivoted_cholesky import factor
+from keyhole.latent.kernels import factor
 from keyhole.latent.models.base import Tokens, require_vectors
 
 QUERIES = 32  # asked of each context

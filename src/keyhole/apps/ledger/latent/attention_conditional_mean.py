@@ -8,8 +8,7 @@ from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.decimals import at_most
 from keyhole.figure import Axis, line_figure
 from keyhole.latent.inference import multiplier, softmax_floor
-from keyhole.latent.kernels import Features, embed_mean, linear_kernel
-from keyhole.latent.long import softmax_long
+from keyhole.latent.kernels import Exponential, Features, embed_mean, linear_kernel, smooth
 from keyhole.latent.models import draw_sphere_function, uniform_on_sphere
 from keyhole.papers import ZHANG_2022
 
@@ -113,7 +112,7 @@ def _bent(points: Any) -> Any:
 
 def limit(keys: Any, values: Any, queries: Any) -> Any:
     """Softmax attention over a context so long and even that it is its own limit."""
-    return softmax_long(keys, values, queries, temperature=TEMPERATURE)
+    return smooth(Exponential(TEMPERATURE), keys, values, queries, block=64)
 
 
 def turned_spiral(rng: np.random.Generator, count: int) -> Any:

@@ -19,7 +19,6 @@ from keyhole.latent.kernels import Constant, Exponential, Gaussian, Kernel, embe
 TEMPERATURES = tuple(2.0**power for power in range(-6, 7))  # in units of the head's own
 RIDGES = tuple(10.0**power for power in range(-4, 3))  # in units of the kernel's mean diagonal
 MOST = 1024  # tokens looked at: the dense solutions cost their cube
-EDGE = ", at the edge of the grid"
 STEEPEST = 150.0  # log of how far a kernel may rise above its values among the keys fitted: e^600, its fourth power,
 # is still a double, and the spread of squared errors is of fourth power
 
@@ -36,17 +35,6 @@ class Fit:
     on_edge: bool  # whether the setting chosen is the first or last of its grid
     factor: float  # the constant c for which c times this fit is nearest to the head's own outputs, about their mean
     disagreement: float  # share of the spread of those outputs that is then left
-
-    def __str__(self) -> str:
-        """Its settings, what it leaves unexplained, and how near the head's outputs it comes."""
-        settings = [f"γ = {self.temperature:.3g}"] if self.temperature is not None else []
-        settings += [f"λ = {self.ridge:.3g}"] if self.ridge is not None else []
-        where = f" ({', '.join(settings)}{EDGE if self.on_edge else ''})" if settings else ""
-        return (
-            f"{self.name}{where}\n"
-            f"  of held-out values it leaves {self.unexplained:.4f} ± {self.standard_error:.4f} unexplained\n"
-            f"  of the head's outputs {self.factor:.3f} times it misses {self.disagreement:.4f}"
-        )
 
 
 @dataclass(frozen=True)
@@ -72,13 +60,6 @@ class Diagnosis:
     def excess(self) -> float:
         """What the head misses of held-out values beyond the best fit, as a share of their spread."""
         return self.own.unexplained - self.best.unexplained
-
-    def __str__(self) -> str:
-        """A line per estimator, and the verdict."""
-        lines = [f"{self.tokens} tokens, {self.queries} queries", *(str(fit) for fit in (self.own, *self.fits))]
-        if not self.informative:
-            return "\n".join([*lines, "no fit explains held-out values better than their mean does"])
-        return "\n".join([*lines, f"best: {self.best.name}; the head misses {self.excess:.4f} more"])
 
 
 def diagnose_head(
