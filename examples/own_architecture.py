@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from keyhole.checkpoints import Architecture, load_checkpoint, register_architecture
+from keyhole.checkpoints import Architecture, Fields, load_checkpoint, register_architecture
 
 OWN = Architecture(
     name="stages",
@@ -24,7 +24,7 @@ OWN = Architecture(
         "unembedding": "answer.*",
     },
     packing="by head",
-    heads=("eyes",),
+    fields=Fields(heads=("eyes",)),
     norm="rms",
     causal=True,
     unused={r"^seen$": "a counter of steps"},

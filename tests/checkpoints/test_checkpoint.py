@@ -76,8 +76,6 @@ def test_llama_heads_share_keys_and_values():
         assert np.array_equal(head.key, keys[(h // 2) * K : (h // 2 + 1) * K].T)
     assert checkpoint.positions.base == 500000.0
     assert checkpoint.layers[0].feedforward.gate is not None
-    said = {each.what for each in checkpoint.not_covered}
-    assert {"rotary positions", "sharing of keys and values", "RMSNorm gains", "feed-forward parts"} <= said
 
 
 def test_packed_by_head():
@@ -128,7 +126,7 @@ def test_wrappers_are_taken_off():
         ({"drop": "h.0.attn.c_attn.weight"}, "does not hold the attention that gpt2 has"),
         ({"arrays": {"h.5.ln_1.weight": np.ones(D)}}, None),
         ({"arrays": {"h.2.ln_1.weight": np.ones(D)}}, "no queries in its layer"),
-        ({"arrays": {"h.1.attn.c_attn.weight": np.ones((D, D))}}, "where .* fits the rest"),
+        ({"arrays": {"h.1.attn.c_attn.weight": np.ones((D, D))}}, "12 inputs and 36 outputs fit the rest"),
         ({"arrays": {"h.1.attn.c_attn.bias": np.ones(D)}}, "where 36 numbers fit the rest"),
         ({"arrays": {"h.0.mlp.c_fc.weight": np.ones((D, 7))}}, "c_f?c?.*fits? the rest"),
         ({"arrays": {"wte.weight": np.ones((4, 5))}}, "rows of 12 entries"),

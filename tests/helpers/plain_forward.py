@@ -27,14 +27,14 @@ def turned(rows, code):
 
 def attention(checkpoint, layer, rows):
     """The layer's attention maps (heads, T, T) and what its heads write, of rows that were normalised already."""
-    maps, written = [], 0.0 if layer.output_bias is None else layer.output_bias
+    maps, written = [], 0.0 if layer.attention.output_bias is None else layer.attention.output_bias
     for head in layer.heads:
         query, key, value = rows @ head.query, rows @ head.key, rows @ head.value
         query = query if head.query_bias is None else query + head.query_bias
         key = key if head.key_bias is None else key + head.key_bias
         value = value if head.value_bias is None else value + head.value_bias
-        if layer.query_norm is not None:
-            query, key = layer.query_norm(query), layer.key_norm(key)
+        if layer.attention.query_norm is not None:
+            query, key = layer.attention.query_norm(query), layer.attention.key_norm(key)
         if checkpoint.positions.kind == "rotary":
             query, key = turned(query, checkpoint.positions), turned(key, checkpoint.positions)
         scores = head.scale * query @ key.T

@@ -1,13 +1,15 @@
 """Readers of weights that were stored or trained elsewhere: one architecture per file, one form for all of them."""
 
 from keyhole.checkpoints.architectures import Architecture as Architecture
+from keyhole.checkpoints.architectures import Fields as Fields
+from keyhole.checkpoints.architectures import OwnCode as OwnCode
 from keyhole.checkpoints.architectures import register_architecture as register_architecture
+from keyhole.checkpoints.checkpoint import Attention as Attention
 from keyhole.checkpoints.checkpoint import AttentionHead as AttentionHead
 from keyhole.checkpoints.checkpoint import Checkpoint as Checkpoint
 from keyhole.checkpoints.checkpoint import EmbeddingPart as EmbeddingPart
 from keyhole.checkpoints.checkpoint import FeedForwardPart as FeedForwardPart
 from keyhole.checkpoints.checkpoint import Layer as Layer
-from keyhole.checkpoints.checkpoint import NotCovered as NotCovered
 from keyhole.checkpoints.checkpoint import PositionCode as PositionCode
 from keyhole.checkpoints.checkpoint import RowNorm as RowNorm
 from keyhole.checkpoints.checkpoint import Sizes as Sizes
@@ -18,7 +20,6 @@ from keyhole.checkpoints.fixed_query import fixed_query_profile as fixed_query_p
 from keyhole.checkpoints.forward import Look as Look
 from keyhole.checkpoints.forward import Maps as Maps
 from keyhole.checkpoints.forward import Prepared as Prepared
-from keyhole.checkpoints.forward import PreparedLayer as PreparedLayer
 from keyhole.checkpoints.forward import Runs as Runs
 from keyhole.checkpoints.forward import batches as batches
 from keyhole.checkpoints.forward import filled as filled

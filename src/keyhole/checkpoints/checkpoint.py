@@ -73,6 +73,46 @@ class RowNorm:
 
 
 @dataclass(frozen=True, eq=False)
+class Attention:
+    """All heads of a layer side by side, and what stands around them; `groups` sets of keys and values are shared."""
+
+    query: Float[np.ndarray, "d hk"]
+    key: Float[np.ndarray, "d gk"]
+    value: Float[np.ndarray, "d gv"]
+    output: Float[np.ndarray, "hv out"]
+    query_bias: Float[np.ndarray, "hk"] | None
+    key_bias: Float[np.ndarray, "gk"] | None
+    value_bias: Float[np.ndarray, "gv"] | None
+    output_bias: Vector | None  # added after all heads' outputs
+    scale: float  # 1/√k
+    heads: int
+    groups: int
+    query_norm: RowNorm | None = None  # of each head's queries
+    key_norm: RowNorm | None = None  # of each group's keys
+
+    def split(self) -> tuple[AttentionHead, ...]:
+        """Return the heads in order; each has the keys and values of its group."""
+
+        def part(whole: np.ndarray | None, at: int, of: int, axis: int) -> Any:
+            return None if whole is None else np.ascontiguousarray(np.split(whole, of, axis=axis)[at])
+
+        shared = [number * self.groups // self.heads for number in range(self.heads)]
+        return tuple(
+            AttentionHead(
+                query=part(self.query, number, self.heads, 1),
+                key=part(self.key, group, self.groups, 1),
+                value=part(self.value, group, self.groups, 1),
+                output=part(self.output, number, self.heads, 0),
+                query_bias=part(self.query_bias, number, self.heads, 0),
+                key_bias=part(self.key_bias, group, self.groups, 0),
+                value_bias=part(self.value_bias, group, self.groups, 0),
+                scale=self.scale,
+            )
+            for number, group in enumerate(shared)
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class FeedForwardPart:
     """x ↦ outer(σ(inner(x))), or with a gate outer(σ(gate(x)) · inner(x)); σ by name, None where the file is silent."""
 
@@ -120,14 +160,6 @@ class Unused:
 
 
 @dataclass(frozen=True)
-class NotCovered:
-    """A part of the model that norms of W_QK and W_OV do not speak of, and why."""
-
-    what: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Sizes:
     """The numbers that a checkpoint is described by."""
 
@@ -147,28 +179,15 @@ class Layer:
     read: Callable[[str], Any] = field(repr=False)
 
     @cached_property
+    def attention(self) -> Attention:
+        """All heads, side by side."""
+        part: Attention = self.read("attention")
+        return part
+
+    @cached_property
     def heads(self) -> tuple[AttentionHead, ...]:
-        """The heads in order; where keys and values are shared, each has its group's."""
-        heads: tuple[AttentionHead, ...] = self.read("heads")
-        return heads
-
-    @cached_property
-    def output_bias(self) -> Vector | None:
-        """The bias that is added after all heads' outputs."""
-        bias: Vector | None = self.read("output_bias")
-        return bias
-
-    @cached_property
-    def query_norm(self) -> RowNorm | None:
-        """What normalises each head's queries, where anything does."""
-        norm: RowNorm | None = self.read("query_norm")
-        return norm
-
-    @cached_property
-    def key_norm(self) -> RowNorm | None:
-        """What normalises each head's keys, where anything does."""
-        norm: RowNorm | None = self.read("key_norm")
-        return norm
+        """The heads in order."""
+        return self.attention.split()
 
     @cached_property
     def attention_norm(self) -> RowNorm | None:
@@ -184,16 +203,26 @@ class Layer:
 
     @cached_property
     def feedforward(self) -> FeedForwardPart | None:
-        """The feed-forward part, where there is one."""
+        """The feed-forward part, if there is one."""
         part: FeedForwardPart | None = self.read("feedforward")
         return part
+
+    def parts(self) -> dict[str, Any]:
+        """Return all parts by name, read."""
+        return {
+            name: getattr(self, name) for name in ("attention", "attention_norm", "feedforward_norm", "feedforward")
+        }
+
+    def changed(self, **parts: Any) -> "Layer":
+        """Return the layer with other parts, by their names."""
+        return Layer(self.index, {**self.parts(), **parts}.__getitem__)
 
 
 @dataclass(frozen=True, eq=False)
 class Layers(Sequence[Layer]):
     """The layers in order, each read when it is asked for and not kept, so that a large model fits into memory.
 
-    Where layers share weights, `stored` says which set of weights each layer has.
+    `stored` has the number of each layer's set of weights, which several layers may share.
     """
 
     stored: tuple[int, ...]
@@ -209,7 +238,7 @@ class Layers(Sequence[Layer]):
     def __getitem__(self, index: slice) -> tuple[Layer, ...]: ...
 
     def __getitem__(self, index: int | slice) -> Layer | tuple[Layer, ...]:
-        """The layer of an index from 0, as any sequence has it."""
+        """Return the layer of an index from 0."""
         if isinstance(index, slice):
             return tuple(self[each] for each in range(*index.indices(len(self))))
         place = range(len(self))[index]
@@ -218,7 +247,7 @@ class Layers(Sequence[Layer]):
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A model that was read: its layers and what stands around them, and what was not used or is not covered.
+    """A model that was read: its layers, what stands around them, and the tensors that were not used.
 
     `placement` is "pre" or "post", and None where neither the family nor the file says it; the same holds of `causal`.
     """
@@ -233,7 +262,6 @@ class Checkpoint:
     causal: bool | None
     parallel: bool  # attention and feed-forward read the same row
     unused: tuple[Unused, ...] = field(repr=False)
-    not_covered: tuple[NotCovered, ...] = field(repr=False)
     read: Callable[[str], Any] = field(repr=False)
     number_formats: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()  # why its own code may load another function than the one read

@@ -94,14 +94,14 @@ class FixedQueryLayer:
 def fixed_query_layer(checkpoint: Checkpoint) -> FixedQueryLayer:
     """A checkpoint in fixed coordinates; refused, with the reason, where it is not of this kind."""
     part, width = checkpoint.embedding, checkpoint.sizes.width
-    feed = checkpoint.layers[0].feedforward
+    layer = checkpoint.layers[0]
+    feed = layer.feedforward
     wanted = {
         "more than one layer": len(checkpoint.layers) == 1,
         "no row [CLS] of its own": part.cls is not None and len(part.cls) == 1 and part.features is not None,
         "no table of positions": part.positions is not None,
         "norms after their parts": checkpoint.placement == "pre" and not checkpoint.parallel,
-        "queries and keys with norms": checkpoint.layers[0].query_norm is None
-        and checkpoint.layers[0].key_norm is None,
+        "queries and keys with norms": layer.attention.query_norm is None and layer.attention.key_norm is None,
         "an embedding with a norm": part.norm is None and part.widen is None,
         "no ReLU units": feed is not None and feed.gate is None and feed.activation == "relu",
         "no classes": checkpoint.unembedding is not None,
@@ -110,7 +110,6 @@ def fixed_query_layer(checkpoint: Checkpoint) -> FixedQueryLayer:
     for what, fits in wanted.items():
         if not fits:
             raise AssumptionError(f"{checkpoint.source} has {what}; the layer in fixed coordinates has not.")
-    layer: Any = checkpoint.layers[0]
     features, unembedding = part.features, checkpoint.unembedding
     assert features is not None  # noqa: S101  (asked above)
     assert part.cls is not None  # noqa: S101
@@ -129,7 +128,7 @@ def fixed_query_layer(checkpoint: Checkpoint) -> FixedQueryLayer:
     seen = _through(rows, before)
     first = rows[len(features.weight)]  # the row [CLS]
     entered = seen[len(features.weight)] + seen[-1]
-    stream = first + (0.0 if layer.output_bias is None else layer.output_bias)
+    stream = first + (0.0 if layer.attention.output_bias is None else layer.attention.output_bias)
     queries, values = [], []
     for head in layer.heads:
         query = entered @ head.query + (0.0 if head.query_bias is None else head.query_bias)
@@ -224,8 +223,7 @@ def _count(parts: tuple[Any, ...]) -> int:
         elif isinstance(part, tuple):
             total += _count(part)
         elif isinstance(part, Layer):
-            named = ("heads", "output_bias", "attention_norm", "feedforward_norm", "feedforward")
-            total += _count(tuple(getattr(part, name) for name in named))
+            total += _count(tuple(part.parts().values()))
         elif is_dataclass(part):
             total += _count(tuple(getattr(part, each.name) for each in fields(part)))
     return total

@@ -13,7 +13,7 @@ import numpy as np
 
 from keyhole.arrays import Bool, Float, Int
 from keyhole.attention import GELU, ReLU, TanhGELU
-from keyhole.checkpoints.checkpoint import Checkpoint, EmbeddingPart, FeedForwardPart, Layer, RowNorm
+from keyhole.checkpoints.checkpoint import Attention, Checkpoint, EmbeddingPart, FeedForwardPart, Layer, RowNorm
 from keyhole.errors import CheckpointError, DataError
 
 Rows = Float[np.ndarray, "batch T d"]
@@ -48,31 +48,11 @@ class Runs(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedLayer:
-    """One layer with its heads side by side, as matrices that act on rows from the right."""
-
-    query: Float[np.ndarray, "d hk"]
-    key: Float[np.ndarray, "d gk"]
-    value: Float[np.ndarray, "d gv"]
-    output: Float[np.ndarray, "hv d"]
-    query_bias: Float[np.ndarray, "hk"] | None
-    key_bias: Float[np.ndarray, "gk"] | None
-    value_bias: Float[np.ndarray, "gv"] | None
-    output_bias: Float[np.ndarray, "d"] | None
-    scale: float
-    query_norm: RowNorm | None
-    key_norm: RowNorm | None
-    attention_norm: RowNorm | None
-    feedforward_norm: RowNorm | None
-    feedforward: FeedForwardPart | None
-
-
-@dataclass(frozen=True, eq=False)
 class Prepared:
     """A checkpoint that is ready to be run: every layer read once, however often it is used."""
 
     checkpoint: Checkpoint
-    layers: tuple[PreparedLayer, ...]
+    layers: tuple[Layer, ...]
     final_norm: RowNorm | None
     number_format: type[np.floating]  # of the rows and of all that is computed with them
 
@@ -147,10 +127,10 @@ class Prepared:
         for index, stored in enumerate(self.checkpoint.layers.stored):
             layer = self.layers[stored]
             first, second = layer.attention_norm or _same, layer.feedforward_norm or _same
-            query, key, value = self._projected(layer, first(rows) if pre else rows, turn)
+            query, key, value = _projected(layer.attention, first(rows) if pre else rows, turn)
             if inside is not None:
                 inside(index, query, key, value)
-            maps, written = self._attend(layer, query, key, value, hidden)
+            maps, written = _attend(layer.attention, query, key, value, hidden)
             if look is not None:
                 look(index, maps)
             del maps
@@ -160,37 +140,34 @@ class Prepared:
                 rows = rows + fed if pre else second(rows + fed)
         return rows if self.final_norm is None else self.final_norm(rows)
 
-    def _projected(
-        self, layer: PreparedLayer, rows: Rows, turn: tuple[np.ndarray, np.ndarray] | None
-    ) -> tuple[Heads, Heads, Heads]:
-        """Queries, keys and values of every head, biases, norms and turns included; shared ones repeated."""
-        sizes = self.checkpoint.sizes
-        query = _split(rows @ layer.query, layer.query_bias, sizes.heads)
-        key = _split(rows @ layer.key, layer.key_bias, sizes.key_value_heads)
-        value = _split(rows @ layer.value, layer.value_bias, sizes.key_value_heads)
-        query = query if layer.query_norm is None else layer.query_norm(query)
-        key = key if layer.key_norm is None else layer.key_norm(key)
-        if turn is not None:
-            query, key = _turned(query, turn), _turned(key, turn)
-        if sizes.key_value_heads < sizes.heads:
-            each = sizes.heads // sizes.key_value_heads
-            key, value = np.repeat(key, each, axis=1), np.repeat(value, each, axis=1)
-        return query, key, value
 
-    def _attend(
-        self, layer: PreparedLayer, query: Heads, key: Heads, value: Heads, hidden: np.ndarray | None
-    ) -> tuple[Maps, Rows]:
-        """One layer's maps and what its heads write together."""
-        batch, _, T, _ = query.shape
-        scores = query @ key.transpose(0, 1, 3, 2)
-        scores *= layer.scale
-        if hidden is not None:
-            np.copyto(scores, -np.inf, where=hidden)
-        scores -= scores.max(axis=-1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(axis=-1, keepdims=True)
-        written = (scores @ value).transpose(0, 2, 1, 3).reshape(batch, T, -1) @ layer.output
-        return scores, written if layer.output_bias is None else written + layer.output_bias
+def _projected(part: Attention, rows: Rows, turn: tuple[np.ndarray, np.ndarray] | None) -> tuple[Heads, Heads, Heads]:
+    """Return queries, keys and values of every head with biases, norms and turns; shared ones are repeated."""
+    query = _split(rows @ part.query, part.query_bias, part.heads)
+    key = _split(rows @ part.key, part.key_bias, part.groups)
+    value = _split(rows @ part.value, part.value_bias, part.groups)
+    query = query if part.query_norm is None else part.query_norm(query)
+    key = key if part.key_norm is None else part.key_norm(key)
+    if turn is not None:
+        query, key = _turned(query, turn), _turned(key, turn)
+    if part.groups < part.heads:
+        each = part.heads // part.groups
+        key, value = np.repeat(key, each, axis=1), np.repeat(value, each, axis=1)
+    return query, key, value
+
+
+def _attend(part: Attention, query: Heads, key: Heads, value: Heads, hidden: np.ndarray | None) -> tuple[Maps, Rows]:
+    """Return one layer's maps, and what its heads write together."""
+    batch, _, T, _ = query.shape
+    scores = query @ key.transpose(0, 1, 3, 2)
+    scores *= part.scale
+    if hidden is not None:
+        np.copyto(scores, -np.inf, where=hidden)
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=-1, keepdims=True)
+    written = (scores @ value).transpose(0, 2, 1, 3).reshape(batch, T, -1) @ part.output
+    return scores, written if part.output_bias is None else written + part.output_bias
 
 
 def prepare(checkpoint: Checkpoint, *, single: bool = False) -> Prepared:
@@ -211,54 +188,29 @@ def prepare(checkpoint: Checkpoint, *, single: bool = False) -> Prepared:
     for what, so in beyond.items():
         if so:
             raise CheckpointError(f"{checkpoint.source} has {what}; our forward pass does not know them.")
-    used = sorted(set(checkpoint.layers.stored))
-    layers = tuple(_prepared(checkpoint, checkpoint.layers[checkpoint.layers.stored.index(each)]) for each in used)
     kind = np.float32 if single else np.float64
-    return Prepared(checkpoint, _cast(layers, kind), _cast(checkpoint.final_norm, kind), kind)
+    layers = []
+    for each in sorted(set(checkpoint.layers.stored)):
+        layer = checkpoint.layers[checkpoint.layers.stored.index(each)]
+        feed = layer.feedforward
+        if feed is not None and feed.activation not in ACTIVATIONS:
+            raise CheckpointError(
+                f"{checkpoint.source} has the activation {feed.activation or 'of which no file speaks'}; our forward "
+                f"pass knows {', '.join(ACTIVATIONS)}: give it as hidden_act in a config.json beside the weights."
+            )
+        layers.append(Layer(layer.index, _cast(layer.parts(), kind).__getitem__))
+    return Prepared(checkpoint, tuple(layers), _cast(checkpoint.final_norm, kind), kind)
 
 
 def _cast(part: Any, kind: type[np.floating]) -> Any:
-    """A part of a model with all its arrays in one number format."""
+    """Return a part of a model with all its arrays in one number format."""
     if isinstance(part, np.ndarray):
         return part.astype(kind, copy=False)
-    if isinstance(part, tuple):
-        return tuple(_cast(each, kind) for each in part)
+    if isinstance(part, dict):
+        return {name: _cast(each, kind) for name, each in part.items()}
     if is_dataclass(part) and not isinstance(part, type):
         return replace(part, **{each.name: _cast(getattr(part, each.name), kind) for each in fields(part)})
     return part
-
-
-def _prepared(checkpoint: Checkpoint, layer: Layer) -> PreparedLayer:
-    heads = layer.heads
-    groups = heads[:: checkpoint.sizes.heads // checkpoint.sizes.key_value_heads]
-    feed = layer.feedforward
-    if feed is not None and feed.activation not in ACTIVATIONS:
-        known = ", ".join(ACTIVATIONS)
-        raise CheckpointError(
-            f"{checkpoint.source} has the activation {feed.activation or 'of which no file speaks'}; our forward pass "
-            f"knows {known}: give it as hidden_act in a config.json beside the weights."
-        )
-    return PreparedLayer(
-        query=np.hstack([head.query for head in heads]),
-        key=np.hstack([head.key for head in groups]),
-        value=np.hstack([head.value for head in groups]),
-        output=np.vstack([head.output for head in heads]),
-        query_bias=_joined([head.query_bias for head in heads]),
-        key_bias=_joined([head.key_bias for head in groups]),
-        value_bias=_joined([head.value_bias for head in groups]),
-        output_bias=layer.output_bias,
-        scale=heads[0].scale,
-        query_norm=layer.query_norm,
-        key_norm=layer.key_norm,
-        attention_norm=layer.attention_norm,
-        feedforward_norm=layer.feedforward_norm,
-        feedforward=feed,
-    )
-
-
-def _joined(biases: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    there = [bias for bias in biases if bias is not None]
-    return np.concatenate(there) if there else None
 
 
 def _same(rows: np.ndarray) -> np.ndarray:

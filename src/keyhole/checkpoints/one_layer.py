@@ -160,7 +160,7 @@ def require_one_layer(checkpoint: Checkpoint) -> Layer:
     for there, what in (
         (checkpoint.parallel, "attention and feed-forward part in parallel"),
         (checkpoint.positions.kind not in ("learned", "none"), f"{checkpoint.positions.kind} positions"),
-        (layer.query_norm is not None or layer.key_norm is not None, "norms of queries or keys"),
+        (layer.attention.query_norm is not None or layer.attention.key_norm is not None, "norms of queries or keys"),
         (checkpoint.embedding.tokens is None, "no table of tokens"),
         (checkpoint.embedding.cls is not None, "rows of its own before every input"),
     ):
@@ -219,11 +219,10 @@ def _heads(layer: Layer) -> tuple[Head, ...]:
 
 
 def _wiring(checkpoint: Checkpoint, layer: Layer) -> Wiring:
-    output = np.concatenate([head.output for head in layer.heads], axis=0)
     feed = layer.feedforward
     return Wiring(
         join="concatenate",
-        output=Affine(np.ascontiguousarray(output), layer.output_bias),
+        output=Affine(layer.attention.output, layer.attention.output_bias),
         feedforward=None if feed is None else _feedforward(checkpoint, feed),
         residual="each",
         placement=str(checkpoint.placement),

@@ -84,7 +84,7 @@ def test_queries_keys_and_values_give_the_maps(family):
         inside=lambda layer, *parts: seen.setdefault(layer, [part.copy() for part in parts]),
     )
     for layer, (query, key, value) in seen.items():
-        scores = query @ key.transpose(0, 1, 3, 2) * model.layers[layer].scale
+        scores = query @ key.transpose(0, 1, 3, 2) * model.layers[layer].attention.scale
         if model.checkpoint.causal:
             scores = np.where(np.tri(10, dtype=bool), scores, -np.inf)
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))

@@ -228,7 +228,7 @@ def test_tokens_as_rows(tmp_path):
 
 def test_a_function_that_keyhole_compiled(tmp_path):
     """Its one head looks at the relevant positions alone, the query being at [CLS], the last row."""
-    path = keyhole.compile("x1 & x3 & x8", 12, gamma=0.1).save(tmp_path / "and.safetensors")
+    path = keyhole.compile("x1 & x3 & x8", 12, leak=0.1).save(tmp_path / "and.safetensors")
     np.save(tmp_path / "bits.npy", np.random.default_rng(0).integers(0, 2, (4, 12)))
     answer = run(path, "--rows", tmp_path / "bits.npy", "--head", "1-1", "--json")
     assert answer.exit_code == 0, answer.stderr

@@ -132,9 +132,9 @@ def test_controls():
     model, texts, give = model_of()
     mixed = controlled(model, "shuffled", seed=1)
     for before, after in zip(model.layers, mixed.layers, strict=True):
-        assert np.array_equal(np.sort(before.query, axis=None), np.sort(after.query, axis=None))
-        assert not np.array_equal(before.key, after.key)
-        assert before.value is after.value
+        assert np.array_equal(np.sort(before.attention.query, axis=None), np.sort(after.attention.query, axis=None))
+        assert not np.array_equal(before.attention.key, after.attention.key)
+        assert before.attention.value is after.attention.value
     drawn = head_use(controlled(model, "random"), [len(text) for text in texts], give)
     assert {one for row in drawn.verdicts() for one, _ in row} == {"near-uniform"}
 

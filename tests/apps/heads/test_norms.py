@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.apps.heads.norms import STATISTICS, _redrawn, _shuffled, distances, head_norms
+from keyhole.apps.heads.norms import STATISTICS, _redrawn, _shuffled, distances, head_norms, not_covered
 from keyhole.apps.heads.stand_in import attention_radii, row_radius, stand_in_profile
 from keyhole.attention import thin_norms
 from keyhole.bounds import DEEP, guarantee
@@ -187,3 +187,13 @@ def test_all_heads_of_minilm():
             assert each[f"{name}-rows"] == pytest.approx(np.linalg.norm(turned, axis=0).sum(), rel=1e-9)
             if each.head in (0, 7):
                 assert each[f"{name}-spectral"] == pytest.approx(np.linalg.norm(matrix, 2), rel=1e-9)
+
+
+def test_what_norms_leave_out():
+    """Each part that norms of the matrices do not see is named where the model has it."""
+    arrays, config = tiny.llama()
+    left = {each.what for each in not_covered(load_checkpoint(arrays, config={**config, "sliding_window": 4}))}
+    assert left == {
+        "RMSNorm gains", "rotary positions", "feed-forward parts", "a sliding window", "sharing of keys and values",
+    }  # fmt: skip
+    assert not_covered(load_checkpoint(heads_of())) == ()

@@ -10,7 +10,7 @@ from keyhole.api.norm_sources import NormSource
 from keyhole.apps.heads.checkpoint_norms import StandInBound, stand_in_bound
 from keyhole.apps.heads.fixed_query_bound import FixedQueryBound, fixed_query_bound
 from keyhole.apps.heads.model_source import settings_of
-from keyhole.apps.heads.norms import head_norms
+from keyhole.apps.heads.norms import head_norms, not_covered
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import Real
 from keyhole.checkpoints import Checkpoint, FixedQueryLayer, fixed_query_layer, load_checkpoint
@@ -68,7 +68,7 @@ def checkpoint_bound(
     profile = stand_in_profile(checkpoint, norms.trained, length + 1)
     answer = bound(NormSource(str(source), profile), samples, length, delta=delta, **more)
     known = {field.name: getattr(answer, field.name) for field in fields(Bound)}
-    uncovered = tuple(f"{each.what}: {each.reason}" for each in checkpoint.not_covered)
+    uncovered = tuple(f"{each.what}: {each.reason}" for each in not_covered(checkpoint))
     stated = stand_in_bound(checkpoint, norms, samples, length, delta, more.get("accepted"))
     return CheckpointBound(**known, stand_in=stated, not_covered=uncovered)
 

@@ -10,10 +10,10 @@ from typing import ClassVar, Literal
 from keyhole.api.result import Result
 from keyhole.apps.heads.head_data import opened
 from keyhole.apps.heads.model_source import Source
-from keyhole.apps.heads.norms import STATISTICS, HeadNormSet, distances, head_norms
+from keyhole.apps.heads.norms import STATISTICS, HeadNormSet, NotCovered, distances, head_norms, not_covered
 from keyhole.apps.heads.stand_in import STAND_IN, stand_in_profile
 from keyhole.bounds import DEEP, Real, failure, guarantee, kept_share, sample_size
-from keyhole.checkpoints import Checkpoint, NotCovered, Sizes, Unused
+from keyhole.checkpoints import Checkpoint, Sizes, Unused
 from keyhole.decimals import at_most, brief
 from keyhole.errors import ArgumentError, AssumptionError
 from keyhole.figure import Axis, Figure, Row
@@ -308,7 +308,7 @@ def checkpoint_norms(
         ),
         stand_in=bound,
         stand_in_is=what,
-        not_covered=first.not_covered,
+        not_covered=not_covered(first),
         unused=first.unused,
         series=_series(checkpoints, norms, watch) if later else (),
         statistic=statistic,

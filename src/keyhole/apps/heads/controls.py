@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from keyhole.attention import Affine
-from keyhole.checkpoints import FeedForwardPart, Prepared, PreparedLayer
+from keyhole.checkpoints import FeedForwardPart, Layer, Prepared
 
 INITIAL = 0.02  # deviation of redrawn weights
 CONTROLS: Mapping[str, str] = {
@@ -24,26 +24,22 @@ def controlled(model: Prepared, control: str, seed: int = 0) -> Prepared:
     return replace(model, layers=tuple(change(layer, rng) for layer in model.layers))
 
 
-def _shuffled(layer: PreparedLayer, rng: np.random.Generator) -> PreparedLayer:
-    mixed: dict[str, Any] = {
-        name: rng.permutation(getattr(layer, name).reshape(-1)).reshape(getattr(layer, name).shape)
-        for name in ("query", "key")
-    }
-    return replace(layer, **mixed)
+def _shuffled(layer: Layer, rng: np.random.Generator) -> Layer:
+    part = layer.attention
+    query, key = (rng.permutation(each.reshape(-1)).reshape(each.shape) for each in (part.query, part.key))
+    return layer.changed(attention=replace(part, query=query, key=key))
 
 
-def _redrawn(layer: PreparedLayer, rng: np.random.Generator) -> PreparedLayer:
+def _redrawn(layer: Layer, rng: np.random.Generator) -> Layer:
     def like(matrix: Any) -> np.ndarray:
         drawn: np.ndarray = rng.normal(0, INITIAL, matrix.shape).astype(matrix.dtype)
         return drawn
 
-    def redrawn(part: Affine | None) -> Affine | None:
-        return None if part is None else Affine(like(part.weight), None)
-
-    drawn: dict[str, Any] = {name: like(getattr(layer, name)) for name in ("query", "key", "value", "output")}
-    silent: dict[str, Any] = {f"{name}_bias": None for name in ("query", "key", "value", "output")}
-    feed = layer.feedforward
+    part, feed = layer.attention, layer.feedforward
+    matrices: dict[str, Any] = {name: like(getattr(part, name)) for name in ("query", "key", "value", "output")}
+    silent: dict[str, Any] = {f"{name}_bias": None for name in matrices}
     if feed is not None:
         inner, outer = Affine(like(feed.inner.weight), None), Affine(like(feed.outer.weight), None)
-        feed = FeedForwardPart(inner, outer, feed.activation, redrawn(feed.gate))
-    return replace(layer, **drawn, **silent, feedforward=feed)
+        gate = None if feed.gate is None else Affine(like(feed.gate.weight), None)
+        feed = FeedForwardPart(inner, outer, feed.activation, gate)
+    return layer.changed(attention=replace(part, **matrices, **silent), feedforward=feed)

@@ -191,7 +191,7 @@ def _diagnose(
     queries = slice(-1, None) if model.checkpoint.causal else slice(None)
 
     def inside(layer: int, query: np.ndarray, key: np.ndarray, value: np.ndarray) -> None:
-        scale = model.layers[model.checkpoint.layers.stored[layer]].scale
+        scale = model.layers[model.checkpoint.layers.stored[layer]].attention.scale
         for (at, number), rows in kept.items():
             if at != layer:
                 continue

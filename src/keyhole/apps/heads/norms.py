@@ -32,6 +32,7 @@ STATISTICS: Mapping[str, str] = MappingProxyType(
         "ov-rank": "stable rank of W_OV",
     }
 )
+NORM_NAMES = {"layer": "LayerNorm", "rms": "RMSNorm", "batch": "BatchNorm", "centred": "centring"}
 FIELDS = {
     "spectral": "spectral",
     "frobenius": "frobenius",
@@ -54,6 +55,14 @@ class HeadStatistics:
         """A statistic by its name, such as qk-spectral."""
         matrix, _, name = statistic.partition("-")
         return float(getattr(self.score if matrix == "qk" else self.value, FIELDS[name]))
+
+
+@dataclass(frozen=True)
+class NotCovered:
+    """A part of the model that norms of W_QK and W_OV leave out, and why."""
+
+    what: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -129,3 +138,45 @@ def distances(first: Checkpoint, later: Checkpoint) -> tuple[tuple[int, int, flo
                 shares.append(change / before if before else float("inf"))
             moved.append((index, number, shares[0], shares[1]))
     return tuple(moved)
+
+
+def not_covered(checkpoint: Checkpoint) -> tuple[NotCovered, ...]:
+    """Return what norms of W_QK and W_OV leave out, by the first layer, each with the reason."""
+    layer, sizes = checkpoint.layers[0], checkpoint.sizes
+    attention = layer.attention
+    biased = [name for name in ("query", "key", "value", "output") if getattr(attention, f"{name}_bias") is not None]
+    gained = next(
+        (norm.kind for norm in (layer.attention_norm, layer.feedforward_norm) if norm and norm.gain is not None), ""
+    )
+    crossed = [each.name for each in checkpoint.unused if each.reason.startswith("cross-attention")]
+    parts = (
+        (
+            biased,
+            f"biases ({', '.join(biased)})",
+            "they add constants to scores and outputs; norms are of the matrices",
+        ),
+        (
+            gained,
+            f"{NORM_NAMES.get(gained, gained)} gains",
+            "they scale rows between the matrices, and no Lipschitz constant of such a norm is free of epsilon",
+        ),
+        (attention.query_norm, "norms of queries and keys", "they bound the scores, whatever W_QK is"),
+        (
+            checkpoint.positions.kind == "rotary",
+            "rotary positions",
+            "a rotation stands between W_Q and W_K; W_QK is that of a token and itself, distance 0",
+        ),
+        (layer.feedforward, "feed-forward parts", "no bound here has them between layers"),
+        (
+            checkpoint.config.get("sliding_window"),
+            "a sliding window",
+            "it hides distant keys, which norms do not see",
+        ),
+        (crossed, "cross-attention", f"{', '.join(crossed[:1])} and others: keys of another sequence"),
+        (
+            sizes.key_value_heads < sizes.heads,
+            "sharing of keys and values",
+            f"{sizes.heads} heads share {sizes.key_value_heads} keys and values; each counts as if it had its own",
+        ),
+    )
+    return tuple(NotCovered(what, reason) for there, what, reason in parts if there)

@@ -4,6 +4,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from keyhole.checkpoints.architectures.architecture import Architecture as Architecture
+from keyhole.checkpoints.architectures.architecture import Fields as Fields
+from keyhole.checkpoints.architectures.architecture import OwnCode as OwnCode
 from keyhole.checkpoints.architectures.architecture import register_architecture as register_architecture
 from keyhole.checkpoints.architectures.architecture import registered as registered
 from keyhole.checkpoints.architectures.reading import read_checkpoint as read_checkpoint

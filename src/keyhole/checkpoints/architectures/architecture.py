@@ -44,6 +44,55 @@ ROLES = (*LAYER_ROLES, *MODEL_ROLES)
 
 
 @dataclass(frozen=True)
+class Fields:
+    """The names under which a configuration has each setting; if several are there, they must agree."""
+
+    layers: tuple[str, ...] = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "depth")
+    heads: tuple[str, ...] = ("num_attention_heads", "n_head", "n_heads", "num_heads", "nhead", "heads")
+    key_value_heads: tuple[str, ...] = ("num_key_value_heads", "n_key_value_heads", "n_kv_heads")
+    scale: tuple[str, ...] = ()  # what scores are divided by, where that is not √k
+    norms: tuple[str, ...] = ("norm", "normalization_type")
+    epsilon: tuple[str, ...] = (
+        "layer_norm_eps",
+        "layer_norm_epsilon",
+        "rms_norm_eps",
+        "norm_eps",
+        "norm_epsilon",
+        "eps",
+    )
+    activations: tuple[str, ...] = ("hidden_act", "activation_function", "hidden_activation", "activation", "act_fn")
+    formats: tuple[str, ...] = ()  # of the number format that its own code rounds weights to, the first that is there
+
+    @property
+    def all(self) -> frozenset[str]:
+        """Return every name."""
+        return frozenset(
+            (
+                *self.layers,
+                *self.heads,
+                *self.key_value_heads,
+                *self.scale,
+                *self.norms,
+                *self.epsilon,
+                *self.activations,
+                *self.formats,
+            )
+        )
+
+
+@dataclass(frozen=True)
+class OwnCode:
+    """What a family's own code makes of files; a verdict is about the model that it loads."""
+
+    # every other field that a configuration may have, and the values at which it changes nothing (None: all)
+    settings: Mapping[str, tuple[Any, ...] | None]
+    parts: Callable[[Mapping[str, Any]], Collection[str]]  # the roles that must be there, no others
+    prefixes: tuple[str, ...] = ("",)  # what it takes off or puts before names
+    classes: tuple[str, ...] = ()  # what `architectures` of its configuration may name
+    default_format: str | None = None  # of numbers where no field says it; None: that of the file
+
+
+@dataclass(frozen=True)
 class Architecture:
     """How a family names and lays out its tensors.
 
@@ -60,12 +109,8 @@ class Architecture:
     has queries, keys and values as (heads, d, k), outputs as (heads, k, d), and other maps as (inputs, outputs). A qkv
     is three blocks one after the other ("thirds"), or three for each head in turn ("by head").
 
-    A number of the configuration is looked up under the names given; where several are there, they must agree.
-
-    A verdict is about the model that the family's own code loads. So a family that verdicts are given of lists in
-    `settings` every field its configuration may have, and in `parts` the roles that its own code has under a
-    configuration; what is neither read nor listed leaves a doubt (`doubts`). Without them an architecture is taken as
-    it is described.
+    A family that verdicts are given of has `own_code`: what is neither read nor listed there leaves a doubt
+    (`doubts`). Without it an architecture is taken as it is described.
     """
 
     name: str
@@ -74,39 +119,20 @@ class Architecture:
     layout: Layout = "linear"
     feedforward_layout: Layout | None = None  # where it is another than that of attention
     packing: Packing = "thirds"
-    layers: tuple[str, ...] = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "depth")
-    heads: tuple[str, ...] = ("num_attention_heads", "n_head", "n_heads", "num_heads", "nhead", "heads")
-    key_value_heads: tuple[str, ...] = ("num_key_value_heads", "n_key_value_heads", "n_kv_heads")
-    scale: tuple[str, ...] = ()  # what scores are divided by, where that is not √k
+    fields: Fields = Fields()
     norm: str = "layer"  # or "rms", "centred", "batch"
-    norms: tuple[str, ...] = ("norm", "normalization_type")
-    epsilon: tuple[str, ...] = (
-        "layer_norm_eps",
-        "layer_norm_epsilon",
-        "rms_norm_eps",
-        "norm_eps",
-        "norm_epsilon",
-        "eps",
-    )
     default_epsilon: float = 1e-5
     placement: str | None = "pre"  # or "post"; None: the configuration's norm_first says it
     positions: str = "learned"  # or "rotary", "none", "unknown"
     position_offset: int = 0  # the row of the first token in the position table
     activation: str | None = None  # where no configuration says it
-    activations: tuple[str, ...] = ("hidden_act", "activation_function", "hidden_activation", "activation", "act_fn")
     causal: bool | None = False
     parallel: bool = False
     tied: bool = False  # without an unembedding of its own the token table is it
     shared_layers: tuple[str, str] | None = None  # numbers of layers and of sets of weights that they share
     unused: Mapping[str, str] = field(default_factory=dict)  # part of a name → why such a tensor is not used
     refuse: Mapping[str, tuple[Any, str]] = field(default_factory=dict)  # setting → what fits (a tuple: any of it), why
-    formats: tuple[str, ...] = ()  # of the number format that its own code rounds weights to, the first that is there
-    default_format: str | None = None  # where no field says it; None: that of the file
-    # every other field that a configuration may have, and the values at which it changes nothing (None: all)
-    settings: Mapping[str, tuple[Any, ...] | None] | None = None
-    parts: Callable[[Mapping[str, Any]], Collection[str]] | None = None  # the roles that must be there, no others
-    prefixes: tuple[str, ...] = ("",)  # what its own code takes off or puts before names (with `settings`)
-    classes: tuple[str, ...] = ()  # what `architectures` of its configuration may name (with `settings`)
+    own_code: OwnCode | None = None
 
     def __post_init__(self) -> None:
         unknown = sorted(set(self.tensors) - set(ROLES))
@@ -122,7 +148,7 @@ class Architecture:
             )
 
     def names(self, role: str, layer: int = 0) -> tuple[str, str | None]:
-        """The names of a role's weight and bias in a layer; no bias for a bare name.
+        """Return the names of a role's weight and bias in a layer; a bare name has no bias.
 
         >>> Architecture("a", {"qkv": "h.{layer}.c_attn.*", "output": "h.{layer}.c_proj.*"}).names("qkv", 3)
         ('h.3.c_attn.weight', 'h.3.c_attn.bias')
@@ -137,19 +163,13 @@ class Architecture:
         return named[0], None if named[0] == named[1] else named[1]
 
     @property
-    def read_settings(self) -> frozenset[str]:
-        """Every field of a configuration that the reading heeds or refuses."""
-        numbers = (*self.layers, *self.heads, *self.key_value_heads, *self.scale, *self.norms, *self.epsilon)
-        return frozenset((*numbers, *self.activations, *self.refuse, *self.formats, "tie_word_embeddings"))
-
-    @property
     def layer_roles(self) -> tuple[str, ...]:
-        """The roles it has in every layer."""
+        """Return the roles that it has in every layer."""
         return tuple(role for role in LAYER_ROLES if role in self.tensors)
 
     @property
     def numbered(self) -> bool:
-        """Whether its layers have numbers; otherwise there is one."""
+        """Return whether its layers have numbers; otherwise there is one layer."""
         return self.names(self.layer_roles[0], 0) != self.names(self.layer_roles[0], 1)
 
 
@@ -157,10 +177,10 @@ _REGISTERED: dict[str, Architecture] = {}
 
 
 def register_architecture(architecture: Architecture) -> None:
-    """Make an architecture known by its name, by its model types, and by the names of its tensors."""
+    """Add an architecture; it is recognised by its name, its model types, and the names of its tensors."""
     _REGISTERED[architecture.name] = architecture
 
 
 def registered() -> tuple[Architecture, ...]:
-    """All that are known, in the order they became so."""
+    """Return all architectures in the order in which they were added."""
     return tuple(_REGISTERED.values())

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from keyhole.checkpoints.architectures.architecture import Architecture, register_architecture
-from keyhole.checkpoints.architectures.transformers_settings import FORMATS
+from keyhole.checkpoints.architectures.transformers_settings import FIELDS
 
 HEADS = {  # what stands after the last layer, with maps of its own
     r"(^|\.)pooler\.": "reads the first row through a tanh, after the last layer",
@@ -29,12 +29,7 @@ BERT = Architecture(
         "outer": "encoder.layer.{layer}.output.dense.*",
         "feedforward_norm": "encoder.layer.{layer}.output.LayerNorm.*",
     },
-    layers=("num_hidden_layers",),
-    heads=("num_attention_heads",),
-    norms=(),
-    epsilon=("layer_norm_eps",),
-    activations=("hidden_act",),
-    formats=FORMATS,
+    fields=FIELDS,
     placement="post",
     default_epsilon=1e-12,
     activation="gelu",
@@ -68,12 +63,13 @@ DISTILBERT = Architecture(
         "outer": "transformer.layer.{layer}.ffn.lin2.*",
         "feedforward_norm": "transformer.layer.{layer}.output_layer_norm.*",
     },
-    layers=("n_layers", "num_hidden_layers"),
-    heads=("n_heads", "num_attention_heads"),
-    norms=(),
-    epsilon=(),
-    activations=("activation",),
-    formats=FORMATS,
+    fields=replace(
+        FIELDS,
+        layers=("n_layers", "num_hidden_layers"),
+        heads=("n_heads", "num_attention_heads"),
+        epsilon=(),
+        activations=("activation",),
+    ),
     placement="post",
     default_epsilon=1e-12,
     activation="gelu",
@@ -97,12 +93,7 @@ ALBERT = Architecture(
         "outer": "encoder.albert_layer_groups.{group}.albert_layers.0.ffn_output.*",
         "feedforward_norm": "encoder.albert_layer_groups.{group}.albert_layers.0.full_layer_layer_norm.*",
     },
-    layers=("num_hidden_layers",),
-    heads=("num_attention_heads",),
-    norms=(),
-    epsilon=("layer_norm_eps",),
-    activations=("hidden_act",),
-    formats=FORMATS,
+    fields=FIELDS,
     placement="post",
     default_epsilon=1e-12,
     activation="gelu_new",

@@ -1,10 +1,9 @@
 """GPT-2: causal, queries, keys and values fused in one matrix that acts on rows from the right, norms before."""
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
-from keyhole.checkpoints.architectures.architecture import Architecture, register_architecture
-from keyhole.checkpoints.architectures.transformers_settings import FORMATS, HARMLESS, MASK, TASK_HEAD
+from keyhole.checkpoints.architectures.architecture import Architecture, OwnCode, register_architecture
+from keyhole.checkpoints.architectures.transformers_settings import FIELDS, HARMLESS, MASK, TASK_HEAD
 
 TENSORS = {
     "tokens": "wte.weight",
@@ -25,23 +24,20 @@ SUMMARY = tuple(  # of the second head of GPT2DoubleHeadsModel
 )
 
 
-def parts(_: Mapping[str, Any]) -> frozenset[str]:
-    """All roles but the unembedding, which may be the token table."""
-    return frozenset(TENSORS) - {"unembedding"}
-
-
 GPT2 = Architecture(
     name="gpt2",
     model_types=("gpt2",),
     tensors=TENSORS,
     layout="conv1d",
-    layers=("n_layer", "num_hidden_layers"),
-    heads=("n_head", "num_attention_heads"),
-    key_value_heads=(),
-    norms=(),
-    epsilon=("layer_norm_epsilon",),
+    fields=replace(
+        FIELDS,
+        layers=("n_layer", "num_hidden_layers"),
+        heads=("n_head", "num_attention_heads"),
+        key_value_heads=(),
+        epsilon=("layer_norm_epsilon",),
+        activations=("activation_function",),
+    ),
     activation="gelu_new",
-    activations=("activation_function",),
     causal=True,
     tied=True,
     unused={
@@ -52,14 +48,15 @@ GPT2 = Architecture(
         "scale_attn_weights": (True, "scores are then not divided by √k"),
         "scale_attn_by_inverse_layer_idx": (False, "scores are then divided by the layer's number too"),
     },
-    formats=FORMATS,
-    settings={
-        **HARMLESS,
-        **dict.fromkeys((*SIZES, *TRAINING, *SUMMARY, "reorder_and_upcast_attn", "predict_special_tokens")),
-    },
-    parts=parts,
-    prefixes=("", "transformer."),
-    classes=("GPT2LMHeadModel",),
+    own_code=OwnCode(
+        settings={
+            **HARMLESS,
+            **dict.fromkeys((*SIZES, *TRAINING, *SUMMARY, "reorder_and_upcast_attn", "predict_special_tokens")),
+        },
+        parts=lambda _: frozenset(TENSORS) - {"unembedding"},  # which may be the token table
+        prefixes=("", "transformer."),
+        classes=("GPT2LMHeadModel",),
+    ),
 )
 
 register_architecture(GPT2)

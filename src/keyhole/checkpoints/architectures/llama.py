@@ -1,7 +1,9 @@
 """Llama, Mistral and Qwen: causal, rotary positions, keys and values shared by groups of heads, RMS norms before."""
 
+from dataclasses import replace
+
 from keyhole.checkpoints.architectures.architecture import Architecture, register_architecture
-from keyhole.checkpoints.architectures.transformers_settings import FORMATS, TASK_HEAD
+from keyhole.checkpoints.architectures.transformers_settings import FIELDS, TASK_HEAD
 
 LLAMA = Architecture(
     name="llama",
@@ -22,14 +24,8 @@ LLAMA = Architecture(
         "final_norm": "norm.*",
         "unembedding": "lm_head.*",
     },
-    layers=("num_hidden_layers",),
-    heads=("num_attention_heads",),
-    key_value_heads=("num_key_value_heads",),
+    fields=replace(FIELDS, key_value_heads=("num_key_value_heads",), epsilon=("rms_norm_eps",)),
     norm="rms",
-    norms=(),
-    epsilon=("rms_norm_eps",),
-    activations=("hidden_act",),
-    formats=FORMATS,
     default_epsilon=1e-6,
     positions="rotary",
     activation="silu",

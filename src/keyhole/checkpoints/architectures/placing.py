@@ -174,7 +174,9 @@ def _place(architecture: Architecture, files: WeightFiles, prefix: str) -> Place
 
 def _as_loaded(files: WeightFiles, architecture: Architecture) -> Mapping[str, StoredTensor]:
     """The tensors in the number format that the configuration asks for, to which the family's own code rounds them."""
-    stated = next((files.config[name] for name in architecture.formats if files.config.get(name) is not None), None)
+    stated = next(
+        (files.config[name] for name in architecture.fields.formats if files.config.get(name) is not None), None
+    )
     if stated is None:
         return files.tensors
     number_format = str(stated).removeprefix("torch.")
@@ -208,7 +210,7 @@ def _depth(architecture: Architecture, tensors: Mapping[str, StoredTensor], pref
         if later in tensors:
             raise CheckpointError(f"{files.source!r} has {later} and no queries in its layer; fetch the model again.")
     stated = whole_number(
-        files.config, architecture.shared_layers[1:] if architecture.shared_layers else architecture.layers
+        files.config, architecture.shared_layers[1:] if architecture.shared_layers else architecture.fields.layers
     )
     if stated is not None and stated != depth:
         raise CheckpointError(

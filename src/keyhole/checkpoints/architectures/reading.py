@@ -1,174 +1,318 @@
-"""Tensors in their places become a checkpoint: sides are checked at once, numbers are read part by part."""
+"""Tensors in their places become a checkpoint: shapes are checked at once, numbers are read part by part."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
 
 from keyhole.attention import Affine
-from keyhole.checkpoints.architectures.architecture import Architecture
+from keyhole.checkpoints.architectures.architecture import LAYER_ROLES, Architecture
 from keyhole.checkpoints.architectures.doubts import doubts
-from keyhole.checkpoints.architectures.heads import read_heads, vector
-from keyhole.checkpoints.architectures.not_covered import not_covered
-from keyhole.checkpoints.architectures.placing import Place, Placed, place_tensors
-from keyhole.checkpoints.architectures.settings import (
-    WITHOUT_GAIN,
-    activation_of,
-    causal_of,
-    epsilon_of,
-    norm_of,
-    placement_of,
-    positions_of,
-    require_settings,
-    stored_layers,
-)
-from keyhole.checkpoints.architectures.sides import require_sides, sizes_of
-from keyhole.checkpoints.checkpoint import Checkpoint, EmbeddingPart, FeedForwardPart, Layers, RowNorm, Sizes
-from keyhole.checkpoints.weight_files import WeightFiles
+from keyhole.checkpoints.architectures.placing import Place, Placed, place_tensors, whole_number
+from keyhole.checkpoints.architectures.settings import Settings, settings_of
+from keyhole.checkpoints.checkpoint import Attention, Checkpoint, EmbeddingPart, FeedForwardPart, Layers, RowNorm, Sizes
+from keyhole.checkpoints.weight_files import StoredTensor, WeightFiles
 from keyhole.errors import CheckpointError
+
+FEEDFORWARD = ("inner", "gate", "outer")
 
 
 def read_checkpoint(files: WeightFiles, architecture: Architecture | str | None = None) -> Checkpoint:
-    """The checkpoint that the tensors are, in the architecture given or recognised."""
+    """Return the checkpoint that the tensors are, in the architecture given or recognised."""
     placed = place_tensors(files, architecture)
-    require_settings(placed)
-    sizes = sizes_of(placed)
-    require_sides(placed, sizes)
-    reader = _Reader(placed, sizes)
-    how, config = placed.architecture, files.config
+    settings = settings_of(placed)
+    reader = _Reader(placed, settings, _sizes(placed, settings))
+    for places in placed.layers:
+        reader.require_layer(places)
+    reader.require_model(placed.model)
     tensors = [each for layer in placed.layers for place in layer.values() for each in place.all]
     return Checkpoint(
         source=files.source,
-        architecture=how.name,
-        config=config,
+        architecture=placed.architecture.name,
+        config=files.config,
         sizes=reader.sizes,
-        layers=Layers(stored_layers(placed), reader.layer_part),
-        positions=positions_of(placed),
-        placement=placement_of(placed),
-        causal=causal_of(placed),
-        parallel=how.parallel,
+        layers=Layers(settings.stored_layers, reader.layer_part),
+        positions=settings.positions,
+        placement=settings.placement,
+        causal=settings.causal,
+        parallel=placed.architecture.parallel,
         unused=placed.unused,
-        not_covered=tuple(not_covered(placed, reader.sizes)),
         read=reader.model_part,
         number_formats=tuple(sorted({each.number_format for each in tensors})),
         doubts=tuple(doubts(placed)),
     )
 
 
+def _sides(how: Architecture, role: str, tensor: StoredTensor) -> tuple[int, int]:
+    """Return how many numbers a matrix reads and writes; its heads count side by side."""
+    shape, layout = tensor.shape, how.layout
+    if role in LAYER_ROLES and role not in FEEDFORWARD and layout == "per head":
+        if len(shape) != 3:
+            raise CheckpointError(f"{tensor.name} has shape {shape}, where (heads, rows, columns) was expected.")
+        return (shape[0] * shape[1], shape[2]) if role == "output" else (shape[1], shape[0] * shape[2])
+    if len(shape) != 2:
+        raise CheckpointError(f"{tensor.name} has shape {shape}, where a matrix was expected.")
+    turned = _layout(how, role) == "linear"
+    return (shape[1], shape[0]) if turned else (shape[0], shape[1])
+
+
+def _layout(how: Architecture, role: str) -> str:
+    """Return the layout of a role's matrix; outside of layers all but those per head are as torch's Linear has them."""
+    if role in FEEDFORWARD:
+        return how.feedforward_layout or how.layout
+    if role in LAYER_ROLES or (role == "unembedding" and how.layout == "per head"):
+        return how.layout
+    return "linear"
+
+
+def _sizes(placed: Placed, settings: Settings) -> Sizes:
+    """Return heads and widths, from the configuration and the sides of the first layer's matrices."""
+    how, config, first = placed.architecture, placed.files.config, placed.layers[0]
+    reads, width = _sides(how, "output", first["output"].weight)
+    layers = len(settings.stored_layers)
+    if how.layout == "per head":
+        columns = {role: _sides(how, role, first[role].weight)[1] for role in ("query", "key", "value")}
+        heads, groups = first["query"].weight.shape[0], first["key"].weight.shape[0]
+        return Sizes(layers, heads, groups, width, columns["query"] // heads, first["value"].weight.shape[2])
+    heads_stated = whole_number(config, how.fields.heads)
+    if heads_stated is None:
+        raise CheckpointError(
+            f"{placed.files.source!r} does not say how many heads it has, and matrices do not show it; give the number "
+            f"of heads, here or as {how.fields.heads[0]} in a config.json beside the weights."
+        )
+    if "qkv" in first:
+        packed = _sides(how, "qkv", first["qkv"].weight)[1]
+        queries, keys, values = (packed // 3,) * 3 if packed % 3 == 0 else (0, 0, 0)
+    else:
+        queries, keys, values = (_sides(how, role, first[role].weight)[1] for role in ("query", "key", "value"))
+    k = queries // heads_stated
+    groups = whole_number(config, how.fields.key_value_heads) or (
+        heads_stated if queries == keys else keys // k if k else 0
+    )
+    fits = k and groups and (queries, keys) == (heads_stated * k, groups * k) and heads_stated % groups == 0
+    if not fits or values % groups or reads != heads_stated * (values // groups):
+        raise CheckpointError(
+            f"{placed.files.source!r}: queries, keys and values have {queries}, {keys} and {values} columns and "
+            f"the output reads {reads}, which {heads_stated} heads with {groups or '?'} keys "
+            "and values do not share evenly; correct the number of heads."
+        )
+    stated = config.get("head_dim")
+    if type(stated) is int and stated != k:
+        raise CheckpointError(
+            f"{placed.files.source!r}: head_dim is {stated}, and each head has {k} rows; fetch it again."
+        )
+    return Sizes(layers, heads_stated, groups, width, k, values // groups)
+
+
 @dataclass(frozen=True, eq=False)
 class _Reader:
-    """Reads the parts of a model from the tensors in their places."""
+    """Checks and reads the parts of a model from the tensors in their places."""
 
     placed: Placed
+    settings: Settings
     sizes: Sizes
 
     @property
     def how(self) -> Architecture:
         return self.placed.architecture
 
+    # shapes
+
+    def require_layer(self, places: Mapping[str, Place]) -> None:
+        """Refuse tensors of a layer whose sides do not fit together."""
+        sizes, d = self.sizes, self.sizes.width
+        queries, keys = sizes.heads * sizes.head_width, sizes.key_value_heads * sizes.head_width
+        values = sizes.key_value_heads * sizes.value_width
+        wanted = {
+            "query": (d, queries),
+            "key": (d, keys),
+            "value": (d, values),
+            "qkv": (d, 3 * queries),
+            "output": (sizes.heads * sizes.value_width, d),
+        }
+        present = [role for role in FEEDFORWARD if role in places]
+        if present:
+            if not {"inner", "outer"} <= set(present):
+                raise CheckpointError(f"{self.placed.files.source!r} has half of a feed-forward part; fetch it again.")
+            units = _sides(self.how, "inner", places["inner"].weight)[1]
+            wanted |= {"inner": (d, units), "gate": (d, units), "outer": (units, d)}
+        for role, place in places.items():
+            if role in wanted:
+                self.require_matrix(role, place, wanted[role])
+            else:
+                side = sizes.head_width if role in ("query_norm", "key_norm") else d
+                for each in place.all:
+                    _require_vector(each, side)
+
+    def require_model(self, model: Mapping[str, Place]) -> None:
+        """Refuse tensors around the layers whose sides do not fit them."""
+        width = narrow = self.sizes.width
+        if "widen" in model:
+            narrow = _sides(self.how, "widen", model["widen"].weight)[0]
+            self.require_matrix("widen", model["widen"], (narrow, width))
+        for role in ("tokens", "positions", "segments"):
+            if role in model and (not model[role].weight.shape or model[role].weight.shape[-1] != narrow):
+                tensor = model[role].weight
+                raise CheckpointError(
+                    f"{tensor.name} has shape {tensor.shape}, and rows of {narrow} entries were expected."
+                )
+        for role, side in (("final_norm", width), ("embedding_norm", narrow)):
+            if role in model:
+                _require_vector(model[role].weight, side)
+        if "unembedding" in model:
+            tensor = model["unembedding"].weight
+            if _sides(self.how, "unembedding", tensor)[0] != width:
+                raise CheckpointError(
+                    f"{tensor.name} has shape {tensor.shape}, and the model's rows have {width} entries."
+                )
+
+    def require_matrix(self, role: str, place: Place, wanted: tuple[int, int]) -> None:
+        """Refuse a matrix that reads or writes other numbers than these, and a bias of another length."""
+        if _sides(self.how, role, place.weight) != wanted:
+            raise CheckpointError(
+                f"{place.weight.name} has shape {place.weight.shape}, where {wanted[0]} inputs and {wanted[1]} outputs "
+                "fit the rest; fetch it again."
+            )
+        if place.bias is not None and prod(place.bias.shape) != wanted[1]:
+            raise CheckpointError(
+                f"{place.bias.name} has shape {place.bias.shape}, where {wanted[1]} numbers fit the rest; fetch it "
+                "again."
+            )
+
+    # numbers
+
     def layer_part(self, index: int, part: str) -> Any:
+        """Read a part of a layer by its name."""
         places = self.placed.layers[index]
-        if part == "heads":
-            return read_heads(self.placed, self.sizes, places)
-        if part == "output_bias":
-            return vector(places["output"].bias)
+        if part == "attention":
+            return self.attention(places)
         if part == "feedforward":
             return self.feedforward(places)
-        return self.norm(places.get(part), there=part in ("attention_norm", "feedforward_norm"))
+        return self.norm(places.get(part), there=True)
 
     def model_part(self, part: str) -> Any:
+        """Read a part around the layers by its name."""
         if part == "embedding":
             return self.embedding()
         if part == "unembedding":
             return self.unembedding()
-        return self.norm(self.placed.model.get(part), there=part == "final_norm")
+        return self.norm(self.placed.model.get(part), there=True)
+
+    def attention(self, places: Mapping[str, Place]) -> Attention:
+        """Read all heads of a layer, side by side."""
+        sizes = self.sizes
+        roles = {
+            role: self.affine(role, places[role])
+            for role in ("query", "key", "value", "qkv", "output")
+            if role in places
+        }
+        if "qkv" in roles:
+            packed = roles["qkv"]
+            for which, role in enumerate(("query", "key", "value")):
+                every = np.arange(packed.outputs)
+                if self.how.packing == "thirds":
+                    columns = np.split(every, 3)[which]
+                else:
+                    columns = every.reshape(sizes.heads, 3, sizes.head_width)[:, which].reshape(-1)
+                bias = None if packed.bias is None else np.asarray(packed.bias)[columns]
+                roles[role] = Affine(np.asarray(packed.weight)[:, columns], bias)
+        query, key, value, output = (roles[role] for role in ("query", "key", "value", "output"))
+        return Attention(
+            query=np.asarray(query.weight),
+            key=np.asarray(key.weight),
+            value=np.asarray(value.weight),
+            output=np.asarray(output.weight),
+            query_bias=query.bias,
+            key_bias=key.bias,
+            value_bias=value.bias,
+            output_bias=output.bias,
+            scale=1 / (sqrt(sizes.head_width) if self.settings.divisor is None else self.settings.divisor),
+            heads=sizes.heads,
+            groups=sizes.key_value_heads,
+            query_norm=self.norm(places.get("query_norm"), there=False),
+            key_norm=self.norm(places.get("key_norm"), there=False),
+        )
+
+    def affine(self, role: str, place: Place) -> Affine:
+        """Read a matrix as it acts on rows from the right, its heads side by side, and its bias."""
+        numbers, layout = place.weight.numbers(), _layout(self.how, role)
+        if layout == "linear":  # a convolution over patches reads them flattened
+            numbers = numbers.reshape(numbers.shape[0], -1).T
+        elif layout == "per head" and role == "output":
+            numbers = numbers.reshape(-1, numbers.shape[2])
+        elif layout == "per head" and numbers.ndim == 3:
+            numbers = numbers.transpose(1, 0, 2).reshape(numbers.shape[1], -1)
+        return Affine(np.ascontiguousarray(numbers), _vector(place.bias))
 
     def norm(self, place: Place | None, *, there: bool) -> RowNorm | None:
-        """A norm with its gain and bias; one without either where the configuration says that it was folded in."""
-        config, eps, kind = self.placed.files.config, epsilon_of(self.placed), norm_of(self.placed)
+        """Read a norm; where norms have no gain of their own, one that is `there` needs no tensors."""
+        kind, eps = self.settings.norm, self.settings.epsilon
         if place is None:
-            folded = (
-                there and config.get("normalization_type") in WITHOUT_GAIN and "normalization_type" in self.how.norms
-            )
-            return RowNorm(kind, None, None, eps) if folded else None
+            return RowNorm(kind, None, None, eps) if there and self.settings.folded else None
         return RowNorm(
-            kind,
-            place.weight.numbers(),
-            vector(place.bias),
-            eps,
-            mean=vector(place.mean),
-            variance=vector(place.variance),
+            kind, place.weight.numbers(), _vector(place.bias), eps, _vector(place.mean), _vector(place.variance)
         )
 
     def feedforward(self, places: Mapping[str, Place]) -> FeedForwardPart | None:
+        """Read the feed-forward part, if there is one."""
         if "inner" not in places:
             return None
-        gate = places.get("gate")
-        return FeedForwardPart(
-            self.affine(places["inner"]),
-            self.affine(places["outer"]),
-            activation_of(self.placed),
-            None if gate is None else self.affine(gate),
-        )
-
-    def affine(self, place: Place) -> Affine:
-        layout = self.how.feedforward_layout or self.how.layout
-        numbers = place.weight.numbers()
-        return Affine(np.ascontiguousarray(numbers.T) if layout == "linear" else numbers, vector(place.bias))
+        inner, outer = (self.affine(role, places[role]) for role in ("inner", "outer"))
+        gate = self.affine("gate", places["gate"]) if "gate" in places else None
+        return FeedForwardPart(inner, outer, self.settings.activation, gate)
 
     def embedding(self) -> EmbeddingPart:
+        """Read the tables and maps before the layers."""
         model = self.placed.model
         rows = [model[role].weight.numbers() for role in ("cls", "distillation") if role in model]
-        features = model.get("features")
-        widen = model.get("widen")
+        features, widen = (self.affine(role, model[role]) if role in model else None for role in ("features", "widen"))
+        tokens, positions, segments = (_table(model.get(role)) for role in ("tokens", "positions", "segments"))
         return EmbeddingPart(
-            tokens=_table(model.get("tokens")),
-            positions=_table(model.get("positions")),
+            tokens=tokens,
+            positions=positions,
             offset=self.how.position_offset,
-            segments=_table(model.get("segments")),
-            features=None if features is None else _linear(features),
+            segments=segments,
+            features=features,
             cls=np.concatenate([row.reshape(-1, self.sizes.width) for row in rows]) if rows else None,
             norm=self.norm(model.get("embedding_norm"), there=False),
-            widen=None if widen is None else _linear(widen),
+            widen=widen,
         )
 
     def unembedding(self) -> Affine | None:
-        model, config = self.placed.model, self.placed.files.config
-        if "unembedding" in model:
-            place = model["unembedding"]
-            if self.how.tied and config.get("tie_word_embeddings", self.how.parts is not None):
-                self.require_tied()
-            if self.how.layout == "per head":
-                return Affine(place.weight.numbers(), vector(place.bias))
-            return _linear(place)
-        tied = config.get("tie_word_embeddings", self.how.tied)
-        if self.how.tied and tied and "tokens" in model:
-            return Affine(np.ascontiguousarray(model["tokens"].weight.numbers().T), None)
-        return None
-
-    def require_tied(self) -> None:
-        """Refuse an unembedding of its own that the configuration ties to another token table.
+        """Read the map to logits; refuse one of its own that the configuration ties to another token table.
 
         Releases of transformers differ: version 4 takes the token table then, version 5 the unembedding.
         """
-        tokens, out = (self.placed.model.get(role) for role in ("tokens", "unembedding"))
-        if tokens is not None and out is not None and not np.array_equal(tokens.weight.numbers(), out.weight.numbers()):
+        model, config = self.placed.model, self.placed.files.config
+        tokens, own = model.get("tokens"), model.get("unembedding")
+        if own is None:
+            tied = self.how.tied and config.get("tie_word_embeddings", True)
+            return (
+                Affine(np.ascontiguousarray(tokens.weight.numbers().T), None) if tied and tokens is not None else None
+            )
+        tied = self.how.tied and config.get("tie_word_embeddings", self.how.own_code is not None)
+        if tied and tokens is not None and not np.array_equal(tokens.weight.numbers(), own.weight.numbers()):
             raise CheckpointError(
-                f"{self.placed.files.source!r} stores {out.weight.name}, and its configuration says that it is "
+                f"{self.placed.files.source!r} stores {own.weight.name}, and its configuration says that it is "
                 f"{tokens.weight.name}, which differs; give tie_word_embeddings = false in config.json."
             )
+        return self.affine("unembedding", own)
+
+
+def _require_vector(tensor: StoredTensor, size: int) -> None:
+    if tensor.shape != (size,):
+        raise CheckpointError(f"{tensor.name} has shape {tensor.shape}, where {(size,)} fits the rest; fetch it again.")
+
+
+def _vector(tensor: StoredTensor | None) -> np.ndarray | None:
+    return None if tensor is None else tensor.numbers().reshape(-1)
 
 
 def _table(place: Place | None) -> np.ndarray | None:
-    """Rows of a table; axes of length one before them, as in images' positions, are left out."""
+    """Read the rows of a table; axes of length one before them, as in images' positions, are left out."""
     if place is None:
         return None
     numbers = place.weight.numbers()
     return numbers.reshape(-1, numbers.shape[-1])
-
-
-def _linear(place: Place) -> Affine:
-    """A map as torch's Linear has it; a convolution over patches reads them flattened."""
-    numbers = place.weight.numbers()
-    return Affine(np.ascontiguousarray(numbers.reshape(numbers.shape[0], -1).T), vector(place.bias))

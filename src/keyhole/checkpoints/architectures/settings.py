@@ -1,14 +1,15 @@
-"""What a configuration says of a model: which norms, activation, positions and wiring, and what is refused."""
+"""The settings of a configuration: which norms, activation, positions and wiring a model has, and what is refused."""
 
 from collections.abc import Mapping
-from math import inf, sqrt
+from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from keyhole.checkpoints.architectures.placing import Placed, agreed, whole_number
 from keyhole.checkpoints.checkpoint import PositionCode
 from keyhole.errors import CheckpointError
 
-NORM_KINDS = {"layer": "LayerNorm", "rms": "RMSNorm", "batch": "BatchNorm", "centred": "centring"}
+NORM_KINDS = ("layer", "rms", "batch", "centred")
 ACTIVATIONS = {  # as configurations spell them → one name for each function
     "gelu": "gelu",
     "gelu_python": "gelu",
@@ -26,62 +27,80 @@ CODES = {"standard": "learned", "rotary": "rotary"}  # of TransformerLens
 NORM = "norm"  # how a configuration of nobody's library names the kind of norm
 
 
-def require_settings(placed: Placed) -> None:
-    """Refuse a configuration with a setting that changes the model beyond what the architecture says."""
-    for setting, (fits, why) in placed.architecture.refuse.items():
-        if setting in placed.files.config and (value := placed.files.config[setting]) not in _options(fits):
-            raise CheckpointError(
-                f"{placed.files.source!r} has {setting} = {repr(value)[:40]}, and {why}; it is not read."
-            )
-    kind = placed.files.config.get(NORM, placed.architecture.norm)
-    if NORM in placed.architecture.norms and kind not in tuple(NORM_KINDS):  # a list has no hash
+@dataclass(frozen=True)
+class Settings:
+    """What a configuration says of a model, completed by what its family says."""
+
+    norm: str
+    folded: bool  # norms have no gain of their own
+    epsilon: float  # added to a variance
+    divisor: float | None  # of scores; None: √k
+    stored_layers: tuple[int, ...]  # which set of weights each layer has
+    activation: str | None  # as the configuration spells it where it is none of ours; None: nothing says it
+    placement: str | None  # "pre" or "post"; None: nothing says it
+    causal: bool | None  # a row sees only those before it; None: nothing says it
+    positions: PositionCode
+
+
+def settings_of(placed: Placed) -> Settings:
+    """Return the settings; refuse one that changes the model beyond what the architecture says."""
+    how, config, source = placed.architecture, placed.files.config, repr(placed.files.source)
+    for setting, (fits, why) in how.refuse.items():
+        if setting in config and config[setting] not in (fits if isinstance(fits, tuple) else (fits,)):
+            raise CheckpointError(f"{source} has {setting} = {repr(config[setting])[:40]}, and {why}; it is not read.")
+    norm, folded = _norm(placed)
+    activation = agreed(config, how.fields.activations)
+    activation = how.activation if activation is None else str(activation)
+    placement, causal = how.placement, how.causal
+    if placement is None and isinstance(config.get("norm_first"), bool):
+        placement = "pre" if config["norm_first"] else "post"
+    direction = config.get("attention_dir", config.get("causal"))
+    if causal is None and direction is not None:
+        causal = direction in ("causal", True)
+    epsilon, divisor = agreed(config, how.fields.epsilon), agreed(config, how.fields.scale)
+    if epsilon is not None and not _is_number(epsilon, 0.0):
+        raise CheckpointError(
+            f"{source} adds {repr(epsilon)[:40]} to the variance in its norms; give a number ≥ 0 as "
+            f"{how.fields.epsilon[0]}."
+        )
+    divisor = None if divisor == -1 else divisor  # TransformerLens: √k
+    if divisor is not None and not (_is_number(divisor, 0.0) and divisor > 0):
+        raise CheckpointError(
+            f"{source} divides scores by {repr(divisor)[:40]}; give a number > 0 as {how.fields.scale[0]}."
+        )
+    return Settings(
+        norm=norm,
+        folded=folded,
+        epsilon=how.default_epsilon if epsilon is None else float(epsilon),
+        divisor=None if divisor is None else float(divisor),
+        stored_layers=_stored_layers(placed),
+        activation=None if activation is None else ACTIVATIONS.get(activation, activation),
+        placement=placement,
+        causal=causal,
+        positions=_positions(placed),
+    )
+
+
+def _is_number(value: Any, least: float) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float) and least <= value < inf  # refuses NaN too
+
+
+def _norm(placed: Placed) -> tuple[str, bool]:
+    """Return the kind of the norms, and whether their gain was folded into the maps after them."""
+    config, how = placed.files.config, placed.architecture
+    kind = config.get(NORM, how.norm) if NORM in how.fields.norms else how.norm
+    if kind not in NORM_KINDS:
         raise CheckpointError(
             f"{placed.files.source!r}: the norm is {repr(kind)[:40]}; it must be one of {', '.join(NORM_KINDS)}."
         )
+    if "normalization_type" not in how.fields.norms:
+        return str(kind), False
+    stated = config.get("normalization_type")
+    own = NORM in how.fields.norms and config.get(NORM) is not None
+    return str(kind) if own else NORMS.get(str(stated), how.norm), stated in WITHOUT_GAIN
 
 
-def _options(fits: Any) -> tuple[Any, ...]:
-    """The values that fit a setting."""
-    return fits if isinstance(fits, tuple) else (fits,)
-
-
-def norm_of(placed: Placed) -> str:
-    """The kind of the norms."""
-    config, how = placed.files.config, placed.architecture
-    kind = config.get(NORM) if NORM in how.norms else None
-    if kind is None and "normalization_type" in how.norms:
-        kind = NORMS.get(str(config.get("normalization_type")))
-    return how.norm if kind is None else str(kind)
-
-
-def epsilon_of(placed: Placed) -> float:
-    """What norms add to a variance: the field that the family reads, whatever its number."""
-    stated = agreed(placed.files.config, placed.architecture.epsilon)
-    if stated is None:
-        return placed.architecture.default_epsilon
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated < inf:  # refuses NaN too
-        raise CheckpointError(
-            f"{placed.files.source!r} adds {repr(stated)[:40]} to the variance in its norms; give a number ≥ 0 as "
-            f"{placed.architecture.epsilon[0]}."
-        )
-    return float(stated)
-
-
-def scale_of(placed: Placed, head_width: int) -> float:
-    """What scores are multiplied by: 1/√k, or one over the configuration's number (TransformerLens: −1 means √k)."""
-    stated = agreed(placed.files.config, placed.architecture.scale)
-    if stated is None or stated == -1:
-        return 1 / sqrt(head_width)
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 < stated < inf:
-        raise CheckpointError(
-            f"{placed.files.source!r} divides scores by {repr(stated)[:40]}; give a number > 0 as "
-            f"{placed.architecture.scale[0]}."
-        )
-    return 1 / float(stated)
-
-
-def stored_layers(placed: Placed) -> tuple[int, ...]:
-    """Which set of weights each layer has."""
+def _stored_layers(placed: Placed) -> tuple[int, ...]:
     sets, shared = len(placed.layers), placed.architecture.shared_layers
     if shared is None:
         return tuple(range(sets))
@@ -94,31 +113,7 @@ def stored_layers(placed: Placed) -> tuple[int, ...]:
     return tuple(index * sets // layers for index in range(layers))
 
 
-def activation_of(placed: Placed) -> str | None:
-    """The activation by one name for each function, or as the configuration spells it where it is none of ours."""
-    stated = agreed(placed.files.config, placed.architecture.activations)
-    stated = placed.architecture.activation if stated is None else str(stated)
-    return None if stated is None else ACTIVATIONS.get(stated, stated)
-
-
-def placement_of(placed: Placed) -> str | None:
-    """Norms before their part or after its addition."""
-    first = placed.files.config.get("norm_first")
-    if placed.architecture.placement is None and isinstance(first, bool):
-        return "pre" if first else "post"
-    return placed.architecture.placement
-
-
-def causal_of(placed: Placed) -> bool | None:
-    """Whether a row sees only those before it; None where neither the family nor the file says it."""
-    stated = placed.files.config.get("attention_dir", placed.files.config.get("causal"))
-    if placed.architecture.causal is None and stated is not None:
-        return stated in ("causal", True)
-    return placed.architecture.causal
-
-
-def positions_of(placed: Placed) -> PositionCode:
-    """How the model knows positions."""
+def _positions(placed: Placed) -> PositionCode:
     config = placed.files.config
     kind = CODES.get(str(config.get("positional_embedding_type")), placed.architecture.positions)
     if kind != "rotary":

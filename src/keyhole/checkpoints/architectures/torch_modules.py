@@ -7,7 +7,7 @@ pairs of features and label, embedded, and every row sees those of the context a
 
 from dataclasses import replace
 
-from keyhole.checkpoints.architectures.architecture import Architecture, register_architecture
+from keyhole.checkpoints.architectures.architecture import Architecture, Fields, register_architecture
 
 ENCODER = Architecture(
     name="torch encoder",
@@ -20,7 +20,7 @@ ENCODER = Architecture(
         "feedforward_norm": "layers.{layer}.norm2.*",
         "final_norm": "norm.*",
     },
-    heads=("nhead", "num_attention_heads", "heads"),
+    fields=Fields(heads=("nhead", "num_attention_heads", "heads")),
     placement=None,
     positions="unknown",
     causal=None,

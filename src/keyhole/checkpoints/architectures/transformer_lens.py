@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from keyhole.checkpoints.architectures.architecture import Architecture, register_architecture
+from keyhole.checkpoints.architectures.architecture import Architecture, Fields, OwnCode, register_architecture
 from keyhole.checkpoints.architectures.transformers_settings import MASK
 
 WITH_GAIN = ("LN", "RMS")
@@ -78,8 +78,20 @@ SETTINGS: dict[str, tuple[Any, ...] | None] = {
 }
 
 
+FIELDS = Fields(
+    layers=("n_layers",),
+    heads=("n_heads",),
+    key_value_heads=("n_key_value_heads",),
+    scale=("attn_scale",),
+    norms=("normalization_type",),
+    epsilon=("eps",),
+    activations=("act_fn",),
+    formats=("dtype",),
+)
+
+
 def parts(config: Mapping[str, Any]) -> frozenset[str]:
-    """The roles that HookedTransformer has under a configuration; norms without a gain have no tensors."""
+    """Return the roles that HookedTransformer has under a configuration; norms without a gain have no tensors."""
     roles = {"tokens", "positions", "query", "key", "value", "output", "unembedding"}
     if config.get("positional_embedding_type") == "rotary":
         roles -= {"positions"}
@@ -110,18 +122,9 @@ LENS = Architecture(
         "unembedding": ("unembed.W_U", "unembed.b_U"),
     },
     layout="per head",
-    layers=("n_layers",),
-    heads=("n_heads",),
-    key_value_heads=("n_key_value_heads",),
-    scale=("attn_scale",),
-    norms=("normalization_type",),
-    epsilon=("eps",),
-    activations=("act_fn",),
+    fields=FIELDS,
     causal=None,
-    formats=("dtype",),
-    default_format="float32",
-    settings=SETTINGS,
-    parts=parts,
+    own_code=OwnCode(SETTINGS, parts, default_format="float32"),
     unused={r"\.attn\.(mask|IGNORE)$": MASK},
     refuse=REFUSE,
 )
@@ -151,18 +154,9 @@ BRIDGE = Architecture(
         "final_norm": "ln_final.*",
         "unembedding": "unembed.*",
     },
-    layers=("n_layers",),
-    heads=("n_heads",),
-    key_value_heads=("n_key_value_heads",),
-    scale=("attn_scale",),
-    norms=("normalization_type",),
-    epsilon=("eps",),
-    activations=("act_fn",),
+    fields=FIELDS,
     causal=None,
-    formats=("dtype",),
-    default_format="float32",
-    settings=SETTINGS,
-    parts=parts,
+    own_code=OwnCode(SETTINGS, parts, default_format="float32"),
     refuse={
         **REFUSE,
         "positional_embedding_type": ("standard", "queries and keys are then turned in neighbouring pairs"),

@@ -3,7 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-FORMATS = ("dtype", "torch_dtype")  # transformers rounds weights to the former, where it is there
+from keyhole.checkpoints.architectures.architecture import Fields
+
+FIELDS = Fields(  # as most configurations of transformers have them
+    layers=("num_hidden_layers",),
+    heads=("num_attention_heads",),
+    norms=(),
+    epsilon=("layer_norm_eps",),
+    activations=("hidden_act",),
+    formats=("dtype", "torch_dtype"),  # transformers rounds weights to the former, where it is there
+)
 MASK = "the causal mask"
 TASK_HEAD = "a head for one task, after the last layer"
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from keyhole.checkpoints.architectures.architecture import Architecture, register_architecture
-from keyhole.checkpoints.architectures.transformers_settings import FORMATS
+from keyhole.checkpoints.architectures.transformers_settings import FIELDS
 
 UNUSED = {
     r"(^|\.)pooler\.": "reads the first row through a tanh, after the last layer",
@@ -31,12 +31,7 @@ VIT = Architecture(
         "final_norm": "layernorm.*",
         "unembedding": "classifier.*",
     },
-    layers=("num_hidden_layers",),
-    heads=("num_attention_heads",),
-    norms=(),
-    epsilon=("layer_norm_eps",),
-    activations=("hidden_act",),
-    formats=FORMATS,
+    fields=FIELDS,
     default_epsilon=1e-12,
     activation="gelu",
     unused=UNUSED | {r"^cls_classifier\.": "the read-out at [CLS] of a model with two"},
