@@ -1,6 +1,6 @@
 """What does the deep theorem say of a two-layer network that was really trained?
 
-Two attention layers with ReLU units, rows projected on the unit ball after each (the class of Theorem D, `tf_block`),
+Two attention layers with ReLU units, rows projected on the unit ball after each (the class of Theorem D),
 are trained with Adam and weight decay on the AND of two bits among sixteen, from 500 uniform inputs. Printed: errors,
 the gap of the loss that the theorem bounds (the output's distance from the label ±1, clipped to [0, 1]) on 20,000 fresh
 inputs with its interval, the bound after training, norms peeled and trained tables paid for, and the samples that a gap
@@ -19,11 +19,11 @@ import numpy as np
 import optax
 
 from keyhole.attention import forward, profile
-from keyhole.attention.function_classes import tf_block
+from keyhole.attention.layers import Affine, FeedForward
 from keyhole.attention.positions import LearnedPositions
 from keyhole.attention.score import DenseScore
 from keyhole.attention.tokens import AdditiveEmbedding
-from keyhole.attention.weights import Model
+from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.bounds import DEEP, guarantee
 from keyhole.decimals import at_most
 
@@ -46,8 +46,14 @@ def start(key: Any) -> dict[str, Any]:
 def network(weights: dict[str, Any]) -> Model:
     """The parameters as a model of ours."""
     embedding = AdditiveEmbedding(weights["table"], LearnedPositions(weights["places"]), weights["cls"])
-    layers = [(DenseScore(weights[f"score{i}"]), weights[f"value{i}"], weights[f"out{i}"]) for i in range(LAYERS)]
-    return tf_block(embedding, layers, weights["readout"], residual="block")
+    blocks = tuple(
+        Block(
+            (Head(DenseScore(weights[f"score{i}"]), Affine(weights[f"value{i}"])),),
+            Wiring(feedforward=FeedForward(outer=Affine(weights[f"out{i}"])), residual="block", projected=True),
+        )
+        for i in range(LAYERS)
+    )
+    return Model(embedding, blocks, ReadOut(weights["readout"]))
 
 
 def loss_of(outputs: Any, labels: Any) -> Any:

@@ -175,8 +175,10 @@ MILLION = """
 import resource, sys, numpy as np
 from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs
 from keyhole.attention.evaluation import evaluate, evaluate_by_softmax
-from keyhole.attention.function_classes import query_score, tf_scalar
+from keyhole.attention.layers import Affine, FeedForward
 from keyhole.attention.positions import SignCodes
+from keyhole.attention.score import FactoredScore
+from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.attention.tables import tabulate, thinned
 T, n = 10**6, 100
 rng = np.random.default_rng(0)
@@ -192,7 +194,8 @@ else:  # random codes of width 32: every row is different
     embedding = AdditiveEmbedding(rng.normal(size=(2, 32)), SignCodes(T, 32, seed=1), rng.normal(size=32))
     key, value = rng.normal(size=32), rng.normal(size=(32, 1))
     query = embedding.cls / (embedding.cls @ embedding.cls)
-model = tf_scalar(embedding, [(query_score(key, query), value)], np.ones(1))
+head = Head(FactoredScore(query=query[:, None], key=key[:, None]), Affine(value))
+model = Model(embedding, (Block((head,), Wiring(feedforward=FeedForward())),), ReadOut(np.ones(1)))
 tables = tabulate(model)
 found = evaluate(tables, bits)
 head = tables.heads[0]

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from keyhole.attention.activations import GELU, Identity, ReLU, TanhGELU
 from keyhole.attention.checks import require_weights
 from keyhole.attention.forward_pass import attend, forward, transform
-from keyhole.attention.function_classes import query_score, tf_block, tf_head, tf_layer, tf_scalar
 from keyhole.attention.layers import Affine, FeedForward, LayerNorm, project
 from keyhole.attention.normalisers import Linear, Sparsemax
 from keyhole.attention.score import DenseScore, FactoredScore
@@ -18,6 +17,7 @@ from keyhole.attention.tokens import PairEmbedding
 from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError, ShapeError
 
+from helpers.paper_models import query_score, tf_block, tf_head, tf_layer, tf_scalar
 from helpers.random_models import Plan, deeper, plans, random_model, random_sequences
 
 ROUNDING = 1e-12  # some hundred operations on numbers of order one, each good to 1e-16

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from keyhole.attention.activations import GELU, Identity, ReLU
 from keyhole.attention.evaluation import evaluate
 from keyhole.attention.forward_pass import forward
-from keyhole.attention.function_classes import query_score, tf_block, tf_scalar
 from keyhole.attention.layers import Affine, FeedForward, LayerNorm
 from keyhole.attention.matrices import matrix_norms, product_norms
 from keyhole.attention.normalisers import Softmax, Sparsemax
@@ -27,6 +26,7 @@ from keyhole.attention.weights import Block, Head, Model, ReadOut, Wiring
 from keyhole.errors import AssumptionError
 from keyhole.norm_profile import require_possible
 
+from helpers.paper_models import query_score, tf_block, tf_scalar
 from helpers.random_models import Plan, deeper, plans, random_model, random_sequences
 
 NAMES = ["spectral", "frobenius", "columns21", "rows21", "entries11"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyhole.attention.positions import LearnedPositions, OneHotPositions, SignCodes, SinusoidalPositions
+from keyhole.attention.positions import LearnedPositions, OneHotPositions, SignCodes
 from keyhole.attention.tokens import AdditiveEmbedding, OneHotPairs, PairEmbedding, embed_tokens
 from keyhole.errors import ShapeError
 
@@ -65,15 +65,6 @@ def test_one_hot_positions_are_orthonormal():
     np.testing.assert_array_equal(rows @ rows.T, np.eye(5))
 
 
-@given(st.integers(1, 9), st.integers(0, 1000))
-def test_sinusoids_are_the_formula(width, place):
-    """p_t[2j] = sin(t·10000^(−2j/d)), p_t[2j+1] = cos of the same."""
-    row = SinusoidalPositions(2000, width).rows(place, place + 1, LIKE)[0]
-    angles = [place / 10000 ** (2 * (c // 2) / width) for c in range(width)]
-    expected = [math.cos(a) if c % 2 else math.sin(a) for c, a in enumerate(angles)]
-    np.testing.assert_allclose(row, expected, atol=1e-12)  # an angle of 1000 rounds by 1e-13
-
-
 RNG = np.random.default_rng(3)
 TABLE = RNG.normal(size=(3, 6))
 EMBEDDINGS = [
@@ -82,9 +73,8 @@ EMBEDDINGS = [
     AdditiveEmbedding(TABLE, LearnedPositions(RNG.normal(size=(5, 6))), RNG.normal(size=6)),
     AdditiveEmbedding(TABLE, SignCodes(5, 4, seed=2), RNG.normal(size=6)),
     AdditiveEmbedding(TABLE, OneHotPositions(5, 5), RNG.normal(size=6)),
-    AdditiveEmbedding(TABLE, SinusoidalPositions(5, 6), RNG.normal(size=6)),
 ]
-NAMES = ["pair", "one-hot pairs", "learned", "signs", "one-hot", "sinusoidal"]
+NAMES = ["pair", "one-hot pairs", "learned", "signs", "one-hot"]
 
 
 @pytest.mark.parametrize("embedding", EMBEDDINGS, ids=NAMES)

@@ -17,11 +17,6 @@ from keyhole.attention.evaluation import safe_width as safe_width
 from keyhole.attention.evaluation import score_range as score_range
 from keyhole.attention.forward_pass import attend as attend
 from keyhole.attention.forward_pass import forward as forward
-from keyhole.attention.function_classes import query_score as query_score
-from keyhole.attention.function_classes import tf_block as tf_block
-from keyhole.attention.function_classes import tf_head as tf_head
-from keyhole.attention.function_classes import tf_layer as tf_layer
-from keyhole.attention.function_classes import tf_scalar as tf_scalar
 from keyhole.attention.layers import Affine as Affine
 from keyhole.attention.layers import FeedForward as FeedForward
 from keyhole.attention.layers import LayerNorm as LayerNorm
@@ -42,7 +37,6 @@ from keyhole.attention.positions import LearnedPositions as LearnedPositions
 from keyhole.attention.positions import OneHotPositions as OneHotPositions
 from keyhole.attention.positions import Positions as Positions
 from keyhole.attention.positions import SignCodes as SignCodes
-from keyhole.attention.positions import SinusoidalPositions as SinusoidalPositions
 from keyhole.attention.score import DenseScore as DenseScore
 from keyhole.attention.score import FactoredScore as FactoredScore
 from keyhole.attention.tables import Tabulated as Tabulated

@@ -85,7 +85,7 @@ class _Rule(Positions):
 
     def rows(self, start: int, stop: int, like: Array) -> Float[Any, "rows width"]:
         """The rule's numbers, brought to the library, type and device of `like`."""
-        return brought_to(self.numbers(np.arange(start, stop)), like)
+        return array_namespace(like).asarray(self.numbers(np.arange(start, stop)), **kind(like))
 
     @abstractmethod
     def numbers(self, places: Any) -> Any:
@@ -107,19 +107,6 @@ class OneHotPositions(_Rule):
     def numbers(self, places: Any) -> Any:
         """Rows of the identity."""
         return (places[:, None] == np.arange(self.size)[None, :]).astype(np.float64)
-
-
-@dataclass(frozen=True)
-class SinusoidalPositions(_Rule):
-    """p_t = (sin ω_0 t, cos ω_0 t, sin ω_1 t, …) with ω_j = base^(−2j/width)."""
-
-    base: float = 10_000.0
-
-    def numbers(self, places: Any) -> Any:
-        """Sines at even coordinates, cosines at odd ones."""
-        coordinate = np.arange(self.size)
-        angle = places[:, None] * self.base ** (-2.0 * (coordinate // 2) / self.size)
-        return np.where(coordinate % 2 == 0, np.sin(angle), np.cos(angle))
 
 
 @dataclass(frozen=True)
@@ -170,8 +157,3 @@ def kind(like: Array) -> dict[str, Any]:
     if is_torch_array(like):
         return {"dtype": like.dtype, "device": device(like)}
     return {"dtype": like.dtype}  # a traced jax array has no device yet
-
-
-def brought_to(numbers: Any, like: Array) -> Array:
-    """Numbers of numpy as an array of the library, type and device of `like`."""
-    return array_namespace(like).asarray(numbers, **kind(like))

@@ -10,13 +10,7 @@ from keyhole.bounds.construction_norms import hypothetical as hypothetical
 from keyhole.bounds.construction_norms import matrix as matrix
 from keyhole.bounds.construction_norms import pair_construction as pair_construction
 from keyhole.bounds.covers.calculus import Cover as Cover
-from keyhole.bounds.covers.heads import common_nats as common_nats
-from keyhole.bounds.covers.heads import head_capacity as head_capacity
-from keyhole.bounds.covers.heads import scalar_capacity as scalar_capacity
-from keyhole.bounds.covers.linear import gridded_matrix_size as gridded_matrix_size
-from keyhole.bounds.covers.linear import unordered_scalar_size as unordered_scalar_size
 from keyhole.bounds.derivation import Step as Step
-from keyhole.bounds.falsification import falsify as falsify
 from keyhole.bounds.finite.floor import information_floor as information_floor
 from keyhole.bounds.finite.identification import identification_size as identification_size
 from keyhole.bounds.finite.necessity import junta_capacity_floor as junta_capacity_floor
@@ -24,8 +18,6 @@ from keyhole.bounds.finite.necessity import logit_range_floor as logit_range_flo
 from keyhole.bounds.finite.necessity import token_influence as token_influence
 from keyhole.bounds.finite.occam import agnostic_error as agnostic_error
 from keyhole.bounds.finite.occam import exact_error as exact_error
-from keyhole.bounds.finite.occam import realizable_error as realizable_error
-from keyhole.bounds.finite.occam import slow_prior as slow_prior
 from keyhole.bounds.softmax import pooled_move as pooled_move
 from keyhole.bounds.softmax import softmax_move as softmax_move
 from keyhole.bounds.theorems.guarantees import Guarantee as Guarantee

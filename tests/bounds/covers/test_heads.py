@@ -12,17 +12,16 @@ from keyhole.bounds.construction_norms import hypothetical, matrix
 from keyhole.bounds.covers.calculus import plain
 from keyhole.bounds.covers.heads import (
     attention_cover,
-    common_nats,
-    head_capacity,
     head_cover,
     heads_cover,
     readout_norm,
-    scalar_capacity,
     scalar_model_cover,
     trained_rows_cover,
 )
 from keyhole.errors import AssumptionError
 from keyhole.norm_profile import BlockNorms
+
+from helpers.closed_forms import common_nats, head_capacity, scalar_capacity
 
 seeds = st.integers(0, 2**32 - 1)
 VECTOR = {"value21": 2.0, "value": 1.0, "score": 5.0}

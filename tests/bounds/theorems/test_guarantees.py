@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from keyhole.bounds import DEEP, PATH, ROUTES, SCALAR, TABULATED, guarantee, pair_construction, rivals
 from keyhole.bounds.construction_norms import hypothetical, matrix
 from keyhole.bounds.covers.chaining import chained
-from keyhole.bounds.covers.heads import common_nats, head_capacity, scalar_capacity, scalar_model_cover
+from keyhole.bounds.covers.heads import scalar_model_cover
 from keyhole.bounds.theorems.guarantees import with_tokens
 from keyhole.bounds.theorems.risk import Loss, deviation, margin_loss
 from keyhole.bounds.theorems.rival_bounds import RECALLED_CONSTANTS, RECALLED_TRANSPOSED, loosened
 from keyhole.errors import AssumptionError
 from keyhole.norm_profile import BlockNorms, HeadNorms, NormProfile
+
+from helpers.closed_forms import common_nats, head_capacity, scalar_capacity
 
 seeds = st.integers(0, 2**32 - 1)
 

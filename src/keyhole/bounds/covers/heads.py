@@ -1,6 +1,6 @@
 """Attention heads as covered classes: the general head, its transformer instances, the scalar read-out."""
 
-from math import cbrt, log, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 from keyhole.bounds.covers.calculus import Cover, concatenated
@@ -225,45 +225,3 @@ def fixed_query_norm(head: HeadNorms, profile: NormProfile) -> float:
     """‖M z‖ of one query: as measured, or at most ‖M‖₂ B_Z."""
     largest = norm("‖M‖₂", head.score.spectral) * norm("B_Z", profile.query_radius)
     return largest if head.query is None else min(largest, norm("‖q‖", head.query))
-
-
-def common_nats(width: Real, samples: Real, tokens: Real) -> float:
-    """Λ = log(k(2mT+1)+1), one logarithm for all terms of a head."""
-    return log(width * (2 * samples * tokens + 1) + 1)
-
-
-def head_capacity(
-    *, value21: Real, value: Real, score: Real, token_radius: Real = 1.0, query_radius: Real = 1.0,
-    constant: Real = 1.0, lipschitz: Real = 1.0,
-) -> float:  # fmt: skip
-    """C/Λ of one head, as a closed form free of T, of m and of every dimension.
-
-    Statement  C/Λ = (L B_X)² ((√2‖W_V‖₂₁)^{2/3} + (c‖W_V‖₂‖M‖_F B_X B_Z)^{2/3})³.
-    Proof      `head_cover` with one common Λ.
-    Source     Ours (Theorem H); the shape follows Edelman et al. (recalled).
-
-    >>> round(head_capacity(value21=2, value=1, score=5) * common_nats(4, 1000, 100), 6)
-    1622.759343
-    """
-    values = cbrt(2 * norm("‖W_V‖₂₁", value21) ** 2)
-    scores = cbrt((constant * norm("‖W_V‖₂", value) * norm("‖M‖_F", score) * token_radius * query_radius) ** 2)
-    return float((lipschitz * token_radius) ** 2 * (values + scores) ** 3)
-
-
-def scalar_capacity(
-    *, readout: Real, value21: Real, value: Real, score: Real, token_radius: Real = 1.0,
-    query_radius: Real = 1.0, constant: Real = 1.0, lipschitz: Real = 1.0,
-) -> float:  # fmt: skip
-    """C/Λ of the scalar model, as a closed form free of T, of m and of every dimension.
-
-    Statement  C/Λ = (‖v‖L B_X)² (‖W_V‖₂^{2/3} + (√2‖W_V‖₂₁)^{2/3} + (c‖W_V‖₂‖M‖_F B_X B_Z)^{2/3})³.
-    Proof      `scalar_model_cover` with one common Λ.
-    Source     Ours (Theorem S); the shape follows Edelman et al. (recalled).
-
-    >>> round(scalar_capacity(readout=3, value21=2, value=1, score=5) * common_nats(4, 1000, 101), 6)
-    25450.98883
-    """
-    values = cbrt(2 * norm("‖W_V‖₂₁", value21) ** 2)
-    scores = cbrt((constant * norm("‖W_V‖₂", value) * norm("‖M‖_F", score) * token_radius * query_radius) ** 2)
-    scale = norm("‖v‖₂", readout) * lipschitz * token_radius
-    return float(scale**2 * (cbrt(float(value) ** 2) + values + scores) ** 3)

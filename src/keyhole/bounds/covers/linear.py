@@ -3,7 +3,7 @@
 Each returns a cover of one term; `log_size` counts its steps exactly, `capacity` is its C in C/ε².
 """
 
-from math import ceil, floor, lgamma, log, log1p, sqrt
+from math import ceil, floor, log1p, sqrt
 
 from keyhole.bounds.covers.calculus import Cover, Term
 from keyhole.bounds.derivation import Lemma
@@ -52,21 +52,6 @@ def scalar_cover(weight_norm: Real, radius: Real, points: Real, name: str = "rea
     )
 
 
-def unordered_scalar_size(weight_norm: Real, radius: Real, points: Real, accuracy: Real) -> float:
-    """The cover of Lemma A counted without the order of its corrections.
-
-    Statement  log N(ε) ≤ log C(2N+K, K) with K = ⌈a²b²/ε²⌉ − 1.
-    Proof      The sum of the corrections does not depend on their order: multisets of 2N+1 symbols.
-    Source     Ours (Lemma A). Not of the form C/ε², so it enters a generic log N(ε) only.
-
-    >>> round(unordered_scalar_size(1, 1, 4, 0.45), 6)
-    6.204558
-    """
-    a, b, n = norm("a weight's norm", weight_norm), norm("a radius", radius), positive("points", points)
-    k = scalar_steps(a, b, positive("the accuracy", accuracy))
-    return lgamma(2 * n + k + 1) - lgamma(2 * n + 1) - lgamma(k + 1)
-
-
 def matrix_cover(columns21: Real, radius: Real, width: Real, points: Real, name: str = "values") -> Cover:
     """Covers the linear maps into R^k by the sum of their column norms, ℓ2 error at the output.
 
@@ -90,26 +75,6 @@ def matrix_cover(columns21: Real, radius: Real, width: Real, points: Real, name:
 
     inputs = (("‖W‖₂₁", bound), ("b", b), ("k", k), ("N", n))
     return Cover((Term(name, LEMMA_B, 1.0, sqrt(2) * bound * b, nats, inputs, size),))
-
-
-def gridded_matrix_size(
-    columns21: Real, radius: Real, width: Real, points: Real, accuracy: Real, *, ratio: float = 0.1
-) -> float:
-    """Lemma B with column norms rounded up on a geometric grid, which trades its 2 for a logarithm.
-
-    Statement  log N(ε) ≤ ⌊(1+η)²(Bb/ε)²⌋ log(kJ(2N+1)+1), J ≤ 2 + log((1+η)(Bb/ε)²)/log(1+η).
-    Proof      As Lemma B, the grid value of a column stored in each of its tokens.
-    Source     Ours (Lemma B, variant).
-
-    >>> gridded_matrix_size(1, 1, 2, 4, 2.0)
-    0.0
-    """
-    reach = norm("a (2,1) norm", columns21) * norm("a radius", radius) / positive("the accuracy", accuracy)
-    k, n, eta = positive("the width", width), positive("points", points), positive("the ratio", ratio)
-    if reach <= 1:
-        return 0.0
-    grid = floor(2 + log((1 + eta) * reach**2) / log1p(eta))
-    return floor((1 + eta) ** 2 * reach**2 + ROUNDING) * log1p(k * grid * (2 * n + 1))
 
 
 def sparse_matrix_cover(entries11: Real, radius: Real, entries: Real, name: str = "values") -> Cover:

@@ -43,32 +43,6 @@ def monotone_conjunctions(context: int, sparsity: int) -> FiniteClass:
     return FiniteClass("monotone conjunctions", context, sparsity, log(comb(context, sparsity)))
 
 
-def conjunctions(context: int, sparsity: int) -> FiniteClass:
-    """ANDs of s literals, each a bit or its negation: ln|H| = ln C(T, s) + s ln 2.
-
-    >>> round(conjunctions(100, 3).log_size - monotone_conjunctions(100, 3).log_size, 4)
-    2.0794
-    """
-    subset_size(context, sparsity)
-    return FiniteClass("conjunctions", context, sparsity, log(comb(context, sparsity)) + sparsity * log(2))
-
-
-def symmetric_functions(context: int, sparsity: int) -> FiniteClass:
-    """Functions of the number of ones among s of T bits: ln|H| = ln C(T, s) + (s+1) ln 2.
-
-    >>> round(symmetric_functions(100, 3).log_size - monotone_conjunctions(100, 3).log_size, 4)
-    2.7726
-    """
-    subset_size(context, sparsity)
-    size = log(comb(context, sparsity)) + (sparsity + 1) * log(2)
-    return FiniteClass("symmetric functions", context, sparsity, size)
-
-
-def slow_prior(sparsity: int) -> float:
-    """The weight 1/(s(s+1)) of sparsity s ≥ 1, if s is chosen after the data; the weights sum to one."""
-    return 1 / (whole("the sparsity", sparsity) * (sparsity + 1))
-
-
 def certificate_prior(sparsity: int) -> float:
     """The weight 1/((s+1)(s+2)) of sparsity s ≥ 0, the one certificates use; the weights sum to one."""
     return 1 / ((whole("the sparsity", sparsity, least=0) + 1) * (sparsity + 2))
@@ -84,19 +58,6 @@ def certificate_nats(context: int, sparsity: int, delta: Real, symbols: int = 2)
     25.14
     """
     return juntas(context, sparsity, symbols).nats(delta, certificate_prior(sparsity))
-
-
-def realizable_error(nats: Real, samples: Real) -> float:
-    """Error of a function that fits all m samples, in the linear form.
-
-    Statement  err ≤ (ln|H| + ln(1/δ))/m for every h ∈ H with no error on the sample.
-    Proof      A function with error > e fits with probability (1 − e)^m ≤ exp(−em); union over H.
-    Source     Textbook (Occam).
-
-    >>> realizable_error(25, 100)
-    0.25
-    """
-    return norm("nats", nats) / sample_size(samples)
 
 
 def agnostic_error(nats: Real, samples: Real, error_rate: Real = 0.0) -> float:
