@@ -21,6 +21,7 @@ from keyhole.apps.pretrain.pretraining import Pretraining
 from keyhole.apps.tables.curve import Curve, curve
 from keyhole.apps.tables.score import Scores, score
 from keyhole.apps.tables.suites import Suite, make_suite
+from keyhole.apps.tables.table import make_table
 from keyhole.checkpoints import load_checkpoint
 from keyhole.errors import KeyholeError
 from keyhole.files.norms import norms_template
@@ -114,7 +115,7 @@ def use_functions_of_data(folder: Path) -> None:
     assert_type(compared, keyhole.RunComparison)
     assert compared.agree
     keyhole.forget_runs(runs[:1])
-    learned = curve((np.eye(30), np.arange(30) % 2), learner="sklearn:tree", splits=2)
+    learned = curve(make_table(np.eye(30), np.arange(30) % 2), ["sklearn:tree"], splits=2)
     assert_type(learned, Curve)
     small: dict[str, str | float | None] = {"heads": 1, "width": 4, "hidden": 4, "steps": 2, "every": 2}
     trained = keyhole.train("and:2", 6, 10, settings=small, store=folder / "store")

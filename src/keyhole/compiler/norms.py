@@ -72,7 +72,7 @@ def _head_norms(plan: Plan, head: HeadPlan) -> HeadNorms:
 
 def _key_norms(plan: Plan, head: HeadPlan) -> tuple[float, float]:
     """‖q‖₂ and ‖q‖₁; logits off the relevant positions count once for every coordinate that holds them."""
-    q = plan.layout.key_entries(plan.function.positions, head.symbol_focus)
+    q = plan.layout.key_entries(plan.function.positions, head)
     size, absolute = float(np.linalg.norm(q)), float(np.abs(q).sum())
     rest = np.ravel(head.rest_logits)
     if not plan.layout.orthogonal or not rest.any():  # codes: what other positions get follows from q
@@ -104,7 +104,7 @@ def _rows_by_length(plan: Plan, head: HeadPlan) -> np.ndarray:
 
 def _own_rows(plan: Plan, head: HeadPlan) -> np.ndarray:
     """The rows of W_V that can differ from zero, those apart that every other position has alike."""
-    rows = plan.layout.value_rows(head.values, head.rest_values)
+    rows = plan.layout.value_rows(head)
     return rows if head.cls_values is None else np.concatenate([rows, head.cls_values[None]])
 
 

@@ -30,11 +30,6 @@ class PositionLayout(Layout):
     names_position: ClassVar[bool] = False
     radius: ClassVar[float] = sqrt(2)
 
-    @classmethod
-    def stored(cls, context: int, dimension: int, codes_seed: int | None) -> "PositionLayout":
-        """The context says all."""
-        return cls(context)
-
     @property
     def dimension(self) -> int:
         """The coordinates of a position code, and three tokens'."""
@@ -54,36 +49,27 @@ class PositionLayout(Layout):
         """Two tokens of unlike symbols and positions, or one of them and [CLS]."""
         return sqrt(3) if self.context == 1 else 2.0
 
-    def key_entries(self, places: Places, focus: np.ndarray) -> np.ndarray:
+    def key_entries(self, places: Places, head: HeadPlan) -> np.ndarray:
         """The logits themselves, alike for both symbols."""
-        return focus[:, 0]
+        return head.symbol_focus[:, 0]
 
-    def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:
+    def key_vector(self, places: Places, head: HeadPlan) -> np.ndarray:
         """Each position's logit at its coordinate."""
-        q = np.zeros(self.dimension)
-        q[: self.context] = logits[:, 0]
-        return q
+        return np.append(self.logits(places, head)[:, 0], np.zeros(TOKENS))
 
-    def value_rows(self, values: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    def value_rows(self, head: HeadPlan) -> np.ndarray:
         """The rows of the two symbols."""
-        return rest
+        return head.rest_values
 
-    def value_matrix(self, places: Places, values: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    def value_matrix(self, places: Places, head: HeadPlan) -> np.ndarray:
         """A row for each of the two symbols."""
-        matrix = np.zeros((self.dimension, rest.shape[1]))
-        matrix[-TOKENS:-1] = rest
+        matrix = np.zeros((self.dimension, head.rest_values.shape[1]))
+        matrix[-TOKENS:-1] = head.rest_values
         return matrix
 
-    def check_head(
-        self,
-        places: Places,
-        focus: np.ndarray,
-        rest_logits: np.ndarray | float,
-        values: np.ndarray,
-        rest: np.ndarray,
-    ) -> None:
+    def check_head(self, places: Places, head: HeadPlan) -> None:
         """Values read the symbol alone, so they are alike at every position."""
-        if not np.array_equal(values, np.broadcast_to(rest, values.shape)):
+        if not np.array_equal(head.values, np.broadcast_to(head.rest_values, head.values.shape)):
             raise CompileError(
                 "The values of a head depend on the position, and tokens of a symbol plus a position are read by their "
                 "symbol alone; use pairs of position and symbol."

@@ -101,4 +101,4 @@ def check_plan(plan: Plan, maker: Construction) -> None:
                 "The logits of a head are given by position and symbol, and tokens of a symbol plus a position have "
                 "no coordinate for each pair; use pairs of position and symbol."
             )
-        plan.layout.check_head(plan.function.positions, head.focus, head.rest_logits, head.values, head.rest_values)
+        plan.layout.check_head(plan.function.positions, head)

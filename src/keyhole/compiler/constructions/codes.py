@@ -23,7 +23,7 @@ from keyhole.compiler.constructions.additive import (
     ramp_plan,
 )
 from keyhole.compiler.constructions.base import TheoremNorm, check_leak
-from keyhole.compiler.constructions.plan import Output, Places, Plan
+from keyhole.compiler.constructions.plan import HeadPlan, Output, Places, Plan
 from keyhole.errors import CheckpointError, CompileError
 
 CODE_TRIES = 20
@@ -67,32 +67,24 @@ class CodeLayout(PositionLayout):
         rows = self.codes.rows(0, self.context, np.zeros(()))
         return sqrt(max(3.0, 4.0 - 2.0 * float((rows @ rows.T).min())))
 
-    def key_entries(self, places: Places, focus: np.ndarray) -> np.ndarray:
+    def key_entries(self, places: Places, head: HeadPlan) -> np.ndarray:
         """The combination of the relevant positions' codes whose products with them are their logits."""
         codes = self.codes
         relevant = np.concatenate([codes.rows(i, i + 1, np.zeros(())) for i in places])
-        return np.asarray(np.linalg.solve(relevant_products(codes, places), focus[:, 0]) @ relevant)
+        products = np.concatenate([codes.products(i, i + 1, places) for i in places])
+        return np.asarray(np.linalg.solve(products, head.symbol_focus[:, 0]) @ relevant)
 
-    def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:
+    def key_vector(self, places: Places, head: HeadPlan) -> np.ndarray:
         """The combination of codes, and 0 for the tokens: what other positions get follows from their codes."""
-        q = np.zeros(self.dimension)
-        q[: self.width] = self.key_entries(places, focus)
-        return q
+        return np.append(self.key_entries(places, head), np.zeros(TOKENS))
 
-    def check_head(
-        self,
-        places: Places,
-        focus: np.ndarray,
-        rest_logits: np.ndarray | float,
-        values: np.ndarray,
-        rest: np.ndarray,
-    ) -> None:
+    def check_head(self, places: Places, head: HeadPlan) -> None:
         """The logits off the relevant positions are what the codes make of those on them."""
-        super().check_head(places, focus, rest_logits, values, rest)
+        super().check_head(places, head)
         products = code_products(self.codes, places)
-        combined = np.linalg.solve(products[list(places)], focus)
+        combined = np.linalg.solve(products[list(places)], head.focus)
         made = np.delete(products, list(places), axis=0) @ combined
-        if not np.allclose(made, rest_logits, rtol=SOLVED, atol=SOLVED):
+        if not np.allclose(made, head.rest_logits, rtol=SOLVED, atol=SOLVED):
             raise CompileError(
                 "The logits off the relevant positions are not those that the random codes give; take them from the "
                 "codes, or use one coordinate per position."
@@ -170,11 +162,6 @@ def code_products(codes: SignCodes, positions: tuple[int, ...]) -> np.ndarray:
     step = max(1, BLOCK_BITS // codes.width)
     starts = range(0, codes.tokens, step)
     return np.concatenate([codes.products(t, min(t + step, codes.tokens), positions) for t in starts])
-
-
-def relevant_products(codes: SignCodes, positions: tuple[int, ...]) -> np.ndarray:
-    """⟨p_i, p_j⟩ of the relevant positions alone."""
-    return np.concatenate([codes.products(i, i + 1, positions) for i in positions])
 
 
 def _smallest_focus(

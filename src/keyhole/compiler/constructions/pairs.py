@@ -30,11 +30,6 @@ class PairLayout(Layout):
     names_position: ClassVar[bool] = True
     radius: ClassVar[float] = 1.0
 
-    @classmethod
-    def stored(cls, context: int, dimension: int, codes_seed: int | None) -> "PairLayout":
-        """The context says all."""
-        return cls(context)
-
     @property
     def dimension(self) -> int:
         """2T + 1."""
@@ -48,25 +43,23 @@ class PairLayout(Layout):
         """√2, between any two tokens."""
         return sqrt(2)
 
-    def key_entries(self, places: Places, focus: np.ndarray) -> np.ndarray:
+    def key_entries(self, places: Places, head: HeadPlan) -> np.ndarray:
         """The logits of the relevant pairs."""
-        return np.ravel(focus)
+        return np.ravel(head.symbol_focus)
 
-    def key_vector(self, places: Places, focus: np.ndarray, logits: np.ndarray) -> np.ndarray:
+    def key_vector(self, places: Places, head: HeadPlan) -> np.ndarray:
         """The logit of each pair."""
-        q = np.zeros(self.dimension)
-        q[:-1] = np.ravel(logits)
-        return q
+        return np.append(np.ravel(self.logits(places, head)), 0.0)
 
-    def value_rows(self, values: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    def value_rows(self, head: HeadPlan) -> np.ndarray:
         """The rows of the relevant pairs."""
-        return values.reshape(-1, values.shape[-1])
+        return head.values.reshape(-1, head.values.shape[-1])
 
-    def value_matrix(self, places: Places, values: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    def value_matrix(self, places: Places, head: HeadPlan) -> np.ndarray:
         """A row for every pair."""
-        matrix, at = np.zeros((self.dimension, rest.shape[1])), np.array(places)
-        matrix[0:-1:2], matrix[1:-1:2] = rest
-        matrix[2 * at], matrix[2 * at + 1] = values[:, 0], values[:, 1]
+        matrix, at = np.zeros((self.dimension, head.rest_values.shape[1])), np.array(places)
+        matrix[0:-1:2], matrix[1:-1:2] = head.rest_values
+        matrix[2 * at], matrix[2 * at + 1] = head.values[:, 0], head.values[:, 1]
         return matrix
 
     def vocabulary(self) -> list[str]:

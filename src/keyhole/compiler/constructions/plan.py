@@ -30,8 +30,7 @@ Places = tuple[int, ...]  # relevant positions, in order
 class Layout(ABC):
     """How T bits and [CLS] are vectors, and what a head's logits and values are as matrices there.
 
-    The last coordinate is [CLS]'s own: x_CLS is its unit vector. Logits and values come by relevant position and symbol
-    (`focus`, `values`) and for all the others (`rest`), as a HeadPlan has them.
+    The last coordinate is [CLS]'s own: x_CLS is its unit vector. `places` are the relevant positions, in order.
     """
 
     context: int
@@ -40,9 +39,9 @@ class Layout(ABC):
     radius: ClassVar[float]  # B_X, the length of the longest token
 
     @classmethod
-    @abstractmethod
     def stored(cls, context: int, dimension: int, codes_seed: int | None) -> "Layout":
         """The layout of a model file, from what its description says of it."""
+        return cls(context)
 
     @property
     @abstractmethod
@@ -62,34 +61,30 @@ class Layout(ABC):
     def diameter(self) -> float | None:
         """D_X, the largest distance of two tokens; None where it is not computed."""
 
+    def logits(self, places: Places, head: "HeadPlan") -> Float[np.ndarray, "T 2"]:
+        """The head's logit at every position, in order, by symbol."""
+        every = np.empty((self.context, 2))
+        every[np.delete(np.arange(self.context), places)] = np.reshape(head.rest_logits, (-1, 1))
+        every[list(places)] = head.symbol_focus
+        return every
+
     @abstractmethod
-    def key_entries(self, places: Places, focus: Float[np.ndarray, "s 2"]) -> np.ndarray:
+    def key_entries(self, places: Places, head: "HeadPlan") -> np.ndarray:
         """The entries of the key vector that can differ from zero, where all other logits are 0."""
 
     @abstractmethod
-    def key_vector(
-        self, places: Places, focus: Float[np.ndarray, "s 2"], logits: Float[np.ndarray, "T 2"]
-    ) -> Float[np.ndarray, "d"]:
+    def key_vector(self, places: Places, head: "HeadPlan") -> Float[np.ndarray, "d"]:
         """The vector q whose product with a token is its logit: M = q x_CLSᵀ."""
 
     @abstractmethod
-    def value_rows(self, values: Float[np.ndarray, "s 2 k"], rest: Float[np.ndarray, "2 k"]) -> np.ndarray:
+    def value_rows(self, head: "HeadPlan") -> np.ndarray:
         """The rows of W_V that can differ from zero, without [CLS]'s."""
 
     @abstractmethod
-    def value_matrix(
-        self, places: Places, values: Float[np.ndarray, "s 2 k"], rest: Float[np.ndarray, "2 k"]
-    ) -> Float[np.ndarray, "d k"]:
+    def value_matrix(self, places: Places, head: "HeadPlan") -> Float[np.ndarray, "d k"]:
         """W_V, with 0 in its last row, which is [CLS]'s."""
 
-    def check_head(  # noqa: B027  (where every position has its own coordinates there is nothing to refuse)
-        self,
-        places: Places,
-        focus: np.ndarray,
-        rest_logits: np.ndarray | float,
-        values: Float[np.ndarray, "s 2 k"],
-        rest: Float[np.ndarray, "2 k"],
-    ) -> None:
+    def check_head(self, places: Places, head: "HeadPlan") -> None:  # noqa: B027  (any head has matrices)
         """Refuse a head that no matrices have in this layout: what is proved of tables would not hold of the model."""
 
     @abstractmethod
@@ -176,18 +171,15 @@ class Plan:
 
     def logits(self, head: HeadPlan) -> Float[np.ndarray, "T 2"]:
         """The head's logit at every position, in order, by symbol."""
-        every, places = np.empty((self.context, 2)), list(self.function.positions)
-        every[np.delete(np.arange(self.context), places)] = np.reshape(head.rest_logits, (-1, 1))
-        every[places] = head.symbol_focus
-        return every
+        return self.layout.logits(self.function.positions, head)
 
     def key_vector(self, head: HeadPlan) -> Float[np.ndarray, "d"]:
         """The vector q whose product with a token is its logit: M = q x_CLSᵀ."""
-        return self.layout.key_vector(self.function.positions, head.symbol_focus, self.logits(head))
+        return self.layout.key_vector(self.function.positions, head)
 
     def value_matrix(self, head: HeadPlan) -> Float[np.ndarray, "d k"]:
         """W_V; [CLS] is the unit vector of the last coordinate, and so the last row is its own."""
-        matrix = self.layout.value_matrix(self.function.positions, head.values, head.rest_values)
+        matrix = self.layout.value_matrix(self.function.positions, head)
         matrix[-1] = head.own_values
         return matrix
 
