@@ -124,7 +124,7 @@ def test_what_is_listed_is_there():
 
 def test_every_named_statement_has_a_heading():
     """What any file or page calls Theorem, Lemma, Corollary, Rule or Construction has an entry of that name."""
-    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    pages = [SOURCE / "apps" / "ledger" / "page.html.j2", ROOT / "README.md", *ROOT.glob("docs/*.md")]
     texts = {**dict(modules()), **{path.name: path.read_text("utf8") for path in pages}}
     named = {(place, statement) for place, text in texts.items() for statement in cited(text)}
     assert len({statement for _, statement in named}) > 20

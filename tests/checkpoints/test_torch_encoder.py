@@ -16,7 +16,7 @@ from keyhole.checkpoints import torch_encoder as foreign
 from keyhole.checkpoints.probes import TOLERANCE
 from keyhole.checkpoints.torch_encoder import foreign_model, read_foreign
 from keyhole.errors import CheckpointError
-from keyhole.files.safetensors_in import read_weights
+from keyhole.files.model import read_weights
 from keyhole.prover.extraction.scope import certifiable
 
 T, A, D, HEADS, HIDDEN = 7, 3, 8, 4, 10

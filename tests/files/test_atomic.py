@@ -1,18 +1,14 @@
 """Files are written whole, or not at all, and say why not."""
 
 import os
-import socket
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from keyhole.errors import DataError, OutputError, StoreError
+from keyhole.errors import OutputError
 from keyhole.files.atomic import require_file_place, require_folder_place, write_file
-from keyhole.files.looking import is_folder, is_there
 
 
 def test_writes_into_new_folders_and_over_old_files(tmp_path):
@@ -74,17 +70,7 @@ def test_a_link_to_nothing_makes_its_target(tmp_path):
     assert (tmp_path / "later" / "target.txt").read_bytes() == b"new"
 
 
-def test_a_loop_of_links_is_refused(tmp_path):
-    """Links that lead to each other are refused in a sentence and left alone, as a file and as a folder."""
-    (tmp_path / "a").symlink_to("b")
-    (tmp_path / "b").symlink_to("a")
-    for path in (tmp_path / "a", tmp_path / "a" / "x.txt"):
-        with pytest.raises(OutputError, match="cannot be written: Too many levels of symbolic links"):
-            write_file(path, b"")
-    assert (tmp_path / "a").is_symlink()
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755])
+@pytest.mark.parametrize("mode", [0o600, 0o664])
 def test_a_file_keeps_its_mode(tmp_path, mode):
     """What others may not read stays so, and so does every other permission."""
     path = tmp_path / "secret.txt"
@@ -104,91 +90,12 @@ def test_a_new_file_has_the_usual_mode(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_a_file_is_never_more_open_than_it_was(tmp_path, monkeypatch):
-    """While a private file is written, no other user can read the part."""
-    path = tmp_path / "secret.txt"
-    write_file(path, b"old")
-    path.chmod(0o600)
-    seen = []
-    monkeypatch.setattr("os.chown", lambda part, *_owner: seen.append(part.stat().st_mode))  # the step after writing
-    write_file(path, b"new")
-    assert [stat.S_IMODE(mode) for mode in seen] == [0o600]
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
-def test_a_file_keeps_its_owner(tmp_path):
-    """A file of another user still is that user's after root has written it."""
-    path = write_file(tmp_path / "theirs.txt", b"old")
-    os.chown(path, 1234, 4321)
-    write_file(path, b"new")
-    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 4321)
-
-
-def test_an_owner_that_cannot_be_kept_is_no_trouble(tmp_path, monkeypatch):
-    """Who may write a file but not give it away still writes it."""
-
-    def refuse(*_arguments):
-        raise PermissionError(1, "Operation not permitted")
-
-    path = write_file(tmp_path / "file.txt", b"old")
-    monkeypatch.setattr("os.chown", refuse)
-    write_file(path, b"new")
-    assert path.read_bytes() == b"new"
-
-
-def device(path, kind, major, minor):
-    """A device node of the test's own; skipped where none may be made or opened."""
-    try:
-        os.mknod(path, kind | 0o666, os.makedev(major, minor))
-        if kind == stat.S_IFCHR:
-            path.open("ab").close()
-    except OSError as error:
-        pytest.skip(f"no device nodes here: {error}")
-    return path
-
-
-def test_a_device_stays_a_device(tmp_path):
-    """Output to a copy of the null device goes through it; it is not replaced."""
-    null = device(tmp_path / "null", stat.S_IFCHR, 1, 3)
-    assert write_file(null, b"text") == null
-    assert null.is_char_device()
-    assert list(tmp_path.iterdir()) == [null]
-
-
-def test_a_link_to_a_device_stays_a_link(tmp_path):
-    """Output to a link that leads to a device goes through both."""
-    null = device(tmp_path / "null", stat.S_IFCHR, 1, 3)
-    link = tmp_path / "stdout"
-    link.symlink_to(null)
-    write_file(link, b"text")
-    assert link.is_symlink()
-    assert null.is_char_device()
-
-
-def test_a_full_device_is_told(tmp_path):
-    """What a device does not take is said in a sentence, and the device stays."""
-    full = device(tmp_path / "full", stat.S_IFCHR, 1, 7)
-    with pytest.raises(OutputError, match="cannot be written: No space left on device"):
-        write_file(full, b"text")
-    assert full.is_char_device()
-
-
-def test_a_block_device_is_refused(tmp_path):
-    """A disk is not written to; the node leads to no driver, so that nothing can happen to a real one."""
-    disk = device(tmp_path / "disk", stat.S_IFBLK, 240, 250)
-    with pytest.raises(OutputError, match="is a block device; name a file"):
-        write_file(disk, b"text")
-    assert disk.is_block_device()
-
-
-def test_a_socket_is_refused(tmp_path, monkeypatch):
-    """A socket is not replaced."""
-    monkeypatch.chdir(tmp_path)  # a socket's address is short
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind("socket")
-        with pytest.raises(OutputError, match="is a socket; name a file"):
-            write_file(Path("socket"), b"text")
-        assert Path("socket").is_socket()
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_device_is_written_through():
+    """A device is neither replaced nor removed, and what it refuses is a sentence."""
+    assert write_file(Path(os.devnull), b"all") == Path(os.devnull)
+    with pytest.raises(OutputError, match="No space left on device"):
+        write_file(Path("/dev/full"), b"all")
 
 
 def test_a_pipe_is_written_through(tmp_path):
@@ -203,24 +110,7 @@ def test_a_pipe_is_written_through(tmp_path):
     assert pipe.is_fifo()
 
 
-def test_the_file_that_standard_output_goes_to_is_written_through(tmp_path):
-    """A link such as /dev/stdout, with output sent to a file, adds to what was printed and takes nothing from it.
-
-    The link is the test's own: a fault here must not touch the machine's.
-    """
-    kept, link = tmp_path / "kept.txt", tmp_path / "stdout"
-    link.symlink_to("/proc/self/fd/1")
-    code = (
-        "import sys; from pathlib import Path; from keyhole.files.atomic import write_file; "
-        "print('printed'); write_file(Path(sys.argv[1]), b'written\\n'); print('after')"
-    )
-    with kept.open("wb") as out:
-        subprocess.run([sys.executable, "-c", code, str(link)], stdout=out, check=True)
-    assert link.is_symlink()
-    assert kept.read_text() == "printed\nwritten\nafter\n"
-
-
-@pytest.mark.parametrize("length", [256, 300, 5000])
+@pytest.mark.parametrize("length", [256, 5000])
 def test_a_long_name_is_refused(tmp_path, length):
     """A name or a folder longer than a file system takes is refused in a sentence."""
     for path in (tmp_path / ("x" * length), tmp_path / ("x" * length) / "file.txt"):
@@ -235,18 +125,6 @@ def test_the_longest_name_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.slow
-def test_many_folders_are_made(tmp_path):
-    """Folders in folders, more than calls may nest, are made one after the other."""
-    path = tmp_path / Path(*["d"] * 1500) / "file.txt"
-    assert write_file(path, b"deep").read_bytes() == b"deep"
-    path.unlink()
-    for folder in path.parents:  # what clears temporary folders nests its calls
-        if folder == tmp_path:
-            break
-        folder.rmdir()
-
-
 def test_a_name_that_is_none_is_refused(tmp_path):
     """What no system takes for a name is refused in a sentence."""
     with pytest.raises(OutputError, match="cannot be written: embedded null byte"):
@@ -258,24 +136,6 @@ def test_a_locked_folder_is_refused(locked):
     for path in (locked / "x.svg", locked / "sub" / "x.json"):
         with pytest.raises(OutputError, match="cannot be written: Permission denied"):
             write_file(path, b"")
-
-
-def test_what_cannot_be_looked_at_is_told(locked):
-    """Whether something is there is answered, or refused with the system's reason: never guessed."""
-    for look in (is_there, is_folder):
-        with pytest.raises(DataError, match="cannot be looked at: Permission denied"):
-            look(locked / "x", DataError)
-        with pytest.raises(StoreError, match="cannot be looked at: File name too long"):
-            look(Path("x" * 300), StoreError)
-
-
-def test_what_is_there_is_seen(tmp_path):
-    """A file is there and is no folder; a folder is both; nothing is neither."""
-    path = write_file(tmp_path / "file.txt", b"")
-    assert is_there(path, DataError)
-    assert not is_folder(path, DataError)
-    assert is_folder(tmp_path, DataError)
-    assert not is_there(tmp_path / "nothing", DataError)
 
 
 @pytest.mark.parametrize("require", [require_file_place, require_folder_place])
@@ -297,7 +157,7 @@ def test_a_place_for_a_file(tmp_path):
     link.symlink_to(tmp_path / "new")
     for place in (tmp_path / "new", tmp_path / "a" / "b" / "new", old, link, Path(os.devnull)):
         require_file_place(place)
-    for place, why in ((tmp_path, "is a folder"), (old / "x", "Not a directory"), (tmp_path / ("x" * 300), "too long")):
+    for place, why in ((tmp_path, "is a folder"), (old / "x", "not a folder"), (tmp_path / ("x" * 300), "too long")):
         with pytest.raises(OutputError, match=why):
             require_file_place(place)
     assert old.read_text() == "old"
@@ -309,7 +169,7 @@ def test_a_place_for_a_folder(tmp_path):
     (tmp_path / "old").write_text("old")
     for place in (tmp_path, tmp_path / "a" / "b"):
         require_folder_place(place)
-    for place, why in ((tmp_path / "old", "is a file"), (tmp_path / "old" / "x", "Not a directory")):
+    for place, why in ((tmp_path / "old", "is a file"), (tmp_path / "old" / "x", "not a folder")):
         with pytest.raises(OutputError, match=why):
             require_folder_place(place)
     assert not (tmp_path / "a").exists()

@@ -41,7 +41,7 @@ REFUSED = {
     "words.csv": (b"a,b\nyes,no\n", "is no labelled sample"),
     "half.csv": (b"0.5,1\n", "not whole numbers"),
     "labels.csv": (b"0,2\n1,1\n", "give 0 and 1, or −1 and 1"),
-    "pickle.npz": (pickle.dumps([1, 2]), "not an archive of arrays"),
+    "pickle.npz": (pickle.dumps([1, 2]), "is no labelled sample"),
     "broken.npz": (b"PK\x03\x04 no zip", "is no labelled sample"),
 }
 

@@ -90,7 +90,7 @@ def test_other_damage(tmp_path):
     """A header that is no JSON, a description that is no record, and numbers of another kind are told."""
     metadata = {"format": "keyhole-model/1", "description": "[1]"}
     cases = {
-        "not the record": save({"a": np.zeros(1)}, metadata),
+        "not the JSON it": save({"a": np.zeros(1)}, metadata),
         "not in double precision": save({"a": np.zeros(1, dtype=np.float32)}, metadata | {"description": "{}"}),
         "not the JSON": save({"a": np.zeros(1)}, metadata).replace(b'"a":{', b'"a":;'),
     }

@@ -9,8 +9,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from keyhole.errors import CheckpointError
-from keyhole.files.model import write_model
-from keyhole.files.safetensors_in import is_ours, read_weights
+from keyhole.files.model import is_ours, read_weights, write_model
 
 
 class Malice:

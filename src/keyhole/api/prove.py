@@ -17,10 +17,8 @@ from keyhole.checkpoints import is_tabulated, load_tabulated, save_tabulated
 from keyhole.decimals import at_most, chance, margin, percent, surely
 from keyhole.errors import ArgumentError, CheckpointError
 from keyhole.files.data import as_sample, read_labelled
-from keyhole.files.looking import is_there
-from keyhole.files.model import read_model
+from keyhole.files.model import is_ours, read_model, read_weights
 from keyhole.files.record import hidden
-from keyhole.files.safetensors_in import is_ours, read_weights
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.prover import ModelCertificate, Terms, WrongShare, assumptions, certificate_of, warnings
 from keyhole.prover.extraction import CertifiableModel, HeadReading, certifiable, read_lists
@@ -449,7 +447,7 @@ def _subject(source: "Source") -> CertifiableModel:
 
 def read_source(path: Path) -> CertifiableModel:
     """Return the model of a file: compiled by keyhole, written after a repair, or PyTorch weights, described."""
-    if not is_there(path, CheckpointError):
+    if not path.exists():
         raise CheckpointError(f"There is no file {str(path)!r}. Name a model file; --run names a run of the store.")
     if not is_ours(path):
         from keyhole.checkpoints import read_foreign

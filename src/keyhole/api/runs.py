@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar, overload
 
 from keyhole.api.old_result import OldResult as Result
-from keyhole.errors import StoreError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
-from keyhole.files.looking import is_there
 from keyhole.files.paths import home
 from keyhole.show.document import Document
 from keyhole.show.runs import cost_document, run_document, runs_document
@@ -141,7 +139,7 @@ def show_run(name: str, *, store: str | Path | None = None) -> RunInFull:
     with Store(home(store), create=False) as kept:
         run = kept.run(name)
         path = kept.weights_path(run.row.identity)
-    return RunInFull(run, path if is_there(path, StoreError) else None)
+    return RunInFull(run, path if path.exists() else None)
 
 
 def forget_runs(runs: Runs) -> None:

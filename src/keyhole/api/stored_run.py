@@ -10,7 +10,6 @@ import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
 from keyhole.api.trained_run import TrainedRun
 from keyhole.boolean import SymbolLaw
 from keyhole.errors import AssumptionError, StoreError
-from keyhole.files.looking import is_there
 from keyhole.files.paths import home
 from keyhole.sweeps.runs import RunSpec, Store, data_of, weights_of
 from keyhole.training import Instance
@@ -21,7 +20,7 @@ NAME = re.compile(r"[0-9a-f]{4,64}")  # a beginning of an identity
 
 def names_run(text: str) -> bool:
     """Whether this can only be the name of a run: hexadecimal, and no file is called so."""
-    return NAME.fullmatch(text) is not None and not is_there(Path(text), AssumptionError)
+    return NAME.fullmatch(text) is not None and not Path(text).exists()
 
 
 def read_run(name: str, store: str | Path | None = None, *, tell: Callable[[str], None] = lambda _: None) -> TrainedRun:

@@ -1,7 +1,6 @@
-"""A model on disk: arrays in safetensors, and beside them, in the same file, what they are said to be.
+"""A model on disk: arrays in safetensors, and in the same file a description of them; reading never runs code.
 
-Reading never runs what it reads: the file is a JSON header and plain numbers. What is not such a file, or is one of
-somebody else's, is refused; what was once such a file and is damaged is told apart and described.
+A keyhole model states its digests. A damaged one is read as far as it goes, with the reason; any other file is refused.
 """
 
 import hashlib
@@ -15,11 +14,12 @@ import numpy as np
 
 from keyhole.errors import CheckpointError
 from keyhole.files.atomic import write_file
-from keyhole.files.reading import parse_json, read_bytes
+from keyhole.files.reading import parse_json, read_bytes, read_text
 from keyhole.files.record import to_record
 
 FORMAT = "keyhole-model/1"
-LONGEST_HEADER = 10**8  # bytes; no header of ours comes near
+LONGEST_HEADER = 10**8  # bytes; no header of keyhole comes near
+KEY = "keyhole"  # of the description that somebody wrote into a file of weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,45 +42,55 @@ def write_model(path: Path, tensors: Mapping[str, np.ndarray], description: Mapp
     return write_file(path, save(arrays, metadata))
 
 
-def read_model(path: Path) -> StoredModel:
-    """Read a model of ours; refuse any other file."""
+def is_ours(path: Path) -> bool:
+    """Return whether the file states that keyhole wrote it; False if it cannot be read."""
     try:
-        content = read_bytes(path)
-    except OSError as error:
-        raise CheckpointError(f"{str(path)!r} cannot be read: {error.strerror}. Name a model file.") from error
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            return FORMAT.encode() in file.read(min(length, LONGEST_HEADER))
+    except (OSError, ValueError):
+        return False
+
+
+def read_model(path: Path) -> StoredModel:
+    """Read a model that keyhole wrote; refuse any other file."""
+    content = _content(path)
     length = int.from_bytes(content[:8], "little")
     text = content[8 : 8 + length]
     cut = len(text) < length
     if len(content) < 8 or length > LONGEST_HEADER or not (text.startswith(b"{") and (cut or FORMAT.encode() in text)):
         raise CheckpointError(f"{str(path)!r} is no keyhole model; name a file that `keyhole compile --out` wrote.")
     if cut:
-        raise CheckpointError(
-            f"{str(path)!r} ends inside its header, after {len(content)} of {8 + length} bytes; it was cut off. "
-            "Write it again."
-        )
+        raise CheckpointError(f"{str(path)!r} ends inside its header; it was cut off. Write it again.")
     try:
         header = parse_json(text, _once)
-        description = parse_json(header["__metadata__"]["description"], _once)
-        other = sorted(header["__metadata__"].keys() - {"format", "description"})
+        metadata = header["__metadata__"]
+        description = parse_json(metadata["description"], _once)
+        whole = set(metadata) == {"format", "description"} and metadata["format"] == FORMAT
     except (ValueError, KeyError, TypeError, AttributeError):
+        whole = False
+    if not whole or not isinstance(description, dict):
         return StoredModel({}, {}, "the header is not the JSON it was written as")
-    if other or header["__metadata__"].get("format") != FORMAT:
-        return StoredModel({}, {}, f"the header holds {other[0] if other else 'a format'} that no model of ours has")
-    if not isinstance(description, dict):
-        return StoredModel({}, {}, "the description is not the record it was written as")
     return _with_tensors(content, header, 8 + length, description)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON record whose every name occurs once: of two values, one reader takes the first and another the last."""
+    """Return a JSON record; refuse a name that occurs twice, of which readers take different values."""
     record = dict(pairs)
     if len(record) < len(pairs):
         raise ValueError("a name occurs twice")
     return record
 
 
+def _content(path: Path) -> bytes:
+    try:
+        return read_bytes(path)
+    except OSError as error:
+        raise CheckpointError(f"{str(path)!r} cannot be read: {error.strerror}. Name a model file.") from error
+
+
 def _with_tensors(content: bytes, header: Mapping[str, Any], start: int, description: Mapping[str, Any]) -> StoredModel:
-    """The arrays behind the header, or the first one that the file cuts off."""
+    """Return the arrays behind the header, or the first one that the file cuts off."""
     from safetensors import SafetensorError  # noqa: PLC0415  (imported when something is read)
     from safetensors.numpy import load  # noqa: PLC0415
 
@@ -99,11 +109,55 @@ def _with_tensors(content: bytes, header: Mapping[str, Any], start: int, descrip
 
 
 def digest(array: np.ndarray) -> str:
-    """SHA-256 of an array's numbers, little end first."""
+    """Return the SHA-256 of an array's numbers, little end first."""
     return hashlib.sha256(np.ascontiguousarray(array).astype("<f8").tobytes()).hexdigest()
 
 
 def description_digest(description: Mapping[str, Any]) -> str:
-    """SHA-256 of a description's canonical JSON, its own digest left out."""
+    """Return the SHA-256 of a description's canonical JSON, its own digest left out."""
     plain = {name: value for name, value in description.items() if name != "digest"}
     return hashlib.sha256(json.dumps(plain, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def read_weights(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read somebody else's arrays, in double precision, and their description in the file or in the .json beside it."""
+    from safetensors import SafetensorError  # noqa: PLC0415  (imported when something is read)
+    from safetensors.numpy import load  # noqa: PLC0415
+
+    content = _content(path)
+    if content[:2] == b"PK" or content[:1] == b"\x80":
+        raise CheckpointError(
+            f"{str(path)!r} is a pickle, which runs code when it is read, so it is not; save the weights with "
+            "safetensors.torch.save_file(model.state_dict(), …)."
+        )
+    try:
+        loaded = load(content)
+        length = int.from_bytes(content[:8], "little")
+        metadata = parse_json(content[8 : 8 + length]).get("__metadata__", {})
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(
+            f"{str(path)!r} holds no arrays that can be read ({error}); save float32 weights with safetensors."
+        ) from error
+    tensors = {name: np.asarray(loaded[name]) for name in sorted(loaded)}
+    for name, array in tensors.items():
+        if array.dtype.kind != "f":
+            raise CheckpointError(f"{name} in {str(path)!r} holds {array.dtype} numbers; weights are floating-point.")
+        if not np.isfinite(array).all():
+            raise CheckpointError(f"{name} in {str(path)!r} holds NaN or infinity; only finite weights are certified.")
+    return {name: array.astype(np.float64) for name, array in tensors.items()}, _description(path, metadata)
+
+
+def _description(path: Path, metadata: dict[str, str]) -> dict[str, Any]:
+    beside = path.with_suffix(".json")
+    try:
+        described = parse_json(metadata[KEY] if KEY in metadata else read_text(beside))
+    except OSError as error:
+        raise CheckpointError(
+            f"{str(path)!r} comes without a description; write one into {str(beside)!r} "
+            "(help(keyhole.checkpoints.torch_encoder) shows it)."
+        ) from error
+    except ValueError as error:
+        raise CheckpointError(f"The description of {str(path)!r} is not JSON: {error}.") from error
+    if not isinstance(described, dict):
+        raise CheckpointError(f"The description of {str(path)!r} is not a record of names and values.")
+    return described

@@ -5,10 +5,10 @@ import io
 import numpy as np
 import pytest
 
+from keyhole.apps.heads.images import image_ending
 from keyhole.apps.live.images import FOLDER, KEPT, image_folder, keep_image
 from keyhole.apps.live.limits import PIXELS
 from keyhole.errors import ArgumentError, DataError
-from keyhole.files.images import image_ending
 
 
 def saved(array):

@@ -10,9 +10,8 @@ import numpy as np
 from keyhole.checkpoints import Architecture, Checkpoint, is_tabulated, load_checkpoint
 from keyhole.compiler import lens_config, lens_state, load_undamaged, to_residual, token_ids
 from keyhole.errors import CheckpointError, DataError
-from keyhole.files.model import read_model
+from keyhole.files.model import is_ours, read_model
 from keyhole.files.reading import parse_array, parse_arrays, parse_json, read_bytes, read_text
-from keyhole.files.safetensors_in import is_ours
 
 Source = str | Path | Mapping[str, Any]
 

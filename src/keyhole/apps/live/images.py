@@ -10,10 +10,10 @@ from pathlib import Path
 from shutil import rmtree
 from threading import Lock
 
+from keyhole.apps.heads.images import image_ending
 from keyhole.apps.live.limits import PIXELS
 from keyhole.errors import ArgumentError
 from keyhole.files.atomic import write_file
-from keyhole.files.images import image_ending
 
 FOLDER = "lab-images"  # of the store
 NAME = re.compile(r"[0-9a-f]{32}")

@@ -9,7 +9,6 @@ from keyhole.apps.tables.suite.attribution import AttributionScore, score_attrib
 from keyhole.apps.tables.suite.key import read_attributions, read_key
 from keyhole.errors import DataError
 from keyhole.estimate import Estimate
-from keyhole.files.looking import is_folder, is_there
 from keyhole.show.answer import Show
 
 FEW = 5  # names of a long list that are shown
@@ -76,17 +75,17 @@ def score(
 ) -> Scores:
     """Score one .npy file of attributions (n, T), or a folder with one such file per model of the key."""
     answers, given = read_key(Path(key)), Path(attributions)
-    if is_folder(given, DataError):
+    if given.is_dir():
         files = [(answer, given / f"{Path(answer['file']).stem}.npy") for answer in answers]
-        pairs = [(answer, path) for answer, path in files if is_there(path, DataError)]
+        pairs = [(answer, path) for answer, path in files if path.exists()]
         if not pairs:
             name = f"{Path(answers[0]['file']).stem}.npy"
             raise DataError(
                 f"The folder {str(given)!r} holds attributions to no model of the key; name them as {name!r}."
             )
-        missing = tuple(Path(answer["file"]).stem for answer, path in files if not is_there(path, DataError))
+        missing = tuple(Path(answer["file"]).stem for answer, path in files if not path.exists())
     else:
-        if not is_there(given, DataError):
+        if not given.exists():
             raise DataError(f"There is no file {str(given)!r} of attributions; name a .npy file, or a folder of them.")
         pairs, missing = [(_named(answers, given.stem if model is None else model), given)], ()
     return Scores(tuple(_scored(answer, path, top, seed) for answer, path in pairs), missing)

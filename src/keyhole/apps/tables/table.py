@@ -11,7 +11,7 @@ import numpy as np
 
 from keyhole.arrays import Bool, Float, UInt8
 from keyhole.errors import DataError, KeyholeError
-from keyhole.files.data import is_heading, is_number, number
+from keyhole.files.data import is_heading, is_number
 from keyhole.files.reading import parse_arrays, read_bytes, read_text
 
 LARGEST = 2**28  # entries of a table: 2 GB as numbers
@@ -176,7 +176,7 @@ def _numbers(cells: list[str], name: str, path: Path) -> list[float]:
             f"{str(path)!r} has text in column {name!r}, such as {words[0]!r}; encode it as numbers (a column of 0 and "
             "1 for each word), or leave the column out."
         )
-    return [number(cell) for cell in cells]
+    return [float(cell) for cell in cells]
 
 
 def _two_classes(classes: list[str], positive: str, name: str, where: str) -> tuple[Bool[np.ndarray, "n"], str]:

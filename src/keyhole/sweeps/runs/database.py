@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from keyhole.errors import KeyholeError, StoreError
-from keyhole.files.looking import is_there
 
 SCHEMA = 1  # raised when the tables change
 MARK = 0x6B657968  # "keyh": tells our database from other people's
@@ -42,7 +41,7 @@ def open_database(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         # A reader of a write-ahead log needs two more files beside it. Where the folder refuses them and no log is
         # waiting, the database is complete, and can be read as a file that does not change.
-        if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or is_there(_log(path), StoreError):
+        if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or _log(path).exists():
             raise
     unchanging = f"{path.absolute().as_uri()}?immutable=1"
     return _prepare(sqlite3.connect(unchanging, uri=True, isolation_level=None), path)

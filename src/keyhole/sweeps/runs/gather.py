@@ -6,7 +6,6 @@ from functools import partial
 import numpy as np
 
 from keyhole.errors import StoreError
-from keyhole.files.looking import is_there
 from keyhole.files.model import read_model
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.sweeps.runs.dispatch import open_dispatch
@@ -37,7 +36,7 @@ def gather_weights(spec: RunSpec, store: Store, *, watch: Watch = ignore) -> Map
     """The arrays of one run, made where the store does not hold it, or holds it without its weights."""
     gather_runs([spec], store, workers=1, keep_weights=True, watch=watch)
     path = store.weights_path(spec.identity)
-    if is_there(path, StoreError):
+    if path.exists():
         return read_model(path).tensors
     weights = remake(spec, store.folder).weights
     if weights is None:

@@ -19,7 +19,6 @@ from typing import Any
 from uuid import uuid4
 
 from keyhole.errors import StoreError
-from keyhole.files.looking import is_there
 from keyhole.files.model import write_model
 from keyhole.files.package_versions import versions
 from keyhole.files.reading import parse_json
@@ -83,7 +82,7 @@ class Store:
     def __init__(self, folder: Path, *, create: bool = True) -> None:
         self.folder, self.path = folder, folder / FILE
         self.owner, self.host = uuid4().hex, this_host()
-        if not create and not is_there(self.path, StoreError):
+        if not create and not self.path.exists():
             raise StoreError(
                 f"There are no runs in {str(folder)!r}. `keyhole learn` makes some, or name another `store`."
             )

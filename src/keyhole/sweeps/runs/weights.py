@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from keyhole.errors import StoreError
-from keyhole.files.looking import is_there
 from keyhole.files.model import read_model
 from keyhole.sweeps.runs.dispatch import raise_failure
 from keyhole.sweeps.runs.engine import start_processes
@@ -24,7 +23,7 @@ def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda 
     """
     stored = store.run(name)
     path, known = store.weights_path(stored.row.identity), stored.result.weights_digest
-    if is_there(path, StoreError):
+    if path.exists():
         kept = read_model(path)
         if kept.damage is not None:
             raise StoreError(f"The weights {str(path)!r} are damaged: {kept.damage}. Remove the file to train again.")

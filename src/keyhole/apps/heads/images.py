@@ -95,7 +95,7 @@ def _pictures(paths: Sequence[Path], channels: int, size: tuple[int, int] | None
 def _decoded(source: Path | BytesIO, name: str, mode: str, most_pixels: int) -> Any:
     """The picture in a mode of Pillow's; its size is looked at before it is decoded."""
     try:
-        from PIL import Image  # noqa: PLC0415  (an extra)
+        from PIL import Image
     except ImportError as error:
         raise MissingError(
             f"{name} is a picture, and the package Pillow is not installed; run: {FETCH}, or give .npy."
