@@ -8,6 +8,7 @@ import numpy as np
 
 from keyhole.api.result import Result
 from keyhole.errors import ArgumentError, AssumptionError
+from keyhole.estimate import Estimate
 from keyhole.figure import Axis, Figure
 from keyhole.files.record import hidden
 from keyhole.latent.inference import (
@@ -18,7 +19,6 @@ from keyhole.latent.inference import (
     Prediction,
     Problem,
     Settings,
-    Slope,
     make_attentions,
     measure_curves,
     parse_schedule,
@@ -45,7 +45,7 @@ class Distances:
 
 
 @dataclass(frozen=True)
-class SlopeOf(Slope):
+class Slope(Estimate):
     """A slope in log T with its interval, and that of the exact expectation."""
 
     exact: float | None
@@ -59,8 +59,8 @@ class Estimator:
     settings: str
     is_the_posterior_mean: bool
     points: tuple[Distances, ...]
-    gap_slope: SlopeOf | None
-    error_slope: SlopeOf | None
+    gap_slope: Slope | None
+    error_slope: Slope | None
     theory: Prediction
     gap_slope_exact: float | None
     error_slope_exact: float | None
@@ -156,7 +156,7 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.2e}"
 
 
-def _slope(name: str, slope: SlopeOf) -> str:
+def _slope(name: str, slope: Slope) -> str:
     exactly = "" if slope.exact is None else f", exactly T^{slope.exact:.2f}"
     return f"{name} like T^{slope.value:.2f} ({slope.low:.2f} to {slope.high:.2f}){exactly}"
 
@@ -224,8 +224,8 @@ def _estimator(curve: Curve, theory: Prediction, rng: np.random.Generator) -> Es
             Distances(size, float(gap), float(gap_error), gap_law, float(error), float(error_error), error_law)
             for size, gap, gap_error, gap_law, error, error_error, error_law in columns
         ),
-        gap_slope=None if gap_slope is None else SlopeOf(**gap_slope.record(), exact=gap_exact),
-        error_slope=None if error_slope is None else SlopeOf(**error_slope.record(), exact=error_exact),
+        gap_slope=None if gap_slope is None else Slope(**gap_slope.record(), exact=gap_exact),
+        error_slope=None if error_slope is None else Slope(**error_slope.record(), exact=error_exact),
         theory=theory,
         gap_slope_exact=gap_exact,
         error_slope_exact=error_exact,

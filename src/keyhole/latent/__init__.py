@@ -28,7 +28,6 @@ from keyhole.latent.models import ModelWithoutKeys as ModelWithoutKeys
 from keyhole.latent.models import Polya as Polya
 from keyhole.latent.models import SphereFunction as SphereFunction
 from keyhole.latent.models import SphereProcess as SphereProcess
-from keyhole.latent.models import TwoFunctions as TwoFunctions
 from keyhole.latent.models import Urn as Urn
 from keyhole.latent.models import find_model as find_model
 from keyhole.latent.models import model_names as model_names

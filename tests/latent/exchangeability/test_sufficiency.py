@@ -18,8 +18,6 @@ from keyhole.latent.exchangeability.sufficiency import (
     compare_representations,
     determines,
     enumerate_sequences,
-    information,
-    is_sufficient,
     joint_probabilities,
     partition,
 )
@@ -72,13 +70,14 @@ def test_posterior_is_sufficient_and_minimal(letters, values, length, seed, data
         return np.array(groups)[tokens @ digits]
 
     held = compare_representations(model, length, {"own": own})
-    assert is_sufficient(model, length, model.posterior)
-    assert is_sufficient(model, length, counts_of(model))
+    everything = pytest.approx(held["sequence"].about_latent, abs=1e-9)
+    assert held["posterior"].about_latent == everything
+    assert held["counts"].about_latent == everything
     assert determines(model, length, counts_of(model), model.posterior)
     assert held["own"].about_latent <= held["sequence"].about_latent + 1e-12
     assert held["posterior"].entropy <= held["counts"].entropy + 1e-12
     if determines(model, length, own, model.posterior):
-        assert is_sufficient(model, length, own)
+        assert held["own"].about_latent == everything
         assert held["posterior"].entropy <= held["own"].entropy + 1e-12
 
 
@@ -91,7 +90,7 @@ def test_information_by_its_definition():
         both = joint[groups == group].sum(axis=0)
         entropy -= both.sum() * log(both.sum())
         about += sum(p * log(p / (both.sum() * prior)) for p, prior in zip(both, THREE.prior, strict=True))
-    held = information(THREE, 3, lambda x: x[:, :2])
+    held = compare_representations(THREE, 3, {"two": lambda x: x[:, :2]})["two"]
     assert (held.entropy, held.about_latent) == pytest.approx((entropy, about))
 
 
@@ -113,14 +112,13 @@ def test_reals_are_told_apart_by_gaps_and_not_by_a_grid():
 
 def test_fixed_label_needs_less():
     """A representation for one label only (here: which token came first) is no sufficient one."""
-    assert not is_sufficient(THREE, 3, lambda x: x[:, :1])
     assert not determines(THREE, 3, lambda x: x[:, :1], THREE.posterior)
 
 
 def test_too_many_sequences():
     """Beyond two million sequences enumeration is refused, with the way out."""
     with pytest.raises(AssumptionError, match=r"3\^20 sequences of 20 letters; .* or a probe"):
-        information(THREE, 20, THREE.posterior)
+        compare_representations(THREE, 20)
     with pytest.raises(AssumptionError, match="takes 1 token or more"):
         enumerate_sequences(3, 0)
 

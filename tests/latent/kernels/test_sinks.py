@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from keyhole.errors import AssumptionError, ShapeError
-from keyhole.latent.kernels.sinks import Sink, attend_with_sink, gaussian_sink, polya_sink, prepend, sink_weight
+from keyhole.latent.kernels.sinks import Sink, attend_with_sink, gaussian_sink, polya_sink, sink_weight
 
 amounts = arrays(np.float64, 3, elements=st.floats(0.1, 10))
 lengths = st.integers(0, 12)
@@ -45,14 +45,6 @@ def test_the_sink_weight_tells_the_length(length, logit):
     assert weight == pytest.approx(np.exp(logit) / (np.exp(logit) + length), rel=1e-13)
 
 
-def test_the_sink_comes_first():
-    """Prepending puts logit and value before the tokens, in every sequence of a batch."""
-    scores, values = np.ones((2, 3)), np.ones((2, 3, 1))
-    all_scores, all_values = prepend(Sink(5.0, np.array([7.0])), scores, values)
-    np.testing.assert_array_equal(all_scores, [[5, 1, 1, 1]] * 2)
-    np.testing.assert_array_equal(all_values[..., 0], [[7, 1, 1, 1]] * 2)
-
-
 def test_sequences_of_a_batch_are_answered_apart():
     """A batch gives what its sequences give."""
     generator = np.random.default_rng(0)
@@ -74,7 +66,7 @@ def test_padding_can_be_masked():
 def test_values_that_do_not_fit_are_refused(shape):
     """Values need one row per score and the sink's width."""
     with pytest.raises(ShapeError, match=r"need values of shape \(3, 2\); got"):
-        prepend(Sink(0.0, np.zeros(2)), np.zeros(3), np.zeros(shape))
+        attend_with_sink(Sink(0.0, np.zeros(2)), np.zeros(3), np.zeros(shape))
 
 
 def test_undefined_entries_are_refused():

@@ -10,11 +10,11 @@ from hypothesis.extra.numpy import arrays
 
 from keyhole.attention.normalisers import Softmax
 from keyhole.errors import AssumptionError, ShapeError
-from keyhole.latent.kernels.algebra import Kernel
-from keyhole.latent.kernels.families import Constant, Exponential, Gaussian, linear_kernel, sphere_kernel
+from keyhole.latent.kernels.families import Constant, Exponential, Gaussian, Matern, linear_kernel, sphere_kernel
+from keyhole.latent.kernels.kernel import Kernel
 from keyhole.latent.kernels.smoothing import smooth, smooth_left_out, smoothing_weights
 
-KERNELS = [Gaussian(0.5), Exponential(0.7), Constant(), Gaussian(1.0) * Exponential(2.0) + 0.1 * Constant()]
+KERNELS = [Gaussian(0.5), Exponential(0.7), Constant(), Matern(0.6, 2.5)]
 each = pytest.mark.parametrize("kernel", KERNELS, ids=str)
 rows = st.integers(1, 7)
 unit = st.floats(-1, 1)
@@ -87,7 +87,7 @@ class Witness(Kernel):
         self.seen.append((len(left), len(right)))
         return np.ones(self.seen[-1])
 
-    def alone(self, points):
+    def diagonal(self, points):
         """Ones."""
         return np.ones(len(points))
 

@@ -10,7 +10,7 @@ from keyhole.errors import ArgumentError, AssumptionError, DataError
 from keyhole.latent.exchangeability.martingale import beliefs, expected_posterior, martingale_drift
 from keyhole.latent.exchangeability.sufficiency import enumerate_sequences, joint_probabilities
 from keyhole.latent.models.conjugate import BetaBernoulli, GaussianLocation, Polya
-from keyhole.latent.models.finite import FiniteModel, TwoFunctions, count_vectors, counts_of, entropies
+from keyhole.latent.models.finite import FiniteModel, count_vectors, counts_of, entropies
 from keyhole.latent.models.linear import LinearRegression
 from keyhole.latent.models.mixture import GaussianMixture
 from keyhole.latent.models.not_exchangeable import MarkovChain, Urn
@@ -101,7 +101,7 @@ def test_linear_regression_is_conditional_mean_attention():
 
     model = LinearRegression(3, 2, prior_variance=0.7, noise_variance=0.4)
     tokens, queries = model.sample(2, 9, 0).tokens, np.random.default_rng(1).normal(size=(5, 3))
-    posterior = model.predictive(tokens)
+    posterior = model.posterior(tokens)
     for row, (keys, values) in enumerate(zip(*model.split(tokens), strict=True)):
         context = embed_mean(linear_kernel(), keys, values, ridge=model.ridge)
         assert np.abs(context.mean(queries) - posterior.mean(queries)[row]).max() <= 1e-10
@@ -201,10 +201,10 @@ def test_one_seed_one_sample(name):
 
 @pytest.mark.parametrize("name", model_names())
 def test_models_ignore_the_order(name):
-    """A posterior, a statistic and a risk, none of which depends on the order of the tokens."""
+    """A posterior and a statistic, neither of which depends on the order of the tokens."""
     model = find_model(name)
     tokens = model.sample(3, 6, 4).tokens
-    for ask in (model.statistic, model.predictive):
+    for ask in (model.statistic, model.posterior):
         before, after = (parts_of(ask(some)) for some in (tokens, tokens[:, ::-1]))
         for one, two in zip(before, after, strict=True):
             assert np.abs(one - two).max() <= 1e-9
@@ -227,22 +227,17 @@ def test_markov_chain_moves_as_it_predicts():
     chain = MarkovChain(4, 0.3)
     tokens = chain.sample(4000, 11, 0).tokens
     stays = (tokens[:, 1:] == tokens[:, :-1]).mean()
-    expected = chain.predictive(np.array([[2]]))[0, 2]
-    assert expected == pytest.approx(0.3 + 0.7 / 4)
+    expected = 0.3 + 0.7 / 4
     assert abs(stays - expected) <= 4 * np.sqrt(expected * (1 - expected) / 40000)
 
 
 def test_an_urn_runs_out():
-    """All copies are drawn, each once; what is left is the law of the next; more cannot be asked."""
+    """All copies are drawn, each once; more cannot be asked."""
     urn = Urn(np.array([1, 2, 1]))
     tokens = urn.sample(6, 4, 0).tokens
     assert (np.sort(tokens, axis=1) == [0, 1, 1, 2]).all()
-    assert urn.predictive(np.array([[1, 0]]))[0] == pytest.approx([0, 0.5, 0.5])
-    assert urn.statistic(tokens).tolist() == [[1, 2, 1]] * 6
     with pytest.raises(AssumptionError, match="5 tokens cannot be drawn without replacement from an urn of 4"):
         urn.sample(1, 5, 0)
-    with pytest.raises(AssumptionError, match="more of a letter than the urn did"):
-        urn.predictive(np.array([[0, 0]]))
 
 
 def test_a_function_on_the_sphere():
@@ -266,22 +261,6 @@ def test_a_token_far_from_every_cluster_of_a_latent_is_still_possible():
     np.testing.assert_allclose(found, constant - np.array([[[0.0, 800.0], [840.5, 0.5]]]), rtol=1e-12)
     # 840.5 against 800.5: the second cluster, by e^40
     assert pair.posterior(np.array([[[-2.0], [2.1]]]))[0, 0] == pytest.approx(np.exp(-40), rel=1e-10)
-
-
-def test_two_functions_make_a_model():
-    """A model of one's own agrees with the built-in one it imitates."""
-    own = TwoFunctions(
-        THREE.prior,
-        THREE.draw,
-        lambda tokens: np.log(THREE.emission)[tokens],
-    )
-    tokens = own.sample(4, 5, 0).tokens
-    assert np.array_equal(tokens, THREE.sample(4, 5, 0).tokens)
-    assert own.posterior(tokens) == pytest.approx(THREE.posterior(tokens))
-    every = np.tile(np.arange(3), (4, 1))
-    assert own.predictive(tokens)(every) == pytest.approx(THREE.predictive(tokens))
-    with pytest.raises(AssumptionError, match="must sum to 1"):
-        TwoFunctions(np.array([0.5, 0.6]), own.draw_tokens, own.log_likelihoods)
 
 
 def test_mixture_by_its_clusters():

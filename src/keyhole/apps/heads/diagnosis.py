@@ -192,6 +192,7 @@ def _best_embedding(case: _Case, grid: list[float], name: str, make: Callable[[f
         turned, unit = vectors.T @ centred, float(np.trace(gram)) / len(gram)
         for column, share in enumerate(RIDGES):
             shrunk = 1 / (np.maximum(spectrum, 0.0) + share * unit)
+            # v_t less its mean from the other tokens is c_t/[(𝔎 + λI)⁻¹]_tt, c the coefficients
             left_out = (vectors @ (shrunk[:, None] * turned)) / (np.square(vectors) @ shrunk)[:, None]
             loss = float(np.square(left_out).mean())
             if best is None or loss < best[0]:

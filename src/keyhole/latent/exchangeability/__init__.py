@@ -31,5 +31,3 @@ from keyhole.latent.exchangeability.sufficiency import Information as Informatio
 from keyhole.latent.exchangeability.sufficiency import Representation as Representation
 from keyhole.latent.exchangeability.sufficiency import compare_representations as compare_representations
 from keyhole.latent.exchangeability.sufficiency import determines as determines
-from keyhole.latent.exchangeability.sufficiency import information as information
-from keyhole.latent.exchangeability.sufficiency import is_sufficient as is_sufficient

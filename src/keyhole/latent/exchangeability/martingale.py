@@ -1,36 +1,22 @@
 """A posterior is a martingale: what one expects to believe after the next token is what one believes now."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.latent.models.base import Letters
+from keyhole.latent.models.conjugate import Polya
+from keyhole.latent.models.finite import FiniteModel
 
 
-@runtime_checkable
-class LetterModel(Protocol):
-    """A latent model whose tokens are letters."""
-
-    @property
-    def letters(self) -> int:
-        """The size of the alphabet."""
-
-    def posterior(self, tokens: Letters) -> Any:
-        """The law of the latent: probabilities, or a value with `mean`."""
-
-    def predictive(self, tokens: Letters) -> Any:
-        """The law of the next letter, (n, V)."""
-
-
-def expected_posterior(model: LetterModel, tokens: Letters) -> Float[Any, "n *m"]:
+def expected_posterior(model: FiniteModel | Polya, tokens: Letters) -> Float[Any, "n *m"]:
     """Σ_v P(v | X) π_{X,v}: the belief expected after one more letter, summed over all letters.
 
     Statement  It equals π_X; for a posterior known by its mean, the means obey the same.
     Proof      Σ_v P(v | X) P(z | X, v) = Σ_v P(z, v | X) = P(z | X).
     Source     Standard.
 
-    >>> from keyhole.latent.models.conjugate import Polya
     >>> expected_posterior(Polya(np.array([1.0, 2.0, 1.0])), np.array([[0, 0, 1]])).round(6).tolist()
     [[0.428571, 0.428571, 0.142857]]
     """
@@ -46,7 +32,7 @@ def expected_posterior(model: LetterModel, tokens: Letters) -> Float[Any, "n *m"
     return expected
 
 
-def martingale_drift(model: LetterModel, tokens: Letters) -> float:
+def martingale_drift(model: FiniteModel | Polya, tokens: Letters) -> float:
     """The largest difference between a belief and what it is expected to be one letter later; 0 but for rounding."""
     return float(np.abs(expected_posterior(model, tokens) - beliefs(model.posterior(tokens))).max())
 

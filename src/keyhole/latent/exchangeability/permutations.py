@@ -85,20 +85,15 @@ def reorder_within(
     tokens: Shaped[Any, "N T *width"], permutations: int, rng: np.random.Generator
 ) -> Iterator[Shaped[Any, "B N T *width"]]:
     """The data with the tokens of every sequence reordered independently, some permutations at a time."""
-    for size in block_sizes(permutations, tokens.size):
+    most = max(1, BLOCK // max(tokens.size, 1))
+    for start in range(0, permutations, most):
+        size = min(most, permutations - start)
         if tokens.ndim == 2:
             yield rng.permuted(np.broadcast_to(tokens, (size, *tokens.shape)), axis=2)
         else:  # whole vectors move: permute their places
             places = np.broadcast_to(np.arange(tokens.shape[1]), (size, *tokens.shape[:2]))
             order = rng.permuted(places, axis=2)
             yield np.take_along_axis(tokens[None], order[..., None], axis=2)
-
-
-def block_sizes(permutations: int, tokens: int) -> Iterator[int]:
-    """How many permutations to hold at once, until all are done."""
-    most = max(1, BLOCK // max(tokens, 1))
-    for start in range(0, permutations, most):
-        yield min(most, permutations - start)
 
 
 def rejection_rate(

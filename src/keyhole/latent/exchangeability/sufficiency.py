@@ -19,7 +19,6 @@ Representation: TypeAlias = Callable[[Letters], Shaped[Any, "n *width"]]
 
 MOST_SEQUENCES = 2_000_000  # enumerated at once: T·m doubles for each, 0.3 GB for twenty coins and two latent values
 APART = 1e-9  # equal posteriors of different sequences are rounded sums in other orders; they agree far beyond this
-EQUAL = 1e-9  # informations are sums of up to 10⁶ rounded terms below 1
 
 
 @dataclass(frozen=True)
@@ -69,18 +68,6 @@ def partition(represented: Shaped[Any, "n *width"]) -> Int[Any, "n"]:
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
 
 
-def information(model: FiniteModel, length: int, represent: Representation) -> Information:
-    """H(R) and I(z; R) of a representation, over all sequences of that length, exactly.
-
-    >>> three = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
-    >>> held = information(three, 3, three.posterior)
-    >>> held.classes, round(held.entropy, 6), round(held.about_latent, 6)
-    (7, 1.861196, 0.176004)
-    """
-    sequences = enumerate_sequences(model.letters, length)
-    return _information(joint_probabilities(model, sequences), partition(represent(sequences)))
-
-
 def compare_representations(
     model: FiniteModel, length: int, own: Mapping[str, Representation] | None = None
 ) -> dict[str, Information]:
@@ -103,19 +90,6 @@ def compare_representations(
         **(own or {}),
     }
     return {name: _information(joint, partition(represent(sequences))) for name, represent in chosen.items()}
-
-
-def is_sufficient(model: FiniteModel, length: int, represent: Representation) -> bool:
-    """Whether a representation keeps all that the sequence says of the latent: I(z; R) = I(z; X).
-
-    >>> three = FiniteModel(np.array([[0.5, 0.2], [0.3, 0.3], [0.2, 0.5]]), np.array([0.5, 0.5]))
-    >>> is_sufficient(three, 3, three.posterior), is_sufficient(three, 3, lambda tokens: tokens[:, :2])
-    (True, False)
-    """
-    sequences = enumerate_sequences(model.letters, length)
-    joint = joint_probabilities(model, sequences)
-    whole, kept = (_information(joint, partition(rows)) for rows in (sequences, represent(sequences)))
-    return whole.about_latent - kept.about_latent <= EQUAL
 
 
 def determines(model: FiniteModel, length: int, fine: Representation, coarse: Representation) -> bool:

@@ -22,7 +22,6 @@ from keyhole.latent.inference.problem import Settings as Settings
 from keyhole.latent.inference.problem import require_problem as require_problem
 from keyhole.latent.inference.prototypes import likelihood_attention as likelihood_attention
 from keyhole.latent.inference.prototypes import prototype_attention as prototype_attention
-from keyhole.latent.inference.rates import Slope as Slope
 from keyhole.latent.inference.rates import fit_slope as fit_slope
 from keyhole.latent.inference.rates import slope as slope
 from keyhole.latent.inference.schedules import PowerOfT as PowerOfT

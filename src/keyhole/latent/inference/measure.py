@@ -13,9 +13,10 @@ import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.errors import ArgumentError, AssumptionError
+from keyhole.estimate import Estimate
 from keyhole.latent.inference.attentions import Attention
 from keyhole.latent.inference.problem import Context, Posterior, Problem
-from keyhole.latent.inference.rates import Slope, fit_slope, slope
+from keyhole.latent.inference.rates import fit_slope, slope
 from keyhole.progress import Progress, Watch, ignore
 
 MOST_TOKENS = 8192  # of one context, whose matrix of T × T takes 0.5 GB
@@ -43,7 +44,7 @@ class Curve:
         """Whether the estimator is the posterior mean, up to rounding."""
         return bool(np.max(self.gaps) <= IDENTITY)
 
-    def slope(self, rng: np.random.Generator, *, of: Distance) -> Slope | None:
+    def slope(self, rng: np.random.Generator, *, of: Distance) -> Estimate | None:
         """The slope of the gap or of the error; None for one size, for no gap, or where an error is 0 by chance."""
         if self._flat(of):
             return None
@@ -129,8 +130,8 @@ def expected_distances(
         return problem.pooling.gap(tokens, share), problem.pooling.error(tokens, share)
     if posterior.prior is None:
         return None, None
-    averaged = posterior.prior.averaged(weights)
-    return coordinates * averaged.gap, coordinates * averaged.error
+    gap, spread = posterior.prior.averaged(weights)
+    return coordinates * gap, coordinates * (gap + spread)
 
 
 def _attend(attention: Attention, context: Context) -> tuple[Float[Any, "n rows"], Float[Any, "n k"]]:

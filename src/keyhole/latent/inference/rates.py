@@ -12,18 +12,6 @@ CONFIDENCE = 0.95
 RESAMPLES = 2000
 
 
-class Slope(Estimate):
-    """The slope of log error against log T, and an interval over resampled repeats.
-
-    >>> print(Slope(-1.0, -1.125, -0.9))
-    -1.000 (-1.125 to -0.900)
-    """
-
-    def __format__(self, spec: str) -> str:
-        """The slope and its ends; three decimals where no format is given."""
-        return super().__format__(spec or ".3f")
-
-
 def slope(sizes: Sequence[int], errors: Float[np.ndarray, "sizes"]) -> float:
     """The least-squares slope of log error against log T.
 
@@ -46,7 +34,7 @@ def fit_slope(
     *,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
-) -> Slope:
+) -> Estimate:
     """The slope of the mean error over repeats, with a bootstrap interval.
 
     Whole repeats are resampled, since the sizes of one repeat share their tokens. The interval is the basic one on
@@ -68,7 +56,7 @@ def fit_slope(
         raise AssumptionError("An interval for a slope needs positive errors in more repeats; give more of them.")
     upper, lower = np.quantile(drawn, [(1 + confidence) / 2, (1 - confidence) / 2])
     wider = _student(repeats, confidence) * (repeats / (repeats - 1)) ** 0.5
-    return Slope(value, value - wider * float(upper - value), value + wider * float(value - lower))
+    return Estimate(value, value - wider * float(upper - value), value + wider * float(value - lower))
 
 
 def _student(repeats: int, confidence: float) -> float:

@@ -92,22 +92,9 @@ def kernel_named(kernel: str | Callable[[Any, Any], Any], gamma: float) -> Kerne
     return KERNELS[kernel](gamma)
 
 
-@dataclass(frozen=True)
-class Expected:
-    """The exact mean squared error of a smoother given the keys, averaged over queries and summed over coordinates."""
-
-    bias: float  # of the answer's mean
-    variance: float  # of the noise in the values
-
-    @property
-    def error(self) -> float:
-        """Both together."""
-        return self.bias + self.variance
-
-
 def expected_error(
     weights: Weights, at_keys: Float[Any, "T k"], at_queries: Float[Any, "n k"], *, noise: float
-) -> Expected:
+) -> float:
     """E‖Σ_t w_t(q) v_t − f(q)‖² over the noise, for one fixed f, given the keys.
 
     Statement  It is ‖Σ_t w_t(q) f(k_t) − f(q)‖² + kσ²‖w(q)‖², k the number of coordinates.
@@ -116,25 +103,12 @@ def expected_error(
     Source     Standard.
 
     >>> half = np.array([[0.5, 0.5]])
-    >>> expected_error(half, np.array([[0.0], [2.0]]), np.array([[0.0]]), noise=0.1).error
+    >>> expected_error(half, np.array([[0.0], [2.0]]), np.array([[0.0]]), noise=0.1)
     1.05
     """
     missed = weights @ at_keys - at_queries
     spread = at_keys.shape[1] * noise * np.square(weights).sum(axis=1)
-    return Expected(float(np.square(missed).sum(axis=1).mean()), float(spread.mean()))
-
-
-@dataclass(frozen=True)
-class Averaged:
-    """What a smoother misses of one coordinate, averaged over prior, noise and queries, given the keys."""
-
-    gap: float  # squared distance from the posterior mean
-    spread: float  # variance of f(q) given the context: what the posterior mean itself misses
-
-    @property
-    def error(self) -> float:
-        """The squared distance from f(q)."""
-        return self.gap + self.spread
+    return float(np.square(missed).sum(axis=1).mean()) + float(spread.mean())
 
 
 @dataclass(frozen=True)
@@ -145,7 +119,7 @@ class Prior:
     covariance: Float[Any, "T T"]  # S = τ²𝔎(K, K) + σ²I, of one coordinate of the values
     spread: Float[Any, "n"]  # τ²(𝔎(q, q) − w*ᵀ𝔎(K, q))
 
-    def averaged(self, weights: Weights) -> Averaged:
+    def averaged(self, weights: Weights) -> tuple[float, float]:
         """E(Σ_t w_t(q) v_t − E[f(q) | K, V])² and Var(f(q) | K, V) of one coordinate, averaged over the queries.
 
         Statement  The gap is (w − w*)ᵀS(w − w*), the spread τ²(𝔎(q, q) − w*ᵀ𝔎(K, q)), and their sum is the error
@@ -156,7 +130,7 @@ class Prior:
         Source     Ours.
         """
         gap = weights - self.best
-        return Averaged(float(((gap @ self.covariance) * gap).sum(axis=1).mean()), float(self.spread.mean()))
+        return float(((gap @ self.covariance) * gap).sum(axis=1).mean()), float(self.spread.mean())
 
 
 def prior_at(kernel: Kernel, keys: Points, queries: Places, *, noise: float, prior: float) -> Prior:

@@ -1,6 +1,5 @@
 """Kernels and attention as kernel estimators: smoothing, conditional means, sinks."""
 
-from keyhole.latent.kernels.algebra import Kernel as Kernel
 from keyhole.latent.kernels.conditional_mean import MeanEmbedding as MeanEmbedding
 from keyhole.latent.kernels.conditional_mean import embed_mean as embed_mean
 from keyhole.latent.kernels.families import Constant as Constant
@@ -12,6 +11,7 @@ from keyhole.latent.kernels.families import Matern as Matern
 from keyhole.latent.kernels.families import Polynomial as Polynomial
 from keyhole.latent.kernels.families import linear_kernel as linear_kernel
 from keyhole.latent.kernels.families import sphere_kernel as sphere_kernel
+from keyhole.latent.kernels.kernel import Kernel as Kernel
 from keyhole.latent.kernels.pivoted_cholesky import Factor as Factor
 from keyhole.latent.kernels.pivoted_cholesky import factor as factor
 from keyhole.latent.kernels.sinks import Sink as Sink

@@ -11,8 +11,7 @@ import numpy as np
 
 from keyhole.arrays import Float
 from keyhole.attention import Answers, Keys, Queries, Values, require_context, require_positive
-from keyhole.errors import ShapeError
-from keyhole.latent.kernels.algebra import Kernel
+from keyhole.latent.kernels.kernel import Kernel
 from keyhole.latent.kernels.smoothing import BLOCK, in_blocks
 
 
@@ -52,20 +51,6 @@ class MeanEmbedding:
             explained = np.sum(alike * np.linalg.solve(self.system, alike), axis=0)
             blocks.append(noise + noise / self.ridge * (self.kernel.diagonal(queries[some, :]) - explained))
         return np.concatenate(blocks, axis=0)
-
-    def left_out(self) -> Answers:
-        """For every token the mean at its key, from all the other tokens, at the same ridge.
-
-        Statement  It is v_t − c_t/[(𝔎(K, K) + λI)⁻¹]_tt, c the coefficients.
-        Proof      Row t of the system's inverse is [·]_tt (1, −𝔎(k_t, K′)(𝔎(K′, K′) + λI)⁻¹), token t first
-                   and K′ the other keys; so c_t is [·]_tt times v_t less the mean from the others.
-        Source     Standard.
-        """
-        if self.keys.shape[0] < 2:
-            raise ShapeError("a context of one token leaves nothing when it is left out; give at least two")
-        unit = np.eye(self.keys.shape[0])
-        diagonal = np.sum(unit * np.linalg.solve(self.system, unit), axis=-1)
-        return self.values - self.coefficients / diagonal[:, None]
 
 
 def embed_mean(kernel: Kernel, keys: Keys, values: Values, *, ridge: float) -> MeanEmbedding:

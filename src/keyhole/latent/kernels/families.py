@@ -1,6 +1,5 @@
 """The kernels by which attention is read, each with its logarithm where it has one."""
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
@@ -11,7 +10,7 @@ import numpy as np
 from keyhole.arrays import Float
 from keyhole.attention import Array, require_positive
 from keyhole.errors import AssumptionError, ShapeError
-from keyhole.latent.kernels.algebra import Gram, Kernel, Left, Right
+from keyhole.latent.kernels.kernel import Gram, Kernel, Left, Right
 
 
 class _ByLogarithm(Kernel):
@@ -21,9 +20,6 @@ class _ByLogarithm(Kernel):
 
     def between(self, left: Left, right: Right) -> Gram:
         return np.exp(self.log_between(left, right))
-
-    @abstractmethod
-    def log_between(self, left: Left, right: Right) -> Gram: ...
 
 
 @dataclass(frozen=True)
@@ -43,7 +39,7 @@ class Gaussian(_ByLogarithm):
         """Half the squared distance, in bandwidths."""
         return -_squared_distance(left, right, self.bandwidth) / 2
 
-    def alone(self, points: Left) -> Float[Any, "m"]:
+    def diagonal(self, points: Left) -> Float[Any, "m"]:
         """One."""
         return np.ones_like(points[:, 0])
 
@@ -77,7 +73,7 @@ class Matern(_ByLogarithm):
             return np.log1p(distance) - distance
         return np.log1p(distance + square / 3) - distance
 
-    def alone(self, points: Left) -> Float[Any, "m"]:
+    def diagonal(self, points: Left) -> Float[Any, "m"]:
         """One."""
         return np.ones_like(points[:, 0])
 
@@ -100,7 +96,7 @@ class Exponential(_ByLogarithm):
         """Logits."""
         return (left @ right.T - self.offset) / self.temperature
 
-    def alone(self, points: Left) -> Float[Any, "m"]:
+    def diagonal(self, points: Left) -> Float[Any, "m"]:
         """exp((‖a‖² − c)/γ)."""
         return np.exp((np.sum(points * points, axis=-1) - self.offset) / self.temperature)
 
@@ -127,7 +123,7 @@ class Polynomial(Kernel):
         """Powers of products."""
         return (left @ right.T + self.offset) ** self.degree
 
-    def alone(self, points: Left) -> Float[Any, "m"]:
+    def diagonal(self, points: Left) -> Float[Any, "m"]:
         """Powers of squared norms."""
         return (np.sum(points * points, axis=-1) + self.offset) ** self.degree
 
@@ -144,9 +140,9 @@ class Constant(Kernel):
 
     def between(self, left: Left, right: Right) -> Gram:
         """The number everywhere."""
-        return _filled(self.value, left, right)
+        return np.full((left.shape[0], right.shape[0]), self.value)
 
-    def alone(self, points: Left) -> Float[Any, "m"]:
+    def diagonal(self, points: Left) -> Float[Any, "m"]:
         """The number."""
         return np.full_like(points[:, 0], self.value)
 
@@ -166,7 +162,7 @@ class Features(Kernel):
         """Products of features."""
         return self.features(left) @ self.features(right).T
 
-    def alone(self, points: Left) -> Float[Any, "m"]:
+    def diagonal(self, points: Left) -> Float[Any, "m"]:
         """Squared norms of features."""
         image = self.features(points)
         return np.sum(image * image, axis=-1)
@@ -196,7 +192,7 @@ class Given(Kernel):
             )
         return gram
 
-    def alone(self, points: Left) -> Float[Any, "m"]:
+    def diagonal(self, points: Left) -> Float[Any, "m"]:
         """The diagonal, from small square blocks."""
         starts = range(0, max(points.shape[0], 1), 64)
         blocks = [points[start : start + 64, :] for start in starts]
@@ -215,13 +211,8 @@ def linear_kernel() -> Polynomial:
 
 def _squared_distance(left: Left, right: Right, bandwidth: float) -> Gram:
     """‖a − b‖²/h², coordinate by coordinate: expanding the square would lose the distance of near points."""
-    square = _filled(0.0, left, right)
+    square = np.zeros((left.shape[0], right.shape[0]))
     for column in range(left.shape[1]):
         gap = (left[:, column][:, None] - right[:, column][None, :]) / bandwidth
         square = square + gap * gap
     return square
-
-
-def _filled(number: float, left: Left, right: Right) -> Gram:
-    shape = (left.shape[0], right.shape[0])
-    return np.full(shape, number, dtype=np.result_type(left, right))

@@ -7,7 +7,7 @@ import numpy as np
 from keyhole.arrays import Float, Int
 from keyhole.attention import require_context
 from keyhole.errors import AssumptionError
-from keyhole.latent.kernels.algebra import Kernel
+from keyhole.latent.kernels.kernel import Kernel
 
 
 @dataclass(frozen=True)

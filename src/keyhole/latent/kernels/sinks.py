@@ -22,8 +22,8 @@ class Sink:
     value: Float[Any, "k"]
 
 
-def prepend(sink: Sink, scores: Scores, values: Array) -> tuple[Array, Array]:
-    """Scores (…, T) and values (…, T, k) with the sink before them: (…, T + 1) and (…, T + 1, k).
+def attend_with_sink(sink: Sink, scores: Scores, values: Array) -> Array:
+    """Softmax attention over the sink and the tokens, scores (…, T) and values (…, T, k): (…, k).
 
     A context without tokens is allowed: the sink is then alone.
     """
@@ -35,25 +35,20 @@ def prepend(sink: Sink, scores: Scores, values: Array) -> tuple[Array, Array]:
         )
     require_numbers(values=values)
     value = np.broadcast_to(sink.value, (*scores.shape[:-1], 1, sink.value.shape[0]))
-    return _prepend_logit(sink, scores), np.concatenate([value, values], axis=-2)
-
-
-def attend_with_sink(sink: Sink, scores: Scores, values: Array) -> Array:
-    """Softmax attention over the sink and the tokens: (…, k)."""
-    all_scores, all_values = prepend(sink, scores, values)
-    return (Softmax()(all_scores)[..., None, :] @ all_values)[..., 0, :]
+    weights = _weights(sink, scores)
+    return (weights[..., None, :] @ np.concatenate([value, values], axis=-2))[..., 0, :]
 
 
 def sink_weight(sink: Sink, scores: Scores) -> Float[Any, "*batch"]:
     """The weight that softmax leaves on the sink."""
-    return Softmax()(_prepend_logit(sink, scores))[..., 0]
+    return _weights(sink, scores)[..., 0]
 
 
-def _prepend_logit(sink: Sink, scores: Scores) -> Array:
-    # Padding may be masked by a score of −∞, but an undefined score would spread to every answer.
+def _weights(sink: Sink, scores: Scores) -> Array:
+    """The weights of the sink and of the tokens; a score of −∞ masks a token."""
     require_numbers(scores=np.where(scores == -inf, 0.0, scores))
-    nothing = np.zeros((*scores.shape[:-1], 1))
-    return np.concatenate([nothing + sink.logit, scores], axis=-1)
+    logit = np.full((*scores.shape[:-1], 1), sink.logit)
+    return Softmax()(np.concatenate([logit, scores], axis=-1))
 
 
 def polya_sink(concentration: Float[Any, "k"]) -> Sink:

@@ -13,7 +13,6 @@ from keyhole.latent.models.conjugate import Polya as Polya
 from keyhole.latent.models.finite import FiniteLatent as FiniteLatent
 from keyhole.latent.models.finite import FiniteLatentWithMeans as FiniteLatentWithMeans
 from keyhole.latent.models.finite import FiniteModel as FiniteModel
-from keyhole.latent.models.finite import TwoFunctions as TwoFunctions
 from keyhole.latent.models.finite import count_vectors as count_vectors
 from keyhole.latent.models.finite import counts_of as counts_of
 from keyhole.latent.models.linear import LinearRegression as LinearRegression

@@ -107,10 +107,7 @@ class FiniteLatentWithMeans(FiniteLatent, ModelWithoutKeys):
     def latent_spreads(self) -> Float[Any, "m"]:
         """Var(x | z) for every latent value, summed over coordinates."""
 
-    @property
-    def attentions(self) -> tuple[str, ...]:
-        """Even attention, without a sink and with one, and attention to the latent values."""
-        return ("softmax", "sink", "prototypes")
+    attentions = ("softmax", "sink", "prototypes")
 
     @property
     def pooling(self) -> Pooling:
@@ -214,42 +211,6 @@ class FiniteModel(FiniteLatentWithMeans):
             # 0 · (−∞) is 0 here: a letter that cannot occur does not, when its count is 0
             terms = np.where(counts[:, :, None] > 0, counts[:, :, None] * logs, 0.0)
             yield np.exp(log_multinomials(counts)[:, None] + terms.sum(axis=1) + log_prior)
-
-
-@dataclass(frozen=True)
-class TwoFunctions(FiniteLatent):
-    """A model of one's own: a prior and two functions.
-
-    >>> def throws(latents, length, rng):  # a coin that shows heads with chance 0.5, or 0.9
-    ...     return (rng.random((len(latents), length)) < np.array([0.5, 0.9])[latents][:, None]).astype(float)
-    >>> def logs(tokens):
-    ...     return np.where(tokens[:, :, None] > 0, np.log([0.5, 0.9]), np.log([0.5, 0.1]))
-    >>> coin = TwoFunctions(np.array([0.5, 0.5]), throws, logs)
-    >>> coin.posterior(np.array([[1.0, 1.0, 1.0]])).round(3).tolist()
-    [[0.146, 0.854]]
-    >>> coin.bayes_risk(20).value < coin.bayes_risk(10).value
-    True
-    """
-
-    prior: Float[Any, "m"]
-    draw_tokens: Callable[[np.ndarray, int, np.random.Generator], np.ndarray]  # (latents, T, rng) → (n, T, …)
-    log_likelihoods: Callable[[np.ndarray], np.ndarray]  # tokens (n, T, …) → (n, T, m)
-
-    def __post_init__(self) -> None:
-        require_probabilities("the prior p", self.prior)
-
-    def draw(self, latents: Int[Any, "n"], length: int, rng: np.random.Generator) -> Tokens:
-        """What the first function draws."""
-        return self.draw_tokens(latents, length, rng)
-
-    def log_likelihood(self, tokens: Tokens) -> Float[Any, "n T m"]:
-        """What the second function says."""
-        return self.log_likelihoods(tokens)
-
-    def predictive(self, tokens: Tokens) -> Callable[[Tokens], Float[Any, "n T"]]:
-        """The density of candidate next tokens (n, C, …) given each sequence: Σ_z π_X(z) P(candidate | z)."""
-        posterior = self.posterior(tokens)
-        return lambda candidates: np.einsum("nm,ncm->nc", posterior, np.exp(self.log_likelihoods(candidates)))
 
 
 def entropies(laws: Probabilities) -> Float[Any, "n"]:

@@ -51,16 +51,12 @@ class LinearRegression(ModelWithKeys):
         require_amount("a noise variance", self.noise_variance)
 
     repeats = 64  # its systems are small
+    attentions = ("softmax", "cme", "linear")
 
     @property
     def regression(self) -> Regression:
         """The linear kernel; at γ = 1 softmax's exponential tilt of normal keys is the identity on linear maps."""
         return Regression(linear_kernel(), self.ridge, PowerOfT(1.0))
-
-    @property
-    def attentions(self) -> tuple[str, ...]:
-        """Softmax, conditional-mean and linear attention."""
-        return ("softmax", "cme", "linear")
 
     def draw_keys(self, count: int, rng: np.random.Generator) -> Float[Any, "count d"]:
         """Standard normal vectors."""
@@ -89,10 +85,6 @@ class LinearRegression(ModelWithKeys):
         return LinearPosterior(
             np.einsum("ndk,nde->nke", cross, inverse), self.noise_variance * inverse, self.noise_variance
         )
-
-    def predictive(self, tokens: Tokens) -> LinearPosterior:
-        """The law of the value at a query: `mean(queries)` and `variance(queries)`, noise included."""
-        return self.posterior(tokens)
 
     def statistic(self, tokens: Tokens) -> tuple[Float[Any, "n d d"], Float[Any, "n d k"]]:
         """KᵀK and KᵀV."""

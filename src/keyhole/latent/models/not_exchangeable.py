@@ -7,7 +7,7 @@ import numpy as np
 
 from keyhole.arrays import Int
 from keyhole.errors import AssumptionError
-from keyhole.latent.models.base import Draw, Letters, Probabilities, Rng, letter_counts, require_letters, require_sizes
+from keyhole.latent.models.base import Draw, Rng, require_sizes
 from keyhole.latent.models.registry import register_contrast
 
 
@@ -38,14 +38,6 @@ class MarkovChain:
         tokens = np.take_along_axis(fresh, last, axis=1)
         return Draw(tokens, tokens[:, 0] if length else np.zeros(n, dtype=np.int64))
 
-    def predictive(self, tokens: Letters) -> Probabilities:
-        """The law of the next letter: it depends on the last one alone."""
-        require_letters(tokens, self.letters)
-        law = np.full((len(tokens), self.letters), 1 / self.letters)
-        if tokens.shape[1] == 0:
-            return law
-        return (1 - self.stay) * law + self.stay * np.eye(self.letters)[tokens[:, -1]]
-
 
 @dataclass(frozen=True)
 class Urn:
@@ -68,30 +60,15 @@ class Urn:
     def sample(self, n: int, length: int, rng: Rng) -> Draw:
         """Empty the urn in random order, as far as `length` tokens; the latent is the urn itself, the same for all."""
         require_sizes(n, length)
-        self._require_length(length)
-        stream = np.random.default_rng(rng)
-        contents = np.repeat(np.arange(self.letters), self.copies)
-        tokens = stream.permuted(np.tile(contents, (n, 1)), axis=1)[:, :length]
-        return Draw(tokens, np.tile(self.copies, (n, 1)))
-
-    def predictive(self, tokens: Letters) -> Probabilities:
-        """What is left in the urn, as a law."""
-        self._require_length(tokens.shape[1] + 1)
-        left = self.copies - letter_counts(tokens, self.letters)
-        if bool(np.any(left < 0)):
-            raise AssumptionError("A sequence holds more of a letter than the urn did.")
-        return left / left.sum(axis=1, keepdims=True)
-
-    def statistic(self, tokens: Letters) -> Int[Any, "n V"]:
-        """How often each letter was drawn."""
-        return letter_counts(tokens, self.letters)
-
-    def _require_length(self, length: int) -> None:
         if length > self.copies.sum():
             raise AssumptionError(
                 f"{length} tokens cannot be drawn without replacement from an urn of {self.copies.sum()}; "
                 "ask for fewer, or fill the urn."
             )
+        stream = np.random.default_rng(rng)
+        contents = np.repeat(np.arange(self.letters), self.copies)
+        tokens = stream.permuted(np.tile(contents, (n, 1)), axis=1)[:, :length]
+        return Draw(tokens, np.tile(self.copies, (n, 1)))
 
 
 for _name in ("markov", "urn"):

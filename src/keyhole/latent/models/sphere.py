@@ -101,10 +101,6 @@ class SphereProcess(ModelWithKeys):
         contexts = (embed_mean(self.kernel, k, v, ridge=self.ridge) for k, v in zip(keys, values, strict=True))
         return ProcessPosterior(tuple(contexts), self.noise_variance)
 
-    def predictive(self, tokens: Tokens) -> ProcessPosterior:
-        """The law of the value at a query: `mean(queries)` and `variance(queries)`, noise included."""
-        return self.posterior(tokens)
-
     def statistic(self, tokens: Tokens) -> Tokens:
         """The pairs in a standard order: with distinct keys nothing but their order can be forgotten."""
         require_vectors(tokens, self.key_width + self.value_width)

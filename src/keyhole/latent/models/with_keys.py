@@ -28,6 +28,9 @@ class ModelWithKeys(ABC):
     noise_variance: float  # σ²
 
     repeats = 24  # a context is a dense system
+    attentions: tuple[str, ...] = ("softmax", "cme")
+    pooling = None
+    prototypes = None
 
     @property
     @abstractmethod
@@ -42,21 +45,6 @@ class ModelWithKeys(ABC):
     def ridge(self) -> float:
         """λ = σ²/τ²: with it conditional-mean attention under the model's kernel is the posterior mean."""
         return self.noise_variance / self.prior_variance
-
-    @property
-    def attentions(self) -> tuple[str, ...]:
-        """Softmax and conditional-mean attention."""
-        return ("softmax", "cme")
-
-    @property
-    def pooling(self) -> None:
-        """Keys differ, so tokens are not pooled."""
-        return
-
-    @property
-    def prototypes(self) -> None:
-        """A function is not one of finitely many values."""
-        return
 
     def draw_context(self, tokens: int, rng: np.random.Generator) -> Context:
         """Keys, queries and the function at them at once: a draw of the process is its features times a normal."""

@@ -19,6 +19,8 @@ class ModelWithoutKeys(ABC):
     """
 
     repeats = 256  # contexts are cheap without keys
+    attentions: tuple[str, ...] = ("softmax", "sink")
+    regression = None
 
     @abstractmethod
     def sample(self, n: int, length: int, rng: Rng) -> Draw:
@@ -32,16 +34,6 @@ class ModelWithoutKeys(ABC):
     @abstractmethod
     def pooling(self) -> Pooling:
         """Its prior mean and its two variances."""
-
-    @property
-    def attentions(self) -> tuple[str, ...]:
-        """Even attention, without a sink and with one."""
-        return ("softmax", "sink")
-
-    @property
-    def regression(self) -> None:
-        """There are no keys."""
-        return
 
     @property
     def prototypes(self) -> Prototypes | None:

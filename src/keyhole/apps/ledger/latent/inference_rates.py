@@ -13,7 +13,6 @@ from keyhole.estimate import Estimate
 from keyhole.figure import Axis, Figure, line_figure
 from keyhole.latent.inference import (
     PowerOfT,
-    Slope,
     cme_weights,
     expected_error,
     fit_slope,
@@ -143,9 +142,8 @@ def sphere_curves(function: SphereFunction, sizes: list[int], repeats: int, seed
         for column, size in enumerate(sizes):
             for name, make in made.items():
                 weights = make(size)(keys[:size], queries)
-                law = expected_error(weights, at_keys[:size], at_queries, noise=NOISE)
                 errors[name][0, repeat, column] = np.square(weights @ values[:size] - at_queries).sum(axis=1).mean()
-                errors[name][1, repeat, column] = law.error
+                errors[name][1, repeat, column] = expected_error(weights, at_keys[:size], at_queries, noise=NOISE)
     return {name: Comparison(*tables) for name, tables in errors.items()}
 
 
@@ -157,7 +155,7 @@ def location(scale: Scale, seed: int) -> Comparison:
     return Comparison(curve.gaps, curve.expected_gaps)
 
 
-def numbers(slopes: dict[str, Slope], laws: dict[str, float], ratios: dict[str, Estimate]) -> dict[str, float]:
+def numbers(slopes: dict[str, Estimate], laws: dict[str, float], ratios: dict[str, Estimate]) -> dict[str, float]:
     """Every figure of the measurement by name."""
     numbers: dict[str, float] = {}
     for name, fitted in slopes.items():

@@ -1,4 +1,4 @@
-"""Laws of the kernels: symmetric, positive semi-definite, closed under +, × and positive multiples."""
+"""Laws of the kernels: symmetric, positive semi-definite, and their formulas."""
 
 import numpy as np
 import pytest
@@ -37,22 +37,12 @@ POSITIVE = [
 ]
 EVERY = [*POSITIVE, linear_kernel(), Polynomial(3, 1.0), Polynomial(2, 0.5)]
 
-leaves = st.sampled_from(EVERY)
-expressions = st.recursive(
-    leaves,
-    lambda inner: st.one_of(
-        st.tuples(inner, inner).map(lambda pair: pair[0] + pair[1]),
-        st.tuples(inner, inner).map(lambda pair: pair[0] * pair[1]),
-        st.tuples(st.floats(0.1, 3), inner).map(lambda pair: pair[0] * pair[1]),
-    ),
-    max_leaves=4,
-)
 points = arrays(np.float64, st.tuples(st.integers(1, 6), st.just(2)), elements=st.floats(-1, 1))
 
 
-@given(expressions, points)
-def test_every_expression_is_a_kernel(kernel, rows):
-    """A matrix of any sum, product or multiple is symmetric, positive semi-definite, and has its diagonal."""
+@given(st.sampled_from(EVERY), points)
+def test_every_kernel_is_positive_semi_definite(kernel, rows):
+    """A matrix of any of them is symmetric, positive semi-definite, and has its diagonal."""
     gram = kernel(rows, rows)
     np.testing.assert_allclose(gram, gram.T, rtol=0, atol=1e-14 * np.abs(gram).max())
     np.testing.assert_allclose(kernel.diagonal(rows), np.diag(gram), rtol=1e-12)
@@ -60,22 +50,11 @@ def test_every_expression_is_a_kernel(kernel, rows):
     assert np.linalg.eigvalsh((gram + gram.T) / 2)[0] >= -1e-13 * np.abs(gram).max()
 
 
-@given(expressions, expressions, st.floats(0.1, 3), points, points)
-def test_arithmetic_is_entry_by_entry(first, second, factor, left, right):
-    """(k + l)(a, b) = k(a, b) + l(a, b), and so for × and multiples on either side."""
-    one, other = first(left, right), second(left, right)
-    np.testing.assert_array_equal((first + second)(left, right), one + other)
-    np.testing.assert_array_equal((first * second)(left, right), one * other)
-    np.testing.assert_array_equal((factor * first)(left, right), factor * one)
-    np.testing.assert_array_equal((first * factor)(left, right), factor * one)
-
-
-@given(st.sampled_from(POSITIVE), st.sampled_from(POSITIVE), st.floats(0.1, 3), points, points)
-def test_logarithms_are_logarithms(first, second, factor, left, right):
-    """The logarithm of a positive kernel, of a sum, a product, a multiple, is that of its values."""
-    for kernel in [first, first + second, first * second, factor * first]:
-        # A value below e^20 in size and rounded to 1e-15 of itself has a logarithm rounded to 1e-14.
-        np.testing.assert_allclose(kernel.logarithm(left, right), np.log(kernel(left, right)), rtol=0, atol=1e-13)
+@given(st.sampled_from(POSITIVE), points, points)
+def test_logarithms_are_logarithms(kernel, left, right):
+    """The logarithm of a positive kernel is that of its values."""
+    # A value below e^20 in size and rounded to 1e-15 of itself has a logarithm rounded to 1e-14.
+    np.testing.assert_allclose(kernel.logarithm(left, right), np.log(kernel(left, right)), rtol=0, atol=1e-13)
 
 
 def textbook(kernel, a, b):
@@ -117,7 +96,7 @@ def test_near_points_keep_their_distance():
     assert Gaussian(2.0**-27)(pair, pair)[0, 1] == pytest.approx(np.exp(-0.5), rel=1e-14)
 
 
-@pytest.mark.parametrize("kernel", [linear_kernel(), Gaussian(1.0) + linear_kernel(), 2.0 * Polynomial(2)], ids=label)
+@pytest.mark.parametrize("kernel", [linear_kernel(), Polynomial(2)], ids=label)
 def test_kernels_of_either_sign_have_no_logarithm(kernel):
     """A kernel that may vanish or be negative cannot weigh tokens."""
     with pytest.raises(AssumptionError, match="can be negative or zero, so it has no logarithm"):
@@ -139,7 +118,6 @@ def test_points_of_two_widths_are_refused(ask):
         (Exponential, "a temperature"),
         (sphere_kernel, "a temperature"),
         (Constant, "a constant kernel"),
-        (lambda factor: factor * Gaussian(1.0), "a kernel's factor"),
     ],
 )
 def test_parameters_are_positive(make, name, number):
