@@ -26,7 +26,9 @@ from keyhole.latent.inference.attentions import make_attention
 from keyhole.latent.inference.problem import Settings
 from keyhole.latent.inference.schedules import PowerOfT
 from keyhole.latent.models.registry import find_model
-from keyhole.prover.certificate import Terms, certificate_of, require_apart
+from keyhole.prover.certificate import Terms
+from keyhole.prover.certification import certificate_of
+from keyhole.prover.evidence import require_apart
 from keyhole.prover.proof.equal_to_function import Verification
 from keyhole.prover.sample.disagreement import Disagreement
 from keyhole.prover.sample.repeats import Repeats, shared_rows

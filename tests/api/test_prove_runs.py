@@ -16,7 +16,8 @@ from keyhole.api.trained_run import TrainedRun
 from keyhole.boolean.junta import Junta
 from keyhole.boolean.symbols import uniform_law
 from keyhole.errors import ArgumentError, AssumptionError
-from keyhole.prover.certificate import Terms, certificate_of
+from keyhole.prover.certificate import Terms
+from keyhole.prover.certification import certificate_of
 from keyhole.prover.extraction.scope import CertifiableModel
 from keyhole.sweeps.runs.store import RunSummary
 from keyhole.training.task import Instance, SparseTask

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from keyhole.api.decision_lists import say_lists
 from keyhole.api.result import Result
 from keyhole.api.trained_run import TrainedRun
 from keyhole.attention import Model, Tabulated
@@ -20,8 +19,8 @@ from keyhole.files.data import as_sample, read_labelled
 from keyhole.files.model import is_ours, read_model, read_weights
 from keyhole.files.record import hidden
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.prover import ModelCertificate, Terms, WrongShare, assumptions, certificate_of, warnings
-from keyhole.prover.extraction import CertifiableModel, HeadReading, certifiable, read_lists
+from keyhole.prover import ModelCertificate, Terms, assumptions, certificate_of, warnings
+from keyhole.prover.extraction import CertifiableModel, certifiable
 from keyhole.prover.sample import FRESH
 from keyhole.show.answer import Show
 from keyhole.verdicts import CertificateStatus
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from keyhole.api.target_verdict import TargetVerdict
     from keyhole.compiler import Compiled
     from keyhole.compiler.constructions import Plan
+    from keyhole.prover import WrongShare
+    from keyhole.prover.extraction import HeadReading
 
     Source = str | Path | Model | Tabulated | Compiled | TrainedRun
 
@@ -88,7 +89,7 @@ class Proof(Result):
     eta_kind: str | None
     eta_sampled: float | None
     disagreement: tuple[str, ...]
-    wrong_share: WrongShare | None
+    wrong_share: "WrongShare | None"
     wrong_share_says: tuple[str, ...]
     # the sample
     samples: int | None  # that count
@@ -135,11 +136,13 @@ class Proof(Result):
     model: Tabulated = hidden()  # the one given, or, repaired, another
     drawn_from: SymbolLaw = hidden()
     delta_means: str = DELTA
-    lists: tuple[HeadReading, ...] | None = None  # the heads as decision lists
+    lists: "tuple[HeadReading, ...] | None" = None  # the heads as decision lists
     law: str | None = None  # of the inputs that the lists are averaged over
 
     def with_lists(self, count: int) -> "Proof":
         """Return the proof with every head read as decision lists, `count` pairs of position and symbol of each."""
+        from keyhole.prover.extraction import read_lists
+
         return replace(self, lists=read_lists(self.model, self.drawn_from, count), law=law_words(self.drawn_from))
 
     def save_model(self, path: str | Path) -> Path:
@@ -172,6 +175,8 @@ class Proof(Result):
         if show.verbose:
             self._say_more(show)
         if self.lists is not None:
+            from keyhole.api.decision_lists import say_lists
+
             say_lists(show, self.lists, self.law or "")
 
     def _say_verdict(self, show: Show) -> None:

@@ -9,8 +9,6 @@ from keyhole.files.atomic import write_file
 from keyhole.files.record import record_of, to_json
 from keyhole.show.answer import Show
 from keyhole.show.folding import COLUMNS
-from keyhole.show.markup import to_html
-from keyhole.show.site import FORMATS, save_figure
 from keyhole.show.terminal import to_text
 
 
@@ -52,6 +50,8 @@ class Result:
         return f"<{type(self).__name__}: {self.text(150).partition(chr(10))[0]}>"
 
     def _repr_html_(self) -> str:
+        from keyhole.show.markup import to_html
+
         return to_html(self._said())
 
     def _said(self, *, verbose: bool = False) -> Show:
@@ -67,19 +67,28 @@ class Result:
         path = Path(path)
         self.require_ending(path)
         ending = path.suffix.lower()
-        if self.has_figure and ending in FORMATS:
-            return save_figure(self.figure(), path)
+        if self.has_figure:
+            from keyhole.show.site import FORMATS, save_figure
+
+            if ending in FORMATS:
+                return save_figure(self.figure(), path)
         if ending == ".json":
             text = self.to_json()
         elif ending == ".txt":
             text = self.text(verbose=True)
         else:
+            from keyhole.show.markup import to_html
+
             text = f"<!doctype html><meta charset='utf-8'><title>keyhole</title>{to_html(self._said(verbose=True))}"
         return write_file(path, f"{text}\n".encode())
 
     @classmethod
     def require_ending(cls, path: Path) -> None:
         """Refuse a name that says no format, before anything is computed for it."""
-        endings = list(dict.fromkeys([".json", ".txt", ".html", *(FORMATS if cls.has_figure else ())]))
+        endings = [".json", ".txt", ".html"]
+        if cls.has_figure:
+            from keyhole.show.site import FORMATS
+
+            endings = list(dict.fromkeys([*endings, *FORMATS]))
         if path.suffix.lower() not in endings:
             raise OutputError(f"{path.name!r} must end in {', '.join(endings)}.")

@@ -1,46 +1,5 @@
 """Functions on {0, 1}^T that read only a few positions, with no idea that transformers exist."""
 
-from keyhole.boolean.distribution import UNIFORM as UNIFORM
-from keyhole.boolean.distribution import Bernoulli as Bernoulli
-from keyhole.boolean.distribution import balanced as balanced
-from keyhole.boolean.families import conjunction as conjunction
-from keyhole.boolean.families import disjunction as disjunction
-from keyhole.boolean.families import majority as majority
-from keyhole.boolean.families import parity as parity
-from keyhole.boolean.families import random_junta as random_junta
-from keyhole.boolean.families import read_function as read_function
-from keyhole.boolean.families import threshold as threshold
-from keyhole.boolean.formula import parse as parse
-from keyhole.boolean.fourier import biased_spectrum as biased_spectrum
-from keyhole.boolean.fourier import degree as degree
-from keyhole.boolean.fourier import fourier_weight as fourier_weight
-from keyhole.boolean.fourier import noise_stability as noise_stability
-from keyhole.boolean.fourier import sign_spectrum as sign_spectrum
-from keyhole.boolean.fourier import spectrum as spectrum
-from keyhole.boolean.function import SparseFunction as SparseFunction
-from keyhole.boolean.function import check_context as check_context
-from keyhole.boolean.function import conjunction_pattern as conjunction_pattern
-from keyhole.boolean.function import decide as decide
-from keyhole.boolean.function import from_levels as from_levels
-from keyhole.boolean.function import from_table as from_table
-from keyhole.boolean.function import move as move
-from keyhole.boolean.function import restrict as restrict
-from keyhole.boolean.influence import average_sensitivity as average_sensitivity
-from keyhole.boolean.influence import influences as influences
-from keyhole.boolean.influence import largest_sensitivity as largest_sensitivity
-from keyhole.boolean.influence import probability as probability
-from keyhole.boolean.junta import Junta as Junta
-from keyhole.boolean.junta import without_ignored as without_ignored
-from keyhole.boolean.leap_complexity import leap as leap
-from keyhole.boolean.printing import table_bits as table_bits
-from keyhole.boolean.printing import table_digits as table_digits
-from keyhole.boolean.rules import Levels as Levels
-from keyhole.boolean.rules import tabulate as tabulate
-from keyhole.boolean.shape import Threshold as Threshold
-from keyhole.boolean.shape import counts_literals as counts_literals
-from keyhole.boolean.shape import is_monotone as is_monotone
-from keyhole.boolean.shape import is_symmetric as is_symmetric
-from keyhole.boolean.shape import threshold_certificate as threshold_certificate
-from keyhole.boolean.symbols import SymbolLaw as SymbolLaw
-from keyhole.boolean.symbols import biased_bits as biased_bits
-from keyhole.boolean.symbols import uniform_law as uniform_law
+from keyhole.on_demand import on_demand
+
+__getattr__, __dir__ = on_demand(__name__, __file__)

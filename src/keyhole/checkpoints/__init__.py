@@ -1,42 +1,5 @@
 """Readers of weights that were stored or trained elsewhere: one architecture per file, one form for all of them."""
 
-from keyhole.checkpoints.architectures import Architecture as Architecture
-from keyhole.checkpoints.architectures import Fields as Fields
-from keyhole.checkpoints.architectures import OwnCode as OwnCode
-from keyhole.checkpoints.architectures import register_architecture as register_architecture
-from keyhole.checkpoints.checkpoint import Attention as Attention
-from keyhole.checkpoints.checkpoint import AttentionHead as AttentionHead
-from keyhole.checkpoints.checkpoint import Checkpoint as Checkpoint
-from keyhole.checkpoints.checkpoint import EmbeddingPart as EmbeddingPart
-from keyhole.checkpoints.checkpoint import FeedForwardPart as FeedForwardPart
-from keyhole.checkpoints.checkpoint import Layer as Layer
-from keyhole.checkpoints.checkpoint import PositionCode as PositionCode
-from keyhole.checkpoints.checkpoint import RowNorm as RowNorm
-from keyhole.checkpoints.checkpoint import Sizes as Sizes
-from keyhole.checkpoints.checkpoint import Unused as Unused
-from keyhole.checkpoints.fixed_query import FixedQueryLayer as FixedQueryLayer
-from keyhole.checkpoints.fixed_query import fixed_query_layer as fixed_query_layer
-from keyhole.checkpoints.fixed_query import fixed_query_profile as fixed_query_profile
-from keyhole.checkpoints.forward import Look as Look
-from keyhole.checkpoints.forward import Maps as Maps
-from keyhole.checkpoints.forward import Prepared as Prepared
-from keyhole.checkpoints.forward import Runs as Runs
-from keyhole.checkpoints.forward import batches as batches
-from keyhole.checkpoints.forward import filled as filled
-from keyhole.checkpoints.forward import patches as patches
-from keyhole.checkpoints.forward import prepare as prepare
-from keyhole.checkpoints.keyhole_tables import is_tabulated as is_tabulated
-from keyhole.checkpoints.keyhole_tables import load_tabulated as load_tabulated
-from keyhole.checkpoints.keyhole_tables import save_tabulated as save_tabulated
-from keyhole.checkpoints.loading import load_checkpoint as load_checkpoint
-from keyhole.checkpoints.one_layer import Frame as Frame
-from keyhole.checkpoints.one_layer import framed_model as framed_model
-from keyhole.checkpoints.one_layer import logit_difference as logit_difference
-from keyhole.checkpoints.own_code import NOT_COMPARED as NOT_COMPARED
-from keyhole.checkpoints.own_code import compared_with_own_code as compared_with_own_code
-from keyhole.checkpoints.packages import PACKAGED as PACKAGED
-from keyhole.checkpoints.packages import packaged_folder as packaged_folder
-from keyhole.checkpoints.torch_encoder import read_foreign as read_foreign
-from keyhole.checkpoints.vocabulary import Vocabulary as Vocabulary
-from keyhole.checkpoints.vocabulary import read_vocabulary as read_vocabulary
-from keyhole.checkpoints.weight_files import ENDINGS as ENDINGS
+from keyhole.on_demand import on_demand
+
+__getattr__, __dir__ = on_demand(__name__, __file__)

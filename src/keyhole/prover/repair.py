@@ -11,8 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from keyhole.attention import Evaluator, Softmax, Tabulated, TabulatedHead, dense
-from keyhole.boolean import Junta, SymbolLaw
-from keyhole.prover.extraction.extraction import majority_table
+from keyhole.boolean import Junta, SymbolLaw, without_ignored
+from keyhole.boolean.fitting import Sample
+from keyhole.prover.certificate import ModelCertificate
+from keyhole.prover.extraction.extraction import agreement, majority_table
+from keyhole.prover.proof.equal_to_function import verify
+from keyhole.prover.sample.sample_bound import wrong_answers
 
 SHARPER = 2.0  # fixed about half of the trained models tried; 4 often breaks the function
 
@@ -24,6 +28,33 @@ class Repair:
     name: str
     says: str
     model: Tabulated
+
+
+def repaired(
+    shown: ModelCertificate, evaluator: Evaluator, sample: Sample | None
+) -> tuple[ModelCertificate, Evaluator]:
+    """The first repair that ends in a proof: sharpening, where no sample is lost by it, else the sink projection."""
+    model, terms, junta = evaluator.model, shown.terms, shown.junta
+    if junta is None:  # nothing to be near to
+        return shown, evaluator
+    if sample is not None and not wrong_answers(evaluator, sample).any():
+        sharp = sharpened(model)
+        sharp_evaluator = Evaluator(sharp.model)
+        looked = verify(sharp.model, junta, time_limit=terms.time_limit)
+        if looked.status == "PROVED" and not wrong_answers(sharp_evaluator, sample).any():
+            changed = replace(shown, repair=sharp, before=shown.verification, verification=looked, of_weights=False)
+            return changed, sharp_evaluator
+    sunk = sink_projection(model, junta, terms.law)
+    projected = Evaluator(sunk.model)
+    computed = projected_junta(projected, junta)
+    looked = verify(sunk.model, computed, time_limit=terms.time_limit)
+    read = replace(shown.extraction, junta=without_ignored(computed))
+    if not np.array_equal(computed.table, junta.table):
+        sunk = replace(sunk, says=f"{sunk.says} It computes another function than was read off the model as given.")
+        share = agreement(evaluator, computed, seed=terms.seed, samples=read.samples, law=terms.law)
+        read = replace(read, agreement=share)
+    changed = replace(shown, repair=sunk, before=shown.verification, verification=looked)
+    return replace(changed, extraction=read, of_weights=False), projected
 
 
 def sink_projection(model: Tabulated, junta: Junta, law: SymbolLaw) -> Repair:

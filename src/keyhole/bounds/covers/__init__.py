@@ -1,4 +1,5 @@
 """Covering numbers: linear classes, the calculus that composes them, heads, depth, and the entropy integral."""
 
-from keyhole.bounds.covers.deep import deep_cover as deep_cover
-from keyhole.bounds.covers.heads import scalar_model_cover as scalar_model_cover
+from keyhole.on_demand import on_demand
+
+__getattr__, __dir__ = on_demand(__name__, __file__)

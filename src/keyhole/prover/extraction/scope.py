@@ -10,7 +10,6 @@ from array_api_compat import is_array_api_obj
 from keyhole.attention import Model, Softmax, Tabulated, dense, is_safe, numbers_of, saves_rows, tabulate
 from keyhole.errors import AssumptionError, ShapeError
 from keyhole.prover.extraction.drift import drifts_of, is_exact_enough, require_exact_enough
-from keyhole.prover.extraction.exact_tables import exact_tables, nearer_tables
 from keyhole.prover.proof.tables import Drift
 
 LONGEST = 20_000  # positions; inputs are drawn in full
@@ -62,6 +61,8 @@ def certifiable(model: Model | Tabulated) -> CertifiableModel:
         tables = tabulated if thin else dense(tabulated)
         if is_safe(tables):
             return CertifiableModel(tables)
+        from keyhole.prover.extraction.exact_tables import nearer_tables  # noqa: PLC0415  (hardly ever)
+
         nearer, moved = nearer_tables(tables)
         _require_safe(nearer)
         return CertifiableModel(nearer, moved, of_weights=False)
@@ -74,6 +75,8 @@ def certifiable(model: Model | Tabulated) -> CertifiableModel:
 
 def _in_more_bits(model: Model, tabulated: Tabulated) -> CertifiableModel:
     """A model whose tables in doubles say too little, by way of tables in as many bits as it takes."""
+    from keyhole.prover.extraction.exact_tables import exact_tables  # noqa: PLC0415  (hardly ever)
+
     tables, drifts = exact_tables(model, tabulated) or (tabulated, drifts_of(model, tabulated))
     _require_safe(tables)
     require_exact_enough(drifts, tables)

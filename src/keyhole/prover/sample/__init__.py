@@ -1,6 +1,5 @@
 """What a labelled sample allows to promise: error bounds, functions that fit it, tail bounds."""
 
-from keyhole.prover.sample.disagreement import FRESH as FRESH
-from keyhole.prover.sample.repeats import repeats_of as repeats_of
-from keyhole.prover.sample.sample_bound import Judgement as Judgement
-from keyhole.prover.sample.sample_bound import occam_bound as occam_bound
+from keyhole.on_demand import on_demand
+
+__getattr__, __dir__ = on_demand(__name__, __file__)

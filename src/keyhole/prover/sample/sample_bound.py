@@ -73,8 +73,7 @@ class HeldOut:
 
 def held_out_bound(evaluator: Evaluator, sample: Sample, delta: float, repeats: Repeats | None = None) -> HeldOut:
     """The model's own errors on inputs set aside, and their exact ceiling; repeated rows count as in `occam_bound`."""
-    inputs, labels = sample
-    wrong = (np.asarray(evaluator(inputs)) > 0) != labels
+    wrong = wrong_answers(evaluator, sample)
     bound, m, errors = max((held_out_ceiling(k, n, delta), n, k) for n, k in counts_of(wrong, repeats))
     return HeldOut(bound, "measured", errors, m)
 
@@ -230,3 +229,9 @@ def _divergence(shares: Float[np.ndarray, "A n"], chances: Float[np.ndarray, "A 
 
 def _equal(one: Junta, other: Junta) -> bool:
     return one.positions == other.positions and np.array_equal(one.table, other.table)
+
+
+def wrong_answers(evaluator: Evaluator, sample: Sample) -> Bool[np.ndarray, "m"]:
+    """Return which samples the model answers otherwise than their label."""
+    inputs, labels = sample
+    return np.asarray((np.asarray(evaluator(inputs)) > 0) != labels)
