@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from keyhole.errors import KeyholeError
+from keyhole.sweeps import Execution
 from keyhole.sweeps.runs import RunSpec, RunSummary, Store, core_count, gather_runs
 
 
@@ -58,7 +59,7 @@ def main() -> None:
         configurations = store.configurations([row.identity for row in before])
     before, specs = made_again(before, configurations)
     with TemporaryDirectory() as folder, Store(Path(folder)) as store:
-        again = gather_runs(specs, store, workers=asked.workers)
+        again = gather_runs(specs, store, Execution(folder, asked.workers))
     pairs = list(zip(before, again, strict=True))
     for context in sorted({row.context for row in before}):
         here = [(old, new) for old, new in pairs if old.context == context]

@@ -34,6 +34,7 @@ from keyhole.bounds import layer_guarantee, margin_loss, tabulated_profile
 from keyhole.bounds.finite import clopper_pearson
 from keyhole.decimals import at_most
 from keyhole.errors import AssumptionError
+from keyhole.sweeps import Execution, Schedule
 from keyhole.training.learners.presets import preset
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.transformer import TransformerLearner
@@ -98,10 +99,9 @@ def layers(
     settings: TransformerSettings, context: int, samples: int, first: int, seeds: int, folder: Path
 ) -> list[Layer]:
     """Trained layers with their margins, on fresh inputs too."""
-    learned = learn(
-        TASK, (context,), learner=TransformerLearner(settings), samples=(samples,), seeds=seeds, seed=first,
-        store=folder, workers=1, keep_weights=True,
-    )  # fmt: skip
+    schedule = Schedule(samples=(samples,), seeds=seeds, first_seed=first)
+    execution = Execution(folder, workers=1, keep_weights=True)
+    learned = learn(TASK, (context,), TransformerLearner(settings), schedule=schedule, execution=execution)
     found = []
     for row in learned.sweep.rows:
         try:
@@ -129,7 +129,8 @@ def _margins(tabulated: object, inputs: np.ndarray, labels: np.ndarray) -> np.nd
 def threshold(settings: TransformerSettings, context: int, first: int, folder: Path) -> float:
     """m* of these settings, of about ninety runs."""
     learner = TransformerLearner(settings)
-    sought = learn(TASK, (context,), learner=learner, budget=90, precision=0.15, seed=first, store=folder, workers=1)
+    schedule = Schedule(budget=90, precision=0.15, first_seed=first)
+    sought = learn(TASK, (context,), learner, schedule=schedule, execution=Execution(folder, workers=1))
     found = sought.thresholds[0]
     ends = f"{found.low:.0f} to {found.high:.0f}" if found.low and found.high else "open"
     print(

@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import keyhole
+from keyhole.sweeps import Execution
 from keyhole.sweeps.laws import Array, naming_rates
 from keyhole.sweeps.plans import read_plan
 from keyhole.sweeps.plans.rows import rows_path
@@ -103,7 +104,7 @@ def print_outside(folder: Path = FOLDER) -> None:
     """Both estimates of m* at every finished context of every sweep; the others are named, and not read."""
     name, fit = outside()
     with TemporaryDirectory() as store:
-        found = keyhole.run_plan(folder / "plan.toml", data=folder, store=store, make=False)
+        found = keyhole.run_plan(folder / "plan.toml", data=folder, make=False, execution=Execution(store))
     for swept, answer in found.answers.items():
         print(f"\n{swept}\n{'T':>7} {'runs':>5}   {'ours':23s} {name:23s} apart")
         for ours in answer.thresholds:

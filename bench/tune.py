@@ -18,15 +18,14 @@ Run it with `make tune`.
 
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import product
-from multiprocessing import get_context
 from pathlib import Path
 
 from keyhole.api.learn import learn
 from keyhole.api.prove_runs import prove_runs
-from keyhole.sweeps.runs.engine import core_count, worker_environment
+from keyhole.sweeps import Execution, Schedule
+from keyhole.sweeps.runs import WorkerPool, core_count
 from keyhole.sweeps.runs.run import RunResult, run
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.training.learners.settings import TransformerSettings
@@ -119,11 +118,12 @@ def proved(
     settings: TransformerSettings, folder: Path, samples: int = PROOF_SAMPLES, seeds: int = PROOF_SEEDS
 ) -> tuple[int, int]:
     """How many runs without an error on fresh inputs are proved, and how many there are."""
-    options = {"samples": (samples,), "seeds": seeds, "seed": FIRST_SEED, "keep_weights": True}
+    schedule = Schedule(samples=(samples,), seeds=seeds, first_seed=FIRST_SEED)
+    execution = Execution(folder, keep_weights=True)
     learner = TransformerLearner(settings)
-    learned = learn(CONJUNCTION, (PROOF_CONTEXT,), learner=learner, store=folder, **options)  # type: ignore[arg-type]
+    learned = learn(CONJUNCTION, (PROOF_CONTEXT,), learner, schedule=schedule, execution=execution)
     clean = [row for row in learned.sweep.rows if row.accuracy == 1]
-    settled = prove_runs(clean, folder, workers=core_count())
+    settled = prove_runs(clean, execution)
     return sum(one.status == "PROVED" for one in settled), len(clean)
 
 
@@ -135,9 +135,8 @@ def main() -> None:
     """Run the rule and print what it saw and chose."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with ProcessPoolExecutor(core_count(), mp_context=get_context("spawn")) as pool:
-            with worker_environment(folder):  # no longer: Ctrl-C waits while it lasts
-                found = pool.map(score, candidates())
+        with WorkerPool(core_count(), folder) as pool:
+            found = pool.map(score, candidates())
             scores = []
             for one in found:
                 scores.append(one)

@@ -21,7 +21,11 @@ if __name__ == "__main__":  # workers import this file
     spawned = get_context("spawn")
     with tempfile.TemporaryDirectory() as store, ProcessPoolExecutor(2, mp_context=spawned) as executor:
         answer = keyhole.learn(
-            "and:3", [10, 20], samples=[20, 40, 80], seeds=4, learner="elimination", executor=executor, store=store
+            "and:3",
+            [10, 20],
+            "elimination",
+            schedule=keyhole.Schedule(samples=[20, 40, 80], seeds=4),
+            execution=keyhole.Execution(store, executor=executor),
         )
         print(answer)
         table = keyhole.runs(store=store).table()  # pandas.DataFrame(table) has a column for every setting

@@ -5,7 +5,6 @@ Run with: python examples/own_learner.py
 
 import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -41,6 +40,6 @@ register_learner("winnow", Winnow, Winnow.from_record)  # now it has a name, and
 
 if __name__ == "__main__":  # workers import this file
     with tempfile.TemporaryDirectory() as folder:
-        sizes, store = [15, 30, 60, 120, 240], Path(folder)
+        schedule = keyhole.Schedule(samples=[15, 30, 60, 120, 240], seeds=8)
         for learner in (Winnow(), "winnow", "elimination"):  # by name the same runs are found in the store
-            print(keyhole.learn("and:3", [10, 20, 40], samples=sizes, seeds=8, learner=learner, store=store))
+            print(keyhole.learn("and:3", [10, 20, 40], learner, schedule=schedule, execution=keyhole.Execution(folder)))

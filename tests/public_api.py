@@ -93,28 +93,24 @@ def use_sources_of_norms(folder: Path) -> None:
 
 def use_functions_of_data(folder: Path) -> None:
     """Learn, runs, infer, exchangeable, claims."""
+    here, there = (keyhole.Execution(folder / name, workers=0) for name in ("store", "other"))
     answer = keyhole.learn(
-        "and:2", [8], samples=[40], seeds=2, learner="elimination", store=folder / "store", workers=1
+        "and:2", [8], "elimination", schedule=keyhole.Schedule(samples=[40], seeds=2), execution=here
     )
     assert_type(answer, keyhole.SampleComplexity)
-    with keyhole.engine("here") as executor:
-        assert executor is not None
-    planned = keyhole.run_plan(answer.plan, store=folder / "store", make=False)
+    planned = keyhole.run_plan(answer.plan, make=False, execution=here)
     assert_type(planned, keyhole.PlanResult)
-    sweeps = keyhole.stored_sweeps(folder / "store")
-    assert_type(sweeps, keyhole.StoredSweeps)
     runs = keyhole.runs(store=folder / "store")
     assert_type(runs, keyhole.Runs)
-    run = keyhole.show_run(runs[0].identity, store=folder / "store")
+    run = keyhole.show_run(runs.runs[0].identity, store=folder / "store")
     assert_type(run, keyhole.RunInFull)
-    accuracy: float = run.run.result.accuracy
+    accuracy: float = run.result.accuracy
     bounds = keyhole.bound_runs(folder / "store")
     assert_type(bounds, keyhole.RunBounds)
-    keyhole.learn("and:2", [8], samples=[40], seeds=1, learner="elimination", store=folder / "other", workers=1)
+    keyhole.learn("and:2", [8], "elimination", schedule=keyhole.Schedule(samples=[40], seeds=1), execution=there)
     compared = keyhole.compare_runs(folder / "other", store=folder / "store")
     assert_type(compared, keyhole.RunComparison)
     assert compared.agree
-    keyhole.forget_runs(runs[:1])
     learned = curve(make_table(np.eye(30), np.arange(30) % 2), ["sklearn:tree"], splits=2)
     assert_type(learned, Curve)
     small: dict[str, str | float | None] = {"heads": 1, "width": 4, "hidden": 4, "steps": 2, "every": 2}

@@ -35,7 +35,6 @@ from keyhole.api.compile import compile as compile  # noqa: A004  (the name of t
 from keyhole.api.describe import Description as Description
 from keyhole.api.describe import describe as describe
 from keyhole.api.describe import describe_file as describe_file
-from keyhole.api.engine import engine as engine
 from keyhole.api.exchangeable import Exchangeability as Exchangeability
 from keyhole.api.exchangeable import exchangeable as exchangeable
 from keyhole.api.fit import Fit as Fit
@@ -60,16 +59,15 @@ from keyhole.api.prove_claim import Words as Words
 from keyhole.api.prove_claim import prove_claim as prove_claim
 from keyhole.api.runs import RunInFull as RunInFull
 from keyhole.api.runs import Runs as Runs
-from keyhole.api.runs import forget_runs as forget_runs
 from keyhole.api.runs import runs as runs
 from keyhole.api.runs import show_run as show_run
 from keyhole.api.sample_complexity import SampleComplexity as SampleComplexity
 from keyhole.api.stored_run import read_run as read_run
-from keyhole.api.stored_sweeps import StoredSweeps as StoredSweeps
-from keyhole.api.stored_sweeps import stored_sweeps as stored_sweeps
 from keyhole.api.train import Trained as Trained
 from keyhole.api.train import train as train
 from keyhole.api.trained_run import TrainedRun as TrainedRun
 from keyhole.errors import KeyholeError as KeyholeError
+from keyhole.sweeps import Execution as Execution
+from keyhole.sweeps import Schedule as Schedule
 
 __version__: str

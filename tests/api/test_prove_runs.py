@@ -7,7 +7,7 @@ import pytest
 
 import keyhole
 from keyhole.api import prove_runs as settling
-from keyhole.api.learn import learn
+from keyhole.api.learn import Execution, Schedule, learn, learn_certified
 from keyhole.api.prove import TrainingSet, prove
 from keyhole.api.prove_runs import is_target, mistakes, prove_runs
 from keyhole.api.run_certificate import shares
@@ -80,7 +80,9 @@ def shelf(monkeypatch):
 def test_one_bad_run_does_not_end_the_others(shelf, tmp_path):
     """A diverged run, and one of redrawn sets: undecided with their reasons; the good one is proved."""
     shelf.update({"good": run(), "diverged": "it diverged", "redrawn": run(conditioned=True)})
-    found = prove_runs([row(name) for name in ("diverged", "good", "redrawn")], tmp_path, assume_junta=2)
+    found = prove_runs(
+        [row(name) for name in ("diverged", "good", "redrawn")], Execution(tmp_path, workers=0), assume_junta=2
+    )
     assert [one.status for one in found] == ["UNDECIDED", "PROVED", "UNDECIDED"]
     assert [one.right for one in found] == [None, True, None]
     assert found[0].reason == "it diverged"
@@ -95,7 +97,7 @@ def test_one_bad_run_does_not_end_the_others(shelf, tmp_path):
 def test_the_median_of_an_even_number_lies_between(shelf, tmp_path):
     """Of two bounds it is their mean; runs without a bound do not count."""
     shelf.update({"good": run(), "diverged": "it diverged"})
-    good, bad = prove_runs([row(name) for name in ("good", "diverged")], tmp_path)
+    good, bad = prove_runs([row(name) for name in ("good", "diverged")], Execution(tmp_path, workers=0))
     assert shares([good, bad])[0]["error_bound"] == good.error_bound
     pair = [replace(good, error_bound=bound) for bound in (0.1, 0.3, 0.7, 0.2)]
     assert shares(pair)[0]["error_bound"] == pytest.approx(0.25)
@@ -110,10 +112,10 @@ def test_a_model_out_of_scope_is_undecided(shelf, tmp_path, monkeypatch):
 
     shelf["good"] = run()
     monkeypatch.setattr(settling, "certifiable", refuse)
-    (found,) = prove_runs([row("good")], tmp_path)
+    (found,) = prove_runs([row("good")], Execution(tmp_path, workers=0))
     assert (found.status, found.reason, found.error_bound) == ("UNDECIDED", "scores too far apart", None)
     with pytest.raises(ArgumentError, match="depends on 0 positions or more"):  # no run could be asked this
-        prove_runs([row("good")], tmp_path, assume_junta=-1)
+        prove_runs([row("good")], Execution(tmp_path, workers=0), assume_junta=-1)
 
 
 @pytest.mark.parametrize("noise", [{"label_noise": 0.1}, {"feature_noise": 0.3}])
@@ -121,7 +123,7 @@ def test_noisy_runs_identify_nothing(shelf, tmp_path, noise):
     """The same sample and model: identified from a clean run, not from a noisy one."""
     for rates, identified in (({}, True), (noise, False)):
         shelf["run"] = run(instance=instance(SparseTask("and:2", **rates)))
-        (found,) = prove_runs([row("run")], tmp_path, assume_junta=2)
+        (found,) = prove_runs([row("run")], Execution(tmp_path, workers=0), assume_junta=2)
         assert (found.status, found.right, found.identified) == ("PROVED", True, identified)
 
 
@@ -130,7 +132,9 @@ def test_repeated_rows_of_a_run_count_once(shelf, tmp_path):
     made, tables = run()
     tripled = (np.tile(made.sample[0], (3, 1)), np.tile(made.sample[1], 3))
     shelf.update({"once": (made, tables), "thrice": (replace(made, sample=tripled), tables)})
-    once, thrice = prove_runs([row(name) for name in ("once", "thrice")], tmp_path, assume_junta=2)
+    once, thrice = prove_runs(
+        [row(name) for name in ("once", "thrice")], Execution(tmp_path, workers=0), assume_junta=2
+    )
     assert thrice.error_bound == once.error_bound
     assert (once.warnings, len(thrice.warnings)) == ((), 1)
     assert "only 80 of 240 rows are distinct" in thrice.record()["warnings"][0]
@@ -214,7 +218,7 @@ def test_larger_alphabets_are_told(shelf, tmp_path):
     junta = Junta(tuple(sorted(hidden.function.positions)), 3, hidden.letters[digits].all(axis=1))
     made, _ = run()
     shelf["three"] = (replace(made, sample=None, law=uniform_law(3), instance=hidden), planted(junta, 20, focus=8.0))
-    (found,) = prove_runs([row("three")], tmp_path)
+    (found,) = prove_runs([row("three")], Execution(tmp_path, workers=0))
     assert (found.status, found.right, found.clean) == ("PROVED", True, True)
     assert found.function.startswith(f"(x{junta.positions[0]}, x{junta.positions[1]}) in {{")
 
@@ -223,9 +227,9 @@ def test_larger_alphabets_are_told(shelf, tmp_path):
     ("options", "sentence"),
     [
         ({"learner": "consistent:and"}, "it has no weights. Train the transformer"),
-        ({"balanced_sets": True}, "how likely a set is kept. Take training sets as they are drawn"),
-        ({"preset": "paper"}, "how likely a set is kept. Take training sets as they are drawn"),
-        ({"symbols": 65}, "over 65 symbols at a context of 20 were to be certified; up to 64 symbols"),
+        ({"settings": {"balanced_sets": "yes"}}, "how likely a set is kept. Take training sets as they are drawn"),
+        ({"learner": "transformer:paper"}, "how likely a set is kept. Take training sets as they are drawn"),
+        ({"settings": {"symbols": 65}}, "over 65 symbols at a context of 20 were to be certified; up to 64 symbols"),
         ({"contexts": (20, 20_001)}, "at a context of 20001 were to be certified"),
         ({"assume_junta": -1}, "depends on 0 positions or more"),
     ],
@@ -233,8 +237,10 @@ def test_larger_alphabets_are_told(shelf, tmp_path):
 def test_learn_refuses_before_the_sweep(monkeypatch, tmp_path, options, sentence):
     """What could not be certified is refused with `certify` before anything is trained, and only with it."""
     monkeypatch.setattr("keyhole.api.learn.sweep", lambda *_args, **_options: 1 / 0)
-    asked = {"contexts": (20,), "samples": (40,), "store": tmp_path} | options
+    here = {"schedule": Schedule(samples=(40,)), "execution": Execution(tmp_path)}
+    asked = {"contexts": (20,), **here} | options
     with pytest.raises((AssumptionError, ArgumentError), match=sentence):
-        learn("and:2", certify=True, **asked)
+        learn_certified("and:2", **asked)
+    asked.pop("assume_junta", None)
     with pytest.raises(ZeroDivisionError):
         learn("and:2", **asked)

@@ -44,8 +44,8 @@ ROUNDING: dict[str, dict[str, str]] = {
     },
 }
 
-LEARN = "learn --engine here"
-GRID = "learn and:2 --context 6 --samples 24 --seeds 1 --engine here --store store --json --learner"
+LEARN = "learn --workers 0"
+GRID = "learn and:2 --context 6 --samples 24 --seeds 1 --workers 0 --store store --json --learner"
 SMALL = "--set steps=4,every=2,width=8,heads=2,hidden=8 --keep-weights"
 WITHOUT_SETTINGS = (
     "elimination",
@@ -75,7 +75,7 @@ STORED = {name: f"{GRID} {name}" for name in WITHOUT_SETTINGS} | {
     name: f"{GRID} {name} {SMALL}" for name in WITH_SETTINGS
 }
 TRAINED_RUN = (
-    "learn and:2 --context 8 --samples 200 --seeds 1 --engine here --store store --json --keep-weights "
+    "learn and:2 --context 8 --samples 200 --seeds 1 --workers 0 --store store --json --keep-weights "
     "--set width=16,hidden=16,heads=2,steps=600"
 )
 LEARNED, UNLEARNED, BOUNDED = "ea31ad35a0", "0b9c497ec1", "2924dc602b"  # runs of the store
@@ -117,20 +117,20 @@ CASES: dict[str, Case] = {
     "bound-runs": Case(("bound --run all --store store --json",)),
     "bound-growth": Case(("bound and:3 --samples 1e6 --context 1000 --vary 100,1000 --json",)),
     "learn-grid": Case(
-        ("learn and:3 --context 10,20 --samples 8,16,32 --seeds 4 --learner elimination --engine here --json",)
+        ("learn and:3 --context 10,20 --samples 8,16,32 --seeds 4 --learner elimination --workers 0 --json",)
     ),
     "learn-adaptive": Case(
-        (f"{LEARN} and:3 --context 25..100 --learner elimination --beside consistent:and --budget 60 --json",)
+        (f"{LEARN} and:3 --context 25..100 --learner elimination,consistent:and --budget 60 --json",)
     ),
     "learn-transformer": Case(
         (f"{LEARN} and:2 --context 6 --samples 24 --seeds 2 --set steps=4,every=2,width=8,heads=2,hidden=8 --json",),
         trained=True,
         mark="slow",
     ),
-    "learn-certified": Case((f"{TRAINED_RUN} --certify --assume-junta 2",)),
-    "learn-plan": Case(("learn --plan plan.toml --engine here --json",)),
+    "learn-certified": Case((f"{TRAINED_RUN} --certify 2",)),
+    "learn-plan": Case(("plan plan.toml --workers 0 --json",)),
     **{
-        name: Case((f"learn --plan {{data}}/{name}/plan.toml --data {{data}}/{name} --only-found --json",), mark=mark)
+        name: Case((f"plan {{data}}/{name}/plan.toml --data {{data}}/{name} --only-found --json",), mark=mark)
         for name, mark in {"registered": "slow", "registered-3200": "slow", "registered-12800": "long"}.items()
     },
     "curve": Case(("curve table.csv --target label --accuracy 0.9 --splits 4 --irrelevant 5 --json",)),
@@ -159,7 +159,7 @@ CASES: dict[str, Case] = {
     "runs-show": Case((f"runs show {LEARNED} --store store --json",)),
     "runs-compare": Case(
         (
-            "learn and:2 --context 6 --samples 24 --seeds 1 --engine here --store other --learner elimination",
+            "learn and:2 --context 6 --samples 24 --seeds 1 --workers 0 --store other --learner elimination",
             "runs compare other --store store --json",
         )
     ),
@@ -187,7 +187,7 @@ README = {
     "readme-infer": Case(("infer gaussian --size 8..64 --json",)),
     "readme-pretrain": Case(("pretrain finite --mask 1,2,4,8 --size 16 --repeats 0 --json",)),
     "readme-learn": Case(
-        ("learn and:3 --context 25..800 --learner elimination --engine here --store readme --json",), mark="slow"
+        ("learn and:3 --context 25..800 --learner elimination --workers 0 --store readme --json",), mark="slow"
     ),
     "readme-certify": Case(
         (

@@ -226,7 +226,7 @@ def _opened(path):
 def test_the_stated_numerics_are_as_before():
     """A plan that is written now is the one that was written then, letter by letter."""
     code, _, complaint = typed(
-        "learn and:3 --context 6,8 --samples 8,16 --seeds 2 --learner elimination --engine here --save-plan new.toml"
+        "learn and:3 --context 6,8 --samples 8,16 --seeds 2 --learner elimination --workers 0 --out new.toml"
     )
     assert code == 0, complaint
     assert Path("new.toml").read_text("utf8") == Path("plan.toml").read_text("utf8")

@@ -1,18 +1,40 @@
-"""Two stores beside each other: the same cells, their counts, and whether they agree."""
+"""Two stores beside each other, cell by cell: are they the same runs, and do they succeed equally often?
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+A cell is everything that decides a run but its seed. Runs that both stores hold have to be equal to the bit, where
+versions and processor are; they say nothing about chance. The others are independent draws of the same cell, and a test
+compares their shares of successes.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.result import Result
 from keyhole.errors import ArgumentError
 from keyhole.files.paths import home
-from keyhole.show.document import Document
-from keyhole.show.runs import comparison_document
-from keyhole.sweeps.runs import Store, StoreComparison, compare_stores
+from keyhole.show.answer import Show
+from keyhole.sweeps.runs import RunResult, RunSummary, Store
 
 LEVEL = 0.05  # the chance of a false alarm over all cells
+Counts = tuple[int, int]  # successes, runs
+
+
+@dataclass(frozen=True)
+class ComparedCell:
+    """One cell in two stores."""
+
+    task: str
+    learner: str
+    context: int
+    samples: int | None
+    first: Counts
+    second: Counts
+    shared: int  # runs that both hold
+    unequal: int  # those of them that came out otherwise
+    p_value: float | None  # of the runs that only one holds; None where either has none
+    differs: bool  # unequal runs, or successes that chance does not explain
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,53 +42,63 @@ class RunComparison(Result):
     """The cells that two stores have in common, with the test of each."""
 
     schema: ClassVar[str] = "runs-compare/1"
+    properties: ClassVar[tuple[str, ...]] = ("agree", "summary")
 
-    comparison: StoreComparison
     stores: tuple[Path, Path]
     level: float
+    cells: tuple[ComparedCell, ...]
+    only_first: int  # cells
+    only_second: int
 
     @property
     def agree(self) -> bool:
         """Whether no cell differs; where there is none in common, nothing does."""
-        return not any(cell.differs for cell in self.comparison.cells)
+        return not any(cell.differs for cell in self.cells)
 
     @property
     def summary(self) -> str:
-        """How many cells there are, and how many differ."""
-        cells = self.comparison.cells
-        if not cells:
+        """The number of cells, and how many differ."""
+        if not self.cells:
             return "no cell in common"
-        return f"{sum(cell.differs for cell in cells)} of {len(cells)} cells in common differ"
+        return f"{sum(cell.differs for cell in self.cells)} of {len(self.cells)} cells in common differ"
 
-    def document(self) -> Document:
-        """A row per cell."""
-        return comparison_document(self.record())
+    def lines(self, show: Show) -> None:
+        """Set a row per cell; say how many differ."""
+        heads = ("task", "learner", "T", "m", "here", "there", "in both", "p", "")
+        rows = [
+            (
+                cell.task,
+                cell.learner,
+                str(cell.context),
+                "fresh" if cell.samples is None else str(cell.samples),
+                "{} of {}".format(*cell.first),
+                "{} of {}".format(*cell.second),
+                f"{cell.shared}" + (f", {cell.unequal} unequal" if cell.unequal else ""),
+                "" if cell.p_value is None else f"{cell.p_value:.2g}",
+                "differs" if cell.differs else "",
+            )
+            for cell in self.cells
+        ]
+        if rows:
+            show.table({head: "<" if head in ("task", "learner", "") else ">" for head in heads}, rows)
+        alone = f"; {self.only_first} cells only in {self.stores[0]}, {self.only_second} only in {self.stores[1]}"
+        show.line(self.summary + (alone if self.only_first or self.only_second else ""))
+        if show.verbose:
+            show.line(
+                f"p: Fisher's exact test of runs in one store only; cells differ at {self.level:g} over all (Holm) "
+                "or where a run that both hold is not equal to the bit"
+            )
 
-    def record(self) -> dict[str, Any]:
-        """The cells as plain values."""
-        return {
-            "stores": [str(store) for store in self.stores],
-            "level": self.level,
-            "agree": self.agree,
-            "summary": self.summary,
-            **asdict(self.comparison),
-        }
 
+def compare_runs(other: str | Path, *, store: str | Path | None = None, level: float = LEVEL) -> RunComparison:
+    """Compare the runs of a store with those of another, cell by cell.
 
-def compare_runs(
-    other: str | Path,
-    *,
-    task: str = "",
-    learner: str = "",
-    contexts: Sequence[int] = (),
-    store: str | Path | None = None,
-    level: float = LEVEL,
-) -> RunComparison:
-    """The runs of a store and of another beside each other, cell by cell; filters leave what they name.
-
-    A cell differs where a run that both stores hold came out otherwise, or where the successes of the other runs differ
-    by more than chance: Fisher's exact test of each cell, by Holm's procedure over all, so that stores of the same
-    cells are told apart falsely with probability at most `level`.
+    Statement  If both stores hold draws of the same cells, then with probability ≥ 1 − level no cell is said to differ
+               by its shares of successes.
+    Assumes    Runs that only one store holds are independent.
+    Proof      Fisher's exact test has size at most its level in each cell, given the total of successes; Holm's steps
+               keep the chance of any false rejection below the level over all cells.
+    Source     Textbook: Fisher's exact test, Holm's procedure.
     """
     if not 0 < level < 1:
         raise ArgumentError(f"A level of {level:g} was asked for; use one above 0 and below 1, such as {LEVEL}.")
@@ -74,5 +106,70 @@ def compare_runs(
     if folders[0].resolve() == folders[1].resolve():
         raise ArgumentError(f"The store {str(other)!r} was to be compared with itself; name another.")
     with Store(folders[0], create=False) as first, Store(folders[1], create=False) as second:
-        found = compare_stores(first, second, task=task, learner=learner, contexts=contexts, level=level)
-    return RunComparison(found, folders, level)
+        ours, theirs = _by_cell(first), _by_cell(second)
+        keys = sorted(ours.keys() & theirs.keys(), key=lambda key: _order(ours[key][0]))
+        shared = [{row.identity for row in ours[key]} & {row.identity for row in theirs[key]} for key in keys]
+        unequal = [_unequal(first, second, sorted(names)) for names in shared]
+    p_values = [
+        _fisher(*(_counts([row for row in side[key] if row.identity not in names]) for side in (ours, theirs)))
+        for key, names in zip(keys, shared, strict=True)
+    ]
+    cells = []
+    for key, names, wrong, p, no in zip(keys, shared, unequal, p_values, holm(p_values, level), strict=True):
+        row, counts = ours[key][0], (_counts(ours[key]), _counts(theirs[key]))
+        where = (row.task, row.learner, row.context, row.samples)
+        cells.append(ComparedCell(*where, *counts, len(names), wrong, p, bool(wrong) or no))
+    return RunComparison(folders, level, tuple(cells), len(ours) - len(keys), len(theirs) - len(keys))
+
+
+def holm(p_values: Sequence[float | None], level: float) -> list[bool]:
+    """Return which hypotheses Holm's procedure rejects; one without a test is none of them.
+
+    >>> holm([0.01, 0.04, None], 0.05)
+    [True, True, False]
+    """
+    order = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    rejected = [False] * len(p_values)
+    for rank, (p, place) in enumerate(order):
+        if p > level / (len(order) - rank):
+            break
+        rejected[place] = True
+    return rejected
+
+
+def _by_cell(store: Store) -> dict[str, list[RunSummary]]:
+    """The runs of a store by all that decides them but their seeds."""
+    rows = store.rows()
+    asked = store.configurations([row.identity for row in rows])
+    cells: dict[str, list[RunSummary]] = {}
+    for row in rows:
+        key = {name: value for name, value in asked[row.identity].items() if name != "seed"}
+        cells.setdefault(json.dumps(key, sort_keys=True), []).append(row)
+    return cells
+
+
+def _order(row: RunSummary) -> tuple[str, str, int, int]:
+    return row.task, row.learner, row.context, row.samples or 0
+
+
+def _unequal(first: Store, second: Store, names: Sequence[str]) -> int:
+    """Count the runs that both hold and that came out otherwise; only the time they took may differ."""
+    ours, theirs = first.results(names), second.results(names)
+    return sum(_outcome(ours[name]) != _outcome(theirs[name]) for name in names)
+
+
+def _outcome(result: RunResult) -> Mapping[str, Any]:
+    return {name: value for name, value in result.record().items() if name != "seconds"}
+
+
+def _counts(rows: Sequence[RunSummary]) -> Counts:
+    return sum(row.success for row in rows), len(rows)
+
+
+def _fisher(first: Counts, second: Counts) -> float | None:
+    """The two-sided p-value of Fisher's exact test; None where there is nothing to compare."""
+    from scipy.stats import fisher_exact
+
+    if not (first[1] and second[1]):
+        return None
+    return float(fisher_exact([[won, runs - won] for won, runs in (first, second)]).pvalue)

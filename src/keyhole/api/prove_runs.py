@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import as_completed
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,8 @@ from keyhole.errors import AssumptionError, KeyholeError
 from keyhole.progress import Progress, Watch, ignore
 from keyhole.prover import ModelCertificate, Terms, certificate_of, warnings
 from keyhole.prover.extraction import LONGEST, WIDEST, certifiable
-from keyhole.sweeps.runs import RunSummary, spawn_pool, worker_environment
+from keyhole.sweeps import Execution
+from keyhole.sweeps.runs import RunSummary
 from keyhole.training import Instance, SparseTask, Task
 from keyhole.training.learners import Learner, TransformerLearner
 
@@ -31,39 +32,21 @@ REDRAWN = (
 
 def prove_runs(
     rows: Sequence[RunSummary],
-    folder: Path,
+    execution: Execution,
     *,
     assume_junta: int | None = None,
     repair: bool = False,
     time_limit: float = 10.0,
-    workers: int = 1,
-    executor: Executor | None = None,
     watch: Watch = ignore,
 ) -> tuple[RunCertificate, ...]:
     """Certify each run from its own training set, in the order given; weights that were not kept are made again."""
     _require_terms(assume_junta, time_limit)
-    asked = [(row, folder, assume_junta, repair, time_limit) for row in rows]
-    if workers == 1 and executor is None:
-        certificates = []
-        for done, arguments in enumerate(asked, 1):
-            certificates.append(prove_run(*arguments))
-            watch(Progress(done, len(rows), "certifying runs"))
-        return tuple(certificates)
-    pool, watchdog = spawn_pool(workers) if executor is None else (executor, None)
-    try:
-        with worker_environment(folder):
-            waiting = [pool.submit(prove_run, *arguments) for arguments in asked]
+    watch(Progress(0, len(rows), "certifying runs", milestone=True))
+    with execution.open_executor() as executor:
+        waiting = [executor.submit(prove_run, row, execution.folder, assume_junta, repair, time_limit) for row in rows]
         for done, _ in enumerate(as_completed(waiting), 1):
             watch(Progress(done, len(rows), "certifying runs"))
         return tuple(future.result() for future in waiting)
-    except BaseException:  # a certificate under way may take long, and is given up
-        if watchdog is not None:
-            watchdog.close()
-        raise
-    finally:
-        if watchdog is not None:
-            pool.shutdown(cancel_futures=True)
-            watchdog.close()
 
 
 def require_certifiable(task: Task, learner: Learner, contexts: Sequence[int], assume_junta: int | None = None) -> None:

@@ -1,72 +1,51 @@
-"""The runs that are kept: which there are, what each came to, and which to forget."""
+"""The runs that are kept: which there are, and what each came to."""
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.result import Result
+from keyhole.decimals import counted, percent
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
 from keyhole.files.paths import home
-from keyhole.show.document import Document
-from keyhole.show.runs import cost_document, run_document, runs_document
-from keyhole.show.text import to_text
+from keyhole.files.record import hidden
+from keyhole.show.answer import Show
 from keyhole.sweeps.laws import course_figure
-from keyhole.sweeps.runs import RunSummary, Store, StoredRun
+from keyhole.sweeps.runs import RunResult, RunSummary, Store
 from keyhole.training import SparseTask
 
 TASK_SETTINGS = tuple(field.name for field in fields(SparseTask) if field.name != "function")
+LISTED = 20  # runs that a screen shows
+HEADS = {"run": "<", "task": "<", "learner": "<", "T": ">", "m": ">", "seed": ">", "outcome": "<", "accuracy": ">"}
 
 
 @dataclass(frozen=True, repr=False)
-class Runs(Result, Sequence[RunSummary]):
-    """Finished runs of a store, a row each, by task, learner, context, size and seed."""
+class Runs(Result):
+    """Finished runs of a store, by task, learner, context, size and seed."""
 
     schema: ClassVar[str] = "runs/1"
 
-    rows: tuple[RunSummary, ...]
-    store: Path  # the folder they lie in
+    runs: tuple[RunSummary, ...]
+    store: Path = hidden()  # the folder they lie in
 
-    @overload
-    def __getitem__(self, place: int) -> RunSummary: ...
-    @overload
-    def __getitem__(self, place: slice) -> "Runs": ...
-    def __getitem__(self, place: int | slice) -> "RunSummary | Runs":
-        """A row by its place; of a slice, the runs in it."""
-        return Runs(self.rows[place], self.store) if isinstance(place, slice) else self.rows[place]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[RunSummary]:
-        return iter(self.rows)
-
-    @property
-    def summary(self) -> str:
-        """How many runs of what, and how long they took to make."""
-        return self.cost if self.rows else f"none in {str(self.store)!r}"
-
-    @property
-    def cost(self) -> str:
-        """What forgetting these runs would lose, as a sentence."""
-        return to_text(cost_document([vars(row) for row in self.rows]))
-
-    def document(self) -> Document:
-        """A row per run."""
-        return runs_document(self.record())
-
-    def record(self) -> dict[str, Any]:
-        """The runs as plain values."""
-        return {"runs": [asdict(row) for row in self.rows]}
+    def lines(self, show: Show) -> None:
+        """Set a row per run, of many the last ones."""
+        shown = self.runs if show.verbose else self.runs[-LISTED:]
+        if shown:
+            show.table(HEADS, [_row(run) for run in shown])
+        minutes = sum(run.seconds for run in self.runs) / 60
+        left = f", of which the last {LISTED} are listed" if len(shown) < len(self.runs) else ""
+        show.line(f"{counted(len(self.runs), 'run')} in {self.store.absolute()}{left}; {minutes:.1f} minutes of work")
 
     def table(self) -> list[dict[str, Any]]:
         """A row per run with every setting of task and learner as a column: `pandas.DataFrame(runs.table())`."""
         with Store(self.store, create=False) as kept:
-            configurations = kept.configurations([row.identity for row in self.rows])
-        return [asdict(row) | _asked(configurations[row.identity]) for row in self.rows]
+            configurations = kept.configurations([row.identity for row in self.runs])
+        return [asdict(row) | _asked(configurations[row.identity]) for row in self.runs]
 
     def to_csv(self) -> str:
         """A table that any program reads, with every setting of task and learner, which tell one run from another."""
@@ -86,66 +65,62 @@ class Runs(Result, Sequence[RunSummary]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RunInFull(Result):
+class RunInFull(Result, RunSummary):
     """One finished run in full, and the file of its weights if they were kept."""
 
     schema: ClassVar[str] = "run/1"
     has_figure: ClassVar[bool] = True
 
-    run: StoredRun
+    configuration: Mapping[str, Any]
+    result: RunResult
+    versions: Mapping[str, str]
+    cpu: str
     weights: Path | None
 
-    @property
-    def summary(self) -> str:
-        """Task, learner, context, size and seed."""
-        row = self.run.row
-        size = "fresh samples" if row.samples is None else f"m = {row.samples}"
-        return f"{row.task} by {row.learner}, T = {row.context}, {size}, seed {row.seed}"
-
-    def document(self) -> Document:
-        """What was asked, what it came to, what it was computed with."""
-        return run_document(self.record())
+    def lines(self, show: Show) -> None:
+        """Say what it came to; with what, where more is wanted."""
+        show.line(f"run {self.identity}")  # on a line of its own, so that it is not folded and can be copied
+        show.table(HEADS, [_row(self)])
+        facts = {"finished": self.created, "target": self.result.function, "steps": self.steps}
+        facts |= {"seconds": f"{self.seconds:.2f}"}
+        facts |= {"weights": self.weights or "not kept; they follow from the configuration"}
+        show.facts((name, str(value)) for name, value in facts.items())
+        if show.verbose:
+            told = {f"result {name}": f"{value:.6g}" for name, value in self.result.numbers.items()}
+            for part in ("task", "learner"):
+                told |= {f"{part} {name}": value for name, value in self.configuration[part].items()}
+            told |= {f"{name} version": value for name, value in self.versions.items()} | {"processor": self.cpu}
+            show.facts((name, str(value)) for name, value in told.items())
 
     def figure(self) -> Figure:
-        """What was read on the way, against the steps: where a phase transition can be seen."""
-        return course_figure(self.summary, {self.run.row.identity[:10]: self.run.result.readings})
-
-    def record(self) -> dict[str, Any]:
-        """The run as plain lists and dictionaries."""
-        return {
-            **asdict(self.run.row),
-            "configuration": dict(self.run.configuration),
-            "result": self.run.result.record(),
-            "versions": dict(self.run.versions),
-            "cpu": self.run.cpu,
-            "weights": None if self.weights is None else str(self.weights),
-        }
+        """Draw what was read on the way, against the steps: where a phase transition can be seen."""
+        size = "fresh samples" if self.samples is None else f"m = {self.samples}"
+        title = f"{self.task} by {self.learner}, T = {self.context}, {size}, seed {self.seed}"
+        return course_figure(title, {self.identity[:10]: self.result.readings})
 
 
 def runs(*, task: str = "", learner: str = "", contexts: Sequence[int] = (), store: str | Path | None = None) -> Runs:
-    """The finished runs of a store, by task, learner, context, size and seed; filters leave what they name."""
+    """List the finished runs of a store; filters leave what they name."""
     folder = home(store)
     with Store(folder, create=False) as kept:
         return Runs(tuple(kept.rows(task=task, learner=learner, contexts=contexts)), folder)
 
 
-def store_folder(store: str | Path | None = None) -> Path:
-    """The folder of the runs: the one named, or else that of KEYHOLE_HOME, or .keyhole."""
-    return home(store)
-
-
 def show_run(name: str, *, store: str | Path | None = None) -> RunInFull:
-    """One run in full, by its identity or a beginning of it."""
+    """Return one run in full, by its identity or a beginning of it."""
     with Store(home(store), create=False) as kept:
         run = kept.run(name)
         path = kept.weights_path(run.row.identity)
-    return RunInFull(run, path if path.exists() else None)
+    weights = path if path.exists() else None
+    return RunInFull(**vars(run.row), configuration=run.configuration, result=run.result, versions=run.versions,
+                     cpu=run.cpu, weights=weights)  # fmt: skip
 
 
-def forget_runs(runs: Runs) -> None:
-    """Remove runs and their weights from their store; a sweep that needs them makes them again."""
-    with Store(runs.store, create=False) as kept:
-        kept.remove([row.identity for row in runs])
+def _row(run: RunSummary) -> tuple[str, ...]:
+    outcome = "success" if run.success else "fitted only" if run.fitted else "did not fit"
+    size = "fresh" if run.samples is None else str(run.samples)
+    accuracy = percent(run.accuracy)
+    return run.identity[:10], run.task, run.learner, str(run.context), size, str(run.seed), outcome, accuracy
 
 
 def _asked(configuration: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,18 +1,19 @@
-"""What a sweep came to: m* at each context with its interval, as words, as plain values, and as figures."""
+"""The answer of a sweep: m* at each context with its interval, the laws of its growth, and figures."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from math import floor, log10
 from pathlib import Path
 from typing import Any, ClassVar
 
-from keyhole.api.old_result import OldResult as Result
+from keyhole.api.result import Result
 from keyhole.api.run_certificate import RunCertificate, delta_over_many, shares, wrong_over_many
 from keyhole.boolean import balanced, read_function
-from keyhole.decimals import counted
+from keyhole.decimals import at_least, at_most, counted, percent
 from keyhole.errors import AssumptionError, OutputError
 from keyhole.figure import Figure
 from keyhole.files.atomic import write_file
-from keyhole.show.document import Document
-from keyhole.show.sample_complexity import sample_complexity_document
+from keyhole.files.record import hidden
+from keyhole.show.answer import Show
 from keyhole.show.site import save_figure
 from keyhole.sweeps.laws import (
     LawVerdict,
@@ -24,108 +25,262 @@ from keyhole.sweeps.laws import (
 )
 from keyhole.sweeps.plans import Plan, write_plan
 from keyhole.sweeps.runs import SUCCESS
-from keyhole.sweeps.thresholds import Adaptive, Attempt, Sweep, Threshold
-from keyhole.training import SparseTask, Task
-from keyhole.training.learners import Learner
+from keyhole.sweeps.thresholds import Adaptive, Attempt, Online, Sweep, Threshold
+from keyhole.training import SparseTask
 
-_FIRST = {"context", "m", "low", "high", "censored", "quantile"}
+NOTES = (
+    "floor: with fewer samples no learner succeeds as often; the intervals do not use it",
+    "not fitted: share of runs that failed and did not even fit their training set",
+    "> or <: m* lies beyond the sizes that were run",
+)
+LAW_NOTES = (
+    "support: weight of the law among those listed, by likelihood and a price for each coefficient; no probability",
+    "fit p: probability of points at least as far off, if the law is true",
+    "ranks first: how often the law has the most support when the points are drawn again within their errors",
+    "forecast: by how much the law, fitted to the shorter contexts, misses m* at the longest",
+)
+
+
+@dataclass(frozen=True)
+class Needed(Threshold):
+    """m* at one context, the floor below it, and the runs that the precision would still take."""
+
+    floor: float | None
+    more_runs: int
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The number of samples below which no learner succeeds as often."""
+
+    context: int
+    floor: float | None
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as many samples the first learner needs as another at one context."""
+
+    context: int
+    ratio: float | None
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True, repr=False)
 class SampleComplexity(Result):
-    """The answer: m* at each context with its interval, the floor below it, and the runs it comes from."""
+    """m* at each context with its interval, the floor below it, and the runs it comes from."""
 
     schema: ClassVar[str] = "learn/1"
     has_figure: ClassVar[bool] = True
+    properties: ClassVar[tuple[str, ...]] = (
+        "task", "learner", "schedule", "quantile", "confidence", "laws", "cells", "certified", "certificates_delta",
+        "certificates_wrong", "runs", "made", "seconds", "trivial_accuracy", "trivial_remedy", "remarks",
+        "other_versions", "limits", "coverage", "plan_hash",
+    )  # fmt: skip
 
     what: str  # the task, with what is not usual about it
     by: str  # the learner, as a person names it
-    sweep: Sweep
-    thresholds: tuple[Threshold, ...]
-    floors: dict[int, float | None]
+    thresholds: tuple[Needed, ...]
+    floors: tuple[Floor, ...]
     verdict: LawVerdict | None  # of the laws of growth, where there are contexts enough
-    laws: tuple[str, ...] = ()  # names of the growth laws that are compared
+    sweep: Sweep = hidden()
+    compared: tuple[str, ...] = hidden(default=())  # names of the growth laws
     attempts: tuple[Attempt, ...] = ()  # with few steps first, where a limit of time was given
     time_limit: float | None = None  # in seconds
     full_steps: int | None = None  # that each run might have taken, where steps were tried one budget after the other
-    settled: tuple[RunCertificate, ...] = ()  # certificates of the successful runs, where they were asked for
+    certificates: tuple[RunCertificate, ...] = ()  # of the successful runs, where they were asked for
     beside: tuple["SampleComplexity", ...] = ()  # the same question put to other learners
+    ratios: tuple[Ratio, ...] = ()  # m* of the learner that this one stands beside over m* of this one
 
     @property
-    def title(self) -> str:
-        """Task and learner."""
-        return f"{self.what} by {self.by}"
+    def task(self) -> dict[str, Any]:
+        """The task with its settings."""
+        return self.sweep.plan.task.record()
+
+    @property
+    def learner(self) -> dict[str, Any]:
+        """The learner with its settings."""
+        return self.sweep.plan.learner.record()
+
+    @property
+    def schedule(self) -> dict[str, Any]:
+        """The schedule of the runs with its settings."""
+        return self.sweep.plan.schedule.record()
+
+    @property
+    def quantile(self) -> float:
+        """The share of runs that succeed at m*."""
+        return self.sweep.plan.quantile
+
+    @property
+    def confidence(self) -> float:
+        """The confidence of the intervals."""
+        return self.sweep.plan.confidence
+
+    @property
+    def laws(self) -> tuple[Any, ...]:
+        """The growth laws as fitted, from best to worst."""
+        return () if self.verdict is None else self.verdict.laws
+
+    @property
+    def cells(self) -> tuple[Any, ...]:
+        """The runs counted by context and size."""
+        return self.sweep.tallies
+
+    @property
+    def certified(self) -> list[dict[str, Any]]:
+        """The certificates counted by context and size."""
+        return shares(self.certificates)
+
+    @property
+    def certificates_delta(self) -> str:
+        """What δ means for all certificates together."""
+        return delta_over_many(self.certificates)
+
+    @property
+    def certificates_wrong(self) -> str:
+        """On which shares of inputs refuted models are wrong."""
+        return wrong_over_many(self.certificates)
+
+    @property
+    def runs(self) -> int:
+        """The number of runs it rests on, those of the learners beside it included."""
+        earlier = sum(attempt.trials for attempt in self.attempts if attempt.steps != self.attempts[-1].steps)
+        return len(self.sweep.rows) + earlier + sum(other.runs for other in self.beside)
+
+    @property
+    def made(self) -> int:
+        """The number of them that were made now; the others were found."""
+        return self.sweep.made + sum(other.made for other in self.beside)
+
+    @property
+    def seconds(self) -> float:
+        """The time from question to answer."""
+        return self.sweep.seconds + sum(other.seconds for other in self.beside)
+
+    @property
+    def trivial_accuracy(self) -> float | None:
+        """The share of inputs that a constant answer gets right."""
+        return trivial_accuracy(self.sweep.plan.task)
+
+    @property
+    def trivial_remedy(self) -> str | None:
+        """The law of the bits to choose where a constant answer succeeds: balanced, or another."""
+        task, accuracy = self.sweep.plan.task, self.trivial_accuracy
+        if accuracy is None or accuracy < SUCCESS or not isinstance(task, SparseTask):
+            return None
+        try:
+            balanced(read_function(task.function))
+        except AssumptionError:  # no one law makes both answers as likely
+            return "another"
+        return "balanced"
 
     @property
     def remarks(self) -> list[str]:
         """What the laws come to, in words: the verdict, the slope beside the floor's, and the objections."""
         if self.verdict is None:
             return []
-        return [str(self.verdict), *_slope(self), *self.verdict.warnings]
+        task, slopes = self.sweep.plan.task, []
+        if isinstance(task, SparseTask) and all(each.floor is not None for each in self.floors):
+            sparsity = read_function(task.function).sparsity
+            slopes = [
+                f"a + b ln T: {slope_beside_floor(law, sparsity, self.confidence)}."
+                for law in self.laws
+                if law.name == "log"
+            ]
+        return [str(self.verdict), *slopes, *self.verdict.warnings]
+
+    @property
+    def other_versions(self) -> dict[str, int]:
+        """The runs that were made with other versions of the packages that decide their numbers."""
+        return self.sweep.other_versions
+
+    @property
+    def limits(self) -> list[str]:
+        """What the learner assumes or departs from, and a warning of noise that it does not bear."""
+        learner, task = self.sweep.plan.learner, self.sweep.plan.task
+        said = [learner.remark] if learner.remark else []
+        if isinstance(task, SparseTask) and not learner.bears_noise and (task.label_noise or task.feature_noise):
+            said.append(f"warning: {learner.name} does not bear noise, and this task has some")
+        return said
+
+    @property
+    def coverage(self) -> str | None:
+        """How often intervals of such a sweep cover m*, where that was measured."""
+        plan = self.sweep.plan
+        return plan.schedule.design.coverage(len(plan.contexts)) if isinstance(plan.schedule, Adaptive) else None
 
     @property
     def plan(self) -> Plan:
-        """The sweeps with every setting spelled out; `keyhole.sweeps.plans.write_plan` makes a file of it."""
-        return Plan({answer.by: answer.sweep.plan for answer in (self, *self.beside)}, self.laws, self.what)
+        """The sweeps with every setting spelled out."""
+        return Plan({answer.by: answer.sweep.plan for answer in (self, *self.beside)}, self.compared, self.what)
 
     @property
-    def runs(self) -> int:
-        """How many runs it rests on, those of the learners beside it included."""
-        earlier = sum(attempt.trials for attempt in self.attempts if attempt.steps != self.attempts[-1].steps)
-        return len(self.sweep.rows) + earlier + sum(other.runs for other in self.beside)
+    def plan_hash(self) -> str:
+        """What names the plan: a hash of its values."""
+        return self.plan.hash
 
-    @property
-    def made(self) -> int:
-        """How many of them were made now; the others were found."""
-        return self.sweep.made + sum(other.made for other in self.beside)
-
-    @property
-    def seconds(self) -> float:
-        """From question to answer."""
-        return self.sweep.seconds + sum(other.seconds for other in self.beside)
-
-    @property
-    def summary(self) -> str:
-        """Task and learner, m* at the contexts, and how many runs it rests on."""
-        places = ", ".join(f"{threshold.m:.4g}" if threshold.m is not None else "?" for threshold in self.thresholds)
-        return f"{self.title}; {f'm* = {places}; ' if places else ''}{counted(self.runs, 'run')}"
-
-    def document(self) -> Document:
-        """m* at each context, the laws of its growth, certificates, and the learners beside it."""
-        return sample_complexity_document(self.record())
+    def lines(self, show: Show) -> None:
+        """Set a row per learner and context; say how m* grows, and what is wanting."""
+        every = (self, *self.beside)
+        online = isinstance(self.sweep.plan.schedule, Online)
+        show.line(f"{self.what} by {', '.join(each.by for each in every)}; {success(self)}")
+        for schedule, rows in ((True, _online_rows), (False, _rows)):
+            group = [each for each in every if isinstance(each.sweep.plan.schedule, Online) == schedule]
+            heads = ONLINE if schedule else (*HEADS[:2], f"{100 * self.confidence:g} % interval", *HEADS[2:])
+            named = {"learner": "<"} if len(every) > 1 else {}
+            entries = [((each.by,) if named else ()) + row for each in group for row in rows(each)]
+            if entries:
+                show.table({**named, **dict.fromkeys(heads, ">")}, entries)
+        for each in every:
+            _say_wanting(each, show)
+        if self.verdict is not None:
+            show.line(f"Growth: {self.verdict}.")
+        elif len(self.thresholds) > 1 and not online:
+            show.line("Growth: laws are compared from four contexts on, three of them bounded on both sides.")
+        for other in self.beside:
+            _say_better(self, other, show)
+        _say_certified(self.certificates, show)
+        show.line(f"{counted(self.runs, 'run')} ({self.made:,} new) in {self.seconds:.1f} s")
+        if show.verbose:
+            for each in every:
+                _say_more(each, show)
+            _say_certificates(self, show)
 
     def figures(self) -> dict[str, Figure]:
-        """What can be drawn of it, by name, the chief one first."""
-        drawn: dict[str, Figure] = {}
+        """Draw all that can be drawn, by name, the chief figure first."""
         if self.thresholds:
             learners = {each.by: each.thresholds for each in (self, *self.beside)}
+            floors = {each.context: each.floor for each in self.floors}
             counts: dict[int, dict[int, tuple[int, int]]] = {}
             for each in self.sweep.tallies:
                 counts.setdefault(each.context, {})[each.samples or 0] = each.successes, each.trials
-            title = f"Success: {self.title}"
-            needed = learners_figure(f"Samples needed: {self.what}", learners, floors=self.floors)
-            success = success_figure(title, counts, self.thresholds, verdict=self.verdict, floors=self.floors)
+            needed = learners_figure(f"Samples needed: {self.what}", learners, floors=floors)
+            title = f"Success: {self.what} by {self.by}"
+            drawn = success_figure(title, counts, self.thresholds, verdict=self.verdict, floors=floors)
             if self.beside:  # the figure that shows every learner comes first
-                return {"thresholds": needed, "success": success}
-            return {"success": success, "thresholds": needed}
-        if any(each.successes for each in self.sweep.tallies):
-            steps = {each.context: each.steps for each in self.sweep.tallies if each.successes}
-            drawn["steps"] = steps_figure(f"Steps on fresh samples: {self.title}", steps)
-        return drawn
+                return {"thresholds": needed, "success": drawn}
+            return {"success": drawn, "thresholds": needed}
+        steps = {each.context: each.steps for each in self.sweep.tallies if each.successes}
+        return {"steps": steps_figure(f"Steps on fresh samples: {self.what} by {self.by}", steps)} if steps else {}
 
     def figure(self) -> Figure:
-        """The chief figure."""
+        """Draw the chief figure."""
         figures = self.figures()
         if not figures:
             raise OutputError("A figure was asked for, but no run succeeded; there is none to draw.")
         return next(iter(figures.values()))
 
     def save(self, path: str | Path) -> Path:
-        """Write the chief figure (.svg, .pdf, .png, .html, .csv), the record (.json) or what is shown (.txt).
+        """Write the chief figure (.svg, .pdf, .png, .html, .csv), the record (.json), the text (.txt) or the plan.
 
-        A path without an ending is a folder: it gets every figure as a page, and learn.json. Returns the path.
+        A plan (.toml) repeats the sweep exactly. A path without an ending is a folder: it gets every figure as a page,
+        and learn.json.
         """
         path = Path(path)
+        if path.suffix == ".toml":
+            return write_file(path, write_plan(self.plan).encode())
         if path.suffix:
             return super().save(path)
         for name, figure in self.figures().items():
@@ -133,113 +288,215 @@ class SampleComplexity(Result):
         super().save(path / "learn.json")
         return path
 
-    def save_plan(self, path: str | Path) -> Path:
-        """Write the sweeps as a TOML file with every default spelled out, which `keyhole.run_plan` repeats."""
-        return write_file(Path(path), write_plan(self.plan).encode())
-
     @classmethod
     def require_ending(cls, path: Path) -> None:
         """Refuse a name that says no format; one without an ending is a folder."""
-        if path.suffix:
+        if path.suffix not in ("", ".toml"):
             super().require_ending(path)
 
-    def record(self) -> dict[str, Any]:
-        """The answer as plain lists and dictionaries."""
-        plan = self.sweep.plan
-        ranked = {} if self.verdict is None else self.verdict.record()
-        return {
-            "task": plan.task.record(),
-            "learner": plan.learner.record(),
-            "schedule": plan.schedule.record(),
-            "quantile": plan.quantile,
-            "confidence": plan.confidence,
-            "thresholds": [
-                {
-                    "context": each.context,
-                    "m": each.m,
-                    "low": each.low,
-                    "high": each.high,
-                    "censored": each.censored,
-                    **{name: value for name, value in asdict(each).items() if name not in _FIRST},
-                    "floor": self.floors[each.context],
-                    "more_runs": self.sweep.runs_needed[each.context],
-                }
-                for each in self.thresholds
-            ],
-            "laws": ranked.pop("laws", []),
-            "verdict": ranked or None,
-            "cells": [asdict(tally) for tally in self.sweep.tallies],
-            "certified": shares(self.settled),
-            "certificates": [each.record() for each in self.settled],
-            "certificates_delta": delta_over_many(self.settled),
-            "certificates_wrong": wrong_over_many(self.settled),
-            "beside": [{**other.record(), "ratios": _ratios(self, other)} for other in self.beside],
-            "runs": self.runs,
-            "made": self.made,
-            "seconds": self.seconds,
-            "trivial_accuracy": trivial_accuracy(plan.task),
-            "trivial_remedy": _trivial_remedy(plan.task),
-            "what": self.what,
-            "by": self.by,
-            "remarks": self.remarks,
-            "other_versions": dict(self.sweep.other_versions),
-            "limits": _limits(plan.learner, plan.task),
-            "coverage": plan.schedule.design.coverage(len(plan.contexts))
-            if isinstance(plan.schedule, Adaptive)
-            else None,
-            "plan_hash": self.plan.hash,
-            "attempts": [asdict(each) for each in self.attempts],
-            "time_limit": self.time_limit,
-            "full_steps": self.full_steps,
-            "floors": [{"context": context, "floor": floor} for context, floor in self.floors.items()],
-        }
+
+HEADS = ("T", "m*", "floor", "runs", "not fitted")
+ONLINE = ("T", "runs", "successes", "median steps", "samples")
 
 
-def _limits(learner: Learner, task: Task) -> list[str]:
-    """What the learner assumes or departs from, where it says so, and a warning of noise that it does not bear."""
-    said = [learner.remark] if learner.remark else []
-    if isinstance(task, SparseTask) and not learner.bears_noise and (task.label_noise or task.feature_noise):
-        said.append(
-            f"warning: {learner.name} does not bear noise, and this task has some; its failures say nothing else"
-        )
-    return said
+def success(answer: SampleComplexity) -> str:
+    """Say what m* is."""
+    if isinstance(answer.sweep.plan.schedule, Online):
+        return "success: 99 % of fresh inputs answered correctly"
+    return f"m*: samples with which {100 * answer.quantile:g} % of runs answer 99 % of fresh inputs correctly"
 
 
-def _ratios(one: SampleComplexity, other: SampleComplexity) -> list[dict[str, float | None]]:
-    """How many times as many samples one learner needs as another, at each context, and an interval.
+def ratios(one: SampleComplexity, other: SampleComplexity) -> tuple[Ratio, ...]:
+    """Return how many times as many samples one learner needs as another, at each context, with an interval.
 
     Statement  With intervals of confidence c for both m*, the ratio lies between low/high' and high/low' with
                probability at least 1 − 2(1 − c).
     Proof      It does where both intervals hold; each fails with probability at most 1 − c.
     """
     theirs = {threshold.context: threshold for threshold in other.thresholds}
-    rows: list[dict[str, float | None]] = []
+    rows = []
     for mine in one.thresholds:
-        against = theirs[mine.context]
-        parts = ((mine.m, against.m), (mine.low, against.high), (mine.high, against.low))
-        ratio, low, high = (None if a is None or not b else a / b for a, b in parts)
-        rows.append({"context": mine.context, "ratio": ratio, "low": low, "high": high})
+        if (against := theirs.get(mine.context)) is not None:
+            parts = ((mine.m, against.m), (mine.low, against.high), (mine.high, against.low))
+            rows.append(Ratio(mine.context, *(None if a is None or not b else a / b for a, b in parts)))
+    return tuple(rows)
+
+
+def _rows(answer: SampleComplexity) -> list[tuple[str, ...]]:
+    """The entries of m*: sizes that were tried are whole, estimates have decimals of their own."""
+    rows: list[tuple[str, ...]] = []
+    for each in answer.thresholds:
+        numbers = [number for number in (each.m, each.low, each.high) if number is not None]
+        whole = all(abs(number - round(number)) < 1e-9 for number in numbers)
+        digits = 0 if whole else max(0, 3 - floor(log10(numbers[0])))
+        tried = f"> {each.largest}" if each.censored == "above" else f"< {each.smallest}"
+        low, high = (None if end is None else f"{end:.{digits}f}" for end in (each.low, each.high))
+        rows.append(
+            (
+                str(each.context),
+                tried if each.m is None else f"{each.m:.{digits}f}",
+                _interval(low, high),
+                "–" if each.floor is None else at_least(each.floor, places=1),
+                str(each.trials),
+                "–" if each.unfitted is None else percent(each.unfitted, 0),
+            )
+        )
     return rows
 
 
-def _slope(answer: SampleComplexity) -> list[str]:
-    """The slope of the logarithmic law beside the floor's, where there is one."""
-    task = answer.sweep.plan.task
-    if answer.verdict is None or not isinstance(task, SparseTask) or None in answer.floors.values():
-        return []
-    sparsity = read_function(task.function).sparsity
-    level = answer.sweep.plan.confidence
-    laws = [law for law in answer.verdict.laws if law.name == "log"]
-    return [f"a + b ln T: {slope_beside_floor(law, sparsity, level)}." for law in laws]
+def _online_rows(answer: SampleComplexity) -> list[tuple[str, ...]]:
+    return [
+        (
+            str(cell.context),
+            str(cell.trials),
+            str(cell.successes),
+            f"{cell.steps:,.0f}" if cell.successes else "–",
+            _fresh(answer, cell.steps) if cell.successes else "–",
+        )
+        for cell in answer.cells
+    ]
 
 
-def _trivial_remedy(task: Task) -> str | None:
-    """Which law of the bits to choose where a constant answer succeeds: balanced, or another; None where none does."""
-    accuracy = trivial_accuracy(task)
-    if accuracy is None or accuracy < SUCCESS or not isinstance(task, SparseTask):
-        return None
-    try:
-        balanced(read_function(task.function))
-    except AssumptionError:  # no one law makes both answers as likely
-        return "another"
-    return "balanced"
+def _interval(low: str | None, high: str | None) -> str:
+    if low is None:
+        return "not known" if high is None else f"up to {high}"
+    return f"{low} to ∞" if high is None else f"{low} to {high}"
+
+
+def _fresh(answer: SampleComplexity, steps: float | None) -> str:
+    """The fresh samples that so many steps see, where the learner says how many a step takes."""
+    batch = answer.learner.get("batch")
+    return f"{round(steps * batch):,}" if steps and batch else "–"
+
+
+def _say_wanting(answer: SampleComplexity, show: Show) -> None:
+    """Warn of what speaks against the numbers, and say what they want."""
+    for said in answer.limits:
+        if said.startswith("warning"):
+            show.line(said)
+    if answer.trivial_remedy and not answer.ratios:
+        remedy = "balanced" if answer.trivial_remedy == "balanced" else "another law"
+        show.line(f"warning: a constant answer is a success here; draw the bits by {remedy} (law)")
+    if others := answer.other_versions:
+        names = next(iter(others)) if len(others) == 1 else f"{len(others)} other sets of versions"
+        show.line(f"warning: {sum(others.values()):,} of these runs were made with {names}, not the present")
+    cells = answer.cells
+    if cells and not any(cell.successes for cell in cells):
+        sizes = [cell.samples for cell in cells if cell.samples]
+        tried = f"with up to {max(sizes):,} samples" if sizes else "on fresh samples"
+        more = "more samples" if sizes else "more steps or time"
+        runs = counted(sum(cell.trials for cell in cells), "run")
+        show.line(f"none of {runs} succeeded, {tried}; try {more}, or see what the learner elimination or gf2 needs")
+    short = [each for each in answer.thresholds if each.more_runs]
+    if short and isinstance(answer.sweep.plan.schedule, Adaptive):
+        places = ", ".join(f"T = {each.context} (about {each.more_runs:,} more runs)" for each in short)
+        show.line(f"precision not reached, for want of budget, at {places}")
+
+
+def _say_better(answer: SampleComplexity, other: SampleComplexity, show: Show) -> None:
+    """Say which of two learners needs fewer samples, where every interval says the same."""
+    if not other.ratios:
+        return
+    if all(row.high is not None and row.high < 1 for row in other.ratios):
+        show.line(f"{answer.by} needs fewer samples than {other.by} at every context.")
+    elif all(row.low is not None and row.low > 1 for row in other.ratios):
+        show.line(f"{other.by} needs fewer samples than {answer.by} at every context.")
+    else:
+        show.line(f"Which of {answer.by} and {other.by} needs fewer samples is undecided.")
+
+
+def _say_certified(certificates: tuple[RunCertificate, ...], show: Show) -> None:
+    if not certificates:
+        return
+    proved = sum(each.status == "PROVED" for each in certificates)
+    refuted = sum(each.status == "COUNTEREXAMPLE" for each in certificates)
+    clean = sum(each.clean for each in certificates)
+    show.line(
+        f"Of {counted(len(certificates), 'successful run')} {clean} made no error on 100,000 fresh inputs; {proved} "
+        f"proved equal to the function read off, {refuted} refuted."
+    )
+
+
+def _say_more(answer: SampleComplexity, show: Show) -> None:
+    """Say what only some readers want of one learner."""
+    show.line()
+    show.line(f"{answer.what} by {answer.by}")
+    for said in (*answer.limits, *((answer.coverage,) if answer.coverage else ()), *NOTES):
+        show.line(said)
+    if answer.trivial_accuracy is not None:
+        show.line(f"a constant answer is correct on {percent(answer.trivial_accuracy)} of inputs")
+    if answer.laws:
+        heads = ("law", "support", "fit p", "ranks first", "forecast", "coefficients")
+        show.table(
+            {head: "<" if head in ("law", "coefficients") else ">" for head in heads},
+            [
+                (
+                    law.formula,
+                    f"{law.weight:.2f}",
+                    f"{law.fit_p:.2g}" if law.fit_p >= 0.001 else "<0.001",
+                    percent(law.share, 0),
+                    "–" if law.foretold is None else f"{percent(law.foretold, 0)} off",
+                    ", ".join(f"{name} = {each.value:.3g}" for name, each in law.coefficients.items()),
+                )
+                for law in answer.laws
+            ],
+        )
+        for said in (*LAW_NOTES, *answer.remarks):
+            show.line(said)
+    if answer.attempts:
+        show.line(f"tried within {answer.time_limit:g} s, twice the steps each time until enough runs succeed")
+        show.table(
+            dict.fromkeys(("T", "steps up to", "samples", "runs", "successes", "seconds"), ">"),
+            [
+                (
+                    str(each.context),
+                    f"{each.steps:,}",
+                    _fresh(answer, each.steps),
+                    str(each.trials),
+                    str(each.successes),
+                    f"{each.seconds:.0f}",
+                )
+                for each in answer.attempts
+            ],
+        )
+    if answer.ratios:
+        sure = 100 * (1 - 2 * (1 - answer.confidence))
+        show.line(f"ratio: m* of the first learner over m* of {answer.by}")
+        show.table(
+            dict.fromkeys(("T", "ratio", f"at least {sure:.4g} % interval"), ">"),
+            [
+                (
+                    str(row.context),
+                    "–" if row.ratio is None else f"{row.ratio:.3g}",
+                    _interval(
+                        None if row.low is None else at_least(row.low), None if row.high is None else at_most(row.high)
+                    ),
+                )
+                for row in answer.ratios
+            ],
+        )
+
+
+def _say_certificates(answer: SampleComplexity, show: Show) -> None:
+    """Count the certificates by context and size."""
+    if not answer.certified:
+        return
+    names = ("settled", "clean", "proved", "counterexamples", "undecided", "identified")
+    heads = ("T", "m", "runs", "clean", "proved", "refuted", "undecided", "identified", "error ≤", "seconds")
+    show.line()
+    show.table(
+        dict.fromkeys(heads, ">"),
+        [
+            (
+                str(row["context"]),
+                str(row["samples"] or "fresh"),
+                *(str(row[name]) for name in names),
+                "–" if row["error_bound"] is None else at_most(row["error_bound"], places=3),
+                f"{row['seconds']:.1f}",
+            )
+            for row in answer.certified
+        ],
+    )
+    for said in (answer.certificates_wrong, answer.certificates_delta):
+        if said:
+            show.line(said)

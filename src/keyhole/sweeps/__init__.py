@@ -1,4 +1,4 @@
 """Sweeps: runs and their store, thresholds m*, laws of growth, plans."""
 
-from keyhole.sweeps.execution import Execution as Execution
+from keyhole.sweeps.runs import Execution as Execution
 from keyhole.sweeps.schedule import Schedule as Schedule

@@ -11,7 +11,6 @@ from keyhole.training.learners import Learner
 
 LEAST_SHARE = 0.01  # of runs that succeed at m*: with fewer, or with all but fewer, hundreds of runs show nothing
 LEAST_PRECISION = 0.001  # of m*; half a million runs would not reach it
-LARGEST_SEED = 2**62  # with as many runs as anyone makes after it, a seed stays a number of 63 bits
 SEEDS = 20  # at each size of a fixed grid, and online: as many as the definition of m* asks for
 
 
@@ -44,8 +43,6 @@ class Schedule:
             raise ArgumentError(
                 f"A precision of {self.precision:g} was given; it is relative: {LEAST_PRECISION} or more, below 1."
             )
-        if not 0 <= self.first_seed <= LARGEST_SEED:
-            raise ArgumentError(f"The first seed {self.first_seed} was given; use one from 0 to {LARGEST_SEED:,}.")
         if self.online and self.samples:
             raise ArgumentError("Fresh samples (online) and training sets of given sizes were both given; choose one.")
         if self.seeds is not None and not (self.online or self.samples):

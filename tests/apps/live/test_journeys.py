@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from keyhole.api.learn import learn
+from keyhole.api.learn import Execution, Schedule, learn
 from keyhole.api.runs import runs
 
 from helpers import tiny_checkpoints as tiny
@@ -175,7 +175,8 @@ def test_a_sweep_of_the_terminal_appears(visitor, lab, width):
     with visited(visitor, lab[1], "sweeps", width) as page:
         until(page, "document.getElementById('says').textContent.includes('runs')")
         before = page.inner_text("#says")
-        learn("or:2", [8, 16], learner="consistent:junta", budget=8, store=lab[0] / "store", workers=1, seed=width)
+        rounds, here = Schedule(budget=8, first_seed=width), Execution(lab[0] / "store", workers=0)
+        learn("or:2", [8, 16], "consistent:junta", schedule=rounds, execution=here)
         until(page, f"document.getElementById('says').textContent !== {before!r}", seconds=30)
         assert "or:2" in page.inner_text("#sweeps")
 

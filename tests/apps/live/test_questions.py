@@ -11,8 +11,7 @@ from starlette.testclient import TestClient
 from keyhole.api.bound import bound
 from keyhole.api.compile import compile as compile_function
 from keyhole.api.describe import describe
-from keyhole.api.learn import learn
-from keyhole.api.stored_sweeps import stored_sweeps
+from keyhole.api.learn import Execution, Schedule, learn
 from keyhole.apps.heads.head_data import Images, Rows
 from keyhole.apps.heads.heads import heads
 from keyhole.apps.ledger.reproduction import list_claims
@@ -27,6 +26,7 @@ from keyhole.apps.live.screens.model import prove
 from keyhole.apps.live.screens.sweeps import start as start_sweep
 from keyhole.apps.live.screens.training import start as start_training
 from keyhole.apps.live.settings import Serving
+from keyhole.apps.live.stored_sweeps import stored_sweeps
 from keyhole.errors import ArgumentError, KeyholeError
 
 from helpers import tiny_checkpoints as tiny
@@ -39,7 +39,8 @@ OWN = "http://127.0.0.1:8437"
 def serving(tmp_path_factory):
     """A server with a store of a small sweep, and models of matrices alone, of images and of words."""
     folder = tmp_path_factory.mktemp("lab")
-    learn("and:2", [8, 16], learner="elimination", budget=12, store=folder / "store", workers=1)
+    here = Execution(folder / "store", workers=0)
+    learn("and:2", [8, 16], "elimination", schedule=Schedule(budget=12), execution=here)
     rng = np.random.default_rng(0)
     arrays = {f"blocks.0.attn.W_{name}": rng.normal(size=(2, 4, 3)) for name in "QKV"}
     save_file(arrays | {"blocks.0.attn.W_O": rng.normal(size=(2, 3, 4))}, folder / "model.safetensors")
@@ -126,9 +127,9 @@ def test_errors_come_with_their_figure(ask):
 def test_sweeps_of_the_store_are_shown(ask, serving):
     """The sweep that was made elsewhere is there, with the thresholds that its runs have."""
     answer, found = ask("sweeps/sweeps"), stored_sweeps(serving.store)
-    assert answer["runs"] == found.runs > 0
+    assert answer["runs"] == found[0].runs > 0
     assert [sweep["name"] for sweep in answer["sweeps"]] == ["and:2 by elimination"]
-    assert answer["sweeps"][0]["thresholds"][0]["m"] == found.sweeps[0].thresholds[0].m
+    assert answer["sweeps"][0]["thresholds"][0]["m"] == found[0].thresholds[0].m
 
 
 def test_models_are_named_by_numbers(ask):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import keyhole
+from keyhole.sweeps import Execution, Schedule
 from keyhole.sweeps.runs.run import run
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.sweeps.runs.store import Store
@@ -15,8 +16,6 @@ from keyhole.training.learners.scikit import Estimator
 from keyhole.training.learners.settings import TransformerSettings
 from keyhole.training.learners.transformer import TransformerLearner
 from keyhole.training.task import SparseTask
-
-from helpers.lab_fakes import Inline
 
 TINY = TransformerLearner(TransformerSettings(heads=1, width=4, hidden=0, steps=5, every=5))
 EXACT = [
@@ -65,6 +64,6 @@ def test_runs_in_whole_numbers_come_out_alike(earlier, spec):
 
 def test_a_sweep_finds_them(earlier):
     """The sweep that made some of the runs makes none of them again."""
-    asked = {"samples": [16, 32], "seeds": 2, "learner": "elimination", "executor": Inline(), "store": earlier}
-    answer = keyhole.learn("and:3", [10], **asked)
+    schedule, execution = Schedule(samples=[16, 32], seeds=2), Execution(earlier, workers=0)
+    answer = keyhole.learn("and:3", [10], "elimination", schedule=schedule, execution=execution)
     assert (answer.runs, answer.made) == (4, 0)

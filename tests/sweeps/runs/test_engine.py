@@ -6,21 +6,18 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from keyhole.errors import ArgumentError, FormulaError, WorkerError
-from keyhole.sweeps.runs.dispatch import open_dispatch
-from keyhole.sweeps.runs.engine import ALONE, QUICK, borrow, start_processes, worker_environment
-from keyhole.sweeps.runs.leases import LEASE
+from keyhole.errors import FormulaError, WorkerError
+from keyhole.sweeps.runs.execution import Execution
+from keyhole.sweeps.runs.queue import open_queue
 from keyhole.sweeps.runs.run import run
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.sweeps.runs.store import Store
-from keyhole.sweeps.runs.worker import make_run
+from keyhole.sweeps.runs.workers import ALONE, QUICK, WorkerPool, make_run, worker_environment
 from keyhole.training.task import SparseTask
 
 from helpers.lab_fakes import Coin, Inline
@@ -31,13 +28,13 @@ def specs(count, contexts=(6, 9), **settings):
     return [RunSpec(SparseTask("and:2"), Coin(**settings), T, 30, seed) for T in contexts for seed in range(count)]
 
 
-def carried_out(store, start, wanted):
+def carried_out(store, wanted, **execution):
     """The rows of these specs, made where they are missing."""
-    with open_dispatch(store, start) as dispatch:
-        rows = dispatch.ask(wanted)
+    with open_queue(store, Execution(store.folder, **execution)) as queue:
+        rows = queue.ask(wanted)
         while len(rows) < len(wanted):
-            rows |= dispatch.finished()
-    return rows, dispatch
+            rows |= queue.finished()
+    return rows, queue
 
 
 def numbers(store, wanted):
@@ -54,14 +51,14 @@ def test_one_and_two_workers_give_the_same_numbers(tmp_path):
     expected = [{name: value for name, value in record.items() if name != "seconds"} for record in here]
     with ThreadPoolExecutor(2) as threads:
         engines = {
-            "one": lambda: start_processes(1, tmp_path),
-            "two": lambda: start_processes(2, tmp_path),
-            "threads": lambda: borrow(threads, 3),
-            "inline": lambda: borrow(Inline(), 1),
+            "one": {"workers": 1},
+            "two": {"workers": 2},
+            "threads": {"executor": threads},
+            "none": {"workers": 0},
         }
-        for name, start in engines.items():
+        for name, execution in engines.items():
             with Store(tmp_path / name) as store:
-                carried_out(store, start, wanted)
+                carried_out(store, wanted, **execution)
                 assert numbers(store, wanted) == expected
         assert threads.submit(int).result() == 0  # what was lent still works
 
@@ -70,28 +67,27 @@ def test_what_is_finished_starts_no_worker(tmp_path):
     """Runs that are all there start no worker."""
     wanted = specs(2)
     with Store(tmp_path) as store:
-        carried_out(store, lambda: borrow(Inline(), 2), wanted)
-        rows, dispatch = carried_out(store, lambda: pytest.fail("a worker was started"), wanted)
+        carried_out(store, wanted, workers=0)
+        rows, queue = carried_out(store, wanted, workers=1)
     assert len(rows) == 4
-    assert dispatch.made == 0
+    assert (queue.made, queue.executor) == (0, None)
 
 
 @pytest.mark.slow
 def test_a_worker_is_alone_on_its_thread_and_ends_with_its_watchdog(monkeypatch, tmp_path):
-    """A worker has one thread by its environment, ours is untouched, and closing the lane ends it while it works."""
+    """A worker has one thread by its environment, ours is untouched, and stopping the pool ends it while it works."""
     for name in QUICK:
         monkeypatch.delenv(name, raising=False)
     before = dict(os.environ)
-    (lane,) = start_processes(1, tmp_path)
-    assert dict(os.environ) == before
+    pool = WorkerPool(1, tmp_path)
     given = ALONE | QUICK
-    assert {name: lane.executor.submit(os.getenv, name).result() for name in given} == given
-    pid = lane.executor.submit(os.getpid).result()
-    (slow,) = specs(1, contexts=(6,), seconds=30.0)
-    lane.submit(slow, keep_weights=False)
+    assert {name: pool.submit(os.getenv, name).result() for name in given} == given
+    assert dict(os.environ) == before
+    pid = pool.submit(os.getpid).result()
+    pool.submit(time.sleep, 30.0)
     time.sleep(0.2)
     began = time.monotonic()
-    lane.close()
+    pool.stop()
     assert time.monotonic() - began < 10  # the run itself would have taken 30
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -160,9 +156,9 @@ def test_a_killed_driver_leaves_no_worker(tmp_path):
     """When the process that holds the watchdog is killed, its worker ends too."""
     program = (
         f"import sys, time, os; sys.path[:0] = {sys.path!r}\n"
-        "from pathlib import Path; from keyhole.sweeps.runs.engine import start_processes\n"
-        f"(lane,) = start_processes(1, Path({str(tmp_path)!r}))\n"
-        "print(lane.executor.submit(os.getpid).result(), flush=True); time.sleep(60)"
+        "from pathlib import Path; from keyhole.sweeps.runs import WorkerPool\n"
+        f"pool = WorkerPool(1, Path({str(tmp_path)!r}))\n"
+        "print(pool.submit(os.getpid).result(), flush=True); time.sleep(60)"
     )
     driver = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     worker = int(driver.stdout.readline())
@@ -182,10 +178,10 @@ def test_ctrl_c_is_not_the_workers(tmp_path):
     """A terminal sends Ctrl-C to workers too, and they go on; also where nothing was spawned before them."""
     program = (
         f"import sys, signal; sys.path[:0] = {sys.path!r}\n"
-        "from pathlib import Path; from keyhole.sweeps.runs.engine import start_processes\n"
-        f"(lane,) = start_processes(1, Path({str(tmp_path)!r}))\n"
-        "print(lane.executor.submit(signal.raise_signal, signal.SIGINT).exception())\n"
-        "print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])); lane.close()"
+        "from pathlib import Path; from keyhole.sweeps.runs import WorkerPool\n"
+        f"pool = WorkerPool(1, Path({str(tmp_path)!r}))\n"
+        "print(pool.submit(signal.raise_signal, signal.SIGINT).exception())\n"
+        "print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])); pool.stop()"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["None", "False"], done.stderr
@@ -193,12 +189,12 @@ def test_ctrl_c_is_not_the_workers(tmp_path):
 
 @pytest.mark.slow
 def test_a_worker_that_dies_names_its_run(tmp_path):
-    """A run that ends its process is named; the runs finished before it are kept, and its claim is released."""
-    good, bad = specs(2, contexts=(6,)), RunSpec(SparseTask("and:2"), Coin(dies_at=77), 9, 77, 5)
+    """A run that ends its process is named; the runs finished before it are kept."""
+    good, bad = specs(2, contexts=(16,)), RunSpec(SparseTask("and:2"), Coin(dies_at=77), 9, 77, 5)
     with Store(tmp_path) as store:
-        with pytest.raises(WorkerError, match="coin on and:2 with T = 9, m = 77, seed 5 ended its process"):
-            carried_out(store, lambda: start_processes(1, tmp_path), [*good, bad])
-        assert store.lease([bad.identity]) == {bad.identity}
+        with pytest.raises(WorkerError, match="coin on and:2 with T = 9, m = 77, seed 5"):
+            carried_out(store, [*good, bad], workers=1)
+        assert len(store.rows()) == 2
 
 
 @pytest.mark.slow
@@ -208,11 +204,13 @@ def test_a_script_without_its_guard_is_told(tmp_path):
     script.write_text(
         f"import sys; sys.path[:0] = {sys.path!r}\n"
         "from pathlib import Path; import keyhole; from helpers.lab_fakes import Coin\n"
-        f"keyhole.learn('and:2', [8], samples=[9], learner=Coin(), workers=1, store=Path({str(tmp_path)!r}))"
+        "rounds = keyhole.Schedule(samples=[9])\n"
+        f"here = keyhole.Execution(Path({str(tmp_path)!r}), workers=1)\n"
+        "keyhole.learn('and:2', [8], Coin(), schedule=rounds, execution=here)"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "No worker process could start" in done.stderr.splitlines()[-1]
+    assert 'if __name__ == "__main__":' in done.stderr.splitlines()[-1]
 
 
 def test_what_a_run_raises_is_raised_and_the_others_are_kept(tmp_path):
@@ -220,7 +218,7 @@ def test_what_a_run_raises_is_raised_and_the_others_are_kept(tmp_path):
     wanted = [*specs(2, contexts=(6,)), RunSpec(SparseTask("and:5"), Coin(), 4, 30, 0)]
     with Store(tmp_path) as store:
         with pytest.raises(FormulaError, match="a context of 4 has fewer"):
-            carried_out(store, lambda: borrow(Inline(), 3), wanted)
+            carried_out(store, wanted, workers=2, executor=Inline())
         assert len(store.rows()) == 2
 
 
@@ -237,75 +235,5 @@ def test_an_interruption_keeps_what_has_landed(tmp_path):
                 return future
 
         with pytest.raises(KeyboardInterrupt):
-            carried_out(store, lambda: borrow(Interrupted(), 4), wanted)
+            carried_out(store, wanted, workers=2, executor=Interrupted())
         assert len(store.rows()) == 3
-        assert store.connection.execute("SELECT count(*) FROM claims").fetchone() == (0,)
-
-
-def test_lanes_keep_to_the_contexts_they_have_seen(tmp_path):
-    """With two lanes and two contexts, each lane sees one context only while both have runs waiting."""
-    wanted = specs(8, contexts=(6, 9))
-    lanes = borrow(Inline(), 1) + borrow(Inline(), 1)
-    with Store(tmp_path) as store, open_dispatch(store, lambda: lanes) as dispatch:
-        dispatch.ask(wanted)
-        for _ in range(6):
-            dispatch.finished()
-        assert [lane.seen for lane in lanes] == [[9], [6]]
-
-
-class Never(Inline):
-    """Takes a run and never finishes it."""
-
-    def submit(self, fn, /, *args, **kwargs):
-        """Nothing is done."""
-        del fn, args, kwargs
-        return Future()
-
-
-def test_claims_are_renewed_while_a_run_goes_on(tmp_path, monkeypatch):
-    """A run that takes longer than a lease stays its maker's while that looks after it, and a lease longer."""
-    now = [1e9]
-    clock = SimpleNamespace(time=lambda: now[0], monotonic=lambda: now[0], sleep=lambda _: None)
-    for module in ("leases", "dispatch", "store"):
-        monkeypatch.setattr(f"keyhole.sweeps.runs.{module}.time", clock)
-    monkeypatch.setattr("keyhole.sweeps.runs.dispatch.POLL", 0.0)
-    (spec,) = specs(1, contexts=(6,))
-    with (
-        Store(tmp_path) as store,
-        Store(tmp_path) as rival,
-        open_dispatch(store, lambda: borrow(Never(), 1)) as dispatch,
-    ):
-        dispatch.ask([spec])
-        for _ in range(10):
-            assert dispatch.finished() == {}
-            now[0] += LEASE / 3
-            assert rival.lease([spec.identity]) == set()
-        now[0] += LEASE
-        assert rival.lease([spec.identity]) == {spec.identity}
-
-
-@pytest.mark.slow
-def test_ctrl_c_while_workers_start_leaves_none(tmp_path, monkeypatch):
-    """It waits until they are started, and then ends them."""
-    started = []
-
-    @contextmanager
-    def pressed(_folder):
-        yield
-        started.extend(multiprocessing.active_children())
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("keyhole.sweeps.runs.engine.worker_environment", pressed)
-    with pytest.raises(KeyboardInterrupt):
-        start_processes(1, tmp_path)
-    assert len(started) == 1
-    assert not started[0].is_alive()
-
-
-@pytest.mark.parametrize("number", [0, -1])
-def test_no_workers_are_refused(tmp_path, number):
-    """At least one worker is needed, and room for at least one run."""
-    with pytest.raises(ArgumentError, match="at least one is needed"):
-        start_processes(number, tmp_path)
-    with pytest.raises(ArgumentError, match="at least one is needed"):
-        borrow(Inline(), number)

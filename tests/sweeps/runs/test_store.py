@@ -1,13 +1,11 @@
 """The store: what is put in comes out, whoever else is at it and whatever happens to the file."""
 
 import json
-import os
 import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +19,6 @@ from hypothesis import strategies as st
 from keyhole.errors import StoreError
 from keyhole.files.model import read_model
 from keyhole.files.package_versions import versions
-from keyhole.sweeps.runs import leases
 from keyhole.sweeps.runs.database import SCHEMA, transaction
 from keyhole.sweeps.runs.run import digest, run
 from keyhole.sweeps.runs.spec import RunSpec
@@ -196,35 +193,21 @@ def test_names_may_be_abbreviated(tmp_path):
             store.run("xyz")
 
 
-def test_weights_are_kept_on_request_and_removed_with_the_run(tmp_path):
+def test_weights_are_kept_on_request(tmp_path):
     """Weights that a result carries stand beside the database, with the configuration in the file."""
     filled(tmp_path, 2)
     with Store(tmp_path) as store:
-        first, second = (spec.identity for spec in specs(2))
+        first = specs(1)[0].identity
         kept = read_model(store.weights_path(first))
         assert kept.description["configuration"] == specs(1)[0].record()
         assert kept.tensors["score"].shape == (2, 3)
-        store.remove([first])
-        assert not store.weights_path(first).exists()
-        assert store.weights_path(second).exists()
-        assert [row.identity for row in store.rows()] == [second]
 
 
 @pytest.mark.parametrize("name", ["../../victim", "/etc/victim", "..", "victim", "A" * 64])
 def test_an_identity_never_becomes_a_path(tmp_path, name):
-    """A row whose name was changed to lead elsewhere is removed without touching a file, and names no weights."""
-    folder, outside = tmp_path / "deep" / "store", tmp_path / "deep" / "victim.safetensors"
-    ((cell, _),) = filled(folder, 1)
-    outside.write_bytes(b"precious")
-    with Store(folder) as store:
-        (store.folder / "weights" / "victim.safetensors").write_bytes(b"precious")
-        store.connection.execute("UPDATE runs SET identity = ? WHERE identity = ?", (name, cell.identity))
-        with pytest.raises(StoreError, match="no name of a run"):
-            store.weights_path(name)
-        store.remove([name])
-        assert not store.rows()
-        assert (store.folder / "weights" / "victim.safetensors").exists()
-    assert outside.read_bytes() == b"precious"
+    """A row whose name was changed to lead elsewhere names no weights."""
+    with Store(tmp_path) as store, pytest.raises(StoreError, match="no name of a run"):
+        store.weights_path(name)
 
 
 def test_a_locked_store_is_told(locked):
@@ -235,73 +218,6 @@ def test_a_locked_store_is_told(locked):
         Store(locked / "store")
     with pytest.raises(StoreError, match=r"Permission denied|cannot be opened"):
         Store(locked)
-
-
-def test_a_claim_excludes_others_until_it_is_released(tmp_path):
-    """Two stores never win the same run; what is finished is won by nobody."""
-    names = [spec.identity for spec in specs(3)]
-    with Store(tmp_path) as here, Store(tmp_path) as there:
-        assert here.lease(names[:2]) == set(names[:2])
-        assert there.lease(names) == {names[2]}
-        assert here.lease(names) == set()
-        here.release()
-        assert there.lease(names) == set(names[:2])
-        there.add([(specs(1)[0], run(specs(1)[0]))])
-        there.release()
-        assert here.lease(names) == set(names[1:])
-
-
-@pytest.mark.slow
-@given(st.lists(st.tuples(st.booleans(), st.sets(st.integers(0, 9))), max_size=12))
-@settings(max_examples=25)
-def test_claims_never_overlap(tmp_path_factory, turns):
-    """Whatever two stores claim in whatever order, each run is won once."""
-    folder = tmp_path_factory.mktemp("store")
-    won = []
-    with Store(folder) as one, Store(folder) as two:
-        for first, wanted in turns:
-            won += (one if first else two).lease([str(number) for number in wanted])
-    assert sorted(won) == sorted({str(number) for _, wanted in turns for number in wanted})
-
-
-@pytest.mark.slow
-def test_the_claim_of_a_dead_process_is_void(tmp_path):
-    """A process that ends without a word leaves its runs to the others at once."""
-    program = (
-        f"import sys, os; sys.path[:0] = {sys.path!r}\n"
-        "from pathlib import Path; from keyhole.sweeps.runs.store import Store\n"
-        f"store = Store(Path({str(tmp_path)!r})); print(store.lease(['a', 'b'])); sys.stdout.flush(); os._exit(9)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 9, done.stderr
-    with Store(tmp_path) as store:
-        assert store.connection.execute("SELECT count(*) FROM claims").fetchone() == (2,)
-        assert store.lease(["a", "b"]) == {"a", "b"}
-
-
-def test_a_process_that_waits_to_be_buried_is_dead():
-    """A zombie holds nothing; a living process does; a number nobody has does not."""
-    child = subprocess.Popen([sys.executable, "-c", ""])
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # ended, and not yet reaped
-    assert not leases.is_alive(child.pid)
-    child.wait()
-    assert not leases.is_alive(child.pid)
-    assert leases.is_alive(os.getpid())
-
-
-def test_a_lease_runs_out_and_can_be_renewed(tmp_path, monkeypatch):
-    """A claim of a living process ends with its lease, unless it is renewed; another host's only then."""
-    now = time.time()
-    with Store(tmp_path) as here, Store(tmp_path) as there:
-        there.host = "elsewhere"
-        here.lease(["a", "b"])
-        monkeypatch.setattr(time, "time", lambda: now + leases.LEASE - 1)
-        assert there.lease(["a"]) == set()
-        here.renew()
-        monkeypatch.setattr(time, "time", lambda: now + leases.LEASE + 1)
-        assert there.lease(["a"]) == set()
-        monkeypatch.setattr(time, "time", lambda: now + 3 * leases.LEASE)
-        assert there.lease(["a"]) == {"a"}
 
 
 def test_a_full_database_keeps_what_it_has(tmp_path):
@@ -323,13 +239,14 @@ def test_what_is_broken_off_leaves_nothing(tmp_path):
 
     def broken_off(store):
         with transaction(store.connection, store.path):
-            store.connection.execute("INSERT INTO claims VALUES ('a', 'me', 'here', 1, 1e12)")
+            store.connection.execute("DELETE FROM runs")
             raise KeyboardInterrupt
 
+    filled(tmp_path)
     with Store(tmp_path) as store:
         with pytest.raises(KeyboardInterrupt):
             broken_off(store)
-        assert store.lease(["a", "b"]) == {"a", "b"}
+        assert len(store.rows()) == 3
 
 
 @pytest.mark.slow
@@ -346,7 +263,7 @@ def test_a_store_that_cannot_be_written_is_read(closed):
             "from keyhole.sweeps.runs.store import Store\n"
             "if os.getuid() == 0: os.setuid(65534)\n"  # the permissions of files do not bind the superuser
             f"store = Store(Path({name!r})); print(len(store.rows()))\n"
-            "try: store.lease(['a'])\n"
+            "try: store.require_writable()\n"
             "except StoreError as error: print(error)"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -422,7 +339,7 @@ def test_damage_never_gives_a_traceback(sound, tmp_path_factory, place, length, 
         with Store(folder) as store:
             for row in store.rows():
                 store.run(row.identity)
-            store.lease(["a"])
+            store.require_writable()
     except StoreError as error:
         assert str(error).startswith(("The store ", "The run ", "No run ", repr(str(file))))  # noqa: PT017
 

@@ -126,5 +126,5 @@ def test_a_worker_that_dies_training_again_is_named(forgotten, monkeypatch):
     monkeypatch.setattr(
         RunSpec, "from_record", lambda _record: replace(spec, learner=replace(spec.learner, dies_at=20))
     )
-    with pytest.raises(WorkerError, match="coin on and:2 with T = 4, m = 20, seed 0 ended its process"):
+    with pytest.raises(WorkerError, match=r"A worker process ended.*coin on and:2 with T = 4, m = 20, seed 0"):
         weights.weights_of(store, spec.identity)

@@ -1,13 +1,11 @@
-"""Sweeps: the same table after a kill, on any number of workers, and with another process at the same store."""
+"""Sweeps: the same table after a kill, and on any number of workers."""
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -17,17 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyhole.errors import ArgumentError
-from keyhole.sweeps.runs import database, dispatch, memory
+from keyhole.sweeps.runs import database, queue
 from keyhole.sweeps.runs import store as storing
-from keyhole.sweeps.runs.engine import borrow, start_processes
-from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.execution import Execution
 from keyhole.sweeps.runs.store import Store
-from keyhole.sweeps.thresholds import sweeps
 from keyhole.sweeps.thresholds.design import Design
 from keyhole.sweeps.thresholds.schedule import Adaptive, Grid, Online
 from keyhole.sweeps.thresholds.sweeps import SweepPlan, replay, sweep
 from keyhole.sweeps.thresholds.threshold import estimate_threshold
-from keyhole.training.learners import TransformerLearner
 from keyhole.training.task import SparseTask
 
 from helpers.lab_fakes import Climb, Coin, Inline
@@ -35,15 +30,13 @@ from helpers.lab_fakes import Climb, Coin, Inline
 TASK = SparseTask("and:2")
 
 
-def inline(room=3):
-    """An engine in this process."""
-    return lambda: borrow(Inline(), room)
+HERE = Execution(workers=0)
 
 
-def swept(folder, plan, start=None, **options):
-    """A sweep into a folder."""
+def swept(folder, plan, execution=HERE, **options):
+    """A sweep into a folder, in this process."""
     with Store(folder) as store:
-        return sweep(plan, store, start or inline(), workers=1, **options)
+        return sweep(plan, store, execution, **options)
 
 
 def table(found):
@@ -80,11 +73,12 @@ def test_an_adaptive_sweep_follows_its_schedule(reference):
 def test_a_sweep_is_found_again_without_making_a_run(reference, tmp_path):
     """From its rows alone the same table comes, threshold by threshold; of one that was cut nothing is final."""
     with Store(tmp_path) as store:
-        found = sweep(ADAPTIVE, store, inline(), workers=1)
+        found = sweep(ADAPTIVE, store, HERE)
         again = replay(ADAPTIVE, store)
         assert table(again) == table(found) == table(reference)
         assert again.made == 0
-        store.remove([row.identity for row in found.rows if row.context == 16][-1:])
+        last = [row.identity for row in found.rows if row.context == 16][-1]
+        store.connection.execute("DELETE FROM runs WHERE identity = ?", (last,))
         assert replay(ADAPTIVE, store).rows == ()
 
 
@@ -143,7 +137,7 @@ class Again:
 def test_a_second_sweep_makes_nothing(tmp_path):
     """The same plan finds every run, starts no worker, and comes to the same."""
     first = swept(tmp_path, CLIMB)
-    again = swept(tmp_path, CLIMB, lambda: pytest.fail("a worker was started"))
+    again = swept(tmp_path, CLIMB, Execution(executor=Inline()))
     assert again.made == 0
     assert table(again) == table(first)
 
@@ -165,17 +159,17 @@ def test_wherever_it_stops_it_ends_alike(tmp_path_factory, climbed, stop, room):
             return super().submit(fn, *args, **kwargs)
 
     try:
-        first = swept(folder, CLIMB, lambda: borrow(Stopping(), room)).made
+        first = swept(folder, CLIMB, Execution(workers=room, executor=Stopping())).made
     except KeyboardInterrupt:
         with Store(folder) as store:
             first = len(store.rows())
         assert first == stop
-    found = swept(folder, CLIMB, inline(6 - room))
+    found = swept(folder, CLIMB, Execution(workers=6 - room, executor=Inline()))
     assert table(found) == table(climbed)
     assert first + found.made == len(found.rows)
 
 
-PASSED = {module.__file__ for module in (database, dispatch, storing)}
+PASSED = {module.__file__ for module in (database, queue, storing)}
 SMALL = SweepPlan(TASK, Coin(), (8,), Grid((20,), 3))
 
 
@@ -209,21 +203,17 @@ def traced(store, stop=None):
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        sweep(SMALL, store, lambda: borrow(Noting(), 2), workers=1)
+        sweep(SMALL, store, Execution(executor=Noting(), workers=1))
     finally:
         sys.settrace(before)
         assert {row.identity for row in store.rows()} == set(landed)
-        assert store.connection.execute("SELECT count(*) FROM claims").fetchone() == (0,)
-        store.remove(landed)
+        store.connection.execute("DELETE FROM runs")
     return list(passed)
 
 
 @pytest.mark.slow
 def test_ctrl_c_on_any_line_loses_nothing(tmp_path):
-    """Wherever in dispatch, store and database it comes, it stays what it is, and what is finished is in the store.
-
-    No claim is left either: the same process may go on. A few lines are passed once, or only when time has gone by.
-    """
+    """Wherever in queue, store and database it comes, it stays what it is, and what is finished is in the store."""
     with Store(tmp_path) as store:
         places = traced(store)
         came = 0
@@ -249,7 +239,7 @@ def test_ctrl_c_twice_loses_nothing(tmp_path):
 
     with Impatient(tmp_path) as store:
         with pytest.raises(KeyboardInterrupt):
-            sweep(SMALL, store, inline(2), workers=1)
+            sweep(SMALL, store, Execution(executor=Inline(), workers=1))
         assert len(store.rows()) == 2
 
 
@@ -290,14 +280,12 @@ def test_a_grid_counts_what_fits_apart_from_what_succeeds(tmp_path):
 
 def test_label_noise_makes_no_success_a_failure_to_fit(tmp_path):
     """Who answers as the function does misses the labels that are wrong: never fitted, and yet nothing failed."""
-    told = []
     plan = SweepPlan(SparseTask("and:2", label_noise=0.4), Coin(level=0.01), (8,), Grid((50,), 6))
-    found = swept(tmp_path, plan, watch=told.append)
+    found = swept(tmp_path, plan)
     (tally,) = found.tallies
     assert (tally.successes, tally.fitted) == (6, 0)
     assert (tally.unfitted_failures, tally.fitted_failures) == (0, 0)
     assert found.thresholds[0].unfitted == 0
-    assert told[-1].detail.standings[0].unfitted == 0
 
 
 def test_online_has_no_threshold(tmp_path):
@@ -308,70 +296,14 @@ def test_online_has_no_threshold(tmp_path):
 
 
 def test_progress_is_told(tmp_path):
-    """Every context stands in each report, runs only grow, the last has nothing left, a context's end is told."""
+    """Runs only grow, the last report has nothing left, and the end of each context is a milestone."""
     told = []
     found = swept(tmp_path, CLIMB, watch=told.append)
-    totals = [sum(one.runs for one in progress.detail.standings) for progress in told]
-    assert totals == sorted(totals) == [progress.done for progress in told]
-    assert totals[-1] == len(found.rows) == told[-1].detail.made == told[-1].of
-    assert told[-1].seconds_left == 0
-    assert [one.threshold for one in told[-1].detail.standings] == list(found.thresholds)
-    ends = [progress for progress in told if progress.milestone]
-    assert {T for T in CLIMB.contexts if any(f"T = {T} finished" in end.what for end in ends)} == set(CLIMB.contexts)
-    assert all(" finished after 0:" in end.what for end in ends)  # and the time it took
-    assert all(progress.seconds_left > 0 for progress in told[:-1])
-
-
-@pytest.mark.slow
-def test_a_context_that_shares_widths_is_finished_when_all_are(tmp_path):
-    """Before that it needs no more runs so far; with the last report all are finished."""
-    told = []
-    plan = SweepPlan(TASK, Coin(), (8, 16, 32, 64), Adaptive(Design(precision=0.25, budget=300)))
-    swept(tmp_path, plan, watch=told.append)
-    *before, last = [progress.what for progress in told if progress.milestone]
-    assert last.startswith("T = 8, 16, 32, 64 finished after 0:")
-    assert before
-    assert all(re.match(r"T = (\d+ needs|\d+, .* need) no more runs so far, after 0:", each) for each in before)
-
-
-def test_a_line_on_several_contexts_is_in_the_plural():
-    """One context needs no more runs, two need none."""
-    said = {(8,): "T = 8 needs no more runs so far,", (8, 16): "T = 8, 16 need no more runs so far,"}
-    assert {contexts: sweeps._standstill(list(contexts), so_far=True) for contexts in said} == said
-
-
-@pytest.mark.parametrize("schedule", [Grid((10, 10**12), 2), Adaptive(Design(start=10**12, largest=10**13))])
-def test_more_than_memory_is_refused_before_any_run(tmp_path, schedule):
-    """A training set beyond the memory there is is refused before a worker starts."""
-    plan = SweepPlan(TASK, Coin(), (8,), schedule)
-    with pytest.raises(ArgumentError, match=r"take .* GB for 1 at once, and .* GB are free"):
-        swept(tmp_path, plan, lambda: pytest.fail("a worker was started"))
-
-
-def test_memory_is_counted_for_every_worker(monkeypatch):
-    """M · T · A entries of four bytes for each worker: one byte less than is free passes, one more does not."""
-    cell = RunSpec(SparseTask("and:2", symbols=5), Coin(), 100, 1000, 0)
-    assert memory.run_bytes(cell) == 1000 * 100 * 5 * 4
-    monkeypatch.setattr(memory, "available_bytes", lambda: 3 * memory.run_bytes(cell))
-    memory.refuse_beyond_memory([cell], 3)
-    with pytest.raises(ArgumentError, match="m = 1000 at T = 100"):
-        memory.refuse_beyond_memory([cell], 4)
-    assert memory.run_bytes(RunSpec(TASK, Coin(), 100, None, 0)) == 0
-
-
-def test_the_transformer_counts_what_it_holds(monkeypatch):
-    """Its padded set, probe and one-hot rows are counted, so that a long context is refused at once."""
-    learner = TransformerLearner()
-    small = RunSpec(SparseTask("and:3"), learner, 1000, 16, 0)
-    assert memory.run_bytes(replace(small, context=10**6)) == 1000 * memory.run_bytes(small)
-    assert 13e9 < memory.run_bytes(replace(small, context=10**6)) < 14e9  # a run at T = 40,000 was seen to take 0.47 GB
-    assert memory.run_bytes(replace(small, samples=None)) <= memory.run_bytes(small)
-    larger = memory.run_bytes(replace(small, samples=2000)) - memory.run_bytes(small)
-    assert larger == 4 * 1000 * (8192 - 1024)  # four copies of the rows that it is padded by, a byte for each symbol
-    monkeypatch.setattr(memory, "available_bytes", lambda: 16 * 10**9)
-    memory.refuse_beyond_memory([small], 2)
-    with pytest.raises(ArgumentError, match=r"Runs of transformer with m = 16 at T = 1000000 take .* 16 GB are free"):
-        memory.refuse_beyond_memory([replace(small, context=10**6)], 2)
+    done = [progress.done for progress in told]
+    assert done == sorted(done)
+    assert done[-1] == told[-1].of == len(found.rows)
+    ends = [progress.what for progress in told if progress.milestone]
+    assert all(any(f"{T}" in end for end in ends) for T in CLIMB.contexts)
 
 
 def test_no_context_is_refused():
@@ -385,7 +317,7 @@ import json, sys
 sys.path[:0] = {path!r}
 from pathlib import Path
 from helpers.lab_fakes import Coin
-from keyhole.sweeps.runs.engine import start_processes
+from keyhole.sweeps import Execution
 from keyhole.sweeps.thresholds.design import Design
 from keyhole.sweeps.thresholds.schedule import Adaptive
 from keyhole.sweeps.runs.store import Store
@@ -397,7 +329,7 @@ if __name__ == "__main__":
     coin = Coin(seconds=0.01, diary=diary)
     plan = SweepPlan(SparseTask("and:2"), coin, (8, 16), Adaptive(Design(precision=0.4, budget=60)))
     with Store(folder) as store:
-        found = sweep(plan, store, lambda: start_processes(1, folder), workers=1)
+        found = sweep(plan, store, Execution(folder, workers=1))
     print(json.dumps([found.made, repr(found.thresholds), repr(found.tallies)]))
 """
 
@@ -449,37 +381,9 @@ def test_killed_in_mid_sweep_it_goes_on(tmp_path, reference):
 
 
 @pytest.mark.slow
-def test_two_processes_share_the_work(tmp_path, reference):
-    """Two at once on one store: every run is made once, both made some, both come to the same table."""
-    drivers = Drivers(tmp_path)
-    both = [drivers.start(), drivers.start()]
-    (made, *first), (others, *second) = (answer(driver) for driver in both)
-    assert first == second == [repr(reference.thresholds), repr(reference.tallies)]
-    assert max(Counter(drivers.made()).values()) == 1
-    assert made + others == len(drivers.made()) == len(reference.rows)
-    assert min(made, others) > 0
-
-
-@pytest.mark.slow
-def test_one_of_two_killed_leaves_its_runs_to_the_other(tmp_path, reference):
-    """The survivor takes over what the killed process had claimed, and comes to the same table."""
-    drivers = Drivers(tmp_path)
-    killed, survivor = drivers.start(), drivers.start()
-    while len(drivers.made()) < 15:
-        assert killed.poll() is None, killed.communicate()
-        time.sleep(0.02)
-    killed.send_signal(signal.SIGKILL)
-    killed.communicate()
-    _, thresholds, tallies = answer(survivor)
-    assert (thresholds, tallies) == (repr(reference.thresholds), repr(reference.tallies))
-    with Store(drivers.store) as store:
-        assert len(store.rows()) == len(reference.rows)
-
-
-@pytest.mark.slow
 def test_two_workers_come_to_the_table_of_one(tmp_path, reference):
     """The number of workers is not in the numbers."""
-    assert table(swept(tmp_path, ADAPTIVE, lambda: start_processes(2, tmp_path))) == table(reference)
+    assert table(swept(tmp_path, ADAPTIVE, Execution(tmp_path, workers=2))) == table(reference)
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="counts processes by /proc")
@@ -499,4 +403,3 @@ def test_ctrl_c_stops_promptly_and_says_so(tmp_path):
             os.kill(pid, 0)
     with Store(drivers.store) as store:
         assert len(drivers.made()) - 2 <= len(store.rows()) <= len(drivers.made())  # at most two were on their way
-        assert store.connection.execute("SELECT count(*) FROM claims").fetchone() == (0,)

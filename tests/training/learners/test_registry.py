@@ -22,8 +22,6 @@ from keyhole.training.learners import (
     registry,
 )
 
-from helpers.lab_fakes import Inline
-
 PACKAGE = Path(keyhole.__file__).parent
 
 
@@ -77,8 +75,8 @@ def test_the_librarys_names_are_its_own():
 
 def test_a_value_needs_no_registration(tmp_path):
     """A learner handed over as a value is swept, and a second sweep finds its runs."""
-    asked = {"samples": [4, 8], "seeds": 3, "executor": Inline(), "store": tmp_path}
-    first, second = (keyhole.learn("and:2", [5], learner=Constant(), **asked) for _ in range(2))
+    here = {"schedule": keyhole.Schedule(samples=[4, 8], seeds=3), "execution": keyhole.Execution(tmp_path, workers=0)}
+    first, second = (keyhole.learn("and:2", [5], Constant(), **here) for _ in range(2))
     assert (first.made, second.made) == (6, 0)
     with Store(tmp_path) as store:
         assert {row.learner for row in store.rows()} == {"constant"}
@@ -87,7 +85,7 @@ def test_a_value_needs_no_registration(tmp_path):
 def test_who_cannot_learn_online_is_refused(tmp_path):
     """A learner without `fit_online` is refused in a sentence, before anything is run."""
     with pytest.raises(ArgumentError, match="constant was asked to learn online, but it reads a training set"):
-        keyhole.learn("and:2", [5], learner=Constant(), online=True, store=tmp_path)
+        keyhole.learn("and:2", [5], Constant(), schedule=keyhole.Schedule(online=True))
 
 
 @pytest.mark.slow

@@ -157,10 +157,11 @@ def _run_in_processes(
     spawned: Sequence[Experiment], scale: Scale, seed: int, workers: int, report_running: ReportRunning
 ) -> Iterator[Finding]:
     """Findings of spawned processes, which end when this one does, however it ends; one under way is given up."""
-    from keyhole.sweeps.runs import spawn_pool
+    from keyhole.files.paths import home
+    from keyhole.sweeps.runs import WorkerPool
 
     processes = min(workers, len(spawned))
-    pool, watchdog = spawn_pool(processes)
+    pool = WorkerPool(processes, home())
     waiting: dict[Future[Finding], Experiment] = {}
     try:
         waiting |= {pool.submit(run_experiment, experiment, scale, seed): experiment for experiment in spawned}
@@ -173,10 +174,7 @@ def _run_in_processes(
                 begun = [experiment.claim.id for future, experiment in waiting.items() if future.running()]
                 report_running(begun[:processes])  # the pool counts one more, which it holds ready
     finally:
-        if waiting:
-            watchdog.close()
-        pool.shutdown(cancel_futures=True)
-        watchdog.close()
+        pool.stop()
 
 
 def core_count() -> int:

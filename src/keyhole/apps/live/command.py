@@ -42,10 +42,10 @@ def serve_command(
 
       keyhole serve --model checkpoints/mine --model minilm
     """
-    from keyhole.api.runs import store_folder
     from keyhole.apps.live.run import serve
     from keyhole.apps.live.settings import Serving
+    from keyhole.files.paths import home
 
     password = os.environ.get("KEYHOLE_PASSWORD")
-    serving = Serving(store_folder(store), report, tuple(model or ()), host=host, port=port, password=password)
+    serving = Serving(home(store), report, tuple(model or ()), host=host, port=port, password=password)
     serve(serving, lambda line: typer.echo(line, err=True), browser=browser)

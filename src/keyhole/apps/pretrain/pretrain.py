@@ -12,7 +12,6 @@ from keyhole.apps.pretrain.pretraining import Conditioning, Learned, Pretraining
 from keyhole.apps.pretrain.tasks import MaskedLetters, SinkRecovery, TransferTask
 from keyhole.errors import ArgumentError
 from keyhole.estimate import Estimate
-from keyhole.files.paths import home
 from keyhole.latent.inference import require_problem
 from keyhole.latent.masking import (
     ConditionNumbers,
@@ -28,7 +27,8 @@ from keyhole.latent.masking import (
 )
 from keyhole.latent.models import BetaBernoulli, FiniteModel, GaussianLocation, GaussianMixture, Polya, find_model
 from keyhole.progress import Watch, ignore
-from keyhole.sweeps.runs import RunResult, RunSpec, Store, core_count, gather_runs, require_cores
+from keyhole.sweeps import Execution
+from keyhole.sweeps.runs import RunResult, RunSpec, Store, gather_runs
 
 REACH = 1.959964  # standard errors of a 95 % interval
 MOST_REPEATS = 10_000
@@ -78,11 +78,11 @@ def pretrain(
         raise ArgumentError(
             f"{repeats} repeats from seed {seed} were asked for; use 0, or 2 to {MOST_REPEATS:,}, and a seed from 0."
         )
-    count = core_count() if workers is None else require_cores(workers)
+    execution = Execution(store, workers)
 
     def run(specs: Sequence[RunSpec]) -> list[RunResult]:
-        with Store(home(store)) as kept:
-            return gather_runs(specs, kept, workers=count, watch=watch)
+        with Store(execution.folder) as kept:
+            return gather_runs(specs, kept, execution, watch)
 
     design = Design(lengths, blocks, samples, labels, range(seed, seed + repeats))
     words = ""

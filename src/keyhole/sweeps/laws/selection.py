@@ -67,7 +67,7 @@ def compare_laws(
             weight=float(support[i] / support.sum()),
             fit_p=float(decision.fit_p[i, 0]),
             share=float((wins == i).mean()),
-            held_out_error=_held_out_error(points, law, seen, held_out),
+            foretold=_held_out_error(points, law, seen, held_out),
         )
         for i, law in enumerate(compared)
     ]

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from keyhole.bounds.finite import floor_slope
 from keyhole.estimate import Estimate
+from keyhole.files.record import hidden
 from keyhole.sweeps.laws.decision import FLAT, MISFIT
 from keyhole.sweeps.laws.growth_laws import GrowthLaw
 from keyhole.verdicts import LawStatus
@@ -15,14 +16,16 @@ from keyhole.verdicts import LawStatus
 class FittedLaw:
     """One law fitted to the thresholds, and how it compares with the others."""
 
-    law: GrowthLaw
+    properties: ClassVar[tuple[str, ...]] = ("name", "formula", "aic")  # of its record
+
     coefficients: Mapping[str, Estimate]  # intervals over resampled thresholds
     deviance: float  # −2 ln of its likelihood
     score: float  # the deviance and a price for each coefficient; half a difference of scores is ln of the odds
     weight: float  # its part of the sum of e^(−score/2): support beside the laws compared, not a probability
     fit_p: float  # the probability of a deviance as large, were the law true
     share: float  # of redraws of the points, each moved by its error again, in which this law leads: not a probability
-    held_out_error: float | None  # root mean square of ln(threshold/prediction) at the longest contexts, held out
+    foretold: float | None  # root mean square of ln(threshold/prediction) at the longest contexts, held out
+    law: GrowthLaw = hidden()
 
     @property
     def name(self) -> str:
@@ -34,6 +37,11 @@ class FittedLaw:
         """The law's formula."""
         return self.law.formula
 
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion."""
+        return self.deviance + 2 * self.law.parameters
+
     def at(self, context: float) -> float:
         """The law's m*(T)."""
         return self.law.value(float(context), {name: each.value for name, each in self.coefficients.items()})
@@ -42,26 +50,13 @@ class FittedLaw:
         numbers = ", ".join(f"{name} = {each}" for name, each in self.coefficients.items())
         return f"m* = {self.formula} with {numbers}"
 
-    def record(self) -> dict[str, Any]:
-        """Everything as plain values."""
-        return {
-            "name": self.name,
-            "formula": self.formula,
-            "coefficients": {name: each.record() for name, each in self.coefficients.items()},
-            "aic": self.deviance + 2 * self.law.parameters,
-            "score": self.score,
-            "weight": self.weight,
-            "fit_p": self.fit_p,
-            "share": self.share,
-            "foretold": self.held_out_error,
-        }
-
 
 @dataclass(frozen=True)
 class LawVerdict:
     """The laws from best to worst, and whether the best one is named; `decide` has the rule."""
 
-    laws: tuple[FittedLaw, ...]
+    properties: ClassVar[tuple[str, ...]] = ("winner", "runner_up", "decided")  # of its record
+
     odds: float  # of the best law against the next one
     status: LawStatus
     scatter: float  # variance about the best law over what the intervals allow; above 1 no law explains all of it
@@ -71,29 +66,25 @@ class LawVerdict:
     power: float  # how often the best law, were it true as fitted, would be named on such points
     held_out: tuple[int, ...]  # the longest contexts, which the laws predict from the others
     warnings: tuple[str, ...]
+    laws: tuple[FittedLaw, ...] = hidden()
 
     @property
     def decided(self) -> bool:
-        """Whether a law is named."""
+        """Return whether a law is named."""
         return self.status == "named"
 
     @property
-    def winner(self) -> FittedLaw:
-        """The law of smallest score."""
-        return self.laws[0]
+    def winner(self) -> str:
+        """The name of the law of smallest score."""
+        return self.laws[0].name
 
     @property
-    def runner_up(self) -> FittedLaw:
-        """The law of second smallest score."""
-        return self.laws[1]
-
-    @property
-    def forecaster(self) -> FittedLaw | None:
-        """The law that predicts the held-out contexts best."""
-        return best_forecaster(self.laws)
+    def runner_up(self) -> str:
+        """The name of the law of second smallest score."""
+        return self.laws[1].name
 
     def __str__(self) -> str:
-        first, second = self.winner, self.runner_up
+        first, second = self.laws[:2]
         odds = f"its odds over {second.formula}, the next law, are {self.odds:.2g} to 1"
         if self.status == "named":
             flat = f", up to a rise or fall by a factor of {FLAT:g}" if first.law.parameters == 1 else ""
@@ -107,29 +98,11 @@ class LawVerdict:
             return f"misfit: {better}; of these {first.formula} comes nearest"
         return f"undecided: {first.formula} has the most support; {odds}"
 
-    def record(self) -> dict[str, Any]:
-        """Everything as plain values."""
-        return {
-            "winner": self.winner.name,
-            "runner_up": self.runner_up.name,
-            "odds": self.odds,
-            "decided": self.decided,
-            "status": self.status,
-            "scatter": self.scatter,
-            "monotone_p": self.monotone_p,
-            "rival": self.rival,
-            "rival_odds": self.rival_odds,
-            "power": self.power,
-            "held_out": list(self.held_out),
-            "warnings": list(self.warnings),
-            "laws": [law.record() for law in self.laws],
-        }
-
 
 def best_forecaster(laws: tuple[FittedLaw, ...]) -> FittedLaw | None:
     """The law with the smallest error on the held-out contexts; None where none could be fitted without them."""
-    predicting = [law for law in laws if law.held_out_error is not None]
-    return min(predicting, key=lambda law: law.held_out_error or 0.0, default=None)
+    predicting = [law for law in laws if law.foretold is not None]
+    return min(predicting, key=lambda law: law.foretold or 0.0, default=None)
 
 
 def slope_beside_floor(law: FittedLaw, sparsity: int, confidence: float) -> str:

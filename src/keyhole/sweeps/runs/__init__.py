@@ -1,19 +1,8 @@
 """Runs: what decides one, how it is executed, and the store that keeps it."""
 
-from keyhole.sweeps.runs.comparison import ComparedCell as ComparedCell
-from keyhole.sweeps.runs.comparison import StoreComparison as StoreComparison
-from keyhole.sweeps.runs.comparison import compare_stores as compare_stores
-from keyhole.sweeps.runs.engine import Lane as Lane
-from keyhole.sweeps.runs.engine import borrow as borrow
-from keyhole.sweeps.runs.engine import core_count as core_count
-from keyhole.sweeps.runs.engine import require_cores as require_cores
-from keyhole.sweeps.runs.engine import spawn_pool as spawn_pool
-from keyhole.sweeps.runs.engine import start_processes as start_processes
-from keyhole.sweeps.runs.engine import worker_environment as worker_environment
-from keyhole.sweeps.runs.engines import ENGINES as ENGINES
-from keyhole.sweeps.runs.engines import open_engine as open_engine
-from keyhole.sweeps.runs.gather import gather_runs as gather_runs
-from keyhole.sweeps.runs.gather import gather_weights as gather_weights
+from keyhole.sweeps.runs.execution import Execution as Execution
+from keyhole.sweeps.runs.queue import gather_runs as gather_runs
+from keyhole.sweeps.runs.queue import gather_weights as gather_weights
 from keyhole.sweeps.runs.run import FRESH as FRESH
 from keyhole.sweeps.runs.run import SUCCESS as SUCCESS
 from keyhole.sweeps.runs.run import MakesRuns as MakesRuns
@@ -27,4 +16,7 @@ from keyhole.sweeps.runs.store import RunSummary as RunSummary
 from keyhole.sweeps.runs.store import Store as Store
 from keyhole.sweeps.runs.store import StoredRun as StoredRun
 from keyhole.sweeps.runs.weights import weights_of as weights_of
-from keyhole.sweeps.runs.worker import make_run as make_run
+from keyhole.sweeps.runs.workers import WorkerPool as WorkerPool
+from keyhole.sweeps.runs.workers import core_count as core_count
+from keyhole.sweeps.runs.workers import make_run as make_run
+from keyhole.sweeps.runs.workers import require_cores as require_cores

@@ -21,7 +21,6 @@ CREATE TABLE IF NOT EXISTS runs(
     identity TEXT PRIMARY KEY, task TEXT, learner TEXT, context INTEGER, samples INTEGER, seed INTEGER,
     success INTEGER, fitted INTEGER, accuracy REAL, steps INTEGER, seconds REAL, created TEXT,
     configuration TEXT, result TEXT, versions TEXT, cpu TEXT);
-CREATE TABLE IF NOT EXISTS claims(identity TEXT PRIMARY KEY, owner TEXT, host TEXT, pid INTEGER, until REAL);
 """
 
 TROUBLES = {

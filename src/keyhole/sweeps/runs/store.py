@@ -1,14 +1,11 @@
-"""Finished runs on disk, a row each, shared by several processes.
+"""Finished runs on disk, a row each. Only the process that asks for runs writes.
 
-A process that means to make a run claims it first, with a lease; the lease of a process that is gone is void, so that
-its runs are made by another, and none is made twice.
+Several processes may share a store. Where two of them make the same run, one row is kept: both rows are equal.
 """
 
 import json
-import os
 import platform
 import re
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +13,12 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from keyhole.errors import StoreError
 from keyhole.files.model import write_model
 from keyhole.files.package_versions import versions
 from keyhole.files.reading import parse_json
 from keyhole.sweeps.runs.database import explain_errors, open_database, transaction
-from keyhole.sweeps.runs.leases import LEASE, Lease, this_host
 from keyhole.sweeps.runs.run import RunResult
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.training.learners import PACKAGES, Method
@@ -81,7 +76,6 @@ class Store:
 
     def __init__(self, folder: Path, *, create: bool = True) -> None:
         self.folder, self.path = folder, folder / FILE
-        self.owner, self.host = uuid4().hex, this_host()
         if not create and not self.path.exists():
             raise StoreError(
                 f"There are no runs in {str(folder)!r}. `keyhole learn` makes some, or name another `store`."
@@ -140,8 +134,8 @@ class Store:
         gone = [name for name in identities if name not in configurations]
         if gone:
             raise StoreError(
-                f"The store {str(self.path)!r} no longer holds the run {gone[0][:10]}: it was forgotten, or the file "
-                "is damaged. Ask for the runs again, or restore a copy."
+                f"The store {str(self.path)!r} no longer holds the run {gone[0][:10]}: the file is damaged. "
+                "Restore a copy."
             )
         return configurations
 
@@ -168,29 +162,10 @@ class Store:
             entries = list(self._among("SELECT identity, result FROM runs", identities))
             return {name: RunResult.from_record(parse_json(result)) for name, result in entries}
 
-    def lease(self, identities: Sequence[str]) -> set[str]:
-        """Those of the runs that are now this process's to make: neither finished nor leased by a live process."""
+    def require_writable(self) -> None:
+        """Raise, before anything is made, if the store cannot be written to."""
         with transaction(self.connection, self.path):
-            done = {entry[0] for entry in self._among("SELECT identity FROM runs", identities)}
-            leases = self._among("SELECT identity, owner, host, pid, until FROM claims", identities)
-            taken = {entry[0] for entry in leases if Lease(*entry[1:]).binds(self.host)}
-            won = [name for name in identities if name not in done | taken]
-            until = time.time() + LEASE
-            self.connection.executemany(
-                "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?)",
-                [(name, self.owner, self.host, os.getpid(), until) for name in won],
-            )
-        return set(won)
-
-    def renew(self) -> None:
-        """Hold this process's leases for another term."""
-        with transaction(self.connection, self.path):
-            self.connection.execute("UPDATE claims SET until = ? WHERE owner = ?", (time.time() + LEASE, self.owner))
-
-    def release(self) -> None:
-        """Let go of every lease of this process."""
-        with transaction(self.connection, self.path):
-            self.connection.execute("DELETE FROM claims WHERE owner = ?", (self.owner,))
+            self.connection.execute("UPDATE runs SET seed = seed WHERE 0")
 
     def add(self, finished: Iterable[tuple[RunSpec, RunResult]]) -> dict[str, RunSummary]:
         """Keep these runs, all or none, and return them in short; one that is there already stays as it is."""
@@ -203,7 +178,6 @@ class Store:
         with transaction(self.connection, self.path):
             cursor = self.connection.executemany(INSERT, entries)
             inserted = cursor.rowcount
-            self.connection.executemany("DELETE FROM claims WHERE identity = ?", [entry[:1] for entry in entries])
         if inserted < len(entries):  # the row that stayed is what the store says
             return self.outcomes([entry[0] for entry in entries])
         return {entry[0]: _summary(entry[:COLUMNS]) for entry in entries}
@@ -219,19 +193,11 @@ class Store:
         with transaction(self.connection, self.path):
             self.connection.executemany(INSERT, entries)
 
-    def remove(self, identities: Sequence[str]) -> None:
-        """Forget these runs and their weights."""
-        with transaction(self.connection, self.path):
-            self.connection.executemany("DELETE FROM runs WHERE identity = ?", [(name,) for name in identities])
-        for name in filter(NAME.fullmatch, identities):
-            self.weights_path(name).unlink(missing_ok=True)
-
     def weights_path(self, identity: str) -> Path:
         """Where a run's weights are, if they were kept; what is no identity names no file."""
         if not NAME.fullmatch(identity):
             raise StoreError(
-                f"The store {str(self.path)!r} was changed: {identity!r} is no name of a run. Delete that row with "
-                "`keyhole runs prune`, or restore a copy."
+                f"The store {str(self.path)!r} was changed: {identity!r} is no name of a run. Restore a copy."
             )
         return self.folder / "weights" / f"{identity}.safetensors"
 

@@ -1,19 +1,17 @@
 """The weights of a run: as they were kept, or made again from its configuration."""
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from pathlib import Path
 
 import numpy as np
 
 from keyhole.errors import StoreError
 from keyhole.files.model import read_model
-from keyhole.sweeps.runs.dispatch import raise_failure
-from keyhole.sweeps.runs.engine import start_processes
 from keyhole.sweeps.runs.run import RunResult, digest, run
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.sweeps.runs.store import Store
-from keyhole.sweeps.runs.worker import is_alone
+from keyhole.sweeps.runs.workers import WorkerPool, is_alone, make_run, raise_failure
 
 
 def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda _: None) -> Mapping[str, np.ndarray]:
@@ -48,16 +46,14 @@ def weights_of(store: Store, name: str, *, tell: Callable[[str], None] = lambda 
 
 
 def remake(spec: RunSpec, folder: Path) -> RunResult:
-    """The run as a worker made it: on one thread, so in a worker again unless this process has one thread itself."""
+    """Make the run as a worker made it: on one thread, so in a worker again unless this process has one thread."""
     if is_alone():
         return run(spec)
-    (lane,) = start_processes(1, folder)
+    pool = WorkerPool(1, folder)
     try:
-        lane.submit(spec, keep_weights=True)
-        wait(lane.in_flight)
-        raise_failure(lane)
-        ((future, _),) = lane.in_flight.items()
-        del lane.in_flight[future]  # completed: the worker may end in its own time
-        return future.result()
+        made: Future[RunResult] = pool.submit(make_run, spec, keep_weights=True)
+        wait([made])
+        raise_failure(made, spec)
+        return made.result()
     finally:  # Ctrl-C too: what is under way is given up with its process
-        lane.close()
+        pool.stop()

@@ -39,9 +39,6 @@ FEWEST = 6  # runs in a round where the others tell the width, unless the budget
 LOOK = 3  # runs at a size, at least, before its success rate counts as low or high
 FAINT = 1e-3  # curves a thousand times less likely than the best do not influence where to run
 BOOTSTRAP_SEED = 0
-TOLD = "the contexts tell each other how steeply success rises with m"
-ALONE = "what is known of one context is not used at another"
-WIDER = "rounds that stop once an interval looks narrow favour those that are too narrow, so it is made wider then"
 COVERAGE = {  # contexts → intervals that cover, of how many; of the third that stops first; least per cent of a curve
     1: (641, 660, 208, 220, 91),  # as `bench/coverage.py` prints
     2: (620, 660, 202, 220, 91),
@@ -90,33 +87,18 @@ class Design:
             raise ArgumentError(f"Widths that are {self.widths!r} were asked for; they are shared or apart.")
 
     def coverage(self, contexts: int) -> str:
-        """What intervals of so many contexts rest on, and how often they cover m* where that was measured.
-
-        It was measured at the default settings, for the numbers of contexts in `COVERAGE`; of others the next smaller
-        one is told. Where the first size and the largest lie does not count: the rounds find the threshold first.
-        """
-        shared = self.widths == "shared"
-        said = [TOLD if shared else ALONE] * (contexts > 1) + [WIDER]
-        names = {
-            "quantile": "a quantile of {:g} (here {:g})",
-            "precision": "a precision of {:g} (here {:g})",
-            "confidence": "a confidence of {:g} (here {:g})",
-            "budget": "at most {:,} runs at a context (here {:,})",
-            "batch": "rounds of {:,} runs (here {:,})",
-        }
-        pairs = {words: (getattr(Design(), name), getattr(self, name)) for name, words in names.items()}
-        if other := ", ".join(words.format(*pair) for words, pair in pairs.items() if pair[0] != pair[1]):
-            said.append(f"how often such intervals cover m* is not known: it was measured with {other}")
-        else:
-            measured = max(number for number in COVERAGE if number <= (contexts if shared else 1))
-            covering, intervals, early, first, least = COVERAGE[measured]
-            here = f" (here {contexts})" if shared and contexts != measured else ""
-            said.append(
-                f"in simulated sweeps of {measured} context{'s' * (measured > 1)}{here} {covering} of {intervals} "
-                f"intervals cover m* ({100 * covering // intervals} %, {least} % or more by the kind of curve), and "
-                f"{early} of {first} ({100 * early // first} %) of the third that stops first"
-            )
-        return f"{'; '.join(said)} (python bench/coverage.py)"
+        """Say how often intervals of so many contexts cover m*; it was measured for the contexts in `COVERAGE`."""
+        measured = max(number for number in COVERAGE if number <= (contexts if self.widths == "shared" else 1))
+        covering, intervals, early, first, least = COVERAGE[measured]
+        settings = ("quantile", "precision", "confidence", "budget", "batch")
+        usual = all(getattr(self, name) == getattr(Design(), name) for name in settings)
+        said = "" if usual else "; with these settings it was not measured"
+        return (
+            f"intervals are made wider, since rounds stop when they look narrow: in simulated sweeps of {measured} "
+            f"contexts with the default settings {covering} of {intervals} ({100 * covering // intervals} %, by the "
+            f"kind of curve {least} % or more) cover m*, and {early} of {first} of the third that stops first{said} "
+            "(bench/coverage.py)"
+        )
 
     def next_round(self, counts: Counts, prior: WidthPrior = USUAL) -> dict[int, int]:
         """Which sizes to run next and with how many new seeds each; empty when no more runs are needed.

@@ -5,18 +5,17 @@ the finished rounds: its own, and, where the schedule asks for them, those of th
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import median
 from typing import Any
 
 from keyhole.errors import ArgumentError
 from keyhole.progress import Progress, Watch, ignore
-from keyhole.sweeps.runs.dispatch import Dispatch, open_dispatch
-from keyhole.sweeps.runs.engine import Lane
-from keyhole.sweeps.runs.memory import refuse_beyond_memory
+from keyhole.sweeps.runs.execution import Execution
+from keyhole.sweeps.runs.queue import RunQueue, open_queue
+from keyhole.sweeps.runs.run import FRESH
 from keyhole.sweeps.runs.spec import RunSpec
 from keyhole.sweeps.runs.store import RunSummary, Store
 from keyhole.sweeps.thresholds.one_thread import one_thread
@@ -25,6 +24,9 @@ from keyhole.sweeps.thresholds.schedule import Adaptive, Informed, Schedule, Siz
 from keyhole.sweeps.thresholds.threshold import Threshold, estimate_threshold
 from keyhole.training import Task
 from keyhole.training.learners import Learner
+
+LONGEST = 10**6  # context: every run is judged on 10,000 fresh inputs, 10^10 symbols there
+LARGEST_SEED = 2**62  # with as many runs as anyone makes after it, a seed stays a number of 63 bits
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,16 @@ class SweepPlan:
     def __post_init__(self) -> None:
         if not self.contexts:
             raise ArgumentError("A sweep was asked for at no context; give at least one.")
-        if len(set(self.contexts)) < len(self.contexts) or min(self.contexts) < 1:
-            raise ArgumentError(f"The contexts {self.contexts} were asked for; give each once, and at least 1.")
-        if self.first_seed < 0:
-            raise ArgumentError(f"A first seed of {self.first_seed} was asked for; use at least 0.")
+        shown = ", ".join(map(str, self.contexts))
+        if len(set(self.contexts)) < len(self.contexts):
+            raise ArgumentError(f"The contexts {shown} were asked for; give each once.")
+        if not 1 <= min(self.contexts) <= max(self.contexts) <= LONGEST:
+            raise ArgumentError(
+                f"The contexts {shown} were asked for; each is from 1 to {LONGEST:,}, since every run is judged on "
+                f"{FRESH:,} fresh inputs of that length. Bounds, compiled models and descriptions go further."
+            )
+        if not 0 <= self.first_seed <= LARGEST_SEED:
+            raise ArgumentError(f"The first seed {self.first_seed} was given; use one from 0 to {LARGEST_SEED:,}.")
         check_quantile(self.quantile)
         check_confidence(self.confidence)
 
@@ -64,55 +72,6 @@ class SweepPlan:
             for size, more in self.schedule.next_round(tallies).items()
             for number in range(more)
         ]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What is known so far at one context."""
-
-    context: int
-    runs: int
-    unfitted: int  # failures that did not fit their training set
-    threshold: Threshold | None
-    round_done: int
-    round_size: int  # 0 when the context is finished
-    remaining: int  # runs still to come after this round, by the schedule's forecast
-    seconds: float  # one run, on average
-
-
-@dataclass(frozen=True)
-class SweepState:
-    """How far a sweep has come: a standing per context, and the runs made and found."""
-
-    standings: tuple[Standing, ...]
-    made: int
-    workers: int
-
-    @property
-    def seconds_left(self) -> float:
-        """The time the remaining runs take, by the runs so far; a context without any takes the mean of the others."""
-        runs = sum(standing.runs for standing in self.standings)
-        mean = sum(standing.runs * standing.seconds for standing in self.standings) / max(1, runs)
-        return sum(
-            (standing.round_size - standing.round_done + standing.remaining)
-            * (standing.seconds if standing.runs else mean)
-            / self.workers
-            for standing in self.standings
-        )
-
-    def progress(self, what: str, *, milestone: bool = False) -> Progress:
-        """The state as an event: the runs that are there, and about how many there will be."""
-        runs = sum(standing.runs for standing in self.standings)
-        ahead = sum(standing.round_size - standing.round_done + standing.remaining for standing in self.standings)
-        return Progress(runs, runs + ahead, what, self.seconds_left, self, milestone)
-
-    def record(self) -> dict[str, Any]:
-        """Everything as plain values."""
-        return {
-            "contexts": [asdict(standing) for standing in self.standings],
-            "made": self.made,
-            "workers": self.workers,
-        }
 
 
 @dataclass(frozen=True)
@@ -162,40 +121,31 @@ class Sweep:
         return tuple(threshold for threshold in thresholds if threshold is not None)
 
 
-def sweep(
-    plan: SweepPlan,
-    store: Store,
-    start: Callable[[], list[Lane]],
-    *,
-    workers: int,
-    keep_weights: bool = False,
-    watch: Watch = ignore,
-) -> Sweep:
-    """Make the runs of the plan that are not in the store, and collect all; workers start when first needed."""
+def sweep(plan: SweepPlan, store: Store, execution: Execution, watch: Watch = ignore) -> Sweep:
+    """Make the runs of the plan that are not in the store, and collect all."""
     began = time.perf_counter()
-    with open_dispatch(store, start, keep_weights=keep_weights) as dispatch:
-        tracks = {context: _Track(plan, context, dispatch, workers) for context in plan.contexts}
-        shared = is_shared(plan.schedule)  # then all contexts wait for each other
-        groups = [tracks] if shared else [{context: track} for context, track in tracks.items()]
+    tracks = {context: _Track(context) for context in plan.contexts}
+    shared = is_shared(plan.schedule)  # then all contexts wait for each other
+    groups = [list(tracks.values())] if shared else [[track] for track in tracks.values()]
+    with open_queue(store, execution) as queue:
         for group in groups:
-            _begin_rounds(plan, group)
+            _advance(plan, group, queue)
         while any(track.pending for track in tracks.values()):
-            finished = dispatch.finished()
-            for row in finished.values():
-                tracks[row.context].receive(row)
-            ended = [context for group in groups if _is_made(group) for context in _begin_rounds(plan, group)]
-            if finished and watch is not ignore:
-                state = SweepState(tuple(track.standing() for track in tracks.values()), dispatch.made, workers)
-                spent = f"{timedelta(seconds=round(time.perf_counter() - began))}"
-                going = any(track.pending for track in tracks.values())
-                which = _standstill(ended if going or not shared else list(tracks), so_far=shared and going)
-                words = f"{which} after {spent}; all " if ended else ""
-                forecast = ", the total being a forecast" if isinstance(plan.schedule, Adaptive) else ""
-                words = f"{words}runs of {plan.task.name} by {plan.learner.name}{forecast}"
-                watch(state.progress(words, milestone=bool(ended)))
-        made = dispatch.made
-    rows = {context: track.ordered() for context, track in tracks.items()}
-    return _swept(plan, rows, store, made, began)
+            for row in queue.finished().values():
+                tracks[row.context].rows[row.identity] = row
+                tracks[row.context].pending.discard(row.identity)
+            made = [group for group in groups if _is_made(group)]
+            for group in made:
+                _advance(plan, group, queue)
+            ended = [str(track.context) for group in made for track in group if not track.size]
+            if watch is not ignore:
+                what = f"runs of {plan.task.name} by {plan.learner.name}"
+                what = f"T = {', '.join(ended)} finished; all {what}" if ended else what
+                done = sum(len(track.rows) for track in tracks.values())
+                ahead = sum(len(track.pending) + track.forecast for track in tracks.values())
+                watch(Progress(done, done + ahead, what, milestone=bool(ended)))
+    rows = {context: sorted(track.rows.values(), key=_order) for context, track in tracks.items()}
+    return _swept(plan, rows, store, queue.made, began)
 
 
 def replay(plan: SweepPlan, store: Store) -> Sweep:
@@ -247,79 +197,33 @@ def threshold_of(plan: SweepPlan, rows: Iterable[RunSummary]) -> Threshold | Non
 class _Track:
     """The rounds of one context."""
 
-    plan: SweepPlan  # told what was found before this round
     context: int
-    dispatch: Dispatch
-    workers: int
     rows: dict[str, RunSummary] = field(default_factory=dict)
-    pending: set[str] = field(default_factory=set)
-    size: int = 0
-    threshold: Threshold | None = None
-    remaining: int = 0
-    stale: bool = True  # whether a round has ended since `threshold` and `remaining` were computed
-
-    @property
-    def tallies(self) -> Tallies:
-        """Successes and trials at each size, so far."""
-        return _count(self.rows.values(), _succeeds)
-
-    def receive(self, row: RunSummary) -> None:
-        """Take a finished run."""
-        self.rows[row.identity] = row
-        self.pending.discard(row.identity)
-
-    def ordered(self) -> list[RunSummary]:
-        """The runs, by size and seed."""
-        return sorted(self.rows.values(), key=_order)
-
-    def standing(self) -> Standing:
-        """What is known so far; the threshold is estimated once a round."""
-        rows = self.rows.values()
-        if self.stale:
-            self.stale = False
-            with one_thread():
-                self.threshold = threshold_of(self.plan, rows)
-                forecast = self.plan.schedule.remaining(self.tallies) if self.pending else 0
-            self.remaining = max(0, forecast - self.size)
-        seconds = sum(row.seconds for row in rows) / max(1, len(rows))
-        unfitted = sum(map(_fails_to_fit, rows))
-        done = self.size - len(self.pending)
-        return Standing(self.context, len(rows), unfitted, self.threshold, done, self.size, self.remaining, seconds)
-
-    def begin(self, plan: SweepPlan, cells: list[RunSpec]) -> None:
-        """Begin a round of these runs, by a plan that was told what is found so far; an empty one is the end."""
-        self.plan, self.size, self.stale = plan, len(cells), True
-        if cells:
-            refuse_beyond_memory(cells, self.workers)
-            done = self.dispatch.ask(cells)
-            self.rows |= done
-            self.pending = {cell.identity for cell in cells} - set(done)
+    pending: set[str] = field(default_factory=set)  # runs of this round that are not finished
+    size: int = 0  # of this round; 0 where no more runs are needed
+    forecast: int = 0  # runs after this round
 
 
-def _is_made(tracks: Mapping[int, _Track]) -> bool:
-    """Whether there is a round of these contexts, and all of it is made."""
-    return any(track.size for track in tracks.values()) and not any(track.pending for track in tracks.values())
+def _is_made(group: Sequence[_Track]) -> bool:
+    """Return whether there is a round of these contexts, and all of it is made."""
+    return any(track.size for track in group) and not any(track.pending for track in group)
 
 
-def _begin_rounds(plan: SweepPlan, tracks: Mapping[int, _Track]) -> list[int]:
-    """Go through the rounds that are in the store, up to one with runs to be made; the contexts that have ended."""
-    before = [track for track in tracks.values() if track.size]
+def _advance(plan: SweepPlan, group: Sequence[_Track], queue: RunQueue) -> None:
+    """Go through the rounds that are in the store, up to one with runs to be made, or to the end."""
     going = True
-    while going and not any(track.pending for track in tracks.values()):
-        tallies = {context: track.tallies for context, track in tracks.items()}
-        for context, track in tracks.items():
+    while going and not any(track.pending for track in group):
+        tallies = {track.context: _count(track.rows.values(), _succeeds) for track in group}
+        for track in group:
             with one_thread():
-                told = plan.told(context, tallies)
-                cells = told.cells(context, tallies[context])
-            track.begin(told, cells)
-        going = any(track.size for track in tracks.values())
-    return [track.context for track in before if not track.size]
-
-
-def _standstill(contexts: list[int], *, so_far: bool) -> str:
-    """Which contexts need no more runs: for good, or as long as the others tell them nothing new."""
-    need = "needs" if len(contexts) == 1 else "need"
-    return f"T = {', '.join(map(str, contexts))} " + (f"{need} no more runs so far," if so_far else "finished")
+                told = plan.told(track.context, tallies)
+                cells = told.cells(track.context, tallies[track.context])
+                ahead = told.schedule.remaining(tallies[track.context]) if cells else 0
+            track.size, track.forecast = len(cells), max(0, ahead - len(cells))
+            done = queue.ask(cells)
+            track.rows |= done
+            track.pending = {cell.identity for cell in cells} - set(done)
+        going = any(track.size for track in group)
 
 
 def _order(row: RunSummary) -> tuple[int, int]:
@@ -328,12 +232,12 @@ def _order(row: RunSummary) -> tuple[int, int]:
 
 
 def _succeeds(row: RunSummary) -> bool:
-    """Whether a run succeeded."""
+    """Return whether a run succeeded."""
     return row.success
 
 
 def _fails_to_fit(row: RunSummary) -> bool:
-    """Whether a run failed without fitting its training set."""
+    """Return whether a run failed without fitting its training set."""
     return not row.success and not row.fitted
 
 

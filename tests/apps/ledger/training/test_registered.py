@@ -22,8 +22,6 @@ from keyhole.sweeps.plans import read_plan, rows_path
 from keyhole.sweeps.thresholds import Adaptive, Design
 from keyhole.training.learners import learner_named
 
-from helpers.lab_fakes import Inline
-
 
 @pytest.mark.parametrize("name", [FIRST, SECOND, THIRD])
 def test_the_rows_are_those_that_the_claim_knows(name):
@@ -73,7 +71,7 @@ def finished(tmp_path, contexts):
     plan = read_plan(released(FIRST) / "plan.toml")
     design = Adaptive(Design(budget=24))
     quick = replace(plan.sweeps[SWEEP], learner=learner_named("elimination"), contexts=contexts, schedule=design)
-    return keyhole.run_plan(replace(plan, sweeps={SWEEP: quick}), store=tmp_path, executor=Inline())
+    return keyhole.run_plan(replace(plan, sweeps={SWEEP: quick}), execution=keyhole.Execution(tmp_path, workers=0))
 
 
 @pytest.mark.slow

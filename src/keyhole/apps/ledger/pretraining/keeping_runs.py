@@ -8,6 +8,7 @@ import numpy as np
 from keyhole.apps.ledger.training.sweeps import FIRST_SEED, worker_count
 from keyhole.estimate import Estimate
 from keyhole.files.paths import home
+from keyhole.sweeps import Execution
 from keyhole.sweeps.runs import RunResult, RunSpec, Store, gather_runs
 
 RESAMPLES = 1000
@@ -22,7 +23,7 @@ def seeds(seed: int, count: int) -> range:
 def make_runs(specs: Sequence[RunSpec]) -> list[RunResult]:
     """Make the runs that are not in the store, and return all in order."""
     with Store(home()) as store:
-        return gather_runs(specs, store, workers=worker_count())
+        return gather_runs(specs, store, Execution(workers=worker_count()))
 
 
 def mean_of(values: Sequence[float], level: float = 0.999) -> Estimate:

@@ -13,8 +13,8 @@ from keyhole.apps.ledger.training.majority import Share
 from keyhole.apps.ledger.training.sweeps import train, worker_count
 from keyhole.bounds.finite import clopper_pearson
 from keyhole.figure import Axis, Figure
-from keyhole.files.paths import home
 from keyhole.papers import EDELMAN_2022, GROSS_2024
+from keyhole.sweeps import Execution
 from keyhole.sweeps.runs import FRESH
 from keyhole.training import SparseTask
 from keyhole.verdicts import ClaimVerdict
@@ -101,7 +101,7 @@ def certify_groups(scale: Scale, seed: int) -> tuple[Group, ...]:
     groups = []
     for why, context, samples, seeds in wanted:
         rows = train(TASK, (context,), seed, samples=(samples,), seeds=seeds, keep_weights=True).sweep.rows
-        settled = prove_runs(rows, home(), assume_junta=3, workers=worker_count())
+        settled = prove_runs(rows, Execution(workers=worker_count()), assume_junta=3)
         groups.append(Group(why, context, samples, settled))
     return tuple(groups)
 

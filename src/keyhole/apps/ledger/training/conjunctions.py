@@ -111,7 +111,7 @@ def find_growth(law: str, scale: Scale, seed: int) -> tuple[Growth, ...]:
 
 def growth(setting: str, learned: SampleComplexity) -> Growth:
     """What a sweep shows of growth."""
-    return Growth(setting, learned.thresholds, learned.floors, learned.verdict)
+    return Growth(setting, learned.thresholds, {each.context: each.floor for each in learned.floors}, learned.verdict)
 
 
 def conclude(measured: tuple[Growth, ...], law: str) -> Outcome:
@@ -186,12 +186,12 @@ def _against_log(laws: LawVerdict | None) -> str:
     """The odds of the leading law against log T, or against the next law where log T leads."""
     if laws is None:
         return ""
-    if laws.winner.name == "log":
-        return f" {laws.winner.formula} leads, at odds of {laws.odds:.2g} to 1 against the next law."
+    if laws.winner == "log":
+        return f" {laws.laws[0].formula} leads, at odds of {laws.odds:.2g} to 1 against the next law."
     logarithmic = next(law for law in laws.laws if law.name == "log")
-    apart = (logarithmic.score - laws.winner.score) / 2  # ln of the odds
+    apart = (logarithmic.score - laws.laws[0].score) / 2  # ln of the odds
     told = f"{exp(apart):.3g}" if apart < log(MANY) else f"{MANY:,} or more"
-    return f" {laws.winner.formula} leads, at odds of {told} to 1 against {logarithmic.formula}."
+    return f" {laws.laws[0].formula} leads, at odds of {told} to 1 against {logarithmic.formula}."
 
 
 def _told_power(rates: Mapping[str, float]) -> list[str]:

@@ -15,6 +15,7 @@ from keyhole.api.plans import PlanResult, run_plan
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.apps.ledger.finding import Claim, Experiment, Outcome, Scale
 from keyhole.papers import EDELMAN_2022
+from keyhole.sweeps import Execution
 from keyhole.sweeps.plans import rows_path
 from keyhole.verdicts import ClaimVerdict
 
@@ -120,7 +121,9 @@ def measure_rows(folder: Path | None, *, given_up: bool = False) -> Outcome:
             "None: nothing was measured.",
         )
     with TemporaryDirectory() as store:
-        return conclude(run_plan(folder / "plan.toml", data=folder, store=store, make=False), given_up=given_up)
+        return conclude(
+            run_plan(folder / "plan.toml", data=folder, make=False, execution=Execution(store)), given_up=given_up
+        )
 
 
 def conclude(result: PlanResult, *, given_up: bool = False) -> Outcome:
@@ -128,7 +131,7 @@ def conclude(result: PlanResult, *, given_up: bool = False) -> Outcome:
     judged, left = result.answers[SWEEP], result.unfinished[SWEEP]
     verdict: ClaimVerdict = "not finished" if left else "undecided at this scale"
     if not left and judged.verdict is not None and judged.verdict.decided:
-        verdict = "holds" if judged.verdict.winner.name == LAW else "fails here"
+        verdict = "holds" if judged.verdict.winner == LAW else "fails here"
     standings = [f"{name}: {_standing(answer, result.unfinished[name])}" for name, answer in result.answers.items()]
     progress = _progress(result, given_up=given_up) if left else ""
     known = any(answer.thresholds for answer in result.answers.values())
@@ -137,13 +140,13 @@ def conclude(result: PlanResult, *, given_up: bool = False) -> Outcome:
         measurement=f"{progress}{'; '.join(standings)}.{_foretold(result)}",
         numbers={
             "contexts finished": float(sum(len(answer.thresholds) for answer in result.answers.values())),
-            "contexts planned": float(sum(len(answer.contexts) for answer in result.plan.sweeps.values())),
+            "contexts planned": float(sum(len(answer.contexts) for answer in result.planned.sweeps.values())),
             "runs of finished contexts": float(sum(answer.runs for answer in result.answers.values())),
         },
         interval="90 % intervals of each m*; the rule's odds stand for the law.",
         figures=(result.figure(),) if known else (),
         caveats=(
-            f"The plan has the hash {result.plan.hash}; it was fixed before its first run.",
+            f"The plan has the hash {result.planned.hash}; it was fixed before its first run.",
             *(() if left or judged.verdict is None else judged.verdict.warnings),
         ),
     )
@@ -187,7 +190,7 @@ def _why_given_up(folder: Path) -> tuple[str, ...]:
 def _progress(result: PlanResult, *, given_up: bool) -> str:
     """How much of the plan is done, where the judged sweep is not."""
     done = sum(len(answer.thresholds) for answer in result.answers.values())
-    planned = sum(len(sweep.contexts) for sweep in result.plan.sweeps.values())
+    planned = sum(len(sweep.contexts) for sweep in result.planned.sweeps.values())
     if given_up:
         return f"The plan was given up with {done} of {planned} contexts finished, so nothing is said of the claim. "
     return f"The runs are not finished: {done} of {planned} contexts are. So nothing is said of the claim yet. "

@@ -10,15 +10,27 @@ from typing import Any
 from keyhole.api.learn import learn
 from keyhole.api.sample_complexity import SampleComplexity
 from keyhole.files.paths import home
+from keyhole.sweeps import Execution, Schedule
 from keyhole.sweeps.runs import RunResult, RunSummary, Store, core_count
 from keyhole.training import SparseTask
+from keyhole.training.learners import Learner
 
 FIRST_SEED = 10_000  # seeds below belong to the keyboard, seeds from a million on to the tuning of presets
 
 
-def train(task: SparseTask, contexts: Sequence[int], seed: int, **options: Any) -> SampleComplexity:
+def train(
+    task: SparseTask,
+    contexts: Sequence[int],
+    seed: int,
+    learner: str | Learner = "transformer",
+    *,
+    keep_weights: bool = False,
+    **schedule: Any,
+) -> SampleComplexity:
     """Learn on seeds that are kept for experiments."""
-    return learn(task, contexts, seed=FIRST_SEED * (1 + seed), workers=worker_count(), **options)
+    rounds = Schedule(first_seed=FIRST_SEED * (1 + seed), **schedule)
+    execution = Execution(workers=worker_count(), keep_weights=keep_weights)
+    return learn(task, contexts, learner, schedule=rounds, execution=execution)
 
 
 def worker_count() -> int:

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
-from keyhole.api.stored_sweeps import stored_sweeps
 from keyhole.apps.live.limits import FORMULA, TRAINING
 from keyhole.apps.live.query import Query
 from keyhole.apps.live.screens.base import Answer, Command, Screen, figure_record, require_small
 from keyhole.apps.live.settings import Serving
+from keyhole.apps.live.stored_sweeps import stored_sweeps, sweeps_figure
 from keyhole.errors import ArgumentError, OutputError, StoreError
+from keyhole.files.record import record_of
 
 LEARNERS = (
     "transformer",
@@ -23,14 +24,14 @@ LEARNERS = (
 def sweeps(_query: Query, serving: Serving) -> Answer:
     """Every sweep of the store, with thresholds, laws and their figure."""
     try:
-        answer = stored_sweeps(serving.store)
+        found = stored_sweeps(serving.store)
     except StoreError as error:
         return {"sweeps": [], "runs": 0, "figure": None, "remark": str(error)}
+    answer = {"sweeps": record_of(found), "runs": sum(each.runs for each in found)}
     try:
-        figure = figure_record(answer.figure())
+        return {**answer, "figure": figure_record(sweeps_figure(found)), "remark": ""}
     except OutputError as error:
-        return {**answer.record(), "figure": None, "remark": str(error)}
-    return {**answer.record(), "figure": figure, "remark": ""}
+        return {**answer, "figure": None, "remark": str(error)}
 
 
 def start(query: Query, serving: Serving) -> Command:

@@ -1,20 +1,19 @@
 """Where runs are made and kept."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from keyhole.files.paths import home
-from keyhole.progress import Progress, Watch
-from keyhole.sweeps.runs import Lane, borrow, core_count, require_cores, start_processes
-from keyhole.training.learners import GradientLearner, Learner
+from keyhole.sweeps.runs.workers import WorkerPool, core_count, require_cores
 
 
 class InProcess(Executor):
-    """Makes a run when it is submitted, in this process."""
+    """Makes a call when it is submitted, in this process."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Call the function now."""
@@ -49,21 +48,21 @@ class Execution:
 
     @cached_property
     def parallel(self) -> int:
-        """How many runs are made at once."""
+        """The number of runs that are made at once."""
         if self.workers is None:
             return core_count()
         return max(1, self.workers) if self.executor or not self.workers else require_cores(self.workers)
 
-    def starter(self, learners: Sequence[Learner], watch: Watch) -> Callable[[], list[Lane]]:
-        """Return what starts the lanes when they are first needed."""
-        compiled = any(isinstance(each, GradientLearner) for each in learners)
-        slow = "; a network's first run takes longer: jax compiles it" if compiled else ""
-        executor = InProcess() if self.workers == 0 and self.executor is None else self.executor
-
-        def start() -> list[Lane]:
-            if executor is not None:
-                return borrow(executor, 2 * self.parallel)
-            watch(Progress(0, None, f"workers: {self.parallel}{slow}", milestone=True))
-            return start_processes(self.parallel, self.folder)
-
-        return start
+    @contextmanager
+    def open_executor(self) -> Iterator[Executor]:
+        """Give the executor that makes the calls; workers of ours are ended afterwards, in the middle of their work."""
+        if self.executor is not None:
+            yield self.executor
+        elif self.workers == 0:
+            yield InProcess()
+        else:
+            pool = WorkerPool(self.parallel, self.folder)
+            try:
+                yield pool
+            finally:
+                pool.stop()

@@ -1,0 +1,112 @@
+"""Runs that were asked for: found in the store, or made and stored as soon as they are finished."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+
+from keyhole.errors import StoreError
+from keyhole.files.model import read_model
+from keyhole.progress import Progress, Watch, ignore
+from keyhole.sweeps.runs.execution import Execution
+from keyhole.sweeps.runs.run import RunResult
+from keyhole.sweeps.runs.spec import RunSpec
+from keyhole.sweeps.runs.store import RunSummary, Store
+from keyhole.sweeps.runs.weights import remake
+from keyhole.sweeps.runs.workers import make_run, raise_failure
+
+AHEAD = 2  # runs given to each worker at once: one under way, one so that it never waits
+
+
+class RunQueue:
+    """The runs that were asked for and are not finished. The executor is opened when a run has to be made."""
+
+    def __init__(self, store: Store, execution: Execution) -> None:
+        self.store, self.execution = store, execution
+        self.waiting: dict[str, RunSpec] = {}
+        self.in_flight: dict[Future[RunResult], RunSpec] = {}
+        self.made = 0
+        self.executor: Executor | None = None
+        self.stack = ExitStack()
+
+    def ask(self, specs: Iterable[RunSpec]) -> dict[str, RunSummary]:
+        """Ask for runs; return those that are finished already."""
+        wanted = {spec.identity: spec for spec in specs}
+        done = self.store.outcomes(list(wanted))
+        self.waiting |= {name: spec for name, spec in wanted.items() if name not in done}
+        return done
+
+    def finished(self) -> dict[str, RunSummary]:
+        """Wait until runs are finished, store them and return them; raise what went wrong with another."""
+        if self.executor is None:
+            self.store.require_writable()  # before anything is made
+            self.executor = self.stack.enter_context(self.execution.open_executor())
+        while self.waiting and len(self.in_flight) < AHEAD * self.execution.parallel:
+            name = max(self.waiting, key=lambda name: self.waiting[name].context)  # the longest contexts take longest
+            spec = self.waiting.pop(name)
+            self.in_flight[self.executor.submit(make_run, spec, self.execution.keep_weights)] = spec
+        wait(self.in_flight, None, FIRST_COMPLETED)
+        rows = self._store()
+        for future, spec in self.in_flight.items():
+            if future.done():
+                raise_failure(future, spec)
+        return rows
+
+    def close(self) -> None:
+        """Store what is finished, give up the rest, and end the workers."""
+        try:
+            self._store()
+        except KeyboardInterrupt:  # pressed again while the first was being answered
+            self._store()
+            raise
+        finally:
+            for future in self.in_flight:
+                future.cancel()
+            self.stack.close()
+
+    def _store(self) -> dict[str, RunSummary]:
+        """Store the runs that succeeded, and only then forget that they were in flight."""
+        completed = [
+            future for future in self.in_flight if future.done() and not future.cancelled() and not future.exception()
+        ]
+        if not completed:
+            return {}
+        rows = self.store.add((self.in_flight[future], future.result()) for future in completed)
+        self.made += len(completed)
+        for future in completed:
+            del self.in_flight[future]
+        return rows
+
+
+@contextmanager
+def open_queue(store: Store, execution: Execution) -> Iterator[RunQueue]:
+    """Open a queue, and close it whatever happens."""
+    queue = RunQueue(store, execution)
+    try:
+        yield queue
+    finally:
+        queue.close()
+
+
+def gather_runs(specs: Sequence[RunSpec], store: Store, execution: Execution, watch: Watch = ignore) -> list[RunResult]:
+    """Return the results of these runs, in order. Each is stored as it finishes: what is stopped goes on from there."""
+    with open_queue(store, execution) as queue:
+        waiting = {spec.identity for spec in specs} - set(queue.ask(specs))
+        while waiting:
+            waiting -= set(queue.finished())
+            watch(Progress(len(specs) - len(waiting), len(specs), f"runs of {specs[0].task.name}"))
+    results = store.results([spec.identity for spec in specs])
+    return [results[spec.identity] for spec in specs]
+
+
+def gather_weights(spec: RunSpec, store: Store, watch: Watch = ignore) -> Mapping[str, np.ndarray]:
+    """Return the arrays of one run, made where the store does not hold it, or holds it without its weights."""
+    gather_runs([spec], store, Execution(store.folder, workers=1, keep_weights=True), watch)
+    path = store.weights_path(spec.identity)
+    if path.exists():
+        return read_model(path).tensors
+    weights = remake(spec, store.folder).weights
+    if weights is None:
+        raise StoreError(f"The run {spec.identity[:10]} is of {spec.learner.name}, which has no weights.")
+    return weights
