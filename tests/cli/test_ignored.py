@@ -8,36 +8,15 @@ from typer.testing import CliRunner
 
 from keyhole.cli.app import app
 
-ELIMINATION = ("--samples", "8", "--seeds", "1", "--learner", "elimination", "--workers", "1", "--store", "s")
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("learn", "and:2", "--context", "8", *ELIMINATION, "--preset", "paper"), "no transformer is asked"),
-        (("learn", "and:2", "--context", "8", *ELIMINATION, "--assume-junta", "2"), "add --certify"),
-        (("learn", "and:2", "--context", "8", *ELIMINATION, "--budget", "7"), "--budget was given"),
-        (("learn", "--plan", "p.toml", "and:2"), "TASK was given"),
-        (("learn", "--plan", "p.toml", "--precision", "0.1"), "--precision was given"),
-        (("learn", "--plan", "p.toml", "--save-plan", "q.toml"), "--save-plan was given"),
-        (("learn", "--plan", "p.toml"), "The plan 'p.toml' cannot be read"),
-        (("learn", "and:2", "--context", "8", *ELIMINATION, "--data", "rows"), "--data was given"),
-        (("learn", "and:2", "--context", "8", *ELIMINATION, "--only-found"), "--only-found was given"),
-        (("learn", "and:2"), "A TASK and --context, or --plan"),
-        (("learn", "and:2", "--context", "8", *ELIMINATION, "--precision", "0.1"), "--precision was given"),
-        (("learn", "and:2", "--context", "8", *ELIMINATION, "--out", ""), "--out was given an empty word"),
-        (("learn", "and:2", "--context", "8", *ELIMINATION, "--beside", "gf2,"), "a comma with no name beside it"),
-        (("learn", "and:2", "--context", "8", *ELIMINATION, "--quantile", "1e-300"), "use 0.01 to 0.99"),
-        (("learn", "and:2", "--context", "8", *ELIMINATION, "--seed", "9" * 19), "The first seed"),
-        (("learn", "and:2", "--context", "9" * 29, *ELIMINATION), "each is from 1 to 1,000,000, since"),
-        (("learn", "and:2", "--context", "8", "--learner", "elimination", "--precision", "1e-300"), "such as 0.2"),
-        (("learn", "and:2", "--context", "8", "--learner", "elimination", "--workers", "100000"), "100,000 workers"),
         (("reproduce", "--only", "floor", "--workers", "100000"), "100,000 workers"),
         (("reproduce", "--only", ","), "a comma with no name beside it"),
         (("reproduce", "--out", " "), "--out was given an empty word"),
         (("reproduce", "--only", "floor", "--out", "file.npy"), "is a file, and a folder is needed"),
-        (("runs", "--store", ""), "--store was given an empty word"),
         (("infer", "gp", "--kernel", ""), "--kernel was given an empty word"),
         (("infer", "gp", "--size", "8", "--repeats", "1000000000"), "use at most 1,000,000"),
         (("infer", "gaussian", "--size", "8", "--out", "x.doc"), "must end in"),
@@ -48,13 +27,6 @@ ELIMINATION = ("--samples", "8", "--seeds", "1", "--learner", "elimination", "--
         (("describe", "x1 xor x2"), "'xor' is written ^ in a formula"),
         (("exchangeable", "file.npy", "--permutations", "1e12"), "use at most 10,000,000"),
         (("compile", "and:3", "--context", "16", "--leak", "1e-320"), "carries 1e-100 or more"),
-        (("learn", "and:2", "--context", "8", *ELIMINATION, "--set", "width=32"), "no transformer is asked"),
-        (
-            ("learn", "and:2", "--context", "8", "--samples", "8", "--set", "no=3"),
-            "has no setting 'no'; there are heads",
-        ),
-        (("learn", "and:2", "--context", "8", "--samples", "8", "--set", "width=x"), "it is a whole number"),
-        (("learn", "and:2", "--context", "8", "--samples", "8", "--set", "width"), "is no list of settings"),
         (("bound", "junta:30", "--context", "100", "--samples", "1e6"), "known up to junta:20"),
         (("bound", "parity:100000", "--context", "1000000", "--samples", "1e6"), "known up to parity:500"),
         (("bound", "and:\uff13", "--context", "100", "--samples", "1e6"), "write it like and:3"),
@@ -90,18 +62,3 @@ def test_scores_say_what_is_missing_and_need_a_file(tmp_path):
     ] == ["model-001"]
     absent = CliRunner().invoke(app, ["score", "attributions", key, str(arrays / "model-001.npy")])
     assert (absent.exit_code, "There is no file" in absent.stderr) == (2, True)
-
-
-@pytest.mark.slow
-def test_runs_are_exported_and_pruned_as_json_too(tmp_path, monkeypatch):
-    """--json prints the runs that were written or removed, alone on stdout; one run is one run."""
-    monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(app, ["learn", "and:2", "--context", "8", *ELIMINATION]).exit_code == 0
-    exported = CliRunner().invoke(app, ["runs", "export", "runs.csv", "--store", "s", "--json"])
-    assert len(json.loads(exported.stdout)["runs"]) == 1
-    assert exported.stderr == "wrote runs.csv: 1 run\n"
-    pruned = CliRunner().invoke(app, ["runs", "prune", "--all", "--yes", "--store", "s", "--json"])
-    assert len(json.loads(pruned.stdout)["runs"]) == 1
-    assert "deleted 1 run\n" in pruned.stderr
-    again = CliRunner().invoke(app, ["runs", "prune", "--all", "--yes", "--store", "s"])
-    assert (again.exit_code, again.stdout) == (0, "there is no such run; nothing was deleted\n")

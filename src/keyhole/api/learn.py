@@ -9,7 +9,7 @@ import numpy as np
 import keyhole.api.compiled_start  # noqa: F401  (registers started:compiled)
 from keyhole.api.sample_complexity import Floor, Needed, SampleComplexity, ratios
 from keyhole.errors import ArgumentError
-from keyhole.progress import Progress, Watch, ignore
+from keyhole.progress import Watch, ignore
 from keyhole.sweeps import Execution as Execution
 from keyhole.sweeps import Schedule as Schedule
 from keyhole.sweeps.laws import LAWS, GrowthLaw, comparable, compare_laws, read_laws, task_floor
@@ -53,7 +53,6 @@ def learn(
     growth_laws = read_laws(laws)
     answers = []
     with Store(execution.folder) as runs:
-        watch(Progress(0, None, f"runs, {execution.parallel} at once", milestone=True))
         for name, plan in plans.items():
             answers.append(_answer(name, plan, runs, execution, growth_laws, watch))
     first, *others = answers

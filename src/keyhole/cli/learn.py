@@ -30,6 +30,8 @@ SET = (
 )
 CONTEXT = "Context lengths T, such as 25,50,100 or 25..800 (doublings)."
 SAMPLES = "Training-set sizes m, or fresh: new samples at every step; without it sizes are chosen as runs come in."
+PRECISION = "Half-width of the interval of m* to reach, relative to m*; 0.2 if not given."
+BUDGET = "Runs at one context, at most, where sizes are chosen; 400 if not given."
 SEEDS = "Runs at each size of --samples; 20 if not given."
 TIME = f"With fresh samples: seconds to try, with ever more steps a run; {ONLINE_SECONDS} if not given, 0: no limit."
 CERTIFY = "Certify every successful run, assuming that the target reads at most S positions; 0: assume nothing."
@@ -53,8 +55,8 @@ def learn_command(
     seeds: Annotated[int | None, typer.Option(help=SEEDS, metavar="N", show_default=False)] = None,
     learner: Annotated[str, typer.Option(help=LEARNER, metavar="LIST")] = "transformer",
     set_: Annotated[str, typer.Option("--set", help=SET, metavar="LIST", show_default=False)] = "",
-    precision: Annotated[float, typer.Option(help="Half-width of the interval of m* to reach, relative to m*.")] = 0.2,
-    budget: Annotated[int, typer.Option(help="Runs at one context, at most, where sizes are chosen.", min=1)] = 400,
+    precision: Annotated[float | None, typer.Option(help=PRECISION, metavar="SHARE", show_default=False)] = None,
+    budget: Annotated[int | None, typer.Option(help=BUDGET, metavar="N", min=1, show_default=False)] = None,
     time_limit: Annotated[float | None, typer.Option(help=TIME, metavar="SECONDS", min=0, show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="The first seed; the others follow it.", min=0)] = 0,
     certify: Annotated[int | None, typer.Option(help=CERTIFY, metavar="S", min=0, show_default=False)] = None,
@@ -92,14 +94,11 @@ def learn_command(
     online = samples == "fresh"
     if time_limit is not None and not online:
         raise ArgumentError("--time-limit is for fresh samples; limit a sweep over training sets by --budget.")
-    schedule = Schedule(
-        samples=counts(samples) if samples and not online else (),
-        seeds=seeds,
-        online=online,
-        precision=precision,
-        budget=budget,
-        first_seed=seed,
-    )
+    rounds = {name: value for name, value in (("precision", precision), ("budget", budget)) if value is not None}
+    if samples and rounds and not online:
+        raise ArgumentError(f"--{' and --'.join(rounds)} is for sizes that are chosen in rounds; leave --samples out.")
+    sizes = tuple(counts(samples)) if samples and not online else ()
+    schedule = Schedule(samples=sizes, seeds=seeds, online=online, first_seed=seed, **rounds)  # type: ignore[arg-type]
     limit = (ONLINE_SECONDS if time_limit is None else time_limit or None) if online else None
     execution = Execution(store, workers, keep_weights=keep_weights, time_limit=limit)
     options = {"schedule": schedule, "execution": execution, "settings": settings(set_) if set_ else {}}

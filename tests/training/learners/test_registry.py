@@ -82,7 +82,7 @@ def test_a_value_needs_no_registration(tmp_path):
         assert {row.learner for row in store.rows()} == {"constant"}
 
 
-def test_who_cannot_learn_online_is_refused(tmp_path):
+def test_who_cannot_learn_online_is_refused():
     """A learner without `fit_online` is refused in a sentence, before anything is run."""
     with pytest.raises(ArgumentError, match="constant was asked to learn online, but it reads a training set"):
         keyhole.learn("and:2", [5], Constant(), schedule=keyhole.Schedule(online=True))

@@ -26,7 +26,7 @@ def train_encoder(model: object, *, seed: int = 0, store: str | Path | None = No
     settings = SetSettings("encoder", "log" if finite else "squared", layers=1, batch=128, steps=STEPS)
     spec = RunSpec(NetworkTask(NetworkModel.of(model), SEEN, SEEN, "masked"), settings, max(SEEN), None, seed)
     with Store(home(store)) as kept:
-        weights = gather_weights(spec, kept, watch=watch)
+        weights = gather_weights(spec, kept, watch)
     from keyhole.training.network.sets import TrainedSet  # imports jax
 
     network = TrainedSet(settings, {name: array.astype(np.float32) for name, array in weights.items()}, ())
