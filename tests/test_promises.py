@@ -33,8 +33,6 @@ from keyhole.prover.proof.equal_to_function import Verification
 from keyhole.prover.sample.disagreement import Disagreement
 from keyhole.prover.sample.repeats import Repeats, shared_rows
 from keyhole.prover.sample.sample_bound import HeldOut, Identification
-from keyhole.show.sample_complexity import _certified
-from keyhole.show.text import to_text
 
 from helpers.planted import junta_of, planted
 from helpers.proofs import text
@@ -129,15 +127,6 @@ def test_tiny_chances_are_not_nothing():
     """With δ = 1e-300 a bound does not hold with probability 1."""
     found = bound("and:3", samples=1e6, context=1000, delta=1e-300)
     assert "probability ≥ 1 − 1e-300 at" in str(found.guarantees[0])
-
-
-def test_tables_of_certificates():
-    """The promise in a table of learned runs is rounded up."""
-    row = {"context": 400, "samples": 300, "settled": 1, "clean": 1, "proved": 1, "counterexamples": 0, "undecided": 0,
-           "identified": 1, "error_bound": 0.0931433, "seconds": 1.0}  # fmt: skip
-    assert " 0.094 " in to_text(
-        tuple(_certified({"certified": [row], "certificates_wrong": "", "certificates_delta": ""}))
-    )
 
 
 def test_floors():

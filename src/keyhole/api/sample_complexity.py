@@ -225,7 +225,9 @@ class SampleComplexity(Result):
         """Set a row per learner and context; say how m* grows, and what is wanting."""
         every = (self, *self.beside)
         online = isinstance(self.sweep.plan.schedule, Online)
-        show.line(f"{self.what} by {', '.join(each.by for each in every)}; {success(self)}")
+        success = "99 % of fresh inputs right"
+        goal = f"success: {success}" if online else f"m* where {100 * self.quantile:g} % of runs get {success}"
+        show.line(f"{self.what} by {', '.join(each.by for each in every)}: {goal}")
         for schedule, rows in ((True, _online_rows), (False, _rows)):
             group = [each for each in every if isinstance(each.sweep.plan.schedule, Online) == schedule]
             heads = ONLINE if schedule else (*HEADS[:2], f"{100 * self.confidence:g} % interval", *HEADS[2:])
@@ -299,13 +301,6 @@ HEADS = ("T", "m*", "floor", "runs", "not fitted")
 ONLINE = ("T", "runs", "successes", "median steps", "samples")
 
 
-def success(answer: SampleComplexity) -> str:
-    """Say what m* is."""
-    if isinstance(answer.sweep.plan.schedule, Online):
-        return "success: 99 % of fresh inputs answered correctly"
-    return f"m*: samples with which {100 * answer.quantile:g} % of runs answer 99 % of fresh inputs correctly"
-
-
 def ratios(one: SampleComplexity, other: SampleComplexity) -> tuple[Ratio, ...]:
     """Return how many times as many samples one learner needs as another, at each context, with an interval.
 
@@ -375,8 +370,8 @@ def _say_wanting(answer: SampleComplexity, show: Show) -> None:
         if said.startswith("warning"):
             show.line(said)
     if answer.trivial_remedy and not answer.ratios:
-        remedy = "balanced" if answer.trivial_remedy == "balanced" else "another law"
-        show.line(f"warning: a constant answer is a success here; draw the bits by {remedy} (law)")
+        remedy = "the law balanced" if answer.trivial_remedy == "balanced" else "another law"
+        show.line(f"warning: a constant answer is a success here; draw the bits by {remedy}")
     if others := answer.other_versions:
         names = next(iter(others)) if len(others) == 1 else f"{len(others)} other sets of versions"
         show.line(f"warning: {sum(others.values()):,} of these runs were made with {names}, not the present")

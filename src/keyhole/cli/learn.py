@@ -75,11 +75,11 @@ def learn_command(
 
       keyhole learn and:3 --context 25..800
 
-      keyhole learn and:3 --context 25..200 --learner elimination,sklearn:tree --out figures
+      keyhole learn and:3 --context 25,50 --learner elimination,sklearn:tree
 
-      keyhole learn and:3 --context 25 --samples 20..160 --seeds 5 --learner deep:2
+      keyhole learn and:3 --context 25 --samples 20..160 --learner deep:2
 
-      keyhole learn parity:4 --context 30 --samples fresh --learner transformer:parity --seeds 4
+      keyhole learn parity:4 --context 30 --samples fresh --seeds 4
 
       keyhole learn and:3 --context 50 --samples 200 --certify 3
     """

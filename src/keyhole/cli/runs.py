@@ -20,7 +20,21 @@ CURVES = "Draw its readings (loss, accuracy, attention, Fourier weight) by step:
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say everything.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
-runs_app = typer.Typer(no_args_is_help=True, help="List, show, compare or export the runs that `keyhole learn` keeps.")
+runs_app = typer.Typer(no_args_is_help=True)
+
+
+@runs_app.callback()
+def runs_command() -> None:
+    """List, show, compare or export the runs that `keyhole learn` keeps.
+
+    Examples:
+
+      keyhole runs list --task and:3 --context 25..100
+
+      keyhole runs show 3f9a
+
+      keyhole runs export runs.csv --learner transformer
+    """
 
 
 @runs_app.command("list")

@@ -46,8 +46,8 @@ def test_the_map_carries_thresholds_laws_and_floor():
     curves = rows_of(figure, "curves")
     assert {row["of"] for row in curves} == {law.formula for law in verdict.laws[:3]} | {"floor: no learner goes below"}
     assert [row["context"] for row in curves if row["of"].startswith("floor")] == [25, 50, 100]
-    winner = [(row["context"], row["m"]) for row in curves if row["of"] == verdict.winner.formula]
-    assert winner == [(t, pytest.approx(verdict.winner.at(t))) for t, _ in winner]
+    winner = [(row["context"], row["m"]) for row in curves if row["of"] == verdict.laws[0].formula]
+    assert winner == [(t, pytest.approx(verdict.laws[0].at(t))) for t, _ in winner]
 
 
 @pytest.mark.parametrize(("censored", "side"), [(ABOVE, "above"), (BELOW, "below")])
@@ -77,11 +77,11 @@ def test_laws_and_bounds_lie_beside_the_learners():
         "m*", {"tree": THRESHOLDS, "forest": THRESHOLDS}, floors=FLOORS, verdict=verdict, curves={"bound": enough}
     )
     curves = rows_of(figure, "curves")
-    laws = {verdict.winner.formula, "a + b ln T"}
+    laws = {verdict.laws[0].formula, "a + b ln T"}
     assert {row["of"] for row in curves} == {"forest", "bound", "floor: no learner goes below", *laws}
     assert {row["context"]: row["m"] for row in curves if row["of"] == "bound"} == enough
-    best = [(row["context"], row["m"]) for row in curves if row["of"] == verdict.winner.formula]
-    assert best == [(t, pytest.approx(verdict.winner.at(t))) for t, _ in best]
+    best = [(row["context"], row["m"]) for row in curves if row["of"] == verdict.laws[0].formula]
+    assert best == [(t, pytest.approx(verdict.laws[0].at(t))) for t, _ in best]
 
 
 def test_a_course_has_a_line_for_each_run_and_reading():

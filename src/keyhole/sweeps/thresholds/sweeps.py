@@ -134,10 +134,11 @@ def sweep(plan: SweepPlan, store: Store, execution: Execution, watch: Watch = ig
             for row in queue.finished().values():
                 tracks[row.context].rows[row.identity] = row
                 tracks[row.context].pending.discard(row.identity)
-            made = [group for group in groups if _is_made(group)]
-            for group in made:
+            ended = []
+            for group in filter(_is_made, groups):
                 _advance(plan, group, queue)
-            ended = [str(track.context) for group in made for track in group if not track.size]
+                if not any(track.size for track in group):
+                    ended += [str(track.context) for track in group]
             if watch is not ignore:
                 what = f"runs of {plan.task.name} by {plan.learner.name}"
                 what = f"T = {', '.join(ended)} finished; all {what}" if ended else what
