@@ -133,7 +133,8 @@ def pair_plans(function: SparseFunction, context: int, gamma: float, output: Out
             units=tuple(unit for unit, _, _ in units),
             parameters={"beta": beta, "attention": attention, "gamma": gamma},
         )
-        for name, units in _targets(function, output)
+        for name, every in _targets(function, output)
+        for units in ([unit for unit in every if unit[2] != 0],)  # a unit without a coefficient is left out
     ]
     if not plans:
         raise CompileError(
@@ -150,9 +151,9 @@ def _targets(function: SparseFunction, output: Output) -> Iterator[tuple[str, Un
     """The targets A1–A5 that fit the function, each with its units."""
     s, false = function.sparsity, wanted(truth=False, output=output)
     if (pattern := conjunction_pattern(function.rule)) is not None:
-        yield "A2", _drop_zero([("pattern", _pattern(pattern), 1 - false), ("constant", _constant(s), false)])
+        yield "A2", [("pattern", _pattern(pattern), 1 - false), ("constant", _constant(s), false)]
     if (pattern := conjunction_pattern((~function).rule)) is not None:
-        yield "A3", _drop_zero([("constant", _constant(s), 1.0), ("pattern", _pattern(pattern), false - 1)])
+        yield "A3", [("constant", _constant(s), 1.0), ("pattern", _pattern(pattern), false - 1)]
     if isinstance(function.rule, Levels):
         levels = [wanted(level, output) for level in function.rule.levels]
         jumps = [j for j in range(1, s + 1) if levels[j] != levels[j - 1]]
@@ -161,30 +162,25 @@ def _targets(function: SparseFunction, output: Output) -> Iterator[tuple[str, Un
         if fits(s, bends(levels)):
             yield "A5", _symmetric(function.rule, levels)
     if s <= MAX_PATTERNS:
-        truths = function.table.tolist()
         patterns = [tuple(bool(code >> i & 1) for i in range(s)) for code in range(1 << s)]
         yield (
             "A1",
-            _drop_zero(
-                [
-                    (f"pattern {''.join(str(int(bit)) for bit in pattern)}", _pattern(pattern), wanted(truth, output))
-                    for pattern, truth in zip(patterns, truths, strict=True)
-                ]
-            ),
+            [
+                (f"pattern {''.join(str(int(bit)) for bit in pattern)}", _pattern(pattern), wanted(truth, output))
+                for pattern, truth in zip(patterns, function.table.tolist(), strict=True)
+            ],
         )
 
 
 def _threshold(rule: Levels, levels: list[float], count: int) -> Units:
     """1[S ≥ k] = ReLU(S − (k−1)) − ReLU(S − k), scaled by the jump and moved by the level below it."""
     jump = levels[count] - levels[count - 1]
-    return _drop_zero(
-        [
-            ("constant", _constant(len(rule.negated)), levels[0]),
-            (f"count above {count - 1}", _line(rule, count - 1), jump),
-            # at k = s the second ramp never leaves 0
-            (f"count above {count}", _line(rule, count), -jump if count < len(rule.negated) else 0.0),
-        ]
-    )
+    return [
+        ("constant", _constant(len(rule.negated)), levels[0]),
+        (f"count above {count - 1}", _line(rule, count - 1), jump),
+        # at k = s the second ramp never leaves 0
+        (f"count above {count}", _line(rule, count), -jump if count < len(rule.negated) else 0.0),
+    ]
 
 
 def bends(levels: list[float]) -> int:
@@ -200,12 +196,7 @@ def _symmetric(rule: Levels, levels: list[float]) -> Units:
     s = len(rule.negated)
     bends = [levels[1] - levels[0]] + [levels[j + 1] - 2 * levels[j] + levels[j - 1] for j in range(1, s)]
     ramps = [(f"count above {j}", _line(rule, j), bend) for j, bend in enumerate(bends)]
-    return _drop_zero([("constant", _constant(s), levels[0]), *ramps])
-
-
-def _drop_zero(units: Units) -> Units:
-    """The units with a coefficient."""
-    return [unit for unit in units if unit[2] != 0]
+    return [("constant", _constant(s), levels[0]), *ramps]
 
 
 def _constant(s: int) -> np.ndarray:
@@ -216,11 +207,8 @@ def _constant(s: int) -> np.ndarray:
 def _line(rule: Levels, count: int) -> np.ndarray:
     """The pre-activation a(S − j) for S true literals: 1 − j/s where the literal is true, −j/s where not."""
     s = len(rule.negated)
-    column = np.empty((s, 2))
-    for i, negated in enumerate(rule.negated):
-        column[i, 0 if negated else 1] = 1 - count / s
-        column[i, 1 if negated else 0] = -count / s
-    return column
+    true = np.eye(2, dtype=bool)[1 - np.array(rule.negated, dtype=int)]  # (s, 2): the symbol that makes it true
+    return np.where(true, 1 - count / s, -count / s)
 
 
 def _pattern(bits: tuple[bool, ...]) -> np.ndarray:

@@ -10,8 +10,9 @@ from keyhole.boolean import read_function
 from keyhole.compiler.compiled import Compiled
 from keyhole.compiler.constructions.plan import HeadPlan, Plan
 from keyhole.compiler.constructions.registry import construction_of
-from keyhole.compiler.export.torch_source import write_torch
+from keyhole.compiler.export.torch_source import torch_source
 from keyhole.errors import CheckpointError, KeyholeError, OutputError
+from keyhole.files.atomic import write_file
 from keyhole.files.model import StoredModel, write_model
 from keyhole.files.record import record_of
 
@@ -26,7 +27,7 @@ def save_model(compiled: Compiled, path: Path) -> Path:
     """
     ending = path.suffix.lower()
     if ending == ".py":
-        return write_torch(compiled.plan, compiled.proof, path)
+        return write_file(path, torch_source(compiled.plan, compiled.proof).encode())
     if ending != ".safetensors":
         raise OutputError(f"{str(path)!r} ends in none of .safetensors and .py; use one of them.")
     return write_model(path, tables(compiled.plan) | dense_matrices(compiled.plan), description_of(compiled))

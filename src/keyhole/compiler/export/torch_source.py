@@ -5,7 +5,6 @@ weights, and reading it runs nothing but what it shows.
 """
 
 from base64 import b85encode
-from pathlib import Path
 from string import Template
 from textwrap import indent
 from zlib import compress
@@ -15,8 +14,6 @@ import numpy as np
 from keyhole.compiler.constructions.plan import Plan
 from keyhole.compiler.export.residual import to_residual
 from keyhole.compiler.proof import Proof
-from keyhole.errors import OutputError
-from keyhole.files.atomic import write_file
 
 LINE = 100  # characters of packed text in a line
 SHOWN = 2000  # characters of a formula in the header
@@ -135,13 +132,6 @@ def torch_source(plan: Plan, proof: Proof) -> str:
         arrays=indent("".join(_packed(name, getattr(block, name)) for name in ARRAYS), "    "),
         reads="(n, T) bits in, (n,) numbers out",
     )
-
-
-def write_torch(plan: Plan, proof: Proof, path: Path) -> Path:
-    """Write the module at the path, which ends in .py."""
-    if path.suffix.lower() != ".py":
-        raise OutputError(f"A torch module was asked for as {path.name!r}; its name must end in .py.")
-    return write_file(path, torch_source(plan, proof).encode())
 
 
 def _names(title: str, names: tuple[str, ...]) -> str:
